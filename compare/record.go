@@ -1,0 +1,199 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"gemm"
+)
+
+// Schema is the version of the records that this program writes. A document of
+// a newer one is refused.
+const Schema = 1
+
+// Number is a float64 whose absence is NaN. It is null in JSON where it is NaN or
+// infinite, which JSON cannot say.
+type Number float64
+
+// None is the absent Number.
+func None() Number { return Number(math.NaN()) }
+
+// Known reports whether x is finite: neither absent nor infinite.
+func (x Number) Known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+
+// MarshalJSON writes x, or null where it is not finite.
+func (x Number) MarshalJSON() ([]byte, error) {
+	if !x.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(x))
+}
+
+// UnmarshalJSON reads a number, or null as NaN.
+func (x *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*x = None()
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(x))
+}
+
+// Document is a set of records with the hosts and runs that they come from.
+type Document struct {
+	Schema       int           `json:"schema"`
+	Hosts        []Host        `json:"hosts"`
+	Runs         []RunInfo     `json:"runs"`
+	Records      []Record      `json:"records"`
+	Measurements []Measurement `json:"measurements"`
+}
+
+// Host describes a machine that rows were measured on.
+type Host struct {
+	ID         string      `json:"id"`  // stable for the same machine, not personal: a hash of what is below
+	CPU        string      `json:"cpu"` // model name
+	Sockets    int         `json:"sockets"`
+	NUMA       int         `json:"numa"`        // nodes
+	Cores      int         `json:"cores"`       // processors that this process may use
+	Quota      Number      `json:"quota"`       // cores' worth of time that the control group grants; null: no limit
+	Caches     []Cache     `json:"caches"`      // of one core, smallest level first
+	ISA        string      `json:"isa"`         // as in GEMM_CPU: avx512, avx2, …
+	Memory     int64       `json:"memory"`      // bytes
+	PagePolicy string      `json:"page_policy"` // transparent huge pages: always, madvise, never, unknown
+	OS         string      `json:"os"`
+	GPUs       []string    `json:"gpus,omitempty"`
+	Driver     string      `json:"driver,omitempty"`
+	CUDA       string      `json:"cuda,omitempty"`
+	MPI        string      `json:"mpi,omitempty"`
+	Ceilings   []Ceiling   `json:"ceilings"`
+	Bandwidths []Bandwidth `json:"bandwidths"`
+}
+
+// Cache is one level of cache as one core sees it.
+type Cache struct {
+	Level  int    `json:"level"`
+	Kind   string `json:"kind"` // data, unified
+	Bytes  int64  `json:"bytes"`
+	Line   int    `json:"line"`   // bytes
+	Shared int    `json:"shared"` // processors that share it
+}
+
+// Ceiling is a measured peak: register-only multiply-adds in the widest
+// instruction set at that many busy threads.
+type Ceiling struct {
+	Unit    string `json:"unit"` // cpu, gpu
+	Pipe    string `json:"pipe"` // f32, f64, tf32, f64-tensor, gf256
+	ISA     string `json:"isa,omitempty"`
+	Threads int    `json:"threads"`
+	Gflops  Number `json:"gflops"` // of all threads together
+	Run     string `json:"run"`
+}
+
+// Bandwidth is a measured memory bandwidth.
+type Bandwidth struct {
+	Unit    string `json:"unit"` // cpu, gpu
+	Name    string `json:"name"` // triad, copy
+	Threads int    `json:"threads"`
+	GBps    Number `json:"gbps"`
+	Run     string `json:"run"`
+}
+
+// RunInfo describes one invocation of the program.
+type RunInfo struct {
+	ID        string            `json:"id"`
+	Host      string            `json:"host"`
+	Command   string            `json:"command"`
+	Time      time.Time         `json:"time"`
+	Git       string            `json:"git"` // revision the program was built from, "+dirty" if modified
+	Go        string            `json:"go"`
+	GOAMD64   string            `json:"goamd64"`
+	Flags     string            `json:"flags"`     // build flags that matter: -gcflags, -tags
+	Libraries map[string]string `json:"libraries"` // module versions, and the versions of libraries found at run time
+}
+
+// Status is the outcome of a row.
+type Status string
+
+// The outcomes. Only a row that is OK has a speed.
+const (
+	OK          Status = "ok"          // residual ≤ bound was checked on this very result
+	Wrong       Status = "wrong"       // it was not within the bound
+	Skipped     Status = "skipped"     // predicted to exceed its budget or the memory
+	Unavailable Status = "unavailable" // cannot run here; the reason says what to do
+	Timeout     Status = "timeout"     // took longer than --timeout
+	Failed      Status = "error"       // returned an error, panicked or lost its process
+)
+
+// Record is one row: one variant on one case.
+type Record struct {
+	Host       string      `json:"host"`
+	Run        string      `json:"run"`
+	Experiment string      `json:"experiment"` // ladder, cutoff, compiler, strong, weak, chunk, …
+	Variant    string      `json:"variant"`
+	Build      string      `json:"build,omitempty"` // of the experiment compiler: v1, v3, v1 -B, v3 -B
+	Type       string      `json:"type"`            // f32, f64, gf256
+	Compute    string      `json:"compute"`         // arithmetic used: f32, tf32, f64, gf256
+	Op         string      `json:"op"`              // nn, nt, tn, tt
+	Alpha      float64     `json:"alpha"`
+	Beta       float64     `json:"beta"`
+	M          int         `json:"m"`
+	N          int         `json:"n"`
+	K          int         `json:"k"`
+	LDA        int         `json:"lda"`
+	LDB        int         `json:"ldb"`
+	LDC        int         `json:"ldc"`
+	Threads    int         `json:"threads"`  // busy threads; 1 for the serial family
+	Params     gemm.Params `json:"params"`   // as asked
+	Resolved   gemm.Params `json:"resolved"` // as run
+	Status     Status      `json:"status"`
+	Reason     string      `json:"reason,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`
+
+	Samples     []float64   `json:"samples_s"` // seconds a call, at most 1000
+	Inner       int         `json:"inner"`     // calls a sample
+	Turn        string      `json:"turn,omitempty"`
+	Median      Number      `json:"median_s"`
+	CI          *[2]float64 `json:"ci_s"` // 95 % interval of the median; null where there are too few samples
+	Gflops      Number      `json:"gflops"`
+	Rate        Number      `json:"rate"`
+	Unit        string      `json:"unit"` // of rate: GFLOP/s, Gmul/s
+	DataGBps    Number      `json:"data_gbps"`
+	PercentPeak Number      `json:"percent_peak"`
+
+	Phases    map[string]float64 `json:"phases_s,omitempty"`
+	Residual  Number             `json:"residual"` // normalised; null with a reason where it is not finite
+	Bound     Number             `json:"bound"`    // its limit
+	BoundKind gemm.BoundKind     `json:"bound_kind"`
+	Predicted *Predicted         `json:"predicted,omitempty"`
+}
+
+// Predicted is what the variant's model says of the case on this host.
+type Predicted struct {
+	Flops     float64 `json:"flops"`
+	Accesses  float64 `json:"accesses"`        // elements loaded and stored
+	Workspace float64 `json:"workspace_bytes"` // besides the operands
+	Traffic   float64 `json:"traffic_bytes"`   // between memory and the last cache of one core
+}
+
+// Speed reports whether r may be quoted with a speed: it is ok and was timed.
+func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
+
+// Shape returns "n" for a cube and "m×n×k" otherwise.
+func (r Record) Shape() string {
+	if r.M == r.N && r.N == r.K {
+		return fmt.Sprint(r.N)
+	}
+	return fmt.Sprintf("%d×%d×%d", r.M, r.N, r.K)
+}
+
+// Measurement is a figure that is not a product: a bandwidth over sizes, an
+// overhead, the rate of a micro-kernel in cache.
+type Measurement struct {
+	Host    string      `json:"host"`
+	Run     string      `json:"run"`
+	Name    string      `json:"name"`
+	Params  gemm.Params `json:"params"`
+	Unit    string      `json:"unit"`
+	Samples []float64   `json:"samples"`
+}

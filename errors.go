@@ -1,0 +1,15 @@
+package gemm
+
+import "errors"
+
+// Errors that implementations return, wrapped with the values at fault.
+var (
+	// ErrShape: the operands are malformed or do not conform. Nothing was written.
+	ErrShape = errors.New("gemm: shapes do not conform")
+	// ErrUnavailable: the variant cannot run here; the text says why and what to do.
+	ErrUnavailable = errors.New("gemm: unavailable")
+	// ErrParam: a parameter is unknown or has a value that it cannot have.
+	ErrParam = errors.New("gemm: bad parameter")
+	// ErrType: the variant has no implementation for the element type.
+	ErrType = errors.New("gemm: no such element type")
+)

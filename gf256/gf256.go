@@ -1,0 +1,66 @@
+// Package gf256 is arithmetic in the Galois field GF(2⁸), the field of bytes
+// in which Reed–Solomon codes are computed.
+//
+// Elements are polynomials over GF(2) of degree below eight, reduced modulo
+// x⁸ + x⁴ + x³ + x² + 1 (0x11d), the polynomial of klauspost/reedsolomon, ISA-L
+// and Jerasure. Its root x (2) generates the multiplicative group, so that
+// products are sums of logarithms (Plank, "A Tutorial on Reed–Solomon Coding",
+// 1997, section 4).
+package gf256
+
+// Poly is the reduction polynomial x⁸ + x⁴ + x³ + x² + 1.
+const Poly = 0x11d
+
+// Elem is an element of GF(2⁸). It has the layout of a byte, but is a struct, so
+// that no code can add or multiply it as an integer. The zero value is the
+// field's zero.
+type Elem struct{ v uint8 }
+
+// New returns the element whose polynomial has the bits of v as coefficients.
+func New(v uint8) Elem { return Elem{v} }
+
+// Byte returns the coefficients of e as the bits of a byte.
+func (e Elem) Byte() uint8 { return e.v }
+
+// exp holds the powers of the generator twice over, so that the sum of two
+// logarithms indexes it without a reduction modulo 255; log is its inverse,
+// with log[0] unused.
+var (
+	exp [510]uint8
+	log [256]uint8
+)
+
+func init() {
+	x := 1
+	for i := range 255 {
+		exp[i], exp[i+255] = uint8(x), uint8(x)
+		log[x] = uint8(i)
+		x <<= 1
+		if x&0x100 != 0 {
+			x ^= Poly
+		}
+	}
+}
+
+// Add returns a + b, which is also a − b: every element is its own negative.
+func Add(a, b Elem) Elem { return Elem{a.v ^ b.v} }
+
+// Mul returns a · b.
+func Mul(a, b Elem) Elem {
+	if a.v == 0 || b.v == 0 {
+		return Elem{}
+	}
+	return Elem{exp[int(log[a.v])+int(log[b.v])]}
+}
+
+// Inv returns the element whose product with a is one. It panics where a is
+// zero, which has no inverse.
+func Inv(a Elem) Elem {
+	if a.v == 0 {
+		panic("gf256: zero has no inverse")
+	}
+	return Elem{exp[255-int(log[a.v])]}
+}
+
+// Div returns a · b⁻¹. It panics where b is zero.
+func Div(a, b Elem) Elem { return Mul(a, Inv(b)) }

@@ -1,0 +1,123 @@
+package gemm
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"gemm/gf256"
+)
+
+// Float is the element types of floating-point matrices.
+type Float interface{ float32 | float64 }
+
+// Element is all element types: the floating-point ones and the field of bytes.
+type Element interface{ Float | gf256.Elem }
+
+// Matrix is a dense row-major matrix: element (i, j) is Data[i*Stride+j]. Its
+// rows are Stride ≥ Cols elements apart, so that a block of a larger matrix is a
+// Matrix too; what lies between the rows belongs to somebody else and is never
+// written. The zero value is the 0×0 matrix.
+type Matrix[T Element] struct {
+	Rows, Cols, Stride int
+	Data               []T
+}
+
+// NewMatrix returns a rows×cols matrix of zeros with Stride = cols. It panics
+// where a dimension is negative.
+func NewMatrix[T Element](rows, cols int) Matrix[T] {
+	if rows < 0 || cols < 0 {
+		panic(fmt.Sprintf("gemm: negative dimension: %d×%d", rows, cols))
+	}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
+}
+
+// At returns element (i, j).
+func (m Matrix[T]) At(i, j int) T { return m.Data[i*m.Stride+j] }
+
+// Set writes element (i, j).
+func (m Matrix[T]) Set(i, j int, v T) { m.Data[i*m.Stride+j] = v }
+
+// Row returns row i as a slice of length and capacity Cols.
+func (m Matrix[T]) Row(i int) []T {
+	lo := i * m.Stride
+	return m.Data[lo : lo+m.Cols : lo+m.Cols]
+}
+
+// Slice returns the rows×cols block of m whose first element is (i, j). It
+// shares m's data and stride.
+func (m Matrix[T]) Slice(i, j, rows, cols int) Matrix[T] {
+	if i < 0 || j < 0 || rows < 0 || cols < 0 || i+rows > m.Rows || j+cols > m.Cols {
+		panic(fmt.Sprintf("gemm: block %d×%d at (%d, %d) lies outside %v", rows, cols, i, j, m))
+	}
+	if rows == 0 || cols == 0 {
+		return Matrix[T]{Rows: rows, Cols: cols, Stride: m.Stride}
+	}
+	lo := i*m.Stride + j
+	hi := lo + (rows-1)*m.Stride + cols
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: m.Stride, Data: m.Data[lo:hi]}
+}
+
+// String returns the shape, "rows×cols".
+func (m Matrix[T]) String() string { return fmt.Sprintf("%d×%d", m.Rows, m.Cols) }
+
+// Check returns an ErrShape unless m is well-formed: no dimension negative,
+// Stride ≥ Cols, and Data long enough for the last row.
+func (m Matrix[T]) Check() error {
+	switch {
+	case m.Rows < 0 || m.Cols < 0:
+		return fmt.Errorf("%w: negative dimension in %v", ErrShape, m)
+	case m.Stride < m.Cols:
+		return fmt.Errorf("%w: stride %d is below the %d columns of a row", ErrShape, m.Stride, m.Cols)
+	case m.Rows > 0 && m.Cols > 0 && len(m.Data) < (m.Rows-1)*m.Stride+m.Cols:
+		return fmt.Errorf("%w: %v with stride %d needs %d elements, has %d",
+			ErrShape, m, m.Stride, (m.Rows-1)*m.Stride+m.Cols, len(m.Data))
+	}
+	return nil
+}
+
+// CheckShapes returns an ErrShape unless c, a and b are well-formed and conform
+// to C = A·B. A Multiplier calls it before it writes anything.
+func CheckShapes[T Element](c, a, b Matrix[T]) error {
+	for _, m := range []Matrix[T]{c, a, b} {
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
+	if a.Cols != b.Rows || c.Rows != a.Rows || c.Cols != b.Cols {
+		return fmt.Errorf("%w: C %v, A %v, B %v", ErrShape, c, a, b)
+	}
+	return nil
+}
+
+// General64 returns m as gonum's blas64.General, sharing its data.
+func General64(m Matrix[float64]) blas64.General {
+	return blas64.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data}
+}
+
+// General32 returns m as gonum's blas32.General, sharing its data.
+func General32(m Matrix[float32]) blas32.General {
+	return blas32.General{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: m.Data}
+}
+
+// FromGeneral64 returns gonum's g as a Matrix, sharing its data.
+func FromGeneral64(g blas64.General) Matrix[float64] {
+	return Matrix[float64]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+}
+
+// FromGeneral32 returns gonum's g as a Matrix, sharing its data.
+func FromGeneral32(g blas32.General) Matrix[float32] {
+	return Matrix[float32]{Rows: g.Rows, Cols: g.Cols, Stride: g.Stride, Data: g.Data}
+}
+
+// Dense returns m as gonum's mat.Dense, sharing its data.
+func Dense(m Matrix[float64]) *mat.Dense {
+	var d mat.Dense
+	d.SetRawMatrix(General64(m))
+	return &d
+}
+
+// FromDense returns gonum's d as a Matrix, sharing its data.
+func FromDense(d *mat.Dense) Matrix[float64] { return FromGeneral64(d.RawMatrix()) }

@@ -1,0 +1,63 @@
+package gemm
+
+import (
+	"context"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Multiplier computes C = A·B.
+//
+// It overwrites all of c (m×n), leaves a (m×k) and b (k×n) alone, and writes
+// nothing when it returns ErrShape. c must not overlap a or b. A context that is
+// cancelled ends the product early with the context's error; c is then
+// undefined. k = 0 makes c zero. A Multiplier serves one product at a time; it
+// may keep workspace from one call to the next.
+type Multiplier[T Element] interface {
+	Multiply(ctx context.Context, c, a, b Matrix[T]) error
+}
+
+// Gemmer is the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X
+// (blas.NoTrans) or its transpose (blas.Trans, blas.ConjTrans). β = 0 does not
+// read C, so that NaN there does not spread; α = 0 or k = 0 does not read A and
+// B. Shapes are those of op(A) (m×k), op(B) (k×n) and C (m×n), errors those of
+// a Multiplier.
+type Gemmer[T Float] interface {
+	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
+}
+
+// Stager is implemented where operands live elsewhere, on other ranks or on a
+// device. Stage places them; the Run then does the product as often as it is
+// asked to. On ranks other than the root c, a and b are empty, and every rank
+// makes the same calls; a cancelled context is agreed on by all ranks.
+// Measuring uses a Stager in place of Multiply where there is one.
+type Stager[T Element] interface {
+	Stage(ctx context.Context, c, a, b Matrix[T]) (Run, error)
+}
+
+// Run is one staged product.
+type Run interface {
+	// Do computes the product once, on the staged operands, and returns what it cost.
+	Do(ctx context.Context) (Cost, error)
+	// Collect brings the result of the last Do into the c that was staged.
+	Collect(ctx context.Context) error
+	// Close frees what Stage took.
+	Close() error
+}
+
+// Cost is what one product took, by its own clock.
+type Cost struct {
+	Time   time.Duration            // the whole product as its user waits for it
+	Phases map[string]time.Duration // its parts, by the names of the records' phases_s
+	Sent   int64                    // bytes sent by this process
+	Recv   int64                    // bytes received by this process
+}
+
+// Explainer is implemented by a Multiplier that chose something at run time.
+// Resolved returns the parameters as they were used in the last product (auto
+// has become a value, a library its version); they are kept in the record
+// beside those that were asked for.
+type Explainer interface {
+	Resolved() Params
+}

@@ -1,0 +1,200 @@
+package gemm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gemm/gf256"
+)
+
+// Variant names one implementation.
+type Variant struct {
+	Name   string  // family/algorithm, the same everywhere
+	Doc    string  // one sentence: what it does that its neighbour does not
+	Params []Param // the parameters it understands
+	// Model predicts what a product costs. Params are resolved.
+	Model func(m, n, k int, p Params) Model
+	// Bound limits the error of a product.
+	Bound Bound
+	// The constructors. A nil one means that there is no such element type; one
+	// that returns ErrUnavailable says why the variant cannot run here.
+	F32   func(Params) (Multiplier[float32], error)
+	F64   func(Params) (Multiplier[float64], error)
+	GF256 func(Params) (Multiplier[gf256.Elem], error)
+}
+
+// Family returns the part of the name before the slash.
+func (v Variant) Family() string {
+	family, _, _ := strings.Cut(v.Name, "/")
+	return family
+}
+
+// Types returns the element types that v implements, in the order f64, f32, gf256.
+func (v Variant) Types() []string {
+	var types []string
+	if v.F64 != nil {
+		types = append(types, "f64")
+	}
+	if v.F32 != nil {
+		types = append(types, "f32")
+	}
+	if v.GF256 != nil {
+		types = append(types, "gf256")
+	}
+	return types
+}
+
+// TypeName returns the name of T in commands and records: f32, f64 or gf256.
+func TypeName[T Element]() string {
+	var zero T
+	switch any(zero).(type) {
+	case float32:
+		return "f32"
+	case float64:
+		return "f64"
+	default:
+		return "gf256"
+	}
+}
+
+// New returns v's implementation for T with the parameters p, those left out at
+// their defaults. The error is ErrParam, ErrType or ErrUnavailable.
+func New[T Element](v Variant, p Params) (Multiplier[T], error) {
+	p, err := v.Resolve(p)
+	if err != nil {
+		return nil, err
+	}
+	constructor := any(v.GF256)
+	missing := v.GF256 == nil
+	switch TypeName[T]() {
+	case "f32":
+		constructor, missing = v.F32, v.F32 == nil
+	case "f64":
+		constructor, missing = v.F64, v.F64 == nil
+	}
+	if missing {
+		return nil, fmt.Errorf("%w: %s has no %s, only %s", ErrType, v.Name, TypeName[T](), strings.Join(v.Types(), ", "))
+	}
+	return constructor.(func(Params) (Multiplier[T], error))(p)
+}
+
+// Param describes one parameter of a variant. Its Default is an int or a
+// string, and so are its values.
+type Param struct {
+	Name    string
+	Doc     string
+	Default any
+	Min     int      // of an int
+	Max     int      // of an int; 0: no limit
+	Choices []string // of a string; nil: any
+}
+
+// check returns an ErrParam unless value is one that q can have.
+func (q Param) check(value any) error {
+	switch value := value.(type) {
+	case int:
+		if _, ok := q.Default.(int); !ok {
+			return fmt.Errorf("%w: %s is %d, wants one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
+		}
+		if value < q.Min {
+			return fmt.Errorf("%w: %s is %d, wants at least %d", ErrParam, q.Name, value, q.Min)
+		}
+		if q.Max > 0 && value > q.Max {
+			return fmt.Errorf("%w: %s is %d, wants at most %d", ErrParam, q.Name, value, q.Max)
+		}
+	case string:
+		if _, ok := q.Default.(string); !ok {
+			return fmt.Errorf("%w: %s is %q, wants an integer", ErrParam, q.Name, value)
+		}
+		if q.Choices != nil && !slices.Contains(q.Choices, value) {
+			return fmt.Errorf("%w: %s is %q, wants one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
+		}
+	default:
+		return fmt.Errorf("%w: %s is a %T, wants an int or a string", ErrParam, q.Name, value)
+	}
+	return nil
+}
+
+// Params are values of parameters by name, an int or a string each.
+type Params map[string]any
+
+// Int returns the int called name. It panics where there is none: resolved
+// parameters have every one that the variant understands.
+func (p Params) Int(name string) int { return p[name].(int) }
+
+// Text returns the string called name. It panics where there is none.
+func (p Params) Text(name string) string { return p[name].(string) }
+
+// String returns "name=value" for every parameter, sorted by name.
+func (p Params) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, p[name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// UnmarshalJSON reads an object of integers and strings.
+func (p *Params) UnmarshalJSON(data []byte) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*p = make(Params, len(raw))
+	for name, value := range raw {
+		var number int
+		var text string
+		if json.Unmarshal(value, &number) == nil {
+			(*p)[name] = number
+		} else if json.Unmarshal(value, &text) == nil {
+			(*p)[name] = text
+		} else {
+			return fmt.Errorf("%w: %s is %s, wants an integer or a string", ErrParam, name, value)
+		}
+	}
+	return nil
+}
+
+// Resolve returns p with what it leaves out at v's defaults. The error is an
+// ErrParam that names every parameter that v does not understand or that has a
+// value it cannot have.
+func (v Variant) Resolve(p Params) (Params, error) {
+	resolved := make(Params, len(v.Params))
+	for _, q := range v.Params {
+		resolved[q.Name] = q.Default
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		i := slices.IndexFunc(v.Params, func(q Param) bool { return q.Name == name })
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("%w: %s has no %s", ErrParam, v.Name, name))
+			continue
+		}
+		if err := v.Params[i].check(p[name]); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		resolved[name] = p[name]
+	}
+	return resolved, errors.Join(errs...)
+}
+
+// Model is the predicted cost of one product. It is the one source for memory
+// checks, the roofline and the predicted ratios of the report.
+type Model struct {
+	// Flops counts the additions and multiplications that the algorithm executes
+	// on elements: 2mnk for a classical one, fewer for a fast one.
+	Flops float64
+	// Accesses counts the elements that the loops as written load and store.
+	Accesses float64
+	// Workspace is the number of elements held besides the operands.
+	Workspace float64
+	// Traffic predicts the elements moved between memory and one cache of the
+	// given number of elements with lines of the given number of elements, under
+	// least-recently-used replacement.
+	Traffic func(cache, line float64) float64
+}
