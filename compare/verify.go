@@ -1,0 +1,635 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// Operation is the product that a result is checked against:
+// C = α·op(A)·op(B) + β·C₀, with op(A) m×k, op(B) k×n and C₀ m×n.
+type Operation[T gemm.Element] struct {
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+	A, B           gemm.Matrix[T]
+	C0             gemm.Matrix[T] // read only where Beta is not 0
+}
+
+// Product returns the operation C = A·B.
+func Product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
+	return Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, A: a, B: b}
+}
+
+// Limit is the error that a result may have: a bound of the kind given, without
+// its operands. See gemm.Bound.
+type Limit struct {
+	Kind  gemm.BoundKind
+	Bound float64
+}
+
+// Verdict is the outcome of a check.
+type Verdict struct {
+	Limit
+	Residual float64 // the largest error found, normalised as Limit.Kind says
+	Reason   string  // why it is not OK; empty where it is
+	// Weak: the limit is so wide that an element that is lost would pass.
+	Weak bool
+}
+
+// OK reports whether the result is within its limit. A residual of NaN is not.
+func (v Verdict) OK() bool { return v.Residual <= v.Bound }
+
+// Verifier checks results of one operation.
+//
+// Small products are compared element by element with a reference in twice the
+// working precision. For large ones the reference is computed for a sample of
+// elements, and every element enters a probe: with x a vector of random signs
+// on a block of w columns, C·x is compared with A·(B·x), both in twice the
+// working precision (after Freivalds, Probabilistic machines can use less
+// running time, 1977). Where every error obeys |ΔC_ij| ≤ d_ij, Hoeffding's
+// inequality gives
+//
+//	|Σ_j ΔC_ij·x_j| ≤ λ·√(Σ_j d_ij²) ≤ λ·β·Σ_l |a_il|·‖b_l‖₂
+//
+// but for a probability of 1e-9 over all probes, which is √w times one
+// element's limit where the worst case is w times it. w is chosen so that one
+// lost element stands out four times over its probe's limit.
+type Verifier[T gemm.Element] interface {
+	// Check compares c (m×n) with the operation's result.
+	Check(c gemm.Matrix[T], limit Limit) Verdict
+	// Finite reports whether all operands are: with NaN or Inf among them a
+	// result cannot be verified, and Check says so.
+	Finite() bool
+}
+
+const (
+	fullTerms    = 1 << 27 // terms up to which every element is compared
+	fullElements = 1 << 22 // elements up to which every element is compared
+	probes       = 2       // vectors of random signs a result is multiplied with
+	sampled      = 256     // elements compared one by one in a large product
+	minWidth     = 16      // columns of the narrowest probe
+	margin       = 4       // times its probe's limit by which a lost element stands out
+	fieldProbes  = 16      // random vectors over GF(2⁸): a wrong row passes with probability 2⁻¹²⁸
+)
+
+// NewVerifier prepares the check of results of op. seed draws the probes.
+func NewVerifier[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
+	var v any
+	switch op := any(op).(type) {
+	case Operation[float32]:
+		v = newFloatVerifier(op, seed)
+	case Operation[float64]:
+		v = newFloatVerifier(op, seed)
+	case Operation[gf256.Elem]:
+		v = newFieldVerifier(op, seed)
+	}
+	return v.(Verifier[T])
+}
+
+// floatVerifier is the Verifier of floating-point products. The operands are
+// held as float64: those of float32 are exact in it, and its arithmetic is twice
+// their precision; for float64 twice the precision is a pair of float64, high
+// and low part (Dekker 1971; Ogita, Rump and Oishi, Accurate sum and dot
+// product, 2005).
+type floatVerifier[T gemm.Float] struct {
+	a, b        gemm.Matrix[float64] // op(A), op(B)
+	c0          gemm.Matrix[T]
+	alpha, beta float64
+	paired      bool    // arithmetic in pairs of float64
+	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
+	underflow   float64 // what k products may lose by underflow
+	finite      bool
+	seed        uint64
+
+	elements []element           // compared one by one: all of C where it is small
+	whole    bool                // elements is all of C
+	blocks   map[int]*projection // by width of a probe
+}
+
+// element is the reference of element (i, j).
+type element struct {
+	i, j   int
+	hi, lo float64 // value
+	abs    float64 // (|α|·|A||B| + |β|·|C₀|)_ij
+}
+
+// projection is the reference of the probes of one width: row by row, probe by
+// probe, block by block.
+type projection struct {
+	width, blocks int
+	signs         [][]float64 // a probe
+	hi, lo        []float64   // (A·B·x)
+	abs           []float64   // Σ_l |a_il|·‖b_l‖₂; nil until it is needed
+}
+
+func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier[T] {
+	v := &floatVerifier[T]{
+		a: widened(op.A, op.TransA), b: widened(op.B, op.TransB), c0: op.C0,
+		alpha: op.Alpha, beta: op.Beta, seed: seed,
+		paired: gemm.TypeName[T]() == "f64",
+		blocks: map[int]*projection{},
+	}
+	tiny := math.SmallestNonzeroFloat64
+	if !v.paired {
+		tiny = math.SmallestNonzeroFloat32
+	}
+	v.underflow = tiny * float64(v.a.Cols+2)
+	maxA, maxB := maxAbs(v.a), maxAbs(v.b)
+	v.normAB = math.Abs(v.alpha) * maxA * maxB
+	v.finite = !math.IsNaN(v.normAB) && !math.IsInf(maxA, 0) && !math.IsInf(maxB, 0)
+	if v.beta != 0 {
+		maxC := maxAbs(v.c0)
+		v.normAB += math.Abs(v.beta) * maxC
+		v.finite = v.finite && !math.IsNaN(maxC) && !math.IsInf(maxC, 0)
+	}
+	if v.finite {
+		v.reference()
+	}
+	return v
+}
+
+// Finite implements Verifier.
+func (v *floatVerifier[T]) Finite() bool { return v.finite }
+
+// reference computes the elements that are compared one by one.
+func (v *floatVerifier[T]) reference() {
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	v.whole = float64(m)*float64(n) <= fullElements && float64(m)*float64(n)*float64(k) <= fullTerms
+	if v.whole {
+		v.elements = make([]element, 0, m*n)
+		hi, lo, abs := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range m {
+			clear(hi)
+			clear(lo)
+			clear(abs)
+			for l := range k {
+				v.addRow(hi, lo, abs, v.a.At(i, l), v.b.Row(l))
+			}
+			for j := range n {
+				v.elements = append(v.elements, v.finish(i, j, hi[j], lo[j], abs[j]))
+			}
+		}
+		return
+	}
+	rng := rand.New(rand.NewPCG(v.seed, 1))
+	at := [][2]int{{0, 0}, {0, n - 1}, {m - 1, 0}, {m - 1, n - 1}}
+	for len(at) < sampled {
+		at = append(at, [2]int{rng.IntN(m), rng.IntN(n)})
+	}
+	one := func(x float64) []float64 { return []float64{x} }
+	for _, p := range at {
+		hi, lo, abs := one(0), one(0), one(0)
+		for l := range k {
+			v.addRow(hi, lo, abs, v.a.At(p[0], l), one(v.b.At(l, p[1])))
+		}
+		v.elements = append(v.elements, v.finish(p[0], p[1], hi[0], lo[0], abs[0]))
+	}
+}
+
+// addRow adds a·b[j] to the pair (hi[j], lo[j]), and its magnitude to abs[j].
+func (v *floatVerifier[T]) addRow(hi, lo, abs []float64, a float64, b []float64) {
+	hi, lo, abs = hi[:len(b)], lo[:len(b)], abs[:len(b)]
+	if !v.paired {
+		for j, x := range b {
+			p := a * x // exact: 24 bits by 24 bits
+			hi[j] += p
+			abs[j] += math.Abs(p)
+		}
+		return
+	}
+	for j, x := range b {
+		p, e := twoProd(a, x)
+		s, t := twoSum(hi[j], p)
+		hi[j] = s
+		lo[j] += t + e
+		abs[j] += math.Abs(p)
+	}
+}
+
+// finish applies α and β to the sum of element (i, j).
+func (v *floatVerifier[T]) finish(i, j int, hi, lo, abs float64) element {
+	e := element{i: i, j: j, hi: hi, lo: lo, abs: math.Abs(v.alpha) * abs}
+	if v.alpha != 1 {
+		p, t := twoProd(v.alpha, hi)
+		e.hi, e.lo = p, t+v.alpha*lo
+	}
+	if v.beta != 0 {
+		c := float64(v.c0.At(i, j))
+		p, t := twoProd(v.beta, c)
+		s, r := twoSum(e.hi, p)
+		e.hi, e.lo = s, e.lo+r+t
+		e.abs += math.Abs(p)
+	}
+	return e
+}
+
+// Check implements Verifier.
+func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
+	out := Verdict{Limit: limit}
+	if !v.finite {
+		out.Residual = math.NaN()
+		out.Reason = "operands hold NaN or Inf, or their products overflow: a result cannot be verified"
+		return out
+	}
+	at := ""
+	for _, e := range v.elements {
+		got := float64(c.At(e.i, e.j))
+		r := v.normalised(math.Abs((got-e.hi)-e.lo), v.scale(limit.Kind, e.abs), v.underflow)
+		if !(r <= out.Residual) {
+			out.Residual = r
+			at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, got, e.hi+e.lo)
+		}
+		if math.IsNaN(r) {
+			break
+		}
+	}
+	typical := v.typical(limit.Kind)
+	if v.whole {
+		out.Weak = !(limit.Bound < typical)
+	} else if !math.IsNaN(out.Residual) {
+		width := v.width(limit.Bound, typical)
+		out.Weak = !(v.confidence(width)*math.Sqrt(float64(width))*limit.Bound < typical)
+		p := v.projection(width, limit.Kind == gemm.Componentwise)
+		r, row := v.probe(c, p, limit.Kind)
+		if !(r <= out.Residual) {
+			out.Residual = r
+			at = fmt.Sprintf("row %d differs from A·B", row)
+		}
+	}
+	if !out.OK() {
+		out.Reason = fmt.Sprintf("residual %.3g exceeds the %s bound %.3g: %s", out.Residual, limit.Kind, limit.Bound, at)
+	}
+	return out
+}
+
+// scale is what an error is measured against.
+func (v *floatVerifier[T]) scale(kind gemm.BoundKind, abs float64) float64 {
+	if kind == gemm.Normwise {
+		return v.normAB
+	}
+	return abs
+}
+
+// normalised returns the error over its scale, 0 where both are 0, and NaN where
+// either is.
+func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
+	if math.IsNaN(err) || math.IsNaN(scale) {
+		return math.NaN()
+	}
+	err = math.Max(0, err-underflow)
+	if err == 0 {
+		return 0
+	}
+	return err / scale
+}
+
+// typical returns the median magnitude of the elements over their scale: the
+// residual of an element that is lost.
+func (v *floatVerifier[T]) typical(kind gemm.BoundKind) float64 {
+	var sizes []float64
+	for step, i := max(1, len(v.elements)/sampled), 0; i < len(v.elements); i += step {
+		e := v.elements[i]
+		if s := v.scale(kind, e.abs); s > 0 {
+			sizes = append(sizes, math.Abs(e.hi)/s)
+		}
+	}
+	if len(sizes) == 0 {
+		return math.Inf(1) // C is zero: every error is infinite
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/2]
+}
+
+// confidence is Hoeffding's λ for all sums of probes of the given width.
+func (v *floatVerifier[T]) confidence(width int) float64 {
+	blocks := (v.b.Cols + width - 1) / width
+	return gemm.Confidence(float64(probes * v.a.Rows * blocks))
+}
+
+// width returns the widest probe, a power of two or all columns, in which a lost
+// element of the typical size stands out, but not less than minWidth.
+func (v *floatVerifier[T]) width(bound, typical float64) int {
+	n := v.b.Cols
+	width := minWidth
+	for width < n && margin*v.confidence(2*width)*math.Sqrt(float64(2*width))*bound <= typical {
+		width *= 2
+	}
+	return min(width, n)
+}
+
+// projection returns the reference of probes of the given width, with the
+// scales of a componentwise check where wanted.
+func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
+	p := v.blocks[width]
+	if p != nil && (p.abs != nil || !scales) {
+		return p
+	}
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	p = &projection{width: width, blocks: (n + width - 1) / width}
+	rng := rand.New(rand.NewPCG(v.seed, 2))
+	for range probes {
+		signs := make([]float64, n)
+		for j := range signs {
+			signs[j] = float64(2*rng.IntN(2) - 1)
+		}
+		p.signs = append(p.signs, signs)
+	}
+	sums := probes * p.blocks
+	p.hi, p.lo = make([]float64, m*sums), make([]float64, m*sums)
+	bxHi, bxLo := make([]float64, k*sums), make([]float64, k*sums)
+	for l := range k {
+		v.signedSums(p, v.b.Row(l), bxHi[l*sums:], bxLo[l*sums:])
+	}
+	for i := range m {
+		hi, lo := p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums]
+		for l, a := range v.a.Row(i) {
+			v.addScaled(hi, lo, a, bxHi[l*sums:(l+1)*sums], bxLo[l*sums:(l+1)*sums])
+		}
+		if v.alpha != 1 {
+			for s := range hi {
+				h, t := twoProd(v.alpha, hi[s])
+				hi[s], lo[s] = h, t+v.alpha*lo[s]
+			}
+		}
+	}
+	if v.beta != 0 {
+		row, hi, lo := make([]float64, n), make([]float64, sums), make([]float64, sums)
+		for i := range m {
+			for j, x := range v.c0.Row(i) {
+				row[j] = float64(x)
+			}
+			v.signedSums(p, row, hi, lo)
+			v.addScaled(p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums], v.beta, hi, lo)
+		}
+	}
+	if scales {
+		p.abs = v.scales(p)
+	}
+	v.blocks[width] = p
+	return p
+}
+
+// scales returns |α|·Σ_l |a_il|·‖b_l‖₂ + |β|·‖c₀_i‖₂ of every row and block.
+func (v *floatVerifier[T]) scales(p *projection) []float64 {
+	m, k := v.a.Rows, v.a.Cols
+	norms := func(row []float64, out []float64) {
+		for block := range p.blocks {
+			var sum float64
+			for _, x := range row[block*p.width : min((block+1)*p.width, len(row))] {
+				sum += x * x
+			}
+			out[block] = math.Sqrt(sum)
+		}
+	}
+	b := make([]float64, k*p.blocks)
+	for l := range k {
+		norms(v.b.Row(l), b[l*p.blocks:])
+	}
+	abs := make([]float64, m*p.blocks)
+	row, extra := make([]float64, v.b.Cols), make([]float64, p.blocks)
+	for i := range m {
+		out := abs[i*p.blocks : (i+1)*p.blocks]
+		for l, a := range v.a.Row(i) {
+			a = math.Abs(v.alpha * a)
+			for block, x := range b[l*p.blocks : (l+1)*p.blocks] {
+				out[block] += a * x
+			}
+		}
+		if v.beta != 0 {
+			for j, x := range v.c0.Row(i) {
+				row[j] = float64(x)
+			}
+			norms(row, extra)
+			for block, x := range extra {
+				out[block] += math.Abs(v.beta) * x
+			}
+		}
+	}
+	return abs
+}
+
+// signedSums writes the sums of row over each block, signed by each probe, in
+// the order of a projection.
+func (v *floatVerifier[T]) signedSums(p *projection, row, hi, lo []float64) {
+	for q, signs := range p.signs {
+		for block := range p.blocks {
+			from, to := block*p.width, min((block+1)*p.width, len(row))
+			var h, l float64
+			for j := from; j < to; j++ {
+				s, t := twoSum(h, signs[j]*row[j])
+				h = s
+				l += t
+			}
+			hi[q*p.blocks+block], lo[q*p.blocks+block] = h, l
+		}
+	}
+}
+
+// addScaled adds a·(xHi + xLo) to the pairs (hi, lo).
+func (v *floatVerifier[T]) addScaled(hi, lo []float64, a float64, xHi, xLo []float64) {
+	hi, lo, xLo = hi[:len(xHi)], lo[:len(xHi)], xLo[:len(xHi)]
+	if !v.paired {
+		for s, x := range xHi {
+			hi[s] += a * x
+		}
+		return
+	}
+	for s, x := range xHi {
+		p, e := twoProd(a, x)
+		h, t := twoSum(hi[s], p)
+		hi[s] = h
+		lo[s] += t + (e + a*xLo[s])
+	}
+}
+
+// probe returns the largest normalised difference between c and p, and its row.
+func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, kind gemm.BoundKind) (float64, int) {
+	sums := probes * p.blocks
+	row, hi, lo := make([]float64, c.Cols), make([]float64, sums), make([]float64, sums)
+	confidence := v.confidence(p.width)
+	var worst float64
+	where := 0
+	for i := range c.Rows {
+		for j, x := range c.Row(i) {
+			row[j] = float64(x)
+		}
+		v.signedSums(p, row, hi, lo)
+		for s := range sums {
+			err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
+			scale := v.normAB * math.Sqrt(float64(p.width))
+			if kind == gemm.Componentwise {
+				scale = p.abs[i*p.blocks+s%p.blocks]
+			}
+			r := v.normalised(err, confidence*scale, float64(p.width)*v.underflow)
+			if math.IsNaN(r) {
+				return r, i
+			}
+			if r > worst {
+				worst, where = r, i
+			}
+		}
+	}
+	return worst, where
+}
+
+// twoSum returns s = fl(a + b) and the error e with a + b = s + e (Knuth).
+func twoSum(a, b float64) (s, e float64) {
+	s = a + b
+	t := s - a
+	return s, (a - (s - t)) + (b - t)
+}
+
+// twoProd returns p = fl(a·b) and the error e with a·b = p + e.
+func twoProd(a, b float64) (p, e float64) {
+	p = a * b
+	return p, math.FMA(a, b, -p)
+}
+
+// widened returns op(m) in float64, sharing m's data where that is possible.
+func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
+	if trans == blas.NoTrans {
+		if same, ok := any(m).(gemm.Matrix[float64]); ok {
+			return same
+		}
+		w := gemm.NewMatrix[float64](m.Rows, m.Cols)
+		for i := range m.Rows {
+			row := w.Row(i)
+			for j, x := range m.Row(i) {
+				row[j] = float64(x)
+			}
+		}
+		return w
+	}
+	w := gemm.NewMatrix[float64](m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, x := range m.Row(i) {
+			w.Set(j, i, float64(x))
+		}
+	}
+	return w
+}
+
+// maxAbs returns the largest magnitude in m, NaN where there is a NaN.
+func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
+	var largest float64
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			if a := math.Abs(float64(x)); !(a <= largest) {
+				if math.IsNaN(a) {
+					return a
+				}
+				largest = a
+			}
+		}
+	}
+	return largest
+}
+
+// fieldVerifier is the Verifier of products over GF(2⁸), which are exact: the
+// residual counts what is wrong, elements of a small product and rows of a large
+// one.
+type fieldVerifier struct {
+	a, b  gemm.Matrix[gf256.Elem]
+	exact gemm.Matrix[gf256.Elem] // A·B of a small product
+	whole bool
+	x     gemm.Matrix[gf256.Elem] // n×fieldProbes, no element zero, so that one wrong element is always seen
+	abx   gemm.Matrix[gf256.Elem] // A·(B·x)
+}
+
+func newFieldVerifier(op Operation[gf256.Elem], seed uint64) *fieldVerifier {
+	v := &fieldVerifier{a: op.A, b: op.B}
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	v.whole = float64(m)*float64(n) <= fullElements && float64(m)*float64(n)*float64(k) <= fullTerms
+	if v.whole {
+		v.exact = fieldProduct(v.a, v.b)
+		return v
+	}
+	rng := rand.New(rand.NewPCG(seed, 3))
+	v.x = gemm.NewMatrix[gf256.Elem](n, fieldProbes)
+	for i := range v.x.Data {
+		v.x.Data[i] = gf256.New(uint8(1 + rng.IntN(255)))
+	}
+	v.abx = fieldProduct(v.a, fieldProduct(v.b, v.x))
+	return v
+}
+
+// Finite implements Verifier.
+func (v *fieldVerifier) Finite() bool { return true }
+
+// Check implements Verifier.
+func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
+	got, want, what := c, v.exact, "elements"
+	if !v.whole {
+		got, want, what = fieldProduct(c, v.x), v.abx, "rows"
+	}
+	wrong := 0
+	for i := range want.Rows {
+		differ := 0
+		for j, x := range want.Row(i) {
+			if got.At(i, j) != x {
+				differ++
+			}
+		}
+		if !v.whole {
+			differ = min(differ, 1)
+		}
+		wrong += differ
+	}
+	out := Verdict{Limit: Limit{Kind: gemm.Exact}, Residual: float64(wrong)}
+	if wrong > 0 {
+		out.Reason = fmt.Sprintf("%d of %d %s are wrong", wrong, want.Rows*want.Cols/max(1, rowWidth(v.whole, want)), what)
+	}
+	return out
+}
+
+// rowWidth returns what one counted item of want spans: an element or a row.
+func rowWidth(whole bool, want gemm.Matrix[gf256.Elem]) int {
+	if whole {
+		return 1
+	}
+	return want.Cols
+}
+
+// fieldProduct returns A·B by way of a table of the 256 multiples of each row
+// element, apart from the implementations that it checks.
+func fieldProduct(a, b gemm.Matrix[gf256.Elem]) gemm.Matrix[gf256.Elem] {
+	c := gemm.NewMatrix[gf256.Elem](a.Rows, b.Cols)
+	var table [256][256]gf256.Elem
+	for x := range 256 {
+		for y := range 256 {
+			table[x][y] = gf256.Mul(gf256.New(uint8(x)), gf256.New(uint8(y)))
+		}
+	}
+	for i := range a.Rows {
+		row := c.Row(i)
+		for l, x := range a.Row(i) {
+			multiples := &table[x.Byte()]
+			for j, y := range b.Row(l) {
+				row[j] = gf256.Add(row[j], multiples[y.Byte()])
+			}
+		}
+	}
+	return c
+}
+
+// LimitOf returns the limit of v's results for the operation's shape: the random
+// bound for the operands that measuring draws, the worst-case one otherwise.
+func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64, random bool) Limit {
+	if gemm.TypeName[T]() == "gf256" {
+		return Limit{Kind: gemm.Exact}
+	}
+	if alpha != 1 || beta != 0 {
+		k += 3 // the roundings of α·(…), β·C and their sum
+	}
+	bound := v.Bound.Worst
+	if random {
+		bound = v.Bound.Random
+	}
+	return Limit{Kind: v.Bound.Kind, Bound: bound(m, n, k, p, gemm.UnitRoundoff[T]())}
+}

@@ -1,0 +1,152 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+)
+
+// fixed returns a Call that claims to take d for each of its calls.
+func fixed(d time.Duration, calls *int) func(context.Context, int) (time.Duration, error) {
+	return func(_ context.Context, times int) (time.Duration, error) {
+		*calls += times
+		return d * time.Duration(times), nil
+	}
+}
+
+func TestShortCallsAreBatched(t *testing.T) {
+	var calls int
+	s := Sampler{Call: fixed(100*time.Nanosecond, &calls)}
+	d, err := s.Warm(t.Context())
+	if err != nil || d != 100*time.Nanosecond {
+		t.Fatalf("Warm = %v, %v, want 100ns", d, err)
+	}
+	if got := time.Duration(s.Inner) * d; got < batchTo {
+		t.Errorf("a sample of %d calls lasts %v, want at least %v", s.Inner, got, batchTo)
+	}
+	if err := s.Burst(t.Context(), Budget{Reps: 6, Time: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range s.Seconds {
+		if math.Abs(x-100e-9) > 1e-15 {
+			t.Errorf("sample is %g s a call, want 1e-7", x)
+		}
+	}
+}
+
+func TestLongCallsAreNotBatched(t *testing.T) {
+	var calls int
+	s := Sampler{Call: fixed(11*time.Microsecond, &calls)}
+	if _, err := s.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.Inner != 1 {
+		t.Errorf("%d calls of 11 µs a sample, want 1", s.Inner)
+	}
+}
+
+func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
+	var calls int
+	s := Sampler{Call: fixed(time.Millisecond, &calls)}
+	if _, err := s.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Burst(t.Context(), Budget{Reps: 1, Time: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Seconds) != MinForInterval {
+		t.Errorf("%d samples of a constant, want %d", len(s.Seconds), MinForInterval)
+	}
+}
+
+func TestRepetitionGoesOnWhileSamplesScatter(t *testing.T) {
+	i := 0
+	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
+		i++
+		return time.Duration(1+i%7) * time.Millisecond, nil
+	}}
+	if err := s.Burst(t.Context(), Budget{Reps: 3, Time: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Seconds) < 50 {
+		t.Errorf("stopped after %d samples between 1 and 7 ms", len(s.Seconds))
+	}
+}
+
+func TestLimitsOfABudget(t *testing.T) {
+	sleep := func(context.Context, int) (time.Duration, error) {
+		time.Sleep(2 * time.Millisecond)
+		return 2 * time.Millisecond, nil
+	}
+	s := Sampler{Inner: 1, Call: sleep}
+	if err := s.Burst(t.Context(), Budget{Reps: 9, Time: time.Nanosecond}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Seconds) != 9 {
+		t.Errorf("%d samples, want the 9 asked for at least", len(s.Seconds))
+	}
+	s = Sampler{Inner: 1, Call: sleep}
+	if err := s.Burst(t.Context(), Budget{Reps: 1000, Time: time.Hour, Limit: 5 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Seconds) > 2 {
+		t.Errorf("%d samples of 2 ms within a limit of 5 ms", len(s.Seconds))
+	}
+}
+
+func TestErrorsEndABurst(t *testing.T) {
+	boom := errors.New("boom")
+	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) { return 0, boom }}
+	if err := s.Burst(t.Context(), Budget{Reps: 3}); !errors.Is(err, boom) {
+		t.Errorf("Burst = %v, want the error of the call", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var calls int
+	s = Sampler{Inner: 1, Call: fixed(time.Millisecond, &calls)}
+	if err := s.Burst(ctx, Budget{Reps: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Burst = %v, want context canceled", err)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	// Six samples: the interval of the median is their range (2·2⁻⁶ < 5 %).
+	s := Summarize([]float64{6, 1, 5, 2, 4, 3})
+	if s.Median != 3.5 || s.Lo != 1 || s.Hi != 6 || !s.Bounded() {
+		t.Errorf("Summarize(1…6) = %+v", s)
+	}
+	if s := Summarize([]float64{1, 2, 3, 4, 5}); s.Median != 3 || s.Bounded() {
+		t.Errorf("five samples give the interval %+v, want none", s)
+	}
+	if s := Summarize(nil); !math.IsNaN(s.Median) || s.Bounded() || s.Precise() {
+		t.Errorf("Summarize(nil) = %+v", s)
+	}
+	if Summarize([]float64{1, math.NaN(), 1, 1, 1, 1}).Precise() {
+		t.Error("a NaN among the samples passes for precise")
+	}
+}
+
+// BenchmarkOverhead measures what the loop adds to a row of calls of 20 µs: the
+// metric overhead-% is the time of the burst beyond the time in its samples.
+func BenchmarkOverhead(b *testing.B) {
+	var inside, total time.Duration
+	for b.Loop() {
+		s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
+			start := time.Now()
+			for time.Since(start) < 20*time.Microsecond {
+			}
+			return time.Since(start), nil
+		}}
+		start := time.Now()
+		if err := s.Burst(context.Background(), Budget{Reps: MaxSamples}); err != nil {
+			b.Fatal(err)
+		}
+		total += time.Since(start)
+		for _, x := range s.Seconds {
+			inside += time.Duration(x * 1e9)
+		}
+	}
+	b.ReportMetric(100*float64(total-inside)/float64(inside), "overhead-%")
+}
