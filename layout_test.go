@@ -1,0 +1,419 @@
+package gemm_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// module is the path that the imports of this repository begin with.
+const module = "gemm"
+
+// importTable says which packages of this module a package may import in code
+// that is not a test. A row covers the packages below it too, unless they have a
+// row of their own; "." is the root package, and a package without a row is an
+// error, so that whoever adds one decides where it belongs. Dependencies point
+// one way:
+//
+//	gf256 ← gemm ← {serial, parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
+//	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
+//	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
+//
+// An arrow carries on: whoever may import a package may import what that one may
+// import. layers spells only the arrows themselves.
+var importTable = closure(map[string][]string{
+	"gf256": nil,
+	".":     {"gf256"},
+
+	"internal/cpu":    nil,
+	"internal/kernel": {"internal/cpu", "gf256"},
+	"internal/block":  {"internal/kernel"},
+	"serial":          {".", "internal/block"},
+	"parallel":        {".", "internal/block"},
+	"reference":       {"."},
+	"blas":            {"serial", "parallel"},
+
+	"mpi":              {"serial", "parallel", "reference"},
+	"cuda":             {"serial", "parallel", "reference"},
+	"internal/catalog": {"mpi", "cuda"},
+
+	"internal/sample":  nil,
+	"internal/peak":    {"internal/cpu"},
+	"internal/matfile": {"."},
+	"compare":          {".", "internal/sample", "internal/peak"},
+	"compare/report":   {"compare"},
+
+	"internal/gemmtest": {"."},
+	"cmd":               {"internal/catalog", "internal/matfile", "compare/report", "blas"},
+})
+
+// testOnly lists the packages that only tests import.
+var testOnly = []string{"internal/gemmtest"}
+
+// externalTable says which packages of this module may import a package from
+// elsewhere; a path covers those below it. What is not listed may be imported
+// anywhere but in the root package, which rootExternal rules.
+var externalTable = map[string][]string{
+	"github.com/urfave/cli":         {"cmd/gemm"},
+	"github.com/schollz":            {"cmd/gemm"},
+	"gonum.org/v1/plot":             {"compare/report"},
+	"gorgonia.org/cu":               {"cuda/device"}, // its init exits where there is no GPU
+	"github.com/emer/empi":          {"mpi"},
+	"github.com/ebitengine/purego":  {"reference", "cuda"},
+	"github.com/klauspost/cpuid":    {"internal/cpu"},
+	"github.com/sbinet/npyio":       {"internal/matfile"},
+	"github.com/google/renameio":    {"compare", "internal/matfile", "cmd/gemm"},
+	"github.com/agnivade":           {"cmd/gemm"},
+	"github.com/mmcloughlin/avo":    nil, // the generators are a module of their own
+	"gonum.org/v1/gonum/blas/gonum": {"serial", "blas"},
+}
+
+// rootExternal is all that the root package imports besides the standard
+// library and this module: the types of gonum that a Matrix converts to.
+var rootExternal = []string{
+	"gonum.org/v1/gonum/blas",
+	"gonum.org/v1/gonum/blas/blas32",
+	"gonum.org/v1/gonum/blas/blas64",
+	"gonum.org/v1/gonum/mat",
+}
+
+// vagueNames are names of packages that say nothing of what is in them.
+var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared"}
+
+// closure returns table with every arrow carried on.
+func closure(table map[string][]string) map[string][]string {
+	var reach func(pkg string, seen map[string]bool)
+	reach = func(pkg string, seen map[string]bool) {
+		for _, below := range table[pkg] {
+			if !seen[below] {
+				seen[below] = true
+				reach(below, seen)
+			}
+		}
+	}
+	closed := make(map[string][]string, len(table))
+	for pkg := range table {
+		seen := map[string]bool{}
+		reach(pkg, seen)
+		closed[pkg] = slices.Sorted(maps.Keys(seen))
+	}
+	return closed
+}
+
+// under reports whether pkg is root or below it.
+func under(pkg, root string) bool {
+	return pkg == root || strings.HasPrefix(pkg, root+"/")
+}
+
+// row returns the key of importTable that covers pkg, "" where none does: pkg
+// itself or the nearest folder above it.
+func row(pkg string) string {
+	for dir := pkg; ; dir = path.Dir(dir) {
+		if _, ok := importTable[dir]; ok && (dir != "." || pkg == ".") {
+			return dir
+		}
+		if dir == "." {
+			return ""
+		}
+	}
+}
+
+// checkLayout returns what is wrong with the Go files of fsys, one error a
+// fault.
+func checkLayout(fsys fs.FS) error {
+	var errs []error
+	files := token.NewFileSet()
+	documented := map[string]bool{} // by folder, of packages that are not only tests
+	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			base := entry.Name()
+			if name != "." && (base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		source, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(name)
+		test := strings.HasSuffix(name, "_test.go")
+		errs = append(errs, checkImports(dir, name, file, test))
+		errs = append(errs, checkName(name, file))
+		if test {
+			return nil
+		}
+		documented[dir] = documented[dir] || file.Doc != nil
+		errs = append(errs, checkDocs(files, file))
+		if path.Base(name) == "variants.go" && constrained(file) {
+			errs = append(errs, fmt.Errorf("%s: has a build constraint; the list of variants is the same in every build", name))
+		}
+		return nil
+	})
+	errs = append(errs, err)
+	for _, dir := range slices.Sorted(maps.Keys(documented)) {
+		if row(dir) == "" {
+			errs = append(errs, fmt.Errorf("%s: the package has no row in the import table; give it one in layout_test.go", dir))
+		}
+		if !documented[dir] {
+			errs = append(errs, fmt.Errorf("%s: the package has no doc comment", dir))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkImports checks the imports of one file of the package in dir.
+func checkImports(dir, name string, file *ast.File, test bool) error {
+	var errs []error
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := checkImport(dir, imported, test); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		if !test && under(imported, module) && spec.Name != nil && spec.Name.Name == "_" {
+			errs = append(errs, fmt.Errorf("%s: imports %s for its side effects; lists are explicit here", name, imported))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkImport checks that the package in dir may import the package imported.
+func checkImport(dir, imported string, test bool) error {
+	if !under(imported, module) {
+		return checkExternal(dir, imported, test)
+	}
+	target := "."
+	if imported != module {
+		target = strings.TrimPrefix(imported, module+"/")
+	}
+	importer, covered := row(dir), row(target)
+	switch {
+	case test || importer == "": // checkLayout says that it has no row
+		return nil
+	case covered == "":
+		return fmt.Errorf("imports %s, which has no row in the import table", imported)
+	case slices.Contains(testOnly, covered) && importer != covered:
+		return fmt.Errorf("imports %s, which is for tests", imported)
+	case importer != covered && !slices.Contains(importTable[importer], covered):
+		return fmt.Errorf("imports %s; it may import %s of this module", imported, strings.Join(importTable[importer], ", "))
+	}
+	return nil
+}
+
+// checkExternal checks that the package in dir may import the package imported,
+// which is not of this module.
+func checkExternal(dir, imported string, test bool) error {
+	first, _, _ := strings.Cut(imported, "/")
+	if test || !strings.Contains(first, ".") { // the standard library, and cgo
+		return nil
+	}
+	if dir == "." && !slices.Contains(rootExternal, imported) {
+		return fmt.Errorf("imports %s; the contract imports only the standard library, gf256 and gonum's types", imported)
+	}
+	for listed, owners := range externalTable {
+		if under(imported, listed) && !slices.ContainsFunc(owners, func(owner string) bool { return under(dir, owner) }) {
+			return fmt.Errorf("imports %s, which only %v may", imported, owners)
+		}
+	}
+	return nil
+}
+
+// checkName checks that the name of file's package says something.
+func checkName(name string, file *ast.File) error {
+	if pkg := strings.TrimSuffix(file.Name.Name, "_test"); slices.Contains(vagueNames, pkg) {
+		return fmt.Errorf("%s: package %s is named for nothing; name it for what it holds", name, pkg)
+	}
+	return nil
+}
+
+// checkDocs checks that every exported name that file declares has a doc
+// comment, its own or that of the group that it is declared in.
+func checkDocs(files *token.FileSet, file *ast.File) error {
+	var errs []error
+	want := func(name *ast.Ident, docs ...*ast.CommentGroup) {
+		if name.IsExported() && !slices.ContainsFunc(docs, func(doc *ast.CommentGroup) bool { return doc != nil }) {
+			errs = append(errs, fmt.Errorf("%v: %s has no doc comment", files.Position(name.Pos()), name.Name))
+		}
+	}
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if receiverExported(decl) {
+				want(decl.Name, decl.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					want(spec.Name, spec.Doc, decl.Doc)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						want(name, spec.Doc, spec.Comment, decl.Doc)
+					}
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// receiverExported reports whether decl is a function, or a method of an
+// exported type.
+func receiverExported(decl *ast.FuncDecl) bool {
+	if decl.Recv == nil {
+		return true
+	}
+	for receiver := decl.Recv.List[0].Type; ; {
+		switch expr := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = expr.X
+		case *ast.IndexExpr: // one type parameter
+			receiver = expr.X
+		case *ast.IndexListExpr: // several
+			receiver = expr.X
+		case *ast.Ident:
+			return expr.IsExported()
+		default:
+			return false
+		}
+	}
+}
+
+// constrained reports whether file has a build constraint.
+func constrained(file *ast.File) bool {
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			if comment.Pos() < file.Package && constraint.IsGoBuild(comment.Text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestLayout checks this repository. It reads the files itself: the result of a
+// test that starts go list comes from the cache after the files have changed.
+func TestLayout(t *testing.T) {
+	if err := checkLayout(os.DirFS(".")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLayoutFaults plants one fault a tree and wants it named.
+func TestLayoutFaults(t *testing.T) {
+	const doc = "// Package p is documented.\n"
+	tests := map[string]struct {
+		files map[string]string
+		want  string // part of the error; "" for none
+	}{
+		"clean": {map[string]string{
+			"doc.go":                   doc + "package gemm\nimport _ \"gonum.org/v1/gonum/mat\"\n",
+			"serial/ikj.go":            doc + "package serial\nimport \"gemm\"\nvar _ gemm.Params\n",
+			"serial/ikj_test.go":       "package serial\nimport _ \"gemm/internal/gemmtest\"\n",
+			"internal/kernel/f64/k.go": doc + "package f64\nimport \"gemm/internal/cpu\"\n",
+			"cmd/gemm/main.go":         doc + "package main\nimport \"gemm/compare\"\n",
+			"testdata/bad.go":          "package util",
+			"_asm/main.go":             "package util",
+		}, ""},
+		"upwards": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nimport \"gemm/compare\"\n",
+		}, "serial/ikj.go: imports gemm/compare; it may import"},
+		"report measures": {map[string]string{
+			"compare/report/html.go": doc + "package report\nimport \"gemm/internal/catalog\"\n",
+		}, "imports gemm/internal/catalog"},
+		"root imports a library": {map[string]string{
+			"doc.go": doc + "package gemm\nimport \"gonum.org/v1/gonum/stat\"\n",
+		}, "the contract imports only"},
+		"root imports serial": {map[string]string{
+			"doc.go": doc + "package gemm\nimport \"gemm/serial\"\n",
+		}, "doc.go: imports gemm/serial"},
+		"cli outside the command": {map[string]string{
+			"compare/flags.go": doc + "package compare\nimport \"github.com/urfave/cli/v2\"\n",
+		}, "imports github.com/urfave/cli/v2, which only [cmd/gemm] may"},
+		"cu linked into gemm": {map[string]string{
+			"cuda/plan.go": doc + "package cuda\nimport \"gorgonia.org/cu\"\n",
+		}, "imports gorgonia.org/cu"},
+		"conformance suite outside tests": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nimport \"gemm/internal/gemmtest\"\n",
+		}, "which is for tests"},
+		"registration": {map[string]string{
+			"internal/catalog/catalog.go": doc + "package catalog\nimport _ \"gemm/serial\"\n",
+		}, "for its side effects"},
+		"package without a row": {map[string]string{
+			"extra/extra.go": doc + "package extra\n",
+		}, "extra: the package has no row"},
+		"import without a row": {map[string]string{
+			"cmd/gemm/main.go": doc + "package main\nimport \"gemm/extra\"\n",
+		}, "imports gemm/extra, which has no row"},
+		"vague name": {map[string]string{
+			"internal/cpu/util.go": doc + "package util\n",
+		}, "package util is named for nothing"},
+		"package without doc": {map[string]string{
+			"serial/ikj.go": "package serial\n", "serial/naive.go": "package serial\n",
+		}, "serial: the package has no doc comment"},
+		"function without doc": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nfunc Multiply() {}\n",
+		}, "serial/ikj.go:3:6: Multiply has no doc comment"},
+		"generic method without doc": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nfunc (x *Ikj[T]) Multiply() {}\n",
+		}, "Multiply has no doc comment"},
+		"method of a hidden type": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nfunc (x ikj[T]) Multiply() {}\n",
+		}, ""},
+		"type without doc": {map[string]string{
+			"serial/ikj.go": doc + "package serial\ntype Ikj struct{}\n",
+		}, "Ikj has no doc comment"},
+		"constant without doc": {map[string]string{
+			"serial/ikj.go": doc + "package serial\nconst (\n\tA = 1 // documented\n\tB = 2\n)\n",
+		}, "B has no doc comment"},
+		"constants of a documented group": {map[string]string{
+			"serial/ikj.go": doc + "package serial\n// The sizes.\nconst (\n\tA = 1\n\tB = 2\n)\n",
+		}, ""},
+		"constrained list": {map[string]string{
+			"serial/variants.go": "//go:build amd64\n\n" + doc + "package serial\n",
+		}, "variants.go: has a build constraint"},
+		"no Go": {map[string]string{
+			"serial/ikj.go": "package",
+		}, "serial/ikj.go:1:8: expected"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			tree := fstest.MapFS{}
+			for file, text := range test.files {
+				tree[file] = &fstest.MapFile{Data: []byte(text)}
+			}
+			err := checkLayout(tree)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("a clean tree fails: %v", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Names the system packages that are missing and installs them where it may.
+#
+#   scripts/deps.sh [run|test|report]...
+#
+# run     the libraries that the rows of the family reference are measured with
+# test    what `make test` uses besides: a C compiler, for the race detector
+# report  what `make check-report` uses: a browser and a TeX
+#
+# Nothing here is needed to build or to run gemm: a library that is absent is a
+# row that says so. It installs as root, or through sudo where that asks for no
+# password; otherwise it prints the line to type. It uses the package sources as
+# they are, and it exits with 0 whatever comes of it, so that a host without a
+# network goes on. DEPS=no skips all of it.
+set -euo pipefail
+
+library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"; }
+program() { command -v "$1" >/dev/null; }
+texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
+
+# One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
+needs='run|libopenblas0-pthread|library libopenblas\.so|reference/openblas
+run|libblis4-pthread|library libblis\.so|reference/blis
+test|gcc|program gcc|go test -race
+test|libc6-dev|test -e /usr/include/stdlib.h|go test -race
+report|chromium|program chromium|the look at report.html
+report|texlive-xetex|program xelatex|the compilation of report.tex
+report|texlive-latex-extra|texfile tabularray.sty|the compilation of report.tex
+report|lmodern|texfile lmroman10-regular.otf|the compilation of report.tex'
+
+say() { echo "deps: $*" >&2; }
+
+# missing prints the needs of the groups asked for that are not met.
+missing() {
+	local group package there purpose
+	while IFS='|' read -r group package there purpose; do
+		case " $groups " in *" $group "*) $there || echo "$package|$purpose" ;; esac
+	done <<<"$needs"
+}
+
+# apt runs apt-get so that it neither asks nor hangs.
+apt() {
+	timeout 240 ${sudo:+sudo -n} env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+		-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
+		-o DPkg::Lock::Timeout=60 "$@" </dev/null 2>&1
+}
+
+# known prints those of the packages that the sources have.
+known() {
+	local package
+	for package in "$@"; do
+		if apt-get -s install "$package" >/dev/null 2>&1; then echo "$package"; fi
+	done
+}
+
+groups="${*:-run}"
+if [ "${DEPS:-yes}" = no ]; then
+	say "DEPS=no: not looked for"
+	exit 0
+fi
+lacking="$(missing)"
+if [ -z "$lacking" ]; then
+	say "nothing is missing"
+	exit 0
+fi
+while IFS='|' read -r package purpose; do say "$package is missing; it serves $purpose"; done <<<"$lacking"
+mapfile -t packages < <(cut -d'|' -f1 <<<"$lacking")
+
+by_hand() {
+	say "$1; going on without. To install by hand:"
+	say "    sudo apt-get update && sudo apt-get install --no-install-recommends ${packages[*]}"
+	exit 0
+}
+
+program apt-get || by_hand "there is no apt-get (the names are Debian's and Ubuntu's)"
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	if program sudo && sudo -n true 2>/dev/null; then
+		sudo=yes
+	else
+		by_hand "neither root nor sudo without a password"
+	fi
+fi
+
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+mapfile -t have < <(known "${packages[@]}")
+if [ "${#have[@]}" -lt "${#packages[@]}" ]; then
+	say "reading the package lists"
+	apt update >"$log" || { tail -n 3 "$log" >&2; say "apt-get update failed"; }
+	mapfile -t have < <(known "${packages[@]}")
+fi
+if [ "${#have[@]}" -gt 0 ]; then
+	say "installing ${have[*]}"
+	if ! apt install --no-install-recommends "${have[@]}" >"$log"; then
+		# The lists may be older than the archive.
+		{ apt update && apt install --no-install-recommends "${have[@]}"; } >"$log" || tail -n 5 "$log" >&2
+	fi
+fi
+hash -r
+lacking="$(missing)"
+if [ -n "$lacking" ]; then
+	mapfile -t packages < <(cut -d'|' -f1 <<<"$lacking")
+	by_hand "could not be installed: ${packages[*]}"
+fi
