@@ -55,7 +55,7 @@ known() {
 
 groups="${*:-run}"
 if [ "${DEPS:-yes}" = no ]; then
-	say "DEPS=no: not looked for"
+	say "DEPS=no: skipped"
 	exit 0
 fi
 lacking="$(missing)"

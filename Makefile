@@ -1,0 +1,64 @@
+# Targets and the variables that they read; `make help` prints both. A variable is
+# given after the target: make report PROFILE=full
+## PROFILE=quick    report: quick (about a minute) or full
+## OUT=report       report, check-report: the folder
+## RESUME=          report: anything continues the records in OUT; empty replaces them
+## DEPS=yes         report, test, deps, check-report: no leaves the system packages alone
+## FUZZTIME=30s     fuzz: how long each target runs
+## GO=go            the Go command
+PROFILE  ?= quick
+OUT      ?= report
+RESUME   ?=
+DEPS     ?= yes
+FUZZTIME ?= 30s
+GO       ?= go
+export DEPS GO
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Without its revision where git is absent or does not trust the folder's owner:
+# go build would refuse.
+VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+
+.DEFAULT_GOAL := help
+.PHONY: help report test build deps lint generate bench fuzz check-report clean
+
+help: ## list the targets and the variables
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@sed -n 's/^## /  /p' $(MAKEFILE_LIST)
+
+report: deps build ## measure every way to multiply that this host can run, and write report/report.html
+	bin/gemm compare --profile $(PROFILE) --out $(OUT) $(if $(RESUME),--resume,--force)
+	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex."
+
+test: ## run every test: plain, under the race detector, and with every instruction set of this host
+	@scripts/deps.sh run test
+	scripts/test.sh
+
+build: ## build bin/gemm
+	CGO_ENABLED=0 $(GO) build -trimpath $(VCS) -o bin/ ./cmd/...
+
+deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
+	@scripts/deps.sh run
+
+lint: ## check format, vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+generate: ## write the generated code anew
+	$(GO) generate ./...
+
+bench: ## run the Go benchmarks
+	$(GO) test -run '^$$' -bench . ./...
+
+fuzz: ## run every fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+check-report: ## compile OUT/report.tex with xelatex and look at OUT/report.html in a headless browser
+	@scripts/deps.sh report
+	scripts/check-report.sh $(OUT)
+
+clean: ## remove what was built and reported here
+	rm -rf bin report

@@ -1,0 +1,150 @@
+package gemm_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDeps runs scripts/deps.sh among stand-ins for the programs that it calls,
+// which log their calls: what it would do to a host, on no host at all.
+func TestDeps(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	const (
+		root    = "echo 0"
+		user    = "echo 1000"
+		refuses = "exit 1"
+		nothing = "exit 0"
+		// aptWorks has every package and, once it has installed, every library.
+		aptWorks = `case "$*" in *" install "*) touch "$STATE/installed" ;; esac`
+		// aptStale has no package before the lists are read.
+		aptStale = `case "$*" in
+*" update") touch "$STATE/updated" ;;
+"-s install "*) test -e "$STATE/updated" ;;
+*" install "*) touch "$STATE/installed" ;;
+esac`
+		// aptPoor has libopenblas0-pthread only.
+		aptPoor = `case "$*" in *libblis4*) exit 100 ;; esac`
+		// libraries has both libraries once they are installed, and libopenblas at once.
+		libraries = `test ! -e "$STATE/installed" || echo libopenblas.so.0 libblis.so.4`
+	)
+	tests := map[string]struct {
+		programs map[string]string // stand-ins beside those below
+		deps     string            // of the environment
+		says     []string          // parts of what it prints
+		calls    []string          // parts of lines that it must have called
+		never    []string          // parts of lines that it must not have called
+	}{
+		"nothing missing": {
+			map[string]string{"ldconfig": "echo libopenblas.so.0 libblis.so.4"}, "",
+			[]string{"nothing is missing"}, nil, []string{"apt-get"},
+		},
+		"one missing": {
+			map[string]string{"ldconfig": "echo libopenblas.so.0", "id": root, "apt-get": aptWorks}, "",
+			[]string{"libblis4-pthread is missing; it serves reference/blis"},
+			[]string{"--no-install-recommends libblis4-pthread"}, []string{"libopenblas0-pthread", "update"},
+		},
+		"root": {
+			map[string]string{"id": root, "apt-get": aptWorks}, "yes",
+			[]string{"libopenblas0-pthread is missing", "installing libopenblas0-pthread libblis4-pthread"},
+			[]string{"install --no-install-recommends libopenblas0-pthread libblis4-pthread"},
+			[]string{"sudo", "update", "sources", "add-apt"},
+		},
+		"lists unread": {
+			map[string]string{"id": root, "apt-get": aptStale}, "",
+			[]string{"reading the package lists"},
+			[]string{"update", "install --no-install-recommends libopenblas0-pthread libblis4-pthread"}, nil,
+		},
+		"sudo without a password": {
+			map[string]string{"id": user, "sudo": `test "$2" = true || { shift; "$@"; }`, "apt-get": aptWorks}, "",
+			[]string{"installing"}, []string{"sudo -n env", "apt-get"}, nil,
+		},
+		"sudo with a password": {
+			map[string]string{"id": user, "sudo": refuses, "apt-get": aptWorks}, "",
+			[]string{"sudo apt-get install --no-install-recommends libopenblas0-pthread libblis4-pthread", "going on without"},
+			nil, []string{"apt-get"},
+		},
+		"no network": {
+			map[string]string{"id": root, "apt-get": refuses}, "",
+			[]string{"apt-get update failed", "could not be installed: libopenblas0-pthread libblis4-pthread", "going on without"},
+			[]string{"update"}, nil,
+		},
+		"a package that the sources lack": {
+			map[string]string{"id": root, "apt-get": aptPoor}, "",
+			[]string{"installing libopenblas0-pthread\n"},
+			[]string{"install --no-install-recommends libopenblas0-pthread"}, nil,
+		},
+		"no apt": {
+			map[string]string{"id": root}, "",
+			[]string{"there is no apt-get", "libopenblas0-pthread libblis4-pthread"}, nil, nil,
+		},
+		"DEPS=no": {
+			map[string]string{"id": root, "apt-get": aptWorks}, "no",
+			[]string{"DEPS=no"}, nil, []string{"apt-get", "ldconfig"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			programs := map[string]string{"ldconfig": libraries}
+			for program, body := range test.programs {
+				programs[program] = body
+			}
+			for program, body := range programs {
+				script := "#!" + bash + "\necho \"" + program + " $*\" >>\"$STATE/calls\"\n" + body + "\n"
+				if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, tool := range []string{"env", "grep", "cut", "mktemp", "rm", "tail", "timeout", "touch"} {
+				target, err := exec.LookPath(tool)
+				if err != nil {
+					t.Skipf("there is no %s", tool)
+				}
+				if err := os.Symlink(target, filepath.Join(dir, tool)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(bash, "scripts/deps.sh")
+			cmd.Env = []string{"PATH=" + dir, "STATE=" + dir, "DEPS=" + test.deps}
+			output, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("exits with %v; it never fails a build", err)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(string(output), want) {
+					t.Errorf("does not say %q", want)
+				}
+			}
+			log, err := os.ReadFile(filepath.Join(dir, "calls"))
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			// Asking what a package is or whether sudo works changes nothing.
+			var calls strings.Builder
+			for line := range strings.Lines(string(log)) {
+				if !strings.HasPrefix(line, "apt-get -s ") && line != "sudo -n true\n" {
+					calls.WriteString(line)
+				}
+			}
+			for _, want := range test.calls {
+				if !strings.Contains(calls.String(), want) {
+					t.Errorf("does not call %q", want)
+				}
+			}
+			for _, never := range test.never {
+				if strings.Contains(calls.String(), never) {
+					t.Errorf("calls %q", never)
+				}
+			}
+			if t.Failed() {
+				t.Logf("printed:\n%scalled:\n%s", output, log)
+			}
+		})
+	}
+}
