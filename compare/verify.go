@@ -583,17 +583,9 @@ func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
 	}
 	out := Verdict{Limit: Limit{Kind: gemm.Exact}, Residual: float64(wrong)}
 	if wrong > 0 {
-		out.Reason = fmt.Sprintf("%d of %d %s are wrong", wrong, want.Rows*want.Cols/max(1, rowWidth(v.whole, want)), what)
+		out.Reason = fmt.Sprintf("%d %s of %v are wrong", wrong, what, c)
 	}
 	return out
-}
-
-// rowWidth returns what one counted item of want spans: an element or a row.
-func rowWidth(whole bool, want gemm.Matrix[gf256.Elem]) int {
-	if whole {
-		return 1
-	}
-	return want.Cols
 }
 
 // fieldProduct returns A·B by way of a table of the 256 multiples of each row

@@ -1,0 +1,177 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// Shape is the size of a product: C is M×N, A is M×K, B is K×N.
+type Shape struct{ M, N, K int }
+
+// Cube returns the shape of a product of square matrices.
+func Cube(n int) Shape { return Shape{n, n, n} }
+
+// Terms returns m·n·k, the multiplications of a classical product.
+func (s Shape) Terms() float64 { return float64(s.M) * float64(s.N) * float64(s.K) }
+
+// String returns "n" for a cube and "MxNxK" otherwise, as flags have it.
+func (s Shape) String() string {
+	if s.M == s.N && s.N == s.K {
+		return fmt.Sprint(s.N)
+	}
+	return fmt.Sprintf("%dx%dx%d", s.M, s.N, s.K)
+}
+
+// Case is one row to be measured.
+type Case struct {
+	Experiment string // ladder, cutoff, compiler
+	Variant    gemm.Variant
+	Build      string // of the experiment compiler
+	Type       string // f32, f64, gf256
+	Shape
+	Op          string // nn, nt, tn, tt: how A and B are stored
+	Alpha, Beta float64
+	LD          int         // added to the least leading dimension of each operand
+	Params      gemm.Params // as asked
+	Turn        string      // cases with the same one are measured in turn, A B A B
+}
+
+// Transposes returns the operations on A and B.
+func (c Case) Transposes() (tA, tB blas.Transpose) {
+	tA, tB = blas.NoTrans, blas.NoTrans
+	if c.Op[0] == 't' {
+		tA = blas.Trans
+	}
+	if c.Op[1] == 't' {
+		tB = blas.Trans
+	}
+	return tA, tB
+}
+
+// Plain reports whether the case is C = A·B, which every Multiplier computes.
+func (c Case) Plain() bool { return c.Op == "nn" && c.Alpha == 1 && c.Beta == 0 }
+
+// LDA returns the leading dimension of A as it is stored.
+func (c Case) LDA() int {
+	if c.Op[0] == 't' {
+		return c.M + c.LD
+	}
+	return c.K + c.LD
+}
+
+// LDB returns the leading dimension of B as it is stored.
+func (c Case) LDB() int {
+	if c.Op[1] == 't' {
+		return c.K + c.LD
+	}
+	return c.N + c.LD
+}
+
+// LDC returns the leading dimension of C.
+func (c Case) LDC() int { return c.N + c.LD }
+
+// Threads returns the number of busy threads that the case asks for.
+func (c Case) Threads() int {
+	resolved, err := c.Variant.Resolve(c.Params)
+	if err == nil {
+		if n, ok := resolved["threads"].(int); ok {
+			return n
+		}
+	}
+	return 1
+}
+
+// Bytes returns the size of the operands, of the verifier's copies of them, and
+// of the workspace that the variant's model predicts.
+func (c Case) Bytes() float64 {
+	size := elementSize(c.Type)
+	m, n, k := float64(c.M), float64(c.N), float64(c.K)
+	total := size * (m*float64(c.LDC()) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA()) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB()))
+	if c.Beta != 0 {
+		total += size * m * float64(c.LDC())
+	}
+	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
+		total += 8 * (m*k + k*n) // the verifier's operands in float64
+	}
+	if p, err := c.Variant.Resolve(c.Params); err == nil && c.Variant.Model != nil {
+		total += size * c.Variant.Model(c.M, c.N, c.K, p).Workspace
+	}
+	return total
+}
+
+// rows returns the stored rows of an operand whose op is rows×cols.
+func rows(op byte, rows, cols int) int {
+	if op == 't' {
+		return cols
+	}
+	return rows
+}
+
+// elementSize returns the bytes of an element of the type.
+func elementSize(typ string) float64 {
+	switch typ {
+	case "f64":
+		return 8
+	case "f32":
+		return 4
+	default:
+		return 1
+	}
+}
+
+// String names the case as progress shows it.
+func (c Case) String() string {
+	parts := []string{c.Variant.Name, c.Type, c.Shape.String()}
+	if c.Op != "nn" {
+		parts = append(parts, c.Op)
+	}
+	if len(c.Params) > 0 {
+		parts = append(parts, c.Params.String())
+	}
+	if c.Build != "" {
+		parts = append(parts, c.Build)
+	}
+	return strings.Join(parts, " ")
+}
+
+// key identifies the row of the case on one host: what was asked for, not how it
+// came out.
+func (c Case) key(host string) string {
+	return rowKey(host, c.record())
+}
+
+// rowKey returns the identity of r.
+func rowKey(host string, r Record) string {
+	return fmt.Sprint(host, "|", r.Experiment, "|", r.Build, "|", r.Variant, "|", r.Type, "|", r.M, "x", r.N, "x", r.K,
+		"|", r.Op, "|", r.Alpha, "|", r.Beta, "|", r.LDA, ",", r.LDB, ",", r.LDC, "|", r.Params)
+}
+
+// record returns the case's row before it is measured.
+func (c Case) record() Record {
+	compute := c.Type
+	unit := "GFLOP/s"
+	if c.Type == "gf256" {
+		unit = "Gmul/s"
+	}
+	params := c.Params
+	if params == nil {
+		params = gemm.Params{}
+	}
+	r := Record{
+		Experiment: c.Experiment, Variant: c.Variant.Name, Build: c.Build,
+		Type: c.Type, Compute: compute, Op: c.Op, Alpha: c.Alpha, Beta: c.Beta,
+		M: c.M, N: c.N, K: c.K, LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
+		Threads: c.Threads(), Params: params, Resolved: gemm.Params{},
+		Samples: []float64{}, Turn: c.Turn, Unit: unit,
+		Median: None(), Gflops: None(), Rate: None(), DataGBps: None(), PercentPeak: None(),
+		Residual: None(), Bound: None(), BoundKind: c.Variant.Bound.Kind,
+	}
+	if c.Type == "gf256" {
+		r.BoundKind = gemm.Exact
+	}
+	return r
+}

@@ -1,0 +1,278 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// fault breaks a right result.
+type fault[T gemm.Element] struct {
+	name  string
+	plant func(c gemm.Matrix[T])
+}
+
+// faults are the kinds that every check has to find.
+func faults[T gemm.Element](other, bad T) []fault[T] {
+	return []fault[T]{
+		{"one wrong element", func(c gemm.Matrix[T]) { c.Set(c.Rows/3, c.Cols/2+1, other) }},
+		{"a zeroed element", func(c gemm.Matrix[T]) { var zero T; c.Set(c.Rows/2, c.Cols/3, zero) }},
+		{"a NaN or a flipped byte", func(c gemm.Matrix[T]) { c.Set(c.Rows-1, 1, bad) }},
+		{"zero-filled", func(c gemm.Matrix[T]) { clear(c.Data) }},
+		{"transposed", func(c gemm.Matrix[T]) {
+			for i := range c.Rows {
+				for j := range i {
+					x, y := c.At(i, j), c.At(j, i)
+					c.Set(i, j, y)
+					c.Set(j, i, x)
+				}
+			}
+		}},
+		{"an unwritten row", func(c gemm.Matrix[T]) { row := c.Slice(c.Rows/4, 0, 1, c.Cols); poison(row) }},
+		{"two rows exchanged", func(c gemm.Matrix[T]) {
+			for j := range c.Cols {
+				x, y := c.At(0, j), c.At(1, j)
+				c.Set(0, j, y)
+				c.Set(1, j, x)
+			}
+		}},
+	}
+}
+
+// distinct is the number of different rows that A has in these tests, so that a
+// right result of a large product is cheap to compute.
+const distinct = 16
+
+// rightFloat returns operands of n×n matrices, as measuring draws them but with
+// few different rows in A, and their product summed in T's own precision.
+func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
+	c := Case{Type: gemm.TypeName[T](), Shape: Cube(n), Op: "nn", Alpha: 1}
+	o := newOperands[T](c, 7)
+	for i := distinct; i < n; i++ {
+		copy(o.a.Row(i), o.a.Row(i%distinct))
+	}
+	right := gemm.NewMatrix[T](n, n)
+	for i := range n {
+		row := right.Row(i)
+		if i >= distinct {
+			copy(row, right.Row(i%distinct))
+			continue
+		}
+		for l, x := range o.a.Row(i) {
+			for j, y := range o.b.Row(l) {
+				row[j] += x * y
+			}
+		}
+	}
+	return o, right
+}
+
+func rightField(n int) (operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
+	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Cube(n), Op: "nn", Alpha: 1}, 7)
+	for i := distinct; i < n; i++ {
+		copy(o.a.Row(i), o.a.Row(i%distinct))
+	}
+	right := gemm.NewMatrix[gf256.Elem](n, n)
+	for i := range n {
+		row := right.Row(i)
+		if i >= distinct {
+			copy(row, right.Row(i%distinct))
+			continue
+		}
+		for l, x := range o.a.Row(i) {
+			for j, y := range o.b.Row(l) {
+				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
+			}
+		}
+	}
+	return o, right
+}
+
+// testFaults checks that v accepts the right result and finds every fault.
+func testFaults[T gemm.Element](t *testing.T, v Verifier[T], right gemm.Matrix[T], limit Limit, other, bad T) {
+	t.Helper()
+	if got := v.Check(right, limit); !got.OK() || got.Weak {
+		t.Errorf("the right result: %+v, want ok", got)
+	}
+	for _, f := range faults(other, bad) {
+		wrong := gemm.NewMatrix[T](right.Rows, right.Cols)
+		restore(wrong, right)
+		f.plant(wrong)
+		got := v.Check(wrong, limit)
+		if got.OK() || got.Reason == "" {
+			t.Errorf("%s: %+v, want wrong with a reason", f.name, got)
+		}
+	}
+}
+
+func verifySizes(t *testing.T) []int {
+	if testing.Short() || raceEnabled {
+		return []int{33, 600}
+	}
+	return []int{33, 600, 4096}
+}
+
+func TestPlantedFaultsFloat(t *testing.T) {
+	for _, n := range verifySizes(t) {
+		t.Run(fmt.Sprint("f32/", n), func(t *testing.T) { plantFloat[float32](t, n) })
+		t.Run(fmt.Sprint("f64/", n), func(t *testing.T) { plantFloat[float64](t, n) })
+	}
+}
+
+func plantFloat[T gemm.Float](t *testing.T, n int) {
+	o, right := rightFloat[T](n)
+	v := NewVerifier(Product(o.a, o.b), 1)
+	u := gemm.UnitRoundoff[T]()
+	other := right.At(n/3, n/2+1)
+	other += other / 4 // wrong by a quarter of itself
+	limits := map[string]Limit{
+		"classical": {gemm.Componentwise, gemm.Classical.Random(n, n, n, nil, u)},
+		// As wide as Strassen's with five levels over leaves of n/32.
+		"normwise": {gemm.Normwise, 2e7 * u},
+	}
+	for name, limit := range limits {
+		t.Run(name, func(t *testing.T) { testFaults(t, v, right, limit, other, T(math.NaN())) })
+	}
+}
+
+func TestPlantedFaultsField(t *testing.T) {
+	for _, n := range verifySizes(t) {
+		t.Run(fmt.Sprint("gf256/", n), func(t *testing.T) {
+			o, right := rightField(n)
+			v := NewVerifier(Product(o.a, o.b), 1)
+			other := gf256.Add(right.At(n/3, n/2+1), gf256.New(1))
+			bad := gf256.Add(right.At(n-1, 1), gf256.New(0x80))
+			// An element to be zeroed must not be zero already.
+			if right.At(n/2, n/3) == (gf256.Elem{}) {
+				t.Fatal("the element to be zeroed is zero: choose another")
+			}
+			testFaults(t, v, right, Limit{Kind: gemm.Exact}, other, bad)
+		})
+	}
+}
+
+// TestWorstCaseBoundAloneWouldPass shows why the probes are random: a sum of a
+// row's errors in the worst case is as large as an element of C.
+func TestWorstCaseBoundAloneWouldPass(t *testing.T) {
+	const n = 4096
+	u := gemm.UnitRoundoff[float32]()
+	worst := n * gemm.Classical.Worst(n, n, n, nil, u)
+	if worst < 0.9 {
+		t.Fatalf("the worst case of a row's sum is %g elements: the premise is gone", worst)
+	}
+	v := &floatVerifier[float32]{a: gemm.Matrix[float64]{Rows: n, Cols: n}, b: gemm.Matrix[float64]{Rows: n, Cols: n}}
+	random := v.confidence(n) * math.Sqrt(n) * gemm.Classical.Random(n, n, n, nil, u)
+	if !(random*margin < 1) {
+		t.Errorf("a lost element is %g of a probe's limit, want above %d", 1/random, margin)
+	}
+}
+
+func TestVerifierOfTheWholeOperation(t *testing.T) {
+	const m, n, k = 37, 29, 41
+	for _, op := range []string{"nn", "nt", "tn", "tt"} {
+		for _, scalars := range [][2]float64{{1, 0}, {-0.75, 0}, {1, 1}, {2.5, -0.5}, {0, 3}} {
+			c := Case{Type: "f64", Shape: Shape{m, n, k}, Op: op, Alpha: scalars[0], Beta: scalars[1], LD: 3}
+			o := newOperands[float64](c, 5)
+			tA, tB := c.Transposes()
+			operation := Operation[float64]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
+			v := NewVerifier(operation, 1)
+			limit := Limit{gemm.Componentwise, gemm.Classical.Random(m, n, k+3, nil, gemm.UnitRoundoff[float64]())}
+			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
+				if trans != blas.NoTrans {
+					i, j = j, i
+				}
+				return x.At(i, j)
+			}
+			for i := range m {
+				for j := range n {
+					var sum float64
+					for l := range k {
+						sum += at(o.a, tA, i, l) * at(o.b, tB, l, j)
+					}
+					sum *= c.Alpha
+					if c.Beta != 0 {
+						sum += c.Beta * o.c0.At(i, j)
+					}
+					o.c.Set(i, j, sum)
+				}
+			}
+			if got := v.Check(o.c, limit); !got.OK() {
+				t.Errorf("%s α=%g β=%g: %+v, want ok", op, c.Alpha, c.Beta, got)
+			}
+			o.c.Set(3, 4, o.c.At(3, 4)*(1+1e-10))
+			if got := v.Check(o.c, limit); got.OK() {
+				t.Errorf("%s α=%g β=%g: an error of 1e-10 passes: %+v", op, c.Alpha, c.Beta, got)
+			}
+		}
+	}
+}
+
+// TestProbesAgreeWithElements checks the reference of the probes, which large
+// products use, on a product small enough to be compared whole.
+func TestProbesAgreeWithElements(t *testing.T) {
+	const n = 100
+	o, right := rightFloat[float64](n)
+	v := newFloatVerifier(Product(o.a, o.b), 1)
+	limit := gemm.Classical.Random(n, n, n, nil, gemm.UnitRoundoff[float64]())
+	for _, width := range []int{16, 64, n} {
+		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
+			p := v.projection(width, kind == gemm.Componentwise)
+			if r, _ := v.probe(right, p, kind); !(r <= limit) {
+				t.Errorf("width %d, %s: residual %g of a right result, limit %g", width, kind, r, limit)
+			}
+			wrong := gemm.NewMatrix[float64](n, n)
+			restore(wrong, right)
+			wrong.Set(70, 30, wrong.At(70, 30)*(1+1e-9))
+			if r, row := v.probe(wrong, p, kind); r <= limit || row != 70 {
+				t.Errorf("width %d, %s: an error of 1e-9 in row 70 gives residual %g in row %d", width, kind, r, row)
+			}
+		}
+	}
+}
+
+func TestVerifierRefusesWhatItCannotJudge(t *testing.T) {
+	a, b := gemm.NewMatrix[float64](3, 3), gemm.NewMatrix[float64](3, 3)
+	a.Set(1, 1, math.Inf(1))
+	v := NewVerifier(Product(a, b), 1)
+	if v.Finite() {
+		t.Error("an operand with Inf passes for finite")
+	}
+	if got := v.Check(gemm.NewMatrix[float64](3, 3), Limit{gemm.Componentwise, 1}); got.OK() || got.Reason == "" {
+		t.Errorf("operands with Inf: %+v, want not ok with a reason", got)
+	}
+	a.Set(1, 1, math.NaN())
+	if NewVerifier(Product(a, b), 1).Finite() {
+		t.Error("an operand with NaN passes for finite")
+	}
+}
+
+func TestEmptyAndZeroProducts(t *testing.T) {
+	for _, s := range []Shape{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}} {
+		a, b := gemm.NewMatrix[float32](s.M, s.K), gemm.NewMatrix[float32](s.K, s.N)
+		c := gemm.NewMatrix[float32](s.M, s.N)
+		v := NewVerifier(Product(a, b), 1)
+		if got := v.Check(c, Limit{gemm.Componentwise, 0}); !got.OK() {
+			t.Errorf("%v: %+v, want ok", s, got)
+		}
+		if s.M*s.N > 0 {
+			c.Set(0, 0, 1e-30)
+			if got := v.Check(c, Limit{gemm.Componentwise, 0}); got.OK() {
+				t.Errorf("%v: 1e-30 in place of 0 passes: %+v", s, got)
+			}
+		}
+	}
+}
+
+func TestVerdictFailsOnNaN(t *testing.T) {
+	if (Verdict{Limit: Limit{Bound: 1}, Residual: math.NaN()}).OK() {
+		t.Error("a residual of NaN is ok")
+	}
+	if (Verdict{Limit: Limit{Bound: math.NaN()}, Residual: 0}).OK() {
+		t.Error("a bound of NaN is ok")
+	}
+}
