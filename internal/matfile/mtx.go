@@ -1,0 +1,257 @@
+package matfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// The format is described in Boisvert, Pozo and Remington, The Matrix Market
+// Exchange Formats: Initial Design, NISTIR 5935, 1996.
+
+// mtxBody says how the entries of a .mtx file are to be read.
+type mtxBody struct {
+	coordinate bool   // row, column and value a line; otherwise a value a line, column by column
+	pattern    bool   // no values: every entry is 1
+	symmetry   string // general, symmetric, skew-symmetric
+	entries    int
+}
+
+// lines reads a text line by line and counts.
+type lines struct {
+	scanner *bufio.Scanner
+	number  int // of the last line read, from 1
+}
+
+// next returns the fields of the next line that has any; nil at the end.
+func (l *lines) next() ([]string, error) {
+	for l.scanner.Scan() {
+		l.number++
+		if fields := strings.Fields(l.scanner.Text()); len(fields) > 0 {
+			return fields, nil
+		}
+	}
+	if err := l.scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d is longer than %d bytes; the file is corrupt", l.number+1, bufio.MaxScanTokenSize)
+	} else if err != nil {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// mtxStart reads the banner and the size line from the start of data and returns
+// them with the lines that follow.
+func mtxStart(data *io.SectionReader) (banner, sizes []string, l *lines, err error) {
+	l = &lines{scanner: bufio.NewScanner(io.NewSectionReader(data, 0, data.Size()))}
+	if banner, err = l.next(); err != nil {
+		return nil, nil, nil, err
+	}
+	for {
+		if sizes, err = l.next(); err != nil {
+			return nil, nil, nil, err
+		}
+		if sizes == nil || !strings.HasPrefix(sizes[0], "%") {
+			return banner, sizes, l, nil
+		}
+	}
+}
+
+// parseMTX reads the banner and the sizes.
+func (f *File) parseMTX() error {
+	banner, sizes, l, err := mtxStart(f.data)
+	if err != nil {
+		return err
+	}
+	if len(banner) != 5 || !strings.EqualFold(banner[0], "%%MatrixMarket") || !strings.EqualFold(banner[1], "matrix") {
+		return errors.New("line 1: does not read %%MatrixMarket matrix FORMAT FIELD SYMMETRY; the file is no .mtx")
+	}
+	format, field := strings.ToLower(banner[2]), strings.ToLower(banner[3])
+	body := mtxBody{coordinate: format == "coordinate", pattern: field == "pattern", symmetry: strings.ToLower(banner[4])}
+	switch {
+	case format != "coordinate" && format != "array":
+		return fmt.Errorf("line 1: format %q is neither coordinate nor array", banner[2])
+	case field != "real" && field != "integer" && field != "unsigned-integer" && !body.pattern:
+		return fmt.Errorf("line 1: field %q is none of real, integer, pattern; only real matrices are multiplied", banner[3])
+	case body.pattern && !body.coordinate:
+		return errors.New("line 1: an array has values, so that its field cannot be pattern")
+	case body.symmetry != "general" && body.symmetry != "symmetric" && body.symmetry != "skew-symmetric":
+		return fmt.Errorf("line 1: symmetry %q is none of general, symmetric, skew-symmetric", banner[4])
+	}
+
+	want := "ROWS COLUMNS"
+	if body.coordinate {
+		want += " ENTRIES"
+	}
+	numbers := make([]int, len(sizes))
+	for i, text := range sizes {
+		if numbers[i], err = strconv.Atoi(text); err != nil || numbers[i] < 0 {
+			return fmt.Errorf("line %d: %q is no size; the line wants %s", l.number, text, want)
+		}
+	}
+	if len(numbers) != len(strings.Fields(want)) {
+		return fmt.Errorf("line %d: %d sizes, wants %s", l.number, len(numbers), want)
+	}
+	f.Rows, f.Cols, f.Type = numbers[0], numbers[1], "f64"
+	if err := checkShape(f.Rows, f.Cols); err != nil {
+		return fmt.Errorf("line %d: %w", l.number, err)
+	}
+	if body.symmetry != "general" && f.Rows != f.Cols {
+		return fmt.Errorf("line %d: a %s matrix is square, this one is %d×%d", l.number, body.symmetry, f.Rows, f.Cols)
+	}
+	shortest := 2 // bytes of an entry: "1\n"
+	switch {
+	case body.coordinate:
+		body.entries, shortest = numbers[2], 4 // "1 1\n"
+	case body.symmetry == "symmetric":
+		body.entries = (f.Rows*f.Rows + f.Rows) / 2
+	case body.symmetry == "skew-symmetric":
+		body.entries = (f.Rows*f.Rows - f.Rows) / 2
+	default:
+		body.entries = f.Rows * f.Cols
+	}
+	// The last line may lack its end.
+	if int64(body.entries) > (f.data.Size()+1)/int64(shortest) {
+		return fmt.Errorf("line %d: %d entries do not fit in a file of %d bytes; it is cut off or corrupt",
+			l.number, body.entries, f.data.Size())
+	}
+	f.body = body
+	return nil
+}
+
+// readMTX reads the entries into m, which is zero. Entries of a coordinate file
+// that name the same place are added, as elsewhere.
+func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
+	_, _, l, err := mtxStart(f.data)
+	if err != nil {
+		return err
+	}
+	width := 1
+	if body.coordinate {
+		width = 3
+		if body.pattern {
+			width = 2
+		}
+	}
+	i, j := 0, 0 // the place of the next value of an array
+	if body.symmetry == "skew-symmetric" {
+		i = 1
+	}
+	for e := range body.entries {
+		fields, err := l.next()
+		switch {
+		case err != nil:
+			return err
+		case fields == nil:
+			return fmt.Errorf("line %d: the file ends after %d of %d entries; it is cut off", l.number, e, body.entries)
+		case len(fields) != width:
+			return fmt.Errorf("line %d: %d fields, wants %d", l.number, len(fields), width)
+		}
+		if body.coordinate {
+			if i, err = mtxIndex(fields[0], f.Rows); err == nil {
+				j, err = mtxIndex(fields[1], f.Cols)
+			}
+			if err != nil {
+				return fmt.Errorf("line %d: %w", l.number, err)
+			}
+		}
+		switch {
+		case body.symmetry != "general" && i < j:
+			return fmt.Errorf("line %d: entry (%d, %d) is above the diagonal; a %s matrix lists what is below",
+				l.number, i+1, j+1, body.symmetry)
+		case body.symmetry == "skew-symmetric" && i == j:
+			return fmt.Errorf("line %d: entry (%d, %d) is on the diagonal, which is zero in a skew-symmetric matrix",
+				l.number, i+1, j+1)
+		}
+		text := "1"
+		if !body.pattern {
+			text = fields[width-1]
+		}
+		v, err := element[T](text)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.number, err)
+		}
+		m.Set(i, j, plus(m.At(i, j), v))
+		if i != j && body.symmetry != "general" {
+			if body.symmetry == "skew-symmetric" {
+				v = negative(v)
+			}
+			m.Set(j, i, plus(m.At(j, i), v))
+		}
+		if i++; !body.coordinate && i == f.Rows {
+			j++
+			switch body.symmetry {
+			case "general":
+				i = 0
+			case "symmetric":
+				i = j
+			default:
+				i = j + 1
+			}
+		}
+	}
+	if fields, err := l.next(); err != nil {
+		return err
+	} else if fields != nil {
+		return fmt.Errorf("line %d: %q follows the last of %d entries; the file is corrupt", l.number, fields[0], body.entries)
+	}
+	return nil
+}
+
+// mtxIndex returns the index from 0 that text gives from 1.
+func mtxIndex(text string, limit int) (int, error) {
+	i, err := strconv.Atoi(text)
+	if err != nil || i < 1 || i > limit {
+		return 0, fmt.Errorf("index %q is no integer from 1 to %d", text, limit)
+	}
+	return i - 1, nil
+}
+
+// plus returns x + y.
+func plus[T gemm.Element](x, y T) T {
+	switch p := any(&x).(type) {
+	case *float32:
+		*p += any(y).(float32)
+	case *float64:
+		*p += any(y).(float64)
+	case *gf256.Elem:
+		*p = gf256.Add(*p, any(y).(gf256.Elem))
+	}
+	return x
+}
+
+// negative returns −x, which is x in the field.
+func negative[T gemm.Element](x T) T {
+	switch p := any(&x).(type) {
+	case *float32:
+		*p = -*p
+	case *float64:
+		*p = -*p
+	}
+	return x
+}
+
+// writeMTX writes m as a general array.
+func writeMTX[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
+	field := "real"
+	if gemm.TypeName[T]() == "gf256" {
+		field = "integer"
+	}
+	fmt.Fprintf(w, "%%%%MatrixMarket matrix array %s general\n%d %d\n", field, m.Rows, m.Cols)
+	if m.Rows == 0 || m.Cols == 0 {
+		return w.Flush()
+	}
+	var buf []byte
+	for j := range m.Cols {
+		for i := range m.Rows {
+			buf = append(appendElement(buf[:0], m.At(i, j)), '\n')
+			w.Write(buf)
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,218 @@
+package matfile
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// The format is NumPy's NEP 1 (numpy.lib.format): a magic string, a version, the
+// length of a header that is a Python dictionary literal, and the elements.
+
+// npyMagic is the first six bytes of every .npy file.
+const npyMagic = "\x93NUMPY"
+
+// npyHeaderLimit is the longest header read. NumPy's own limit is 10000 bytes;
+// the header of a plain matrix has fewer than 128.
+const npyHeaderLimit = 1 << 16
+
+// npyBody says where the elements of a .npy file are and how they are stored.
+type npyBody struct {
+	offset  int64
+	fortran bool // column by column
+	size    int  // bytes an element
+	order   binary.ByteOrder
+}
+
+// parseNPY reads the header.
+func (f *File) parseNPY() error {
+	header, offset, err := npyHeader(f.data)
+	if err != nil {
+		return err
+	}
+	descr := regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`).FindStringSubmatch(header)
+	order := regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`).FindStringSubmatch(header)
+	shape := regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^()]*)\)`).FindStringSubmatch(header)
+	switch {
+	case order == nil || shape == nil || !strings.Contains(header, "descr"):
+		return fmt.Errorf("header %.80q lacks descr, fortran_order or shape; the file is corrupt", header)
+	case descr == nil:
+		return errors.New("elements are records; save one field of them as float64")
+	}
+	dims, err := npyShape(shape[1])
+	if err != nil {
+		return err
+	}
+	f.Rows, f.Cols = dims[0], dims[1]
+	body := npyBody{offset: offset, fortran: order[1] == "True", order: binary.LittleEndian}
+	dtype := descr[1]
+	if strings.HasPrefix(dtype, ">") {
+		body.order = binary.BigEndian
+	}
+	switch strings.TrimLeft(dtype, "<>=|") {
+	case "f4":
+		f.Type, body.size = "f32", 4
+	case "f8":
+		f.Type, body.size = "f64", 8
+	case "u1":
+		f.Type, body.size = "gf256", 1
+	default:
+		return fmt.Errorf("elements are %q; save them as float32 or float64, such as with a.astype('f8')", dtype)
+	}
+	if err := checkShape(f.Rows, f.Cols); err != nil {
+		return err
+	}
+	want, have := int64(f.Rows*f.Cols*body.size), f.data.Size()-offset
+	if want != have {
+		fault := "the file is cut off or corrupt"
+		if want < have {
+			fault = "it holds more than one array or is corrupt"
+		}
+		return fmt.Errorf("the header's %d×%d %s elements are %d bytes, the file has %d after the header; %s",
+			f.Rows, f.Cols, f.Type, want, have, fault)
+	}
+	f.body = body
+	return nil
+}
+
+// npyHeader returns the dictionary of the header and the offset of the elements.
+func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
+	var start [12]byte // magic, version, length of the header in 2 or 4 bytes
+	n, err := r.ReadAt(start[:], 0)
+	if err != nil && err != io.EOF {
+		return "", 0, err
+	}
+	if n < 10 || string(start[:6]) != npyMagic {
+		return "", 0, fmt.Errorf("starts with %q, not with NumPy's %q; the file is no .npy", start[:min(n, 6)], npyMagic)
+	}
+	var length int64
+	switch start[6] {
+	case 1:
+		length, offset = int64(binary.LittleEndian.Uint16(start[8:])), 10
+	case 2, 3:
+		length, offset = int64(binary.LittleEndian.Uint32(start[8:])), 12
+	default:
+		return "", 0, fmt.Errorf("offset 6: format version %d.%d is none of 1, 2, 3; save it with numpy.save", start[6], start[7])
+	}
+	if length > npyHeaderLimit {
+		return "", 0, fmt.Errorf("offset 8: a header of %d bytes is longer than the %d that a matrix may have; the file is corrupt",
+			length, npyHeaderLimit)
+	}
+	buf := make([]byte, length)
+	if _, err := r.ReadAt(buf, offset); err != nil && !(err == io.EOF && len(buf) == 0) {
+		return "", 0, fmt.Errorf("offset %d: the header of %d bytes is cut off", offset, length)
+	}
+	return strings.TrimSpace(string(buf)), offset + length, nil
+}
+
+// npyShape returns the two dimensions that a Python tuple without its
+// parentheses lists.
+func npyShape(tuple string) ([2]int, error) {
+	var dims []int
+	for text := range strings.SplitSeq(tuple, ",") {
+		text = strings.TrimSuffix(strings.TrimSpace(text), "L") // Python 2 wrote long integers so
+		if text == "" {
+			continue // after the comma that ends (5,)
+		}
+		dim, err := strconv.Atoi(text)
+		if err != nil {
+			return [2]int{}, fmt.Errorf("shape (%s) is not made of integers; the file is corrupt", tuple)
+		}
+		dims = append(dims, dim)
+	}
+	if len(dims) != 2 {
+		return [2]int{}, fmt.Errorf("the array has %d dimensions, shape (%s); a matrix has 2: save it as a row with "+
+			"a.reshape(1, -1) or as a column with a.reshape(-1, 1)", len(dims), tuple)
+	}
+	return [2]int(dims), nil
+}
+
+// readNPY reads the elements into m.
+func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
+	var decode func([]byte) T
+	switch p := any(&decode).(type) {
+	case *func([]byte) float32:
+		*p = npyFloat[float32](body)
+	case *func([]byte) float64:
+		*p = npyFloat[float64](body)
+	case *func([]byte) gf256.Elem:
+		if body.size == 1 {
+			*p = func(b []byte) gf256.Elem { return gf256.New(b[0]) }
+		}
+	}
+	if decode == nil {
+		return fmt.Errorf("holds %s elements, which cannot be read as %s", f.Type, gemm.TypeName[T]())
+	}
+	if f.Rows == 0 || f.Cols == 0 {
+		return nil // however long the other dimension is
+	}
+	r := bufio.NewReaderSize(io.NewSectionReader(f.data, body.offset, f.data.Size()-body.offset), 1<<16)
+	outer, inner := f.Rows, f.Cols
+	if body.fortran {
+		outer, inner = inner, outer
+	}
+	var buf [8]byte
+	for i := range outer {
+		for j := range inner {
+			if _, err := io.ReadFull(r, buf[:body.size]); err != nil {
+				return fmt.Errorf("cannot read element %d: %w", i*inner+j, err)
+			}
+			if body.fortran {
+				m.Set(j, i, decode(buf[:]))
+			} else {
+				m.Set(i, j, decode(buf[:]))
+			}
+		}
+	}
+	return nil
+}
+
+// npyFloat returns the function that reads a stored float as a T, or nil where
+// none is stored.
+func npyFloat[T gemm.Float](body npyBody) func([]byte) T {
+	switch body.size {
+	case 4:
+		return func(b []byte) T { return T(math.Float32frombits(body.order.Uint32(b))) }
+	case 8:
+		return func(b []byte) T { return T(math.Float64frombits(body.order.Uint64(b))) }
+	}
+	return nil
+}
+
+// writeNPY writes m in version 1.0, row by row, little-endian.
+func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
+	dtype := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeName[T]()]
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", dtype, m.Rows, m.Cols)
+	// The elements start at a multiple of 64 bytes; the header ends in a line feed.
+	length := (10+len(header)+1+63)&^63 - 10
+	w.WriteString(npyMagic + "\x01\x00")
+	w.Write(binary.LittleEndian.AppendUint16(nil, uint16(length)))
+	fmt.Fprintf(w, "%-*s\n", length-1, header)
+	if m.Rows == 0 || m.Cols == 0 {
+		return w.Flush()
+	}
+	buf := make([]byte, 0, 8)
+	for i := range m.Rows {
+		for _, v := range m.Row(i) {
+			switch v := any(v).(type) {
+			case float32:
+				buf = binary.LittleEndian.AppendUint32(buf[:0], math.Float32bits(v))
+			case float64:
+				buf = binary.LittleEndian.AppendUint64(buf[:0], math.Float64bits(v))
+			case gf256.Elem:
+				buf = append(buf[:0], v.Byte())
+			}
+			w.Write(buf)
+		}
+	}
+	return w.Flush() // bufio.Writer keeps the first error
+}
