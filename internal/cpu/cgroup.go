@@ -1,0 +1,145 @@
+package cpu
+
+import (
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// group is a control group that limits this process: a folder of the file system
+// and the version of its files.
+type group struct {
+	dir string
+	v2  bool
+}
+
+// groups returns the control groups that govern a controller (cpu, memory) of
+// this process, from its own up to the root of what is mounted: every one of
+// them is a limit. A hierarchy of version 1 has the controller where there is
+// one, else the unified hierarchy (cgroups(7)).
+func groups(fsys fs.FS, controller string) []group {
+	var own string
+	var found, v2 bool
+	for line := range strings.Lines(text(fsys, "proc/self/cgroup")) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		switch {
+		case slices.Contains(strings.Split(parts[1], ","), controller):
+			own, found, v2 = parts[2], true, false
+		case parts[0] == "0" && parts[1] == "" && !found:
+			own, found, v2 = parts[2], true, true
+		}
+		if found && !v2 {
+			break
+		}
+	}
+	if !found {
+		return nil
+	}
+	root, point, ok := mount(fsys, controller, v2)
+	if !ok {
+		return nil
+	}
+	// A path outside the mounted part is that of a container which sees only its
+	// own group, at the mount point.
+	inside, below := strings.CutPrefix(path.Clean("/"+own), strings.TrimSuffix(root, "/"))
+	if !below || inside != "" && inside[0] != '/' {
+		inside = ""
+	}
+	top := strings.TrimPrefix(path.Clean(point), "/")
+	var out []group
+	for dir := path.Join(top, inside); ; dir = path.Dir(dir) {
+		out = append(out, group{dir, v2})
+		if dir == top || dir == "." {
+			return out
+		}
+	}
+}
+
+// mount returns the group that is mounted for the controller and the place where
+// it is, from proc_pid_mountinfo(5).
+func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool) {
+	for line := range strings.Lines(text(fsys, "proc/self/mountinfo")) {
+		of, what, _ := strings.Cut(line, " - ")
+		place, kind := strings.Fields(of), strings.Fields(what)
+		if len(place) < 5 || len(kind) < 3 {
+			continue
+		}
+		if v2 && kind[0] == "cgroup2" || !v2 && kind[0] == "cgroup" && slices.Contains(strings.Split(kind[2], ","), controller) {
+			return place[3], place[4], true
+		}
+	}
+	return "", "", false
+}
+
+// quota returns the processors' worth of time that the control groups grant; 0
+// where they set no limit.
+func quota(fsys fs.FS) float64 {
+	least := math.Inf(1)
+	for _, g := range groups(fsys, "cpu") {
+		var granted, period string
+		if g.v2 {
+			granted, period, _ = strings.Cut(text(fsys, path.Join(g.dir, "cpu.max")), " ")
+		} else {
+			granted = text(fsys, path.Join(g.dir, "cpu.cfs_quota_us"))
+			period = text(fsys, path.Join(g.dir, "cpu.cfs_period_us"))
+		}
+		// No limit is "max" in version 2 and -1 in version 1.
+		q, err := strconv.ParseFloat(granted, 64)
+		p, err2 := strconv.ParseFloat(period, 64)
+		if err == nil && err2 == nil && q > 0 && p > 0 {
+			least = min(least, q/p)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
+}
+
+// memory returns the least limit on the bytes of the control groups, and the
+// least number of bytes that one of them has left. Both are math.MaxInt64 where
+// there is no limit. What a group holds of files and has not used of late can be
+// dropped, so it counts as left.
+func memory(fsys fs.FS) (limit, left int64) {
+	limit, left = math.MaxInt64, math.MaxInt64
+	for _, g := range groups(fsys, "memory") {
+		max, used, dropped := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+		if g.v2 {
+			max, used, dropped = "memory.max", "memory.current", "inactive_file"
+		}
+		// No limit is "max" in version 2 and a number near 2⁶³ in version 1.
+		granted, ok := number(fsys, path.Join(g.dir, max))
+		if !ok {
+			continue
+		}
+		limit = min(limit, granted)
+		held, _ := number(fsys, path.Join(g.dir, used))
+		for line := range strings.Lines(text(fsys, path.Join(g.dir, "memory.stat"))) {
+			if key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key == dropped {
+				files, _ := strconv.ParseInt(value, 10, 64)
+				held -= files
+			}
+		}
+		left = min(left, granted-held)
+	}
+	return limit, left
+}
+
+// available returns the bytes that the machine and the control groups have left,
+// but at least one where they say anything.
+func available(fsys fs.FS) int64 {
+	free := kibibytes(field(fsys, "proc/meminfo", "MemAvailable"))
+	if _, left := memory(fsys); free == 0 || left < free {
+		if left == math.MaxInt64 {
+			return 0
+		}
+		return max(left, 1)
+	}
+	return free
+}

@@ -1,0 +1,101 @@
+// Package cpu knows the processor that the program runs on: which vector
+// instructions it may use, and the facts about the host that a report of
+// measurements needs.
+package cpu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// ISA names the vector instructions that a kernel is written in. The values are
+// those of GEMM_CPU and of the records.
+type ISA string
+
+// The instruction sets, widest first. A kernel of one of them may use exactly
+// what is named here. AVX512 says nothing about the Galois-field instructions:
+// the first processors with AVX-512 have none.
+const (
+	AVX512     ISA = "avx512"      // AVX-512 F, BW, DQ and VL, and all of avx2-nogfni; 32 registers of 64 bytes
+	AVX2       ISA = "avx2"        // AVX2, FMA and GFNI; 16 registers of 32 bytes
+	AVX2NoGFNI ISA = "avx2-nogfni" // AVX2 and FMA
+	SSSE3      ISA = "ssse3"       // SSE to SSSE3; 16 registers of 16 bytes, no fused multiply-add
+	Generic    ISA = "generic"     // portable Go
+)
+
+// features are what the processor and the operating system must have for each
+// instruction set on amd64. The operating system's part is that it saves the
+// wide registers of a thread; cpuid.Supports denies the feature where it does not.
+var features = []struct {
+	isa  ISA
+	need []cpuid.FeatureID
+}{
+	{AVX512, []cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX2, cpuid.FMA3}},
+	{AVX2, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3, cpuid.GFNI}},
+	{AVX2NoGFNI, []cpuid.FeatureID{cpuid.AVX2, cpuid.FMA3}},
+	{SSSE3, []cpuid.FeatureID{cpuid.SSSE3}},
+	{Generic, nil},
+}
+
+// Supported returns the instruction sets of this processor, widest first; the
+// last one is Generic. GEMM_CPU has no say in it.
+func Supported() []ISA {
+	return supported(cpuid.CPU.Supports)
+}
+
+func supported(has func(...cpuid.FeatureID) bool) []ISA {
+	var sets []ISA
+	for _, f := range features {
+		if has(f.need...) {
+			sets = append(sets, f.isa)
+		}
+	}
+	return sets
+}
+
+// Detect returns the instruction set that this program's kernels use: the one
+// that the environment variable GEMM_CPU names, or else the widest that the
+// processor has. A name that is unknown, or that of a set which the processor
+// lacks, is an error that lists those it has: a run that was to test one set must
+// not quietly test another. The variable is read once.
+func Detect() (ISA, error) { return detect() }
+
+var detect = sync.OnceValues(func() (ISA, error) {
+	return choose(os.Getenv("GEMM_CPU"), Supported())
+})
+
+// Use returns what Detect returns, for code that has no error to return. It
+// panics where Detect fails, so a command calls Detect first.
+func Use() ISA {
+	isa, err := Detect()
+	if err != nil {
+		panic(err)
+	}
+	return isa
+}
+
+// choose returns the instruction set for a value of GEMM_CPU.
+func choose(value string, sets []ISA) (ISA, error) {
+	if value == "" {
+		return sets[0], nil
+	}
+	if slices.Contains(sets, ISA(value)) {
+		return ISA(value), nil
+	}
+	var names []string
+	for _, isa := range sets {
+		names = append(names, string(isa))
+	}
+	list := strings.Join(names, ", ")
+	for _, f := range features {
+		if f.isa == ISA(value) {
+			return "", fmt.Errorf("cpu: GEMM_CPU=%s: this processor lacks it; it has %s", value, list)
+		}
+	}
+	return "", fmt.Errorf("cpu: GEMM_CPU=%q: no such instruction set; this processor has %s", value, list)
+}

@@ -1,0 +1,86 @@
+package cpu
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+func TestSupported(t *testing.T) {
+	avx2 := []cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2, cpuid.FMA3}
+	wide := append([]cpuid.FeatureID{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}, avx2...)
+	tests := map[string]struct {
+		has  []cpuid.FeatureID
+		want []ISA
+	}{
+		"none":                  {nil, []ISA{Generic}},
+		"SSSE3":                 {[]cpuid.FeatureID{cpuid.SSSE3}, []ISA{SSSE3, Generic}},
+		"AVX2 without FMA":      {[]cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2}, []ISA{SSSE3, Generic}},
+		"AVX2":                  {avx2, []ISA{AVX2NoGFNI, SSSE3, Generic}},
+		"AVX2 and GFNI":         {append([]cpuid.FeatureID{cpuid.GFNI}, avx2...), []ISA{AVX2, AVX2NoGFNI, SSSE3, Generic}},
+		"AVX-512 without GFNI":  {wide, []ISA{AVX512, AVX2NoGFNI, SSSE3, Generic}},
+		"AVX-512 foundation":    {append([]cpuid.FeatureID{cpuid.AVX512F}, avx2...), []ISA{AVX2NoGFNI, SSSE3, Generic}},
+		"everything":            {append([]cpuid.FeatureID{cpuid.GFNI}, wide...), []ISA{AVX512, AVX2, AVX2NoGFNI, SSSE3, Generic}},
+		"GFNI of SSE and SSSE3": {[]cpuid.FeatureID{cpuid.SSSE3, cpuid.GFNI}, []ISA{SSSE3, Generic}},
+	}
+	for name, test := range tests {
+		got := supported(func(ids ...cpuid.FeatureID) bool {
+			for _, id := range ids {
+				if !slices.Contains(test.has, id) {
+					return false
+				}
+			}
+			return true
+		})
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	old := []ISA{AVX512, AVX2NoGFNI, SSSE3, Generic}
+	for value, want := range map[string]ISA{"": AVX512, "avx512": AVX512, "avx2-nogfni": AVX2NoGFNI, "generic": Generic} {
+		if got, err := choose(value, old); got != want || err != nil {
+			t.Errorf("choose(%q) = %q, %v; want %q", value, got, err, want)
+		}
+	}
+	for value, want := range map[string]string{
+		"avx2":    "cpu: GEMM_CPU=avx2: this processor lacks it; it has avx512, avx2-nogfni, ssse3, generic",
+		"AVX512":  `cpu: GEMM_CPU="AVX512": no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
+		"avx512 ": `cpu: GEMM_CPU="avx512 ": no such instruction set; this processor has avx512, avx2-nogfni, ssse3, generic`,
+	} {
+		if got, err := choose(value, old); err == nil || err.Error() != want {
+			t.Errorf("choose(%q) = %q, %v; want the error %s", value, got, err, want)
+		}
+	}
+}
+
+// TestDetect sets GEMM_CPU for a child that prints what Use returns.
+func TestDetect(t *testing.T) {
+	if os.Getenv("CPU_TEST_CHILD") != "" {
+		os.Stdout.WriteString("uses " + string(Use()) + "\n")
+		os.Exit(0)
+	}
+	child := func(value string) (string, error) {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestDetect$")
+		cmd.Env = append(os.Environ(), "CPU_TEST_CHILD=1", "GEMM_CPU="+value)
+		output, err := cmd.CombinedOutput()
+		return string(output), err
+	}
+	for _, isa := range Supported() {
+		if got, err := child(string(isa)); got != "uses "+string(isa)+"\n" || err != nil {
+			t.Errorf("GEMM_CPU=%s: prints %q, %v", isa, got, err)
+		}
+	}
+	if got, err := child(""); got != "uses "+string(Supported()[0])+"\n" || err != nil {
+		t.Errorf("without GEMM_CPU: prints %q, %v", got, err)
+	}
+	if got, err := child("avx3"); err == nil || !strings.Contains(got, `GEMM_CPU="avx3"`) {
+		t.Errorf("GEMM_CPU=avx3: prints %q, %v; want a panic that names it", got, err)
+	}
+}
