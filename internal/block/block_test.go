@@ -1,0 +1,216 @@
+package block
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"gemm/internal/cpu"
+	"gemm/internal/kernel"
+)
+
+// goroutines is a Loop of three workers.
+var goroutines = Loop{Workers: 3, Run: func(n int, body func(worker, i int)) {
+	var group sync.WaitGroup
+	for w := range 3 {
+		group.Go(func() {
+			for i := w; i < n; i += 3 {
+				body(w, i)
+			}
+		})
+	}
+	group.Wait()
+}}
+
+// matrix returns a rows×cols matrix of small integers with the given stride, and
+// its view.
+func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
+	v := View[T]{make([]T, max(0, (rows-1)*stride+cols)), stride, 1}
+	if transposed {
+		v = View[T]{make([]T, max(0, (cols-1)*stride+rows)), 1, stride}
+	}
+	for i := range v.Data {
+		v.Data[i] = T(math.NaN()) // between the rows
+	}
+	for i := range rows {
+		for l := range cols {
+			v.Data[i*v.Row+l*v.Col] = T((3*i+5*l)%11 - 5)
+		}
+	}
+	return v
+}
+
+func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
+	e := New(kernel.Best[T](), blocking, loop)
+	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		for trans := range 4 {
+			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)
+			b := matrix[T](k, n, max(k, n)+3, trans&2 != 0)
+			for _, scalars := range [][2]T{{1, 0}, {1, 1}, {-2, 0.5}, {0, 2}, {0, 0}} {
+				alpha, beta := scalars[0], scalars[1]
+				c := matrix[T](m, n, n+5, false)
+				want := matrix[T](m, n, n+5, false)
+				for i := range m {
+					for j := range n {
+						var sum T
+						for l := range k {
+							sum += a.Data[i*a.Row+l*a.Col] * b.Data[l*b.Row+j*b.Col]
+						}
+						at := i*c.Row + j
+						want.Data[at] = alpha*sum + beta*want.Data[at]
+						if beta == 0 {
+							c.Data[at] = T(math.NaN())
+						}
+					}
+				}
+				if err := e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c.Data, c.Row); err != nil {
+					t.Fatal(err)
+				}
+				for i, x := range c.Data {
+					if !(x == want.Data[i]) && !(math.IsNaN(float64(x)) && math.IsNaN(float64(want.Data[i]))) {
+						t.Fatalf("%v trans=%d α=%v β=%v: element %d is %v, want %v", shape, trans, alpha, beta, i, x, want.Data[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGemm(t *testing.T) {
+	loops := map[string]Loop{"serial": Serial, "goroutines": goroutines}
+	for name, loop := range loops {
+		for _, blocking := range []Blocking{{1, 1, 1}, {2, 3, 4}, {5, 7, 9}, {64, 64, 64}} {
+			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testGemm[float32](t, blocking, loop) })
+			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testGemm[float64](t, blocking, loop) })
+		}
+	}
+}
+
+func TestWorkspace(t *testing.T) {
+	for _, shape := range [][3]int{{0, 1, 1}, {1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}} {
+		e := New(kernel.Best[float64](), Blocking{32, 24, 40}, Serial)
+		m, n, k := shape[0], shape[1], shape[2]
+		a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+		if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
+			t.Fatal(err)
+		}
+		held := cap(e.b) + cap(e.workers[0].a) + cap(e.workers[0].tile)
+		if want := e.Workspace(m, n, k); held != want {
+			t.Errorf("%v: holds %d elements, Workspace says %d", shape, held, want)
+		}
+	}
+}
+
+func TestAllocations(t *testing.T) {
+	e := New(kernel.Best[float64](), Blocking{16, 16, 16}, Serial)
+	const n = 40
+	x := View[float64]{make([]float64, n*n), n, 1}
+	c := make([]float64, n*n)
+	ctx := t.Context()
+	if allocs := testing.AllocsPerRun(10, func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n) }); allocs != 0 {
+		t.Errorf("%v allocations a product, want none", allocs)
+	}
+}
+
+// countdown is a context that is cancelled after it has been looked at some times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestCancelled(t *testing.T) {
+	e := New(kernel.Best[float64](), Blocking{8, 8, 8}, Serial)
+	const n = 40
+	x := View[float64]{make([]float64, n*n), n, 1}
+	c := make([]float64, n*n)
+	for left := range 20 {
+		ctx := &countdown{t.Context(), left}
+		if err := e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after %d looks: got %v", left, err)
+		}
+		if ctx.left < -10 {
+			t.Errorf("cancelled after %d looks: went on for %d more", left, -ctx.left)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	tests := []struct {
+		caches       Caches
+		size, mr, nr int
+		want         Blocking
+	}{
+		{DefaultCaches, 8, 2, 4, Blocking{32, 512, 256}},
+		{DefaultCaches, 4, 2, 4, Blocking{64, 512, 512}},
+		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{776, 84, 4080}},
+		{Caches{}, 8, 2, 4, Blocking{8, 64, 64}},
+		{Caches{1 << 30, 1 << 30, 1 << 30}, 8, 6, 16, Blocking{1020, 512, 4096}},
+	}
+	for _, test := range tests {
+		if got := Fit(test.caches, test.size, test.mr, test.nr); got != test.want {
+			t.Errorf("Fit(%v, %d, %d, %d) is %v, want %v", test.caches, test.size, test.mr, test.nr, got, test.want)
+		}
+	}
+}
+
+func TestCaches(t *testing.T) {
+	tests := map[string]struct {
+		levels []cpu.Cache
+		want   Caches
+	}{
+		"unknown": {nil, DefaultCaches},
+		"shared": {
+			[]cpu.Cache{{Level: 1, Bytes: 48 << 10, Shared: 2}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 32 << 20, Shared: 16}},
+			Caches{24 << 10, 2 << 20, 2 << 20},
+		},
+		"no L3": {[]cpu.Cache{{Level: 1, Bytes: 64 << 10}, {Level: 2, Bytes: 1 << 20}}, Caches{64 << 10, 1 << 20, 2 << 20}},
+	}
+	for name, test := range tests {
+		if got := cachesOf(test.levels); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	for n := 1; n < 60; n++ {
+		for most := 1; most < 20; most++ {
+			for _, step := range []int{1, 2, 3} {
+				size := pieces(n, most, step)
+				if size < 1 || size > (most+step-1)/step*step {
+					t.Errorf("pieces(%d, %d, %d) is %d", n, most, step, size)
+				}
+				if count := (n + most - 1) / most; (n+size-1)/size > count {
+					t.Errorf("pieces(%d, %d, %d) is %d: more than %d pieces", n, most, step, size, count)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkGemm(b *testing.B) {
+	for _, n := range []int{64, 256, 1024} {
+		b.Run(fmt.Sprintf("f64/n=%d", n), func(b *testing.B) {
+			e := Host[float64](Serial)
+			x := View[float64]{make([]float64, n*n), n, 1}
+			c := make([]float64, n*n)
+			for b.Loop() {
+				if err := e.Gemm(b.Context(), n, n, n, 1, x, x, 0, c, n); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*2*float64(n)*float64(n)*float64(n)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package kernel
+
+// go2x4 is the portable micro-kernel, a Func with MR = 2 and NR = 4. It equals
+//
+//	for l := range kc {
+//		for i := range 2 {
+//			for j := range 4 {
+//				sum[i][j] += a[2*l+i] * b[4*l+j]
+//			}
+//		}
+//	}
+//
+// and then C ← sum + β·C.
+//
+// Register plan: eight sums, two elements of A and one of B, of the sixteen
+// floating-point registers that amd64 has. Eight sums are as many as two
+// multiply-adds a cycle with a latency of four cycles need, and the largest tile
+// that the compiler keeps in registers without a fused multiply-add, where every
+// product takes a register of its own: 3×4 and 4×4 spill and run at two thirds
+// of the speed. Four steps of l a round share the loop's overhead, and the
+// conversion of the slices to arrays leaves one bounds check a round.
+func go2x4[T Float](kc int, a, b []T, beta T, c []T, ldc int) {
+	a, b = a[:2*kc], b[:4*kc]
+	c0 := (*[4]T)(c)
+	c1 := (*[4]T)(c[ldc:])
+	var s00, s01, s02, s03, s10, s11, s12, s13 T
+	for len(a) >= 8 && len(b) >= 16 {
+		p, q := (*[8]T)(a), (*[16]T)(b)
+		x, y := p[0], p[1]
+		z := q[0]
+		s00 += x * z
+		s10 += y * z
+		z = q[1]
+		s01 += x * z
+		s11 += y * z
+		z = q[2]
+		s02 += x * z
+		s12 += y * z
+		z = q[3]
+		s03 += x * z
+		s13 += y * z
+		x, y = p[2], p[3]
+		z = q[4]
+		s00 += x * z
+		s10 += y * z
+		z = q[5]
+		s01 += x * z
+		s11 += y * z
+		z = q[6]
+		s02 += x * z
+		s12 += y * z
+		z = q[7]
+		s03 += x * z
+		s13 += y * z
+		x, y = p[4], p[5]
+		z = q[8]
+		s00 += x * z
+		s10 += y * z
+		z = q[9]
+		s01 += x * z
+		s11 += y * z
+		z = q[10]
+		s02 += x * z
+		s12 += y * z
+		z = q[11]
+		s03 += x * z
+		s13 += y * z
+		x, y = p[6], p[7]
+		z = q[12]
+		s00 += x * z
+		s10 += y * z
+		z = q[13]
+		s01 += x * z
+		s11 += y * z
+		z = q[14]
+		s02 += x * z
+		s12 += y * z
+		z = q[15]
+		s03 += x * z
+		s13 += y * z
+		a, b = a[8:], b[16:]
+	}
+	for len(a) >= 2 && len(b) >= 4 {
+		p, q := (*[2]T)(a), (*[4]T)(b)
+		x, y := p[0], p[1]
+		s00 += x * q[0]
+		s10 += y * q[0]
+		s01 += x * q[1]
+		s11 += y * q[1]
+		s02 += x * q[2]
+		s12 += y * q[2]
+		s03 += x * q[3]
+		s13 += y * q[3]
+		a, b = a[2:], b[4:]
+	}
+	switch beta {
+	case 0:
+		*c0 = [4]T{s00, s01, s02, s03}
+		*c1 = [4]T{s10, s11, s12, s13}
+	case 1:
+		*c0 = [4]T{c0[0] + s00, c0[1] + s01, c0[2] + s02, c0[3] + s03}
+		*c1 = [4]T{c1[0] + s10, c1[1] + s11, c1[2] + s12, c1[3] + s13}
+	default:
+		*c0 = [4]T{beta*c0[0] + s00, beta*c0[1] + s01, beta*c0[2] + s02, beta*c0[3] + s03}
+		*c1 = [4]T{beta*c1[0] + s10, beta*c1[1] + s11, beta*c1[2] + s12, beta*c1[3] + s13}
+	}
+}
