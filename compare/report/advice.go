@@ -1,0 +1,125 @@
+package report
+
+import (
+	"gemm/compare"
+)
+
+// Advice is one thing to know about a backend: what limits it, what helps, or what
+// goes wrong.
+type Advice struct {
+	ID       string   // stable; cited as it is
+	Family   string   // serial, parallel, mpi, cuda
+	Source   string   // section of the course report of 2024 that has the item: 2.1.3 … 2.4.3 advice, 3.1 … 3.4 pitfalls
+	Kind     string   // bottlenecks, advice, pitfalls
+	Variants []string // whose rows show it
+	Files    []string // that show it: paths from the root of the module
+	ToCome   bool     // nothing in this version shows it yet
+	en, zh   string
+}
+
+// backends is a section for each family: its method, what became of it in this
+// run, and the advice and pitfalls.
+func (b *builder) backends() []Section {
+	var sections []Section
+	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
+		s := Section{ID: "backend-" + fam, Title: b.plain("backend." + fam), Level: 2}
+		s.text(&b.speaker, "method."+fam)
+		b.fate(&s, fam)
+		for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
+			var items []Text
+			for _, a := range advice {
+				if a.Family == fam && a.Kind == kind {
+					items = append(items, b.advise(a))
+				}
+			}
+			if len(items) > 0 {
+				s.add(Paragraph{"**" + b.say("backend."+kind) + "**"})
+				s.list(items)
+			}
+		}
+		sections = append(sections, s)
+	}
+	return sections
+}
+
+// advise renders an item with its ID and what shows it.
+func (b *builder) advise(a Advice) Text {
+	text := "**" + Text(a.ID) + "** " + Text(phrase{a.en, a.zh}.in(b.lang))
+	if a.ToCome {
+		text += b.say("backend.tocome")
+	}
+	var shown []Text
+	for _, variant := range a.Variants {
+		shown = append(shown, b.row(variant))
+	}
+	for _, file := range a.Files {
+		shown = append(shown, link(code(file), file))
+	}
+	if len(shown) > 0 {
+		text += b.say("backend.shown", b.join(shown))
+	}
+	return text
+}
+
+// row names a variant, linked to the table of the first host that has its rows.
+func (b *builder) row(variant string) Text {
+	for _, v := range b.views {
+		for _, r := range v.records {
+			if r.Variant == variant && r.Experiment == "ladder" {
+				return link(code(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
+			}
+		}
+	}
+	return code(variant)
+}
+
+// fate says what became of a family in this run: where its figures are, or why
+// there are none and what to type.
+func (b *builder) fate(s *Section, fam string) {
+	var rows []compare.Record
+	for _, r := range b.doc.Records {
+		if family(r.Variant) == fam {
+			rows = append(rows, r)
+		}
+	}
+	command := code(b.program + " compare --families " + fam)
+	if len(rows) == 0 {
+		for _, a := range advice {
+			if a.Family == fam && !a.ToCome {
+				s.text(&b.speaker, "backend.absent", command)
+				return
+			}
+		}
+		s.text(&b.speaker, "backend.future", code(b.program+" list"), command)
+		return
+	}
+	variants := distinct(rows, variantOf)
+	s.text(&b.speaker, "backend.ran", b.count("rows", len(rows)), b.names(variants))
+	if len(timed(rows)) == 0 {
+		s.text(&b.speaker, "backend.idle")
+		var items []Text
+		for _, variant := range variants {
+			for _, r := range rows {
+				if r.Variant == variant {
+					items = append(items, b.say("backend.reason", code(variant), r.Reason))
+					break
+				}
+			}
+		}
+		s.list(items)
+		return
+	}
+	var places []Text
+	for _, v := range b.views {
+		for _, typ := range types(v.pick(func(r compare.Record) bool { return family(r.Variant) == fam && r.Experiment == "ladder" })) {
+			label := Text(typ)
+			if v.suffix != "" {
+				label += b.say("onhost", v.ID)
+			}
+			places = append(places, link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
+		}
+	}
+	if len(places) > 0 {
+		s.text(&b.speaker, "backend.where", b.join(places))
+	}
+}

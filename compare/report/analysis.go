@@ -1,0 +1,183 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gemm/compare"
+)
+
+// analysis is what follows from the rows of one host.
+func (b *builder) analysis(v *view) []Section {
+	var sections []Section
+	for _, part := range []func(*view) (Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
+		if s, ok := part(v); ok {
+			sections = append(sections, s)
+		}
+	}
+	return sections
+}
+
+// step is what the step from one variant to the next gains.
+type step struct {
+	text        Text
+	lines       []Row // a row for every case that both variants were timed on
+	unexplained bool  // the variants differ at the largest case, and no prediction says why
+}
+
+// steps reads the ladder of each family and type: what each variant gains over
+// the one before it.
+func (b *builder) steps(v *view) (Section, bool) {
+	s := b.of(v, "ladder", "ladder.title")
+	s.text(&b.speaker, "ladder.intro")
+	found := false
+	main := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) != "reference" })
+	for _, typ := range types(main) {
+		for _, fam := range distinct(main, func(r compare.Record) string { return family(r.Variant) }) {
+			rows := v.pick(func(r compare.Record) bool {
+				return r.Experiment == "ladder" && r.Type == typ && family(r.Variant) == fam
+			})
+			variants := distinct(rows, variantOf)
+			if len(variants) < 2 {
+				continue
+			}
+			found = true
+			s.text(&b.speaker, "ladder.of", fam, typ)
+			table := Table{
+				ID: "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix, Caption: b.say("ladder.caption", fam, typ),
+				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic", "verdict"),
+				Command: b.rerun(v, rows),
+			}
+			var items []Text
+			unexplained := false
+			for i := 1; i < len(variants); i++ {
+				st := b.step(rows, variants[i-1], variants[i])
+				items = append(items, st.text)
+				table.Rows = append(table.Rows, st.lines...)
+				unexplained = unexplained || st.unexplained
+			}
+			s.list(items)
+			if unexplained {
+				s.text(&b.speaker, "explained.elsewhere")
+			}
+			if len(table.Rows) > 0 {
+				s.add(table)
+			}
+		}
+	}
+	return s, found
+}
+
+// step compares two neighbours of the ladder.
+func (b *builder) step(rows []compare.Record, from, to string) step {
+	name := code(algorithm(from)) + " → " + code(algorithm(to))
+	var lines []Row
+	sorted := map[outcome][]problem{}
+	var missing []problem
+	var last problem // the largest case
+	var lastPair [2]compare.Record
+	var lastRatio comparison
+	for _, p := range problems(rows) {
+		before, ok1 := at(rows, from, p)
+		after, ok2 := at(rows, to, p)
+		if !ok1 && !ok2 {
+			continue
+		}
+		if !before.Speed() || !after.Speed() {
+			missing = append(missing, p)
+			continue
+		}
+		c := contrast(before, after)
+		sorted[c.Outcome] = append(sorted[c.Outcome], p)
+		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
+		predicted := predictions(before, after)
+		lines = append(lines, Row{Cells: []Text{
+			name, escape(p.label()), Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)),
+			Text(significant(predicted[0])), Text(significant(predicted[1])), Text(significant(predicted[2])),
+			b.verdict(c.Outcome),
+		}})
+	}
+	text := b.say("ladder.step", name)
+	if len(lines) == 0 {
+		return step{text: text + b.say("ladder.none")}
+	}
+	text += b.outcomes("ladder", sorted)
+	text += b.say("ladder.largest", b.sizes([]problem{last}), significant(lastRatio.Ratio))
+	if known := span(lastRatio.Lo, lastRatio.Hi, significant); known != absent {
+		text += b.say("interval", known)
+	}
+	text += b.say("stop")
+	why, unexplained := b.explained(lastPair[0], lastPair[1], lastRatio)
+	text += why
+	if len(missing) > 0 {
+		text += b.say("ladder.missing", b.sizes(missing))
+	}
+	return step{text, lines, unexplained}
+}
+
+// verdict returns the word for an outcome.
+func (b *builder) verdict(o outcome) Text {
+	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "verdict.gain", slower: "verdict.loss"}[o])
+}
+
+// outcomes says at which sizes a comparison came out how, in the words of one
+// chapter, the good news first.
+func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) Text {
+	var parts []Text
+	for _, o := range []outcome{quicker, slower, level, tooFew} {
+		if ps := sorted[o]; len(ps) > 0 {
+			key := []string{tooFew: ".few", level: ".level", quicker: ".gain", slower: ".loss"}[o]
+			parts = append(parts, b.say(chapter+key, b.sizes(ps)))
+		}
+	}
+	var text Text
+	for i, part := range parts {
+		if i > 0 {
+			text += b.say("semicolon")
+		}
+		text += part
+	}
+	return text + b.say("stop")
+}
+
+// predictions returns the ratios of operations, accesses and traffic that the
+// models of two rows predict, NaN where they do not.
+func predictions(before, after compare.Record) [3]float64 {
+	nan := math.NaN()
+	if before.Predicted == nil || after.Predicted == nil {
+		return [3]float64{nan, nan, nan}
+	}
+	ratio := func(a, b float64) float64 {
+		if !(a > 0) || !(b > 0) {
+			return nan
+		}
+		return a / b
+	}
+	p, q := before.Predicted, after.Predicted
+	return [3]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.Traffic, q.Traffic)}
+}
+
+// explained says which of the predictions accounts for a measured ratio: of those
+// on the same side of 1, the nearest, if it is within a factor of two. It reports
+// whether the rows differ and none does.
+func (b *builder) explained(before, after compare.Record, c comparison) (text Text, unexplained bool) {
+	predicted := predictions(before, after)
+	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
+		return b.say("explained.unpredicted"), false
+	}
+	text = b.say("explained.predicted", significant(predicted[0]), significant(predicted[1]), significant(predicted[2]))
+	if c.Outcome != quicker && c.Outcome != slower {
+		return text, false
+	}
+	nearest, name := math.Ln2, ""
+	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic"} {
+		sameSide := predicted[i] > 1.01 && c.Ratio > 1 || predicted[i] < 0.99 && c.Ratio < 1
+		if d := math.Abs(math.Log(predicted[i] / c.Ratio)); sameSide && d <= nearest {
+			nearest, name = d, key
+		}
+	}
+	if name == "" {
+		return text + b.say("explained.none"), true
+	}
+	return text + b.say("explained.by", b.say(name)), false
+}

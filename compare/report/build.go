@@ -1,0 +1,237 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+)
+
+// Options choose how Build words a report.
+type Options struct {
+	Lang    string // en (default) or zh
+	Command string // the program's name in commands to type; default gemm
+}
+
+// Build turns records into the words and tables of a report, in reading order:
+// summary, host and method, results, analysis, peers, and a section for each
+// backend. Every row of doc is in a table. Figures are placed where Drawings
+// has one. The same records give the same report.
+func Build(doc compare.Document, opt Options) Report {
+	drawings := map[string]bool{}
+	for _, d := range Drawings(doc, opt.Lang) {
+		drawings[d.ID] = true
+	}
+	return build(doc, opt, drawings).report()
+}
+
+// builder builds one report.
+type builder struct {
+	speaker
+	program  string
+	doc      compare.Document
+	views    []*view
+	drawings map[string]bool // the figures that there are, by ID
+}
+
+func build(doc compare.Document, opt Options, drawings map[string]bool) *builder {
+	return &builder{
+		speaker:  speaker{lang: cmp.Or(opt.Lang, "en"), said: map[string]bool{}},
+		program:  cmp.Or(opt.Command, "gemm"),
+		doc:      doc,
+		views:    views(doc),
+		drawings: drawings,
+	}
+}
+
+func (b *builder) report() Report {
+	r := Report{Lang: b.lang, Title: b.plain("title"), Subtitle: b.subtitle()}
+	r.add(b.summary())
+	for _, part := range []struct {
+		id      string
+		content func(*view) []Section
+	}{
+		{"method", b.host},
+		{"results", b.results},
+		{"analysis", b.analysis},
+		{"peers", b.peers},
+	} {
+		chapter := b.section(part.id, 1)
+		chapter.text(&b.speaker, part.id+".intro")
+		var sections []Section
+		for _, v := range b.views {
+			sections = append(sections, part.content(v)...)
+		}
+		if len(sections) > 0 {
+			r.add(chapter)
+			r.add(sections...)
+		}
+	}
+	chapter := b.section("backends", 1)
+	chapter.text(&b.speaker, "backends.intro")
+	r.add(chapter)
+	r.add(b.backends()...)
+	return r
+}
+
+func (r *Report) add(sections ...Section) { r.Sections = append(r.Sections, sections...) }
+
+// section returns an empty section with the title of its ID.
+func (b *builder) section(id string, level int) Section {
+	return Section{ID: id, Title: b.plain(id + ".title"), Level: level}
+}
+
+// of returns an empty section of one host, titled by key, and by the host where
+// there are several.
+func (b *builder) of(v *view, id, key string, args ...any) Section {
+	title := b.plain(key, args...)
+	if v.suffix != "" {
+		title += b.plain("onhost", b.hostName(v))
+	}
+	return Section{ID: id + v.suffix, Title: title, Level: 2}
+}
+
+// hostName names a host in prose.
+func (b *builder) hostName(v *view) string {
+	if v.CPU == "" {
+		return v.ID
+	}
+	return v.CPU + " (" + v.ID + ")"
+}
+
+func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
+
+// text adds a paragraph.
+func (s *Section) text(say *speaker, key string, args ...any) {
+	s.add(Paragraph{say.say(key, args...)})
+}
+
+// list adds a bulleted list, unless it is empty.
+func (s *Section) list(items []Text) {
+	if len(items) > 0 {
+		s.add(List{Items: items})
+	}
+}
+
+// figure adds the figure of the given ID if there is a drawing for it.
+func (b *builder) figure(s *Section, v *view, id, key, command string, args ...any) {
+	if len(b.doc.Hosts) > 1 {
+		id += "-" + v.ID
+	}
+	if b.drawings[id] {
+		s.add(Figure{ID: id, Caption: b.say(key, args...), Alt: b.plain(key+".alt", args...), Command: command})
+	}
+}
+
+// columns returns the heads of columns by their phrases; those with a # in front
+// are numeric.
+func (b *builder) columns(keys ...string) []Column {
+	out := make([]Column, len(keys))
+	for i, key := range keys {
+		name, numeric := strings.CutPrefix(key, "#")
+		out[i] = Column{Title: b.plain("col." + name), Numeric: numeric}
+	}
+	return out
+}
+
+// subtitle names the hosts and the day of the last run.
+func (b *builder) subtitle() string {
+	if len(b.views) == 0 {
+		return b.plain("subtitle.empty")
+	}
+	var names []string
+	for _, v := range b.views {
+		names = append(names, cmp.Or(v.CPU, v.ID))
+	}
+	hosts := strings.Join(slices.Compact(names), ", ")
+	var day string
+	for _, r := range b.doc.Runs {
+		day = max(day, r.Time.UTC().Format("2006-01-02"))
+	}
+	if day == "" {
+		return hosts
+	}
+	return hosts + ", " + day
+}
+
+// rerun returns the command that measures rows again.
+//
+// A family's own command runs the ladder of one family; everything else,
+// several families, peers, child builds and sweeps, is planned by compare.
+func (b *builder) rerun(v *view, rows []compare.Record) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	families := distinct(rows, func(r compare.Record) string { return family(r.Variant) })
+	experiments := distinct(rows, func(r compare.Record) string { return r.Experiment })
+	typ := strings.Join(types(rows), ",")
+	own := len(families) == 1 && families[0] != "reference" && len(experiments) == 1 && experiments[0] == "ladder"
+
+	args := []string{b.program}
+	if own {
+		args = append(args, families[0])
+	} else {
+		args = append(args, "compare", "--families", strings.Join(families, ","))
+	}
+	if own || b.narrowed(v, rows) {
+		args = append(args, "--variants", strings.Join(distinct(rows, variantOf), ","))
+	}
+	var sizes []string
+	for _, p := range problems(rows) {
+		size := strings.ReplaceAll(compare.Record{M: p.m, N: p.n, K: p.k}.Shape(), "×", "x")
+		if !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	args = append(args, "--sizes", strings.Join(sizes, ","), "--type", typ)
+	if own {
+		args = append(args, b.parameters(rows)...)
+		name := families[0] + "-" + typ + ".json"
+		return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
+	}
+	return strings.Join(append(args, "--out", "again"), " ")
+}
+
+// narrowed reports whether a run that rows come from was told which variants.
+func (b *builder) narrowed(v *view, rows []compare.Record) bool {
+	return slices.ContainsFunc(v.runs, func(run compare.RunInfo) bool {
+		return strings.Contains(run.Command, "--variants") &&
+			slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Run == run.ID })
+	})
+}
+
+// parameters returns the flags for the operation and the parameters of rows.
+func (b *builder) parameters(rows []compare.Record) []string {
+	values := map[string][]string{}
+	note := func(flag, value string) {
+		if !slices.Contains(values[flag], value) {
+			values[flag] = append(values[flag], value)
+		}
+	}
+	for _, r := range rows {
+		if r.Op != "" && r.Op != "nn" {
+			note("trans", r.Op)
+		}
+		if r.Alpha != 1 {
+			note("alpha", significant(r.Alpha))
+		}
+		if r.Beta != 0 {
+			note("beta", significant(r.Beta))
+		}
+		for name, value := range r.Params {
+			if name == "ranks" {
+				name = "np"
+			}
+			note(name, fmt.Sprint(value))
+		}
+	}
+	var args []string
+	for _, flag := range slices.Sorted(maps.Keys(values)) {
+		slices.Sort(values[flag])
+		args = append(args, "--"+flag, strings.Join(values[flag], ","))
+	}
+	return args
+}

@@ -1,0 +1,222 @@
+package chart
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"gonum.org/v1/plot"
+)
+
+// Chart is what a figure shows: a Curve or Bars.
+type Chart interface {
+	height() vg.Length
+	draw(c draw.Canvas)
+}
+
+// width is that of every drawing: narrow, so that its letters are still legible
+// when a telephone shows it 360 pixels wide.
+const width = 5 * vg.Inch
+
+// The colours of everything but data.
+var (
+	Ink   = color.RGBA{0x1B, 0x1B, 0x1F, 0xFF} // letters, axes
+	Faint = color.RGBA{0xD3, 0xD4, 0xDA, 0xFF} // grid
+	Mid   = color.RGBA{0x7A, 0x7C, 0x85, 0xFF} // limits, leaders
+	Paper = color.RGBA{0xFF, 0xFF, 0xFF, 0xFF} // the inside of open markers
+)
+
+// SVG writes ch as an SVG document of the given title. Its background is
+// transparent, its letters are text, and its colours other than those of data
+// are Ink, Mid, Faint and Paper.
+func SVG(w io.Writer, ch Chart, title string) error {
+	canvas := vgsvg.New(width, ch.height())
+	ch.draw(draw.New(canvas))
+	var buf bytes.Buffer
+	if _, err := canvas.WriteTo(&buf); err != nil {
+		return err
+	}
+	svg := buf.String()
+	// The library names one font and no substitute, and gives no title.
+	svg = strings.ReplaceAll(svg, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;",
+		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
+	at := strings.Index(svg, "<svg")
+	at += strings.Index(svg[at:], ">") + 1
+	_, err := fmt.Fprintf(w, "%s\n<title>%s</title>%s", svg[:at], html.EscapeString(title), svg[at:])
+	return err
+}
+
+// PNG writes ch as a PNG image of 200 dots an inch on white.
+func PNG(w io.Writer, ch Chart) error {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, ch.height()), vgimg.UseDPI(200))
+	ch.draw(draw.New(canvas))
+	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
+	return err
+}
+
+// PDF writes ch as a PDF document of one page, its fonts embedded.
+func PDF(w io.Writer, ch Chart) error {
+	fixPDFDate()
+	canvas := vgpdf.New(width, ch.height())
+	ch.draw(draw.NewCanvas(latin1Canvas{canvas}, width, ch.height()))
+	_, err := canvas.WriteTo(w)
+	return err
+}
+
+// fixPDFDate makes PDF documents of the same drawing the same: the library
+// writes the time of day into each, and its fonts in the order of a map.
+var fixPDFDate = sync.OnceFunc(func() {
+	epoch := time.Unix(0, 0).UTC()
+	fpdf.SetDefaultCreationDate(epoch)
+	fpdf.SetDefaultModificationDate(epoch)
+	fpdf.SetDefaultCatalogSort(true)
+})
+
+// latin1Canvas is a PDF canvas that takes strings in UTF-8: the library's own
+// passes their bytes on to fonts that it has encoded in code page 1252.
+type latin1Canvas struct{ *vgpdf.Canvas }
+
+// FillString draws str, whose characters are those of Latin-1; others become
+// question marks.
+func (c latin1Canvas) FillString(f font.Face, at vg.Point, str string) {
+	encoded := make([]byte, 0, len(str))
+	for _, r := range str {
+		if r > 0xFF {
+			r = '?'
+		}
+		encoded = append(encoded, byte(r))
+	}
+	c.Canvas.FillString(f, at, string(encoded))
+}
+
+// lettering returns the style of text of the given size in points, its anchor at
+// the given alignment.
+func lettering(size float64, x text.XAlignment, y text.YAlignment) text.Style {
+	return text.Style{
+		Color:   Ink,
+		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)},
+		XAlign:  x,
+		YAlign:  y,
+		Handler: plot.DefaultTextHandler,
+	}
+}
+
+// The sizes of letters, in points.
+const (
+	titleSize = 10
+	labelSize = 9
+	tickSize  = 8.5
+)
+
+// Palette is that of Okabe and Ito (Color Universal Design, 2008), with brown
+// for its yellow, which is lost on white.
+var Palette = []color.RGBA{
+	{0x00, 0x72, 0xB2, 0xFF}, // blue
+	{0xD5, 0x5E, 0x00, 0xFF}, // vermilion
+	{0x00, 0x9E, 0x73, 0xFF}, // green
+	{0xCC, 0x79, 0xA7, 0xFF}, // purple
+	{0xE6, 0x9F, 0x00, 0xFF}, // orange
+	{0x56, 0xB4, 0xE9, 0xFF}, // sky
+	{0x8C, 0x6D, 0x4F, 0xFF}, // brown
+}
+
+// Look is how a series is told from its neighbours: by colour, marker and dashes.
+type Look struct {
+	Color  color.RGBA
+	Marker Marker
+	Dashes []vg.Length // lengths of dash and gap; nil: a full line
+}
+
+// LookOf returns the i-th Look. Colours come round after 7 and markers after 8,
+// so that the first 56 differ in both or in one.
+func LookOf(i int) Look {
+	l := Look{Color: Palette[i%len(Palette)], Marker: Marker(i % int(markers))}
+	if i/len(Palette)%2 == 1 {
+		l.Dashes = []vg.Length{4, 2}
+	}
+	return l
+}
+
+// line returns the style of a line of the given width in points.
+func (l Look) line(width float64) draw.LineStyle {
+	return draw.LineStyle{Color: l.Color, Width: vg.Points(width), Dashes: l.Dashes}
+}
+
+// glyph returns the style of l's marker.
+func (l Look) glyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: l.Color, Radius: vg.Points(2.9), Shape: l.Marker}
+}
+
+// Marker is the shape of a data point.
+type Marker int
+
+// The markers.
+const (
+	Disc Marker = iota
+	Square
+	Triangle
+	Diamond
+	Ring
+	OpenSquare
+	InvertedTriangle
+	OpenDiamond
+	markers // how many there are
+	stroke  // a short line, for limits
+)
+
+// DrawGlyph draws m at the point, open markers filled with the colour of the
+// paper. It implements draw.GlyphDrawer.
+func (m Marker) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := s.Radius
+	var path vg.Path
+	polygon := func(corners ...vg.Point) {
+		path.Move(at.Add(corners[0]))
+		for _, corner := range corners[1:] {
+			path.Line(at.Add(corner))
+		}
+		path.Close()
+	}
+	switch m {
+	case stroke:
+		c.StrokeLine2(draw.LineStyle{Color: s.Color, Width: vg.Points(1.1)}, at.X-4, at.Y, at.X+4, at.Y)
+		return
+	case Square, OpenSquare:
+		h := 0.89 * r // of the disc's area
+		polygon(vg.Point{X: -h, Y: -h}, vg.Point{X: h, Y: -h}, vg.Point{X: h, Y: h}, vg.Point{X: -h, Y: h})
+	case Triangle:
+		polygon(vg.Point{X: -1.15 * r, Y: -0.8 * r}, vg.Point{X: 1.15 * r, Y: -0.8 * r}, vg.Point{Y: 1.25 * r})
+	case InvertedTriangle:
+		polygon(vg.Point{X: -1.15 * r, Y: 0.8 * r}, vg.Point{X: 1.15 * r, Y: 0.8 * r}, vg.Point{Y: -1.25 * r})
+	case Diamond, OpenDiamond:
+		h := 1.3 * r
+		polygon(vg.Point{X: -h}, vg.Point{Y: -h}, vg.Point{X: h}, vg.Point{Y: h})
+	default:
+		path.Move(at.Add(vg.Point{X: r}))
+		path.Arc(at, r, 0, 2*math.Pi)
+		path.Close()
+	}
+	if m == Ring || m == OpenSquare || m == OpenDiamond {
+		c.SetColor(Paper)
+		c.Fill(path)
+		c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: vg.Points(1.2)})
+		c.Stroke(path)
+		return
+	}
+	c.SetColor(s.Color)
+	c.Fill(path)
+}

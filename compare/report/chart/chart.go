@@ -1,0 +1,514 @@
+// Package chart draws the two kinds of figure that a report has, curves and bars,
+// as SVG, PNG and PDF. It knows nothing of records. The same chart gives the same
+// bytes.
+package chart
+
+import (
+	"cmp"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Point is a datum with the interval of its Y: Lo = Hi = Y where that is not known.
+type Point struct{ X, Y, Lo, Hi float64 }
+
+// Series is the points of one label, one at least, X ascending.
+type Series struct {
+	Label  string
+	Look   Look
+	Points []Point
+}
+
+// Limit is a line that data is read against, y = Level.
+type Limit struct {
+	Level float64
+	Label string // beside the line, or above it where it is the top
+}
+
+// Curve shows series over a logarithmic x, each labelled beside its last point.
+type Curve struct {
+	Title          string
+	XLabel, YLabel string
+	Sizes          []float64 // the ticks of x, ascending; nil: powers of ten
+	LogY           bool      // y is logarithmic; otherwise it starts at 0
+	Series         []Series
+	Scattered      bool  // the points of a series are not joined by lines
+	Limit          Limit // its Level 0: none
+	Top            bool  // the limit is the top of the y axis, unless data is above it
+	Slope          Slope // its Rise 0: none
+}
+
+// Slope is the line y = Rise·x up to the Limit, which then starts where the two
+// meet: together they are a roofline.
+type Slope struct {
+	Rise  float64
+	Label string // along the line
+}
+
+const lineHeight = 11 // points, of a column of labels
+
+func (ch Curve) height() vg.Length {
+	return max(3.1*vg.Inch, vg.Points(lineHeight*float64(len(ch.Series)+1)+70))
+}
+
+func (ch Curve) draw(c draw.Canvas) {
+	p := newPlot()
+	p.X.Scale, p.X.Min, p.X.Max = plot.LogScale{}, math.Inf(1), math.Inf(-1)
+	p.Y.Min, p.Y.Max = math.Inf(1), math.Inf(-1)
+	for _, s := range ch.Series {
+		for _, pt := range s.Points {
+			p.X.Min, p.X.Max = min(p.X.Min, pt.X), max(p.X.Max, pt.X)
+			p.Y.Min, p.Y.Max = min(p.Y.Min, pt.Lo), max(p.Y.Max, pt.Hi)
+		}
+	}
+	highest := p.Y.Max
+	if ch.Limit.Level > 0 {
+		p.Y.Min, p.Y.Max = min(p.Y.Min, ch.Limit.Level), max(p.Y.Max, ch.Limit.Level)
+	}
+	if ch.Slope.Rise > 0 {
+		ridge := ch.Limit.Level / ch.Slope.Rise
+		p.X.Min, p.X.Max = min(p.X.Min, ridge)/2, max(p.X.Max, ridge)*2
+	} else {
+		p.X.Min, p.X.Max = p.X.Min/1.04, p.X.Max*1.04
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(logTicks(p.X.Min, p.X.Max))
+	if ch.Sizes != nil {
+		p.X.Tick.Marker = plot.ConstantTicks(sizeTicks(ch.Sizes, p.X.Min, p.X.Max))
+	}
+	if ch.LogY {
+		p.Y.Scale = plot.LogScale{}
+		p.Y.Min /= 1.15
+		if !ch.Top || highest > ch.Limit.Level {
+			p.Y.Max *= 1.1
+		}
+		p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, p.Y.Max))
+	} else {
+		var ticks []plot.Tick
+		ticks, p.Y.Min, p.Y.Max = linearTicks(p.Y.Min, p.Y.Max)
+		p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	}
+
+	// The labels have the right of the drawing to themselves.
+	type entry struct {
+		label string
+		look  Look
+		x, y  float64 // of the datum
+	}
+	var entries []entry
+	for _, s := range ch.Series {
+		last := s.Points[len(s.Points)-1]
+		entries = append(entries, entry{s.Label, s.Look, last.X, last.Y})
+	}
+	if ch.Limit.Level > 0 && !ch.Top {
+		entries = append(entries, entry{ch.Limit.Label, Look{Color: Mid, Marker: stroke}, p.X.Max, ch.Limit.Level})
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.y, b.y) })
+	label := lettering(labelSize, draw.XLeft, draw.YCenter)
+	column := vg.Length(0)
+	for _, e := range entries {
+		column = max(column, label.Width(e.label))
+	}
+	const toMarker, toText = 15, 21 // points from the end of the axis
+	c = titled(c, ch.Title)
+	c = draw.Crop(c, 0, -(column + toText), 0, 0)
+	if ch.Top {
+		c = draw.Crop(c, 0, 0, 0, -14) // for the label above the limit
+	}
+	p.Add(over(ch.grid), over(ch.limits), over(ch.data))
+	plotArea := labelled(c, p, ch.XLabel, ch.YLabel)
+	p.Draw(plotArea)
+
+	area := p.DataCanvas(plotArea)
+	wanted := make([]vg.Length, len(entries))
+	for i, e := range entries {
+		wanted[i] = area.Y(p.Y.Norm(e.y))
+	}
+	for i, y := range spread(wanted, lineHeight, c.Min.Y+lineHeight/2, c.Max.Y) {
+		e := entries[i]
+		if !ch.Scattered {
+			x := area.X(p.X.Norm(e.x))
+			c.StrokeLine2(draw.LineStyle{Color: Mid, Width: vg.Points(0.4)}, x+4, wanted[i], area.Max.X+toMarker-5, y)
+		}
+		at := vg.Point{X: area.Max.X + toMarker, Y: y}
+		c.DrawGlyphNoClip(e.look.glyph(), at)
+		at.X += toText - toMarker
+		write(c, label, at, e.label)
+	}
+}
+
+// grid draws a faint line at each labelled tick of y.
+func (ch Curve) grid(c draw.Canvas, p *plot.Plot) {
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if y := c.Y(p.Y.Norm(t.Value)); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}, c.Min.X, y, c.Max.X, y)
+		}
+	}
+}
+
+// limits draws what data is read against.
+func (ch Curve) limits(c draw.Canvas, p *plot.Plot) {
+	if ch.Limit.Level <= 0 {
+		return
+	}
+	style := draw.LineStyle{Color: Mid, Width: vg.Points(1.1), Dashes: []vg.Length{6, 2.5}}
+	from, y := c.Min.X, c.Y(p.Y.Norm(ch.Limit.Level))
+	if ch.Slope.Rise > 0 {
+		from = c.X(p.X.Norm(ch.Limit.Level / ch.Slope.Rise))
+		// The slope enters at the left or at the bottom, whichever it meets first.
+		x := max(p.X.Min, p.Y.Min/ch.Slope.Rise)
+		low := vg.Point{X: c.X(p.X.Norm(x)), Y: c.Y(p.Y.Norm(x * ch.Slope.Rise))}
+		c.StrokeLine2(style, low.X, low.Y, from, y)
+		along := lettering(tickSize, draw.XCenter, draw.YBottom)
+		along.Rotation = math.Atan2(float64(y-low.Y), float64(from-low.X))
+		sin, cos := math.Sincos(along.Rotation)
+		middle := vg.Point{X: (low.X+from)/2 - 3*vg.Length(sin), Y: (low.Y+y)/2 + 3*vg.Length(cos)}
+		c.FillText(along, middle, ch.Slope.Label)
+	}
+	c.StrokeLine2(style, from, y, c.Max.X, y)
+	if ch.Top {
+		c.FillText(lettering(tickSize, draw.XRight, draw.YBottom), vg.Point{X: c.Max.X, Y: y + 3}, ch.Limit.Label)
+	}
+}
+
+// data draws the series, the first on top.
+func (ch Curve) data(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for _, s := range slices.Backward(ch.Series) {
+		line := make([]vg.Point, len(s.Points))
+		for i, pt := range s.Points {
+			line[i] = vg.Point{X: x(pt.X), Y: y(pt.Y)}
+		}
+		if !ch.Scattered {
+			c.StrokeLines(s.Look.line(1.3), line)
+		}
+		bar := draw.LineStyle{Color: s.Look.Color, Width: vg.Points(0.9)}
+		for i, pt := range s.Points {
+			if pt.Hi > pt.Lo {
+				lo, hi := y(pt.Lo), y(pt.Hi)
+				c.StrokeLine2(bar, line[i].X, lo, line[i].X, hi)
+				c.StrokeLine2(bar, line[i].X-3, lo, line[i].X+3, lo)
+				c.StrokeLine2(bar, line[i].X-3, hi, line[i].X+3, hi)
+			}
+			c.DrawGlyphNoClip(s.Look.glyph(), line[i])
+		}
+	}
+}
+
+// Bars shows values as horizontal bars in groups, one above the other, each with
+// its value beside it.
+type Bars struct {
+	Title  string
+	XLabel string
+	Log    bool         // x is logarithmic and bars start at 1, not at 0
+	Colors []color.RGBA // that bars are numbered by
+	Names  []string     // of the colours; nil: the labels say it all
+	Groups []Group
+}
+
+// Group is the bars of one label.
+type Group struct {
+	Label string
+	Bars  []Bar
+}
+
+// Bar is a value Y with its interval, in one of the chart's colours. Its X is
+// not used.
+type Bar struct {
+	Point
+	Color int
+}
+
+const (
+	barHeight = 9.5 // points
+	groupGap  = 4.5
+)
+
+func (ch Bars) height() vg.Length {
+	total := 58.0
+	for _, g := range ch.Groups {
+		total += barHeight*float64(len(g.Bars)) + groupGap
+	}
+	if len(ch.Names) > 0 {
+		total += 14
+	}
+	return vg.Points(total)
+}
+
+func (ch Bars) draw(c draw.Canvas) {
+	p := newPlot()
+	p.X.Padding, p.Y.Padding = 0, 2
+	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width = 0, 0
+	p.Y.Tick.Label = lettering(labelSize, draw.XRight, draw.YCenter)
+	p.X.Min, p.X.Max = 0, 1
+	if ch.Log {
+		p.X.Min = 1
+	}
+	// One unit of y is a point: bars have the same height whatever their number.
+	var ticks plot.ConstantTicks
+	at := 0.0
+	for _, g := range ch.Groups {
+		tall := barHeight * float64(len(g.Bars))
+		ticks = append(ticks, plot.Tick{Value: at - tall/2, Label: g.Label})
+		at -= tall + groupGap
+		for _, b := range g.Bars {
+			p.X.Min, p.X.Max = min(p.X.Min, b.Lo), max(p.X.Max, b.Hi)
+		}
+	}
+	p.Y.Min, p.Y.Max = at+groupGap/2, groupGap/2
+	p.Y.Tick.Marker = ticks
+	if ch.Log {
+		p.X.Scale = plot.LogScale{}
+		p.X.Min, p.X.Max = p.X.Min/1.1, max(2, p.X.Max*1.05)
+		p.X.Tick.Marker = plot.ConstantTicks(logTicks(p.X.Min, p.X.Max))
+	} else {
+		marks, _, top := linearTicks(0, p.X.Max)
+		p.X.Max, p.X.Tick.Marker = top, plot.ConstantTicks(marks)
+	}
+
+	c = titled(c, ch.Title)
+	c = draw.Crop(c, 0, -28, 0, 0) // values stand right of the longest bar
+	if len(ch.Names) > 0 {
+		text := lettering(labelSize, draw.XLeft, draw.YCenter)
+		x, y := c.Min.X, c.Max.Y-5
+		for i, name := range ch.Names {
+			box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + 8, Y: y + 4}}
+			c.SetColor(ch.Colors[i])
+			c.Fill(box.Path())
+			write(c, text, vg.Point{X: x + 11, Y: y}, name)
+			x += 11 + text.Width(name) + 12
+		}
+		c = draw.Crop(c, 0, 0, 0, -14)
+	}
+	p.Add(over(ch.grid), over(ch.data))
+	p.Draw(labelled(c, p, ch.XLabel, ""))
+}
+
+// grid draws a faint line at each labelled tick of x.
+func (ch Bars) grid(c draw.Canvas, p *plot.Plot) {
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if x := c.X(p.X.Norm(t.Value)); !t.IsMinor() && c.ContainsX(x) {
+			c.StrokeLine2(draw.LineStyle{Color: Faint, Width: vg.Points(0.5)}, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+}
+
+// data draws the bars with their values, and the line of no difference.
+func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	start := 0.0
+	if ch.Log {
+		start = 1
+	}
+	text := lettering(tickSize, draw.XLeft, draw.YCenter)
+	at := 0.0
+	for _, g := range ch.Groups {
+		for _, b := range g.Bars {
+			from, to := x(start), x(b.Y)
+			box := vg.Rectangle{
+				Min: vg.Point{X: min(from, to), Y: y(at - barHeight + 0.6)},
+				Max: vg.Point{X: max(from, to), Y: y(at - 0.6)},
+			}
+			c.SetColor(ch.Colors[b.Color])
+			c.Fill(box.Path())
+			middle := (box.Min.Y + box.Max.Y) / 2
+			if b.Hi > b.Lo {
+				c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(b.Lo), middle, x(b.Hi), middle)
+			}
+			write(c, text, vg.Point{X: max(from, x(b.Hi)) + 4, Y: middle}, threeDigits(b.Y)+"×")
+			at -= barHeight
+		}
+		at -= groupGap
+	}
+	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(1), c.Min.Y, x(1), c.Max.Y)
+}
+
+// newPlot returns an empty plot in the style of the report.
+func newPlot() *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.LineStyle = draw.LineStyle{Color: Ink, Width: vg.Points(0.7)}
+		axis.Tick.LineStyle = axis.LineStyle
+		axis.Tick.Length = 4
+		axis.Padding = 4
+	}
+	p.X.Tick.Label = lettering(tickSize, draw.XCenter, draw.YTop)
+	p.Y.Tick.Label = lettering(tickSize, draw.XRight, draw.YCenter)
+	return p
+}
+
+// over is a plotter made of a function.
+type over func(c draw.Canvas, p *plot.Plot)
+
+// Plot implements plot.Plotter.
+func (f over) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// titled writes the title at the top left of c and returns what is left of c.
+func titled(c draw.Canvas, title string) draw.Canvas {
+	c = draw.Crop(c, 2, -2, 2, -2)
+	c.FillText(lettering(titleSize, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, title)
+	return draw.Crop(c, 0, 0, 0, -18)
+}
+
+// labelled writes the labels of p's axes and returns what is left of c for p. (The
+// library's own labels make it leave room as if the middle of a logarithmic axis
+// were that of its values.)
+func labelled(c draw.Canvas, p *plot.Plot, x, y string) draw.Canvas {
+	const room = 14
+	left := vg.Length(0)
+	if y != "" {
+		left = room
+	}
+	rest := draw.Crop(c, left, 0, room, 0)
+	area := p.DataCanvas(rest)
+	c.FillText(lettering(labelSize, draw.XCenter, draw.YBottom), vg.Point{X: area.Center().X, Y: c.Min.Y}, x)
+	up := lettering(labelSize, draw.XCenter, draw.YTop)
+	up.Rotation = math.Pi / 2
+	c.FillText(up, vg.Point{X: c.Min.X, Y: area.Center().Y}, y)
+	return rest
+}
+
+// write draws text whose style is centred on y by the middle of its small
+// letters. (The library centres the line with its leading.)
+func write(c draw.Canvas, style text.Style, at vg.Point, s string) {
+	at.Y += style.Font.Size / 8
+	c.FillText(style, at, s)
+}
+
+// spread returns the places nearest to those wanted (ascending; least sum of
+// squares) that are at least gap apart and within [lo, hi]. Where there is no
+// room for all they go beyond hi.
+//
+// With i·gap taken off, the places must only not descend: that is isotonic
+// regression, which pooling adjacent violators solves.
+func spread(wanted []vg.Length, gap, lo, hi vg.Length) []vg.Length {
+	type pool struct {
+		sum vg.Length
+		n   int
+	}
+	var pools []pool
+	for i, w := range wanted {
+		pools = append(pools, pool{w - vg.Length(i)*gap, 1})
+		for len(pools) > 1 {
+			a, b := pools[len(pools)-2], pools[len(pools)-1]
+			if a.sum/vg.Length(a.n) <= b.sum/vg.Length(b.n) {
+				break
+			}
+			pools = append(pools[:len(pools)-2], pool{a.sum + b.sum, a.n + b.n})
+		}
+	}
+	hi -= vg.Length(len(wanted)-1) * gap
+	var places []vg.Length
+	for _, q := range pools {
+		place := max(lo, min(hi, q.sum/vg.Length(q.n)))
+		for range q.n {
+			places = append(places, place+vg.Length(len(places))*gap)
+		}
+	}
+	return places
+}
+
+// sizeTicks returns a tick for each size on a logarithmic axis, labelled where
+// there is room: the ends first, then powers of two, then the others.
+func sizeTicks(sizes []float64, lo, hi float64) []plot.Tick {
+	place := func(x float64) float64 { return math.Log(x/lo) / math.Log(hi/lo) }
+	rank := func(i int) int {
+		switch _, exp := math.Frexp(sizes[i]); {
+		case i == 0 || i == len(sizes)-1:
+			return 0
+		case sizes[i] == math.Ldexp(1, exp-1):
+			return 1
+		}
+		return 2
+	}
+	order := make([]int, len(sizes))
+	ticks := make([]plot.Tick, len(sizes))
+	for i, x := range sizes {
+		order[i], ticks[i].Value = i, x
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return rank(a) - rank(b) })
+	const character = 0.026 // of the length of the axis
+	var taken [][2]float64
+	for _, i := range order {
+		label := strconv.FormatFloat(sizes[i], 'f', -1, 64)
+		half := character * (float64(len(label)) + 1) / 2
+		from, to := place(sizes[i])-half, place(sizes[i])+half
+		if slices.ContainsFunc(taken, func(t [2]float64) bool { return from < t[1] && t[0] < to }) {
+			continue
+		}
+		taken = append(taken, [2]float64{from, to})
+		ticks[i].Label = label
+	}
+	return ticks
+}
+
+// logTicks returns the ticks of a logarithmic axis: at all digits of all decades,
+// labelled at the powers of ten, and where fewer than three of those are in range
+// at 2 and 5 times them too, or else at all digits.
+func logTicks(lo, hi float64) []plot.Tick {
+	type mark struct{ digit, exponent int }
+	var marks []mark
+	for e := int(math.Floor(math.Log10(lo))); math.Pow10(e) <= hi; e++ {
+		for d := 1; d < 10; d++ {
+			if v := float64(d) * math.Pow10(e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
+				marks = append(marks, mark{d, e})
+			}
+		}
+	}
+	var ticks []plot.Tick
+	for _, digits := range [][]int{{1}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}} {
+		ticks = nil
+		labelled := 0
+		for _, m := range marks {
+			t := plot.Tick{Value: float64(m.digit) * math.Pow10(m.exponent)}
+			if slices.Contains(digits, m.digit) {
+				t.Label = strconv.FormatFloat(t.Value, 'f', max(0, -m.exponent), 64)
+				labelled++
+			}
+			ticks = append(ticks, t)
+		}
+		if labelled >= 3 {
+			break
+		}
+	}
+	return ticks
+}
+
+// linearTicks returns labelled ticks 1, 2 or 5 times a power of ten apart, the
+// widest of which three steps go into lo to hi, and the ends of the axis: the tick
+// at or below lo, and a little more than hi. What is flat is given some height.
+func linearTicks(lo, hi float64) (ticks []plot.Tick, from, to float64) {
+	if thin := 0.1*math.Abs(hi) - (hi - lo); thin > 0 {
+		lo, hi = lo-thin/2, hi+thin/2
+	}
+	span := hi - lo
+	step := math.Pow10(int(math.Floor(math.Log10(span / 3))))
+	for _, f := range []float64{5, 2} {
+		if span/(step*f) >= 3 {
+			step *= f
+			break
+		}
+	}
+	first := math.Floor(lo/step + 1e-9)
+	to = hi + 0.04*span
+	for i := first; i*step <= to*(1+1e-9); i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 6, 64)})
+	}
+	return ticks, first * step, to
+}
+
+// threeDigits returns x with three significant digits and no exponent.
+func threeDigits(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	return strconv.FormatFloat(x, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(rounded))))), 64)
+}

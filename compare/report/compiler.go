@@ -1,0 +1,112 @@
+package report
+
+import (
+	"slices"
+
+	"gemm/compare"
+)
+
+// builds are the comparisons between child builds: what raising the instruction
+// set does, and what leaving out the checks of bounds does.
+var buildPairs = []struct{ before, after, key string }{
+	{"v1", "v3", "compiler.v3"},
+	{"v1", "v1 -B", "compiler.bounds1"},
+	{"v3", "v3 -B", "compiler.bounds3"},
+}
+
+// compiler says what the compiler's options do to each variant.
+func (b *builder) compiler(v *view) (Section, bool) {
+	s := b.of(v, "compiler", "compiler.title")
+	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
+	if len(all) == 0 {
+		s.text(&b.speaker, "compiler.absent", code(b.program+" compare"))
+		return s, len(v.records) > 0
+	}
+	s.text(&b.speaker, "compiler.intro")
+	for _, typ := range types(all) {
+		rows := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
+		command := b.rerun(v, rows)
+		table := Table{
+			ID: "table-compiler-" + anchor(typ) + v.suffix, Caption: b.say("compiler.caption", typ),
+			Columns: b.columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
+		}
+		var items []Text
+		for _, pair := range buildPairs {
+			text, lines := b.builds(rows, pair.before, pair.after, pair.key)
+			if text != "" {
+				items = append(items, text)
+			}
+			table.Rows = append(table.Rows, lines...)
+		}
+		s.text(&b.speaker, "compiler.of", typ)
+		if len(items) == 0 {
+			s.text(&b.speaker, "compiler.none")
+		}
+		s.list(items)
+		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, typ)
+		if len(table.Rows) > 0 {
+			s.add(table)
+		}
+		timings := Table{
+			ID: "table-builds-" + anchor(typ) + v.suffix, Caption: b.say("builds.caption", typ),
+			Columns: b.columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
+		}
+		var notes []Text
+		for _, r := range rows {
+			var state Text
+			state, notes = b.state(r, notes)
+			rate, _ := speed(r)
+			timings.Rows = append(timings.Rows, Row{Class: class(r), Cells: []Text{
+				b.name(r), escape(problemOf(r).label()), code(r.Build), state, Text(b.median(r)), Text(b.ci(r)),
+				Text(significant(float64(rate))), Text(significant(float64(r.Residual))), Text(significant(float64(r.Bound))),
+			}})
+		}
+		s.add(timings)
+		if len(notes) > 0 {
+			s.text(&b.speaker, "results.notes")
+			s.add(List{Ordered: true, Items: notes})
+		}
+	}
+	return s, true
+}
+
+// builds compares two builds: a sentence that sorts the variants by what came of
+// it at their largest size, and a table row for each case.
+func (b *builder) builds(rows []compare.Record, before, after, key string) (Text, []Row) {
+	of := func(build string) []compare.Record {
+		return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Build != build })
+	}
+	first, second := of(before), of(after)
+	var lines []Row
+	sorted := map[outcome][]Text{}
+	for _, variant := range distinct(rows, variantOf) {
+		var last *comparison
+		for _, p := range problems(rows) {
+			x, _ := at(first, variant, p)
+			y, _ := at(second, variant, p)
+			if !x.Speed() || !y.Speed() {
+				continue
+			}
+			c := contrast(x, y)
+			last = &c
+			lines = append(lines, Row{Cells: []Text{
+				code(variant), escape(p.label()), code(before) + " → " + code(after), Text(significant(c.Ratio)),
+				Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.verdict(c.Outcome),
+			}})
+		}
+		if last != nil {
+			sorted[last.Outcome] = append(sorted[last.Outcome], b.say("compiler.variant", code(variant), significant(last.Ratio)))
+		}
+	}
+	if len(lines) == 0 {
+		return "", nil
+	}
+	text := b.say(key)
+	for _, o := range []outcome{quicker, slower, level, tooFew} {
+		if variants := sorted[o]; len(variants) > 0 {
+			key := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]
+			text += b.say(key, b.join(variants))
+		}
+	}
+	return text, lines
+}

@@ -1,0 +1,496 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"gemm/compare"
+	"gemm/compare/report/chart"
+)
+
+// Drawing is a figure made from records. It is drawn when it is written, and
+// always to the same bytes.
+type Drawing struct {
+	ID    string // that a Figure refers to; the base name of the figure's files
+	Title string // in the language of the report
+	chart chart.Chart
+}
+
+// SVG writes the drawing as an SVG document with a transparent background.
+func (d Drawing) SVG(w io.Writer) error { return chart.SVG(w, d.chart, d.Title) }
+
+// PNG writes the drawing as a PNG image on white.
+func (d Drawing) PNG(w io.Writer) error { return chart.PNG(w, d.chart) }
+
+// PDF writes the drawing as a PDF document of one page.
+func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
+
+// Drawings returns the figures that doc has data for, in the order of the report.
+// Their IDs are, for each family and element type:
+//
+//	gflops-<family>-<type>      GFLOP/s over n, up to the measured peak
+//	speedup-<type>              speed relative to serial/naive at its largest n
+//	strassen-crossover-<type>   speed of serial/strassen and winograd relative to serial/packed over n
+//	cutoff-<type>               the same over their cut-off
+//	roofline-<type>             executed operations a second over arithmetic intensity
+//	compiler-<type>             speed relative to the build for GOAMD64=v1
+//	rate-gf256                  Gmul/s over n
+//
+// Where doc has several hosts there is a set for each, with a dash and the host's
+// id appended. A curve needs points at two places, a bar chart one bar. Only cubes
+// and C = A·B are drawn. Titles are in the language lang (en, zh), the letters
+// inside of figures in English.
+func Drawings(doc compare.Document, lang string) []Drawing {
+	var all []Drawing
+	for _, v := range views(doc) {
+		d := newDrawn(v)
+		add := func(id, en, zh string, ch chart.Chart, ok bool) {
+			if !ok {
+				return
+			}
+			title := en
+			if lang == "zh" {
+				title = zh
+			}
+			if v.suffix != "" {
+				title += " (" + v.ID + ")"
+			}
+			all = append(all, Drawing{ID: id + v.suffix, Title: title, chart: ch})
+		}
+		floats := []string{"f64", "f32"}
+		for _, fam := range distinct(d.rows, func(r compare.Record) string { return family(r.Variant) }) {
+			for _, typ := range floats {
+				ch, ok := d.rates(fam, typ)
+				add("gflops-"+fam+"-"+typ, fam+", "+typ+": GFLOP/s over n", fam+"，"+typ+"：GFLOP/s 随 n 的变化", ch, ok)
+			}
+		}
+		for _, typ := range floats {
+			ch, ok := d.speedups(typ)
+			add("speedup-"+typ, typ+": speed relative to "+baseline, typ+"：相对 "+baseline+" 的速度", ch, ok)
+		}
+		for _, typ := range floats {
+			ch, ok := d.crossover(typ)
+			add("strassen-crossover-"+typ, typ+": Strassen relative to "+packed+" over n", typ+"：Strassen 相对 "+packed+" 的速度随 n 的变化", ch, ok)
+			ch, ok = d.cutoffs(typ)
+			add("cutoff-"+typ, typ+": Strassen over its cut-off", typ+"：Strassen 的速度随截断规模的变化", ch, ok)
+		}
+		for _, typ := range floats {
+			ch, ok := d.roofline(typ)
+			add("roofline-"+typ, typ+": roofline", typ+"：屋顶线", ch, ok)
+		}
+		for _, typ := range floats {
+			ch, ok := d.compiler(typ)
+			add("compiler-"+typ, typ+": builds relative to GOAMD64=v1", typ+"：各编译选项相对 GOAMD64=v1 的速度", ch, ok)
+		}
+		ch, ok := d.rates("", "gf256")
+		add("rate-gf256", "gf256: Gmul/s over n", "gf256：Gmul/s 随 n 的变化", ch, ok)
+	}
+	return all
+}
+
+// baseline is the variant that speed-ups are over.
+const baseline = "serial/naive"
+
+// family returns the part of a variant's name before the slash.
+func family(variant string) string {
+	name, _, _ := strings.Cut(variant, "/")
+	return name
+}
+
+// algorithm returns the part of a variant's name after the slash.
+func algorithm(variant string) string {
+	_, name, _ := strings.Cut(variant, "/")
+	return name
+}
+
+// drawn is the rows of one host that figures show.
+type drawn struct {
+	*view
+	rows  []compare.Record // cubes of C = A·B with a speed, the latest of each row
+	looks map[string]chart.Look
+}
+
+// newDrawn returns the rows of v that figures show. A variant looks the same in
+// every figure of its family.
+func newDrawn(v *view) drawn {
+	d := drawn{view: v, looks: make(map[string]chart.Look)}
+	members := make(map[string]int)
+	at := make(map[string]int)
+	for _, r := range v.records {
+		if _, known := d.looks[r.Variant]; !known {
+			fam := family(r.Variant)
+			d.looks[r.Variant] = chart.LookOf(members[fam])
+			members[fam]++
+		}
+		if !r.Speed() || !(r.Median > 0) || !problemOf(r).cube() || r.N < 1 {
+			continue
+		}
+		key := fmt.Sprint(r.Experiment, "|", r.Build, "|", r.Variant, "|", r.Type, "|", r.N, "|", r.Threads, "|", r.Params)
+		if i, again := at[key]; again {
+			d.rows[i] = r
+			continue
+		}
+		at[key] = len(d.rows)
+		d.rows = append(d.rows, r)
+	}
+	return d
+}
+
+// of returns the drawn rows of one experiment and type.
+func (d drawn) of(experiment, typ string) []compare.Record {
+	var rows []compare.Record
+	for _, r := range d.rows {
+		if r.Experiment == experiment && r.Type == typ {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// measured returns y, a speed that goes with r's median, at x, with what the 95 %
+// interval of the median makes of it.
+func measured(r compare.Record, x, y float64) chart.Point {
+	pt := chart.Point{X: x, Y: y, Lo: y, Hi: y}
+	if r.CI != nil && r.CI[0] > 0 {
+		pt.Lo, pt.Hi = min(y, y*float64(r.Median)/r.CI[1]), max(y, y*float64(r.Median)/r.CI[0])
+	}
+	return pt
+}
+
+// relative returns at x how many times as fast as base r is. Its interval divides
+// the far ends of the two, and so holds with 90 % at least.
+func relative(r, base compare.Record, x float64) chart.Point {
+	pt := measured(r, x, float64(base.Median)/float64(r.Median))
+	if base.CI != nil && base.CI[0] > 0 {
+		pt.Lo *= min(1, base.CI[0]/float64(base.Median))
+		pt.Hi *= max(1, base.CI[1]/float64(base.Median))
+	}
+	return pt
+}
+
+// collection is series in the order in which their labels first come up.
+type collection []chart.Series
+
+// add puts pt among the points of the series of that label, X ascending.
+func (c *collection) add(label string, look chart.Look, pt chart.Point) {
+	i := slices.IndexFunc(*c, func(s chart.Series) bool { return s.Label == label })
+	if i < 0 {
+		i = len(*c)
+		*c = append(*c, chart.Series{Label: label, Look: look})
+	}
+	s := &(*c)[i]
+	j, _ := slices.BinarySearchFunc(s.Points, pt.X, func(p chart.Point, x float64) int { return cmp.Compare(p.X, x) })
+	s.Points = slices.Insert(s.Points, j, pt)
+}
+
+// places returns the X of all points, ascending.
+func (c collection) places() []float64 {
+	set := make(map[float64]bool)
+	for _, s := range c {
+		for _, pt := range s.Points {
+			set[pt.X] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// rates is the speed over n of the variants of one family, or of all where fam is
+// empty. serial/packed stands beside the variants of other families.
+func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
+	sets := make(map[string][]string) // of parameters, by variant
+	var own, yard []compare.Record
+	for _, r := range d.of("ladder", typ) {
+		switch {
+		case !r.Rate.Known() || !(r.Rate > 0):
+		case fam == "" || family(r.Variant) == fam:
+			own = append(own, r)
+			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
+				sets[r.Variant] = append(sets[r.Variant], p)
+			}
+		case r.Variant == packed:
+			yard = append(yard, r)
+		}
+	}
+	if len(own) == 0 {
+		return chart.Curve{}, false
+	}
+	threads, unit := 1, own[0].Unit
+	var c collection
+	for _, r := range own {
+		threads = max(threads, r.Threads)
+		label, look := algorithm(r.Variant), d.looks[r.Variant]
+		if fam == "" {
+			label = r.Variant
+		}
+		if several := sets[r.Variant]; len(several) > 1 {
+			label = strings.TrimSpace(label + " " + r.Params.String())
+			look.Marker = chart.LookOf(slices.Index(several, r.Params.String())).Marker
+		}
+		c.add(label, look, measured(r, float64(r.N), float64(r.Rate)))
+	}
+	for _, r := range yard {
+		c.add(packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, measured(r, float64(r.N), float64(r.Rate)))
+	}
+	sizes := c.places()
+	curve := chart.Curve{
+		Title: strings.TrimPrefix(fam+", "+typ, ", "), XLabel: "n (matrices are n×n)", YLabel: unit,
+		Sizes: sizes, LogY: true, Series: c, Top: true,
+	}
+	if peak, ok := d.ceiling(typ, threads); ok && peak.Gflops > 0 {
+		busy := "1 thread"
+		if threads > 1 {
+			busy = fmt.Sprint(threads, " threads")
+		}
+		curve.Limit = chart.Limit{
+			Level: float64(peak.Gflops),
+			Label: fmt.Sprintf("measured peak, %s: %s %s", busy, significant(float64(peak.Gflops)), unit),
+		}
+	}
+	return curve, len(sizes) >= 2
+}
+
+// speedups is the speed of all variants relative to the baseline, at the largest
+// n that the baseline has. Of several rows of a variant it is that of the fastest.
+func (d drawn) speedups(typ string) (chart.Bars, bool) {
+	rows := d.of("ladder", typ)
+	var base compare.Record
+	for _, r := range rows {
+		if r.Variant == baseline && r.N > base.N {
+			base = r
+		}
+	}
+	var best []compare.Record
+	for _, r := range rows {
+		i := slices.IndexFunc(best, func(b compare.Record) bool { return b.Variant == r.Variant })
+		switch {
+		case r.N != base.N || r.Variant == baseline:
+		case i < 0:
+			best = append(best, r)
+		case r.Median < best[i].Median:
+			best[i] = r
+		}
+	}
+	families := distinct(best, func(r compare.Record) string { return family(r.Variant) })
+	bars := chart.Bars{
+		Title:  fmt.Sprintf("%s, n = %d: speed relative to %s", typ, base.N, baseline),
+		XLabel: "times as fast (logarithmic)",
+		Log:    true,
+		Colors: chart.Palette,
+	}
+	for _, r := range best {
+		bars.Groups = append(bars.Groups, chart.Group{Label: r.Variant, Bars: []chart.Bar{{
+			Point: relative(r, base, 0),
+			Color: slices.Index(families, family(r.Variant)) % len(chart.Palette),
+		}}})
+	}
+	return bars, len(bars.Groups) > 0
+}
+
+// packedFor returns the row of serial/packed that r is compared with: one measured
+// in turn with it, else one of the same experiment, else that of the ladder.
+func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
+	var found compare.Record
+	best := 0
+	for _, p := range d.rows {
+		if p.Variant != packed || p.Type != r.Type || p.N != r.N {
+			continue
+		}
+		rank := 0
+		switch {
+		case p.Turn != "" && p.Turn == r.Turn:
+			rank = 3
+		case p.Experiment == r.Experiment:
+			rank = 2
+		case p.Experiment == "ladder":
+			rank = 1
+		}
+		if rank > best {
+			found, best = p, rank
+		}
+	}
+	return found, best > 0
+}
+
+// crossover is the speed of Strassen's and Winograd's algorithms relative to
+// packed over n: that of the ladder, and that with the best cut-off of the sweep.
+func (d drawn) crossover(typ string) (chart.Curve, bool) {
+	var c collection
+	best := make(map[string]chart.Point)
+	for _, variant := range fastVariants {
+		for _, r := range d.of("ladder", typ) {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant {
+				c.add(algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
+			}
+		}
+	}
+	for _, variant := range fastVariants {
+		clear(best)
+		for _, r := range d.of("cutoff", typ) {
+			if base, ok := d.packedFor(r); ok && r.Variant == variant {
+				pt := relative(r, base, float64(r.N))
+				if key := fmt.Sprint(r.N); pt.Y > best[key].Y {
+					best[key] = pt
+				}
+			}
+		}
+		look := d.looks[variant]
+		look.Marker, look.Dashes = chart.Triangle, []vg.Length{1.5, 2}
+		for _, key := range slices.Sorted(maps.Keys(best)) {
+			c.add(algorithm(variant)+", best cut-off", look, best[key])
+		}
+	}
+	return overPacked(typ, "n (matrices are n×n)", c)
+}
+
+// cutoffs is the speed of Strassen's and Winograd's algorithms relative to packed
+// over the size below which they no longer divide.
+func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
+	var rows []compare.Record
+	for _, r := range d.of("cutoff", typ) {
+		if slices.Contains(fastVariants, r.Variant) && cutoff(r) > 0 {
+			rows = append(rows, r)
+		}
+	}
+	sizes := distinct(rows, func(r compare.Record) int { return r.N })
+	title := typ
+	if len(sizes) == 1 {
+		title = fmt.Sprintf("%s, n = %d", typ, sizes[0])
+	}
+	var c collection
+	for _, r := range rows {
+		base, ok := d.packedFor(r)
+		if !ok {
+			continue
+		}
+		label, look := algorithm(r.Variant), d.looks[r.Variant]
+		if len(sizes) > 1 {
+			label = fmt.Sprintf("%s, n = %d", label, r.N)
+			look.Marker = chart.LookOf(slices.Index(sizes, r.N)).Marker
+		}
+		c.add(label, look, relative(r, base, float64(cutoff(r))))
+	}
+	return overPacked(title, "cut-off: blocks of this size are no longer divided", c)
+}
+
+// overPacked returns the curve of speeds relative to packed.
+func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
+	lo, hi := math.Inf(1), 0.0
+	for _, s := range c {
+		for _, pt := range s.Points {
+			lo, hi = min(lo, pt.Y), max(hi, pt.Y)
+		}
+	}
+	sizes := c.places()
+	return chart.Curve{
+		Title: title, XLabel: xLabel, YLabel: "speed relative to " + packed,
+		Sizes: sizes, LogY: hi > 10*lo, Series: c,
+		Limit: chart.Limit{Level: 1, Label: packed},
+	}, len(sizes) >= 2
+}
+
+// roofline is the rows that the table of the same name has, as far as they ran on
+// one thread: operations executed a second over operations a byte of predicted
+// traffic.
+func (d drawn) roofline(typ string) (chart.Curve, bool) {
+	rows := d.of("ladder", typ)
+	var c collection
+	sizes := make(map[int]bool)
+	for _, variant := range distinct(rows, variantOf) {
+		r, ok := d.roof(rows, variant)
+		if !ok || r.Threads > 1 {
+			continue
+		}
+		label, look := algorithm(variant), d.looks[variant]
+		if family(variant) != family(baseline) {
+			label, look.Color = variant, chart.Ink
+		}
+		sizes[r.N] = true
+		c.add(label, look, measured(r.Record, r.intensity, r.rate))
+	}
+	title := typ + ", 1 thread"
+	if len(sizes) == 1 {
+		for n := range sizes {
+			title += fmt.Sprintf(", n = %d", n)
+		}
+	}
+	peak, known := d.ceiling(typ, 1)
+	triad, too := d.bandwidth(1)
+	if !known || !too || !(peak.Gflops > 0) || !(triad.GBps > 0) {
+		return chart.Curve{}, false
+	}
+	return chart.Curve{
+		Title: title, XLabel: "operations a byte of predicted traffic", YLabel: "GFLOP/s executed",
+		LogY: true, Series: c, Scattered: true, Top: true,
+		Limit: chart.Limit{Level: float64(peak.Gflops), Label: fmt.Sprintf("measured peak: %s GFLOP/s", significant(float64(peak.Gflops)))},
+		Slope: chart.Slope{Rise: float64(triad.GBps), Label: fmt.Sprintf("triad: %s GB/s", significant(float64(triad.GBps)))},
+	}, len(c) >= 2
+}
+
+// builds are those of the experiment compiler in the order of their bars.
+var builds = []struct {
+	name, legend string
+	color        color.RGBA
+}{
+	{"v1", "v1", chart.Palette[5]},
+	{"v1 -B", "v1 without bounds checks", chart.Palette[0]},
+	{"v3", "v3", chart.Palette[4]},
+	{"v3 -B", "v3 without bounds checks", chart.Palette[1]},
+}
+
+// compiler is the speed of each variant in each build relative to that for v1, at
+// the n that most variants have, the largest of those that are level.
+func (d drawn) compiler(typ string) (chart.Bars, bool) {
+	rows := d.of("compiler", typ)
+	variants := make(map[int]map[string]bool)
+	n := 0
+	for _, r := range rows {
+		if variants[r.N] == nil {
+			variants[r.N] = make(map[string]bool)
+		}
+		variants[r.N][r.Variant] = true
+	}
+	for _, size := range slices.Sorted(maps.Keys(variants)) {
+		if len(variants[size]) >= len(variants[n]) {
+			n = size
+		}
+	}
+	rows = slices.DeleteFunc(rows, func(r compare.Record) bool { return r.N != n })
+	bars := chart.Bars{
+		Title:  fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n),
+		XLabel: "times as fast",
+	}
+	for _, b := range builds {
+		bars.Names = append(bars.Names, b.legend)
+		bars.Colors = append(bars.Colors, b.color)
+	}
+	for _, variant := range distinct(rows, variantOf) {
+		find := func(build string) int {
+			return slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant && r.Build == build })
+		}
+		base := find(builds[0].name)
+		if base < 0 {
+			continue
+		}
+		g := chart.Group{Label: variant}
+		for i, b := range builds {
+			switch at := find(b.name); {
+			case at == base:
+				g.Bars = append(g.Bars, chart.Bar{Point: measured(rows[at], 0, 1), Color: i})
+			case at >= 0:
+				g.Bars = append(g.Bars, chart.Bar{Point: relative(rows[at], rows[base], 0), Color: i})
+			}
+		}
+		if len(g.Bars) > 1 {
+			bars.Groups = append(bars.Groups, g)
+		}
+	}
+	return bars, len(bars.Groups) > 0
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"maps"
+
+	"gemm/compare"
+)
+
+// peers holds the libraries of others against the variants of the suite.
+func (b *builder) peers(v *view) []Section {
+	isPeer := func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) == "reference" }
+	s := b.of(v, "against", "peers.of")
+	rows := v.pick(isPeer)
+	if len(v.records) == 0 {
+		return nil
+	}
+	if len(rows) == 0 {
+		s.text(&b.speaker, "peers.absent", code(b.program+" compare --families serial,reference"))
+		return []Section{s}
+	}
+	for _, typ := range types(rows) {
+		ladder := v.ladder(typ)
+		table := Table{
+			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.say("peers.caption", typ),
+			Columns: b.columns("peer", "asrun", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
+		}
+		var items []Text
+		var used []compare.Record
+		for _, peer := range distinct(rows, variantOf) {
+			text, lines, pairs := b.peer(ladder, peer)
+			if text != "" {
+				items = append(items, text)
+			}
+			table.Rows = append(table.Rows, lines...)
+			used = append(used, pairs...)
+		}
+		if len(items) == 0 {
+			continue
+		}
+		s.text(&b.speaker, "peers.type", typ)
+		s.list(items)
+		if len(table.Rows) > 0 {
+			table.Command = b.rerun(v, used)
+			s.add(table)
+		}
+	}
+	return []Section{s}
+}
+
+// peer says where one library is faster and where the suite is, with a table row
+// for every case that both were timed on, and the rows compared.
+func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []compare.Record) {
+	var lines []Row
+	var used []compare.Record
+	sorted := map[outcome][]problem{}
+	var last comparison
+	var lastPoint problem
+	var opponent string
+	seen, reason := false, ""
+	for _, p := range problems(ladder) {
+		r, ok := at(ladder, peer, p)
+		if !ok {
+			continue
+		}
+		seen = true
+		if !r.Speed() {
+			reason = r.Reason
+			continue
+		}
+		own, found := b.opponent(ladder, r)
+		if !found {
+			continue
+		}
+		c := contrast(r, own)
+		sorted[c.Outcome] = append(sorted[c.Outcome], p)
+		last, lastPoint, opponent = c, p, own.Variant
+		used = append(used, own, r)
+		turn := "turn.apart"
+		if r.Turn != "" && r.Turn == own.Turn {
+			turn = "turn.together"
+		}
+		lines = append(lines, Row{Cells: []Text{
+			code(peer), escape(asRun(r)), code(own.Variant), escape(p.label()), Text(significant(c.Ratio)),
+			Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
+		}})
+	}
+	switch {
+	case !seen:
+		return "", nil, nil
+	case len(lines) == 0 && reason != "":
+		return b.say("peers.untimed", code(peer), reason), nil, nil
+	case len(lines) == 0:
+		return b.say("peers.alone", code(peer)), nil, nil
+	}
+	text := b.say("peers.name", code(peer)) + b.outcomes("peers", sorted)
+	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), code(opponent))
+	if known := span(last.Lo, last.Hi, significant); known != absent {
+		text += b.say("interval", known)
+	}
+	return text + b.say("stop"), lines, used
+}
+
+// opponent returns the row of the suite that a peer's row is held against: on the
+// same case with as many threads, the one that was measured in turn with it, or
+// else the fastest.
+func (b *builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
+	if r, ok := quickest(ladder, problemOf(peer), func(r compare.Record) bool {
+		return ours(r) && peer.Turn != "" && r.Turn == peer.Turn
+	}); ok {
+		return r, true
+	}
+	return quickest(ladder, problemOf(peer), ours)
+}
+
+// ours reports whether a row is of the suite and not of a library of others, of
+// which gonum, the baseline of the serial family, is one.
+func ours(r compare.Record) bool {
+	return family(r.Variant) != "reference" && algorithm(r.Variant) != "gonum"
+}
+
+// peerVerdict returns the word for a comparison in which the peer is the first
+// row.
+func (b *builder) peerVerdict(o outcome) Text {
+	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
+}
+
+// asRun returns what a row found out when it ran: versions, kernels, threads.
+func asRun(r compare.Record) string {
+	resolved := maps.Clone(r.Resolved)
+	maps.DeleteFunc(resolved, func(name string, value any) bool { return r.Params[name] == value })
+	if len(resolved) == 0 {
+		return absent
+	}
+	return resolved.String()
+}

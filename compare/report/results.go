@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"gemm/compare"
+)
+
+// results is one section for each experiment, family and type of a host, with
+// every row in its table. The sweeps of cut-offs and the builds with other
+// compiler options have theirs in the analysis.
+func (b *builder) results(v *view) []Section {
+	type group struct{ experiment, family, typ string }
+	rows := v.pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
+	var sections []Section
+	for _, experiment := range distinct(rows, func(r compare.Record) string { return r.Experiment }) {
+		for _, fam := range distinct(rows, func(r compare.Record) string { return family(r.Variant) }) {
+			for _, typ := range types(rows) {
+				part := v.pick(func(r compare.Record) bool {
+					return group{r.Experiment, family(r.Variant), r.Type} == group{experiment, fam, typ}
+				})
+				if len(part) > 0 {
+					sections = append(sections, b.resultsOf(v, experiment, fam, typ, part))
+				}
+			}
+		}
+	}
+	return sections
+}
+
+// resultsID is the anchor of a section of results.
+func resultsID(experiment, fam, typ string) string {
+	id := "results-"
+	if experiment != "ladder" {
+		id += anchor(experiment) + "-"
+	}
+	return id + anchor(fam) + "-" + anchor(typ)
+}
+
+func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare.Record) Section {
+	id := resultsID(experiment, fam, typ)
+	key := "results.of"
+	if experiment != "ladder" {
+		key = "results.experiment"
+	}
+	s := b.of(v, id, key, fam, typ, experiment)
+	command := b.rerun(v, rows)
+	if experiment == "ladder" {
+		b.figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, fam, typ)
+		if typ == "gf256" && fam == "serial" {
+			b.figure(&s, v, "rate-gf256", "fig.rate", command)
+		}
+	}
+	table, notes := b.rows(v, rows)
+	table.ID, table.Command = "table-"+id+v.suffix, command
+	table.Caption = b.say("results.caption", fam, typ)
+	s.add(table)
+	if len(notes) > 0 {
+		s.text(&b.speaker, "results.notes")
+		s.add(List{Ordered: true, Items: notes})
+	}
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
+		s.text(&b.speaker, "results.fast")
+	}
+	return s
+}
+
+// fewer reports whether a variant executes fewer than 2mnk operations.
+func fewer(variant string) bool {
+	return algorithm(variant) == "strassen" || algorithm(variant) == "winograd"
+}
+
+// rows is the table of all rows, and the notes that their states refer to.
+func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
+	field := rows[0].Type == "gf256"
+	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
+	heads := []string{"size", "variant"}
+	if threads {
+		heads = append(heads, "#threads")
+	}
+	heads = append(heads, "state", "#median", "#interval")
+	if field {
+		heads = append(heads, "#gmuls", "#datagbps")
+	} else {
+		heads = append(heads, "#gflops")
+	}
+	heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
+	t := Table{Columns: b.columns(heads...)}
+
+	all := v.ladder(rows[0].Type)
+	var notes []Text
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return problemOf(x).compare(problemOf(y)) })
+	for _, r := range sorted {
+		p := problemOf(r)
+		row := Row{Cells: []Text{escape(p.label()), b.name(r)}}
+		if threads {
+			row.Cells = append(row.Cells, Text(fmt.Sprint(r.Threads)))
+		}
+		var state Text
+		state, notes = b.state(r, notes)
+		rate, _ := speed(r)
+		row.Cells = append(row.Cells, state, Text(b.median(r)), Text(b.ci(r)), Text(significant(float64(rate))))
+		if field {
+			row.Cells = append(row.Cells, Text(significant(known(r, r.DataGBps))))
+		}
+		row.Cells = append(row.Cells,
+			Text(significant(known(r, r.PercentPeak))),
+			Text(significant(b.over(all, r, baseline))),
+			Text(significant(b.overBest(all, r))),
+			Text(significant(float64(r.Residual))),
+			Text(significant(float64(r.Bound))))
+		best, found := quickest(rows, p, func(compare.Record) bool { return true })
+		switch {
+		case r.Status == compare.Wrong:
+			row.Class = "wrong"
+		case !r.Speed():
+			row.Class = "muted"
+		case found && best.Median == r.Median:
+			row.Class = "best"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, notes
+}
+
+// state returns the word for a row's outcome with the number of its note, if it
+// has a reason or warnings; equal notes share a number.
+func (b *builder) state(r compare.Record, notes []Text) (Text, []Text) {
+	text := b.status(r.Status)
+	var remarks []string
+	if r.Reason != "" {
+		remarks = append(remarks, r.Reason)
+	}
+	remarks = append(remarks, r.Warnings...)
+	for _, remark := range remarks {
+		note := escape(remark)
+		i := slices.Index(notes, note)
+		if i < 0 {
+			i = len(notes)
+			notes = append(notes, note)
+		}
+		text += Text(fmt.Sprintf(" (%d)", i+1))
+	}
+	return text, notes
+}
+
+// known returns a figure of a row that has a speed, NaN of one that has none.
+func known(r compare.Record, x compare.Number) float64 {
+	if !r.Speed() {
+		return float64(compare.None())
+	}
+	return float64(x)
+}
+
+func (b *builder) median(r compare.Record) string { return seconds(known(r, r.Median)) }
+
+// ci returns the 95 % interval of a row's median.
+func (b *builder) ci(r compare.Record) string {
+	if !r.Speed() || r.CI == nil {
+		return absent
+	}
+	return span(r.CI[0], r.CI[1], seconds)
+}
+
+// over returns how many times faster r is than a variant on the same case, on
+// one thread; NaN where either was not timed.
+func (b *builder) over(rows []compare.Record, r compare.Record, variant string) float64 {
+	p := problemOf(r)
+	p.threads = 1
+	other, ok := at(rows, variant, p)
+	if !ok || !other.Speed() {
+		return float64(compare.None())
+	}
+	return known(r, other.Median) / float64(r.Median)
+}
+
+// overBest returns how many times faster r is than the fastest serial variant on
+// the same case.
+func (b *builder) overBest(rows []compare.Record, r compare.Record) float64 {
+	p := problemOf(r)
+	p.threads = 1
+	best, ok := quickest(rows, p, func(o compare.Record) bool { return family(o.Variant) == "serial" })
+	if !ok {
+		return float64(compare.None())
+	}
+	return known(r, best.Median) / float64(r.Median)
+}

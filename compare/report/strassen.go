@@ -1,0 +1,319 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"gemm/compare"
+)
+
+// packed is what the fast algorithms have to beat.
+const packed = "serial/packed"
+
+// fastVariants are the variants that trade multiplications for additions.
+var fastVariants = []string{"serial/strassen", "serial/winograd"}
+
+// strassen says from which size on the fast algorithms pay, by the ladder and by
+// the sweep of their cut-offs, and why they seldom do.
+func (b *builder) strassen(v *view) (Section, bool) {
+	isFast := func(r compare.Record) bool { return slices.Contains(fastVariants, r.Variant) }
+	s := b.of(v, "strassen", "strassen.title")
+	s.text(&b.speaker, "strassen.intro", code(packed))
+	found := false
+	for _, typ := range types(v.pick(isFast)) {
+		rows := v.ladder(typ)
+		against := v.pick(func(r compare.Record) bool {
+			return r.Type == typ && r.Experiment == "ladder" && (isFast(r) || r.Variant == packed)
+		})
+		sweep := v.pick(func(r compare.Record) bool { return r.Experiment == "cutoff" && r.Type == typ })
+		found = true
+		if slices.ContainsFunc(against, isFast) {
+			s.text(&b.speaker, "strassen.of", typ)
+			table := Table{
+				ID: "table-strassen-" + anchor(typ) + v.suffix, Caption: b.say("strassen.caption", typ, code(packed)),
+				Columns: b.columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
+				Command: b.rerun(v, against),
+			}
+			var items []Text
+			for _, variant := range fastVariants {
+				text, lines := b.crossover(rows, variant)
+				if text != "" {
+					items = append(items, text)
+				}
+				table.Rows = append(table.Rows, lines...)
+			}
+			s.list(items)
+			b.figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, typ)
+			if len(table.Rows) > 0 {
+				s.add(table)
+			}
+		}
+		if len(sweep) > 0 {
+			b.sweep(&s, v, typ, sweep, rows)
+		}
+		if slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
+			s.text(&b.speaker, "reasons.intro", typ)
+			s.add(List{Ordered: true, Items: b.reasons(rows)})
+		}
+	}
+	return s, found
+}
+
+// crossover says from which size a fast variant pays, and gives a table row for
+// every case that it was timed on beside packed.
+func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row) {
+	var lines []Row
+	var cubes []problem
+	gains := map[problem]bool{}
+	ratios := map[problem]float64{}
+	seen := false
+	for _, p := range problems(rows) {
+		r, ok := at(rows, variant, p)
+		seen = seen || ok
+		base, _ := at(rows, packed, p)
+		if !r.Speed() || !base.Speed() {
+			continue
+		}
+		c := contrast(r, base) // above 1: packed is faster
+		lines = append(lines, Row{Cells: []Text{
+			code(variant), escape(p.label()), Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)),
+			b.payVerdict(c.Outcome), b.saved(r, base), b.workspace(r),
+			Text(significant(float64(r.Residual))), Text(significant(float64(base.Residual))),
+		}})
+		if p.cube() {
+			cubes = append(cubes, p)
+			gains[p] = c.Outcome == slower
+			ratios[p] = c.Ratio
+		}
+	}
+	if !seen {
+		return "", nil
+	}
+	if len(cubes) == 0 {
+		return b.say("strassen.untimed", code(variant), code(packed)), lines
+	}
+	largest := cubes[len(cubes)-1]
+	from := len(cubes)
+	for from > 0 && gains[cubes[from-1]] {
+		from--
+	}
+	ratio := significant(ratios[largest])
+	switch {
+	case from < len(cubes):
+		return b.say("strassen.pays", code(variant), cubes[from].n, largest.n, ratio), lines
+	case slices.ContainsFunc(cubes, func(p problem) bool { return gains[p] }):
+		var at []problem
+		for _, p := range cubes {
+			if gains[p] {
+				at = append(at, p)
+			}
+		}
+		return b.say("strassen.unsteady", code(variant), b.sizes(at), largest.n, ratio), lines
+	default:
+		return b.say("strassen.never", code(variant), largest.n, ratio), lines
+	}
+}
+
+// payVerdict returns the word for a comparison in which the fast variant is the
+// first row.
+func (b *builder) payVerdict(o outcome) Text {
+	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "pays.no", slower: "pays.yes"}[o])
+}
+
+// saved returns the predicted share of operations that r saves over base.
+func (b *builder) saved(r, base compare.Record) Text {
+	return Text(percent(1 - 1/predictions(base, r)[0]))
+}
+
+func percent(x float64) string {
+	text := significant(100 * x)
+	if text == absent {
+		return absent
+	}
+	return text + " %"
+}
+
+// workspace returns the bytes that a row's model predicts besides the operands.
+func (b *builder) workspace(r compare.Record) Text {
+	if r.Predicted == nil {
+		return absent
+	}
+	return Text(byteSize(r.Predicted.Workspace))
+}
+
+// sweep says which cut-off is best and whether it beats packed, and tables all
+// rows of the sweep.
+func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare.Record) {
+	s.text(&b.speaker, "cutoff.intro", typ)
+	table := Table{
+		ID: "table-cutoff-" + anchor(typ) + v.suffix, Caption: b.say("cutoff.caption", typ, code(packed)),
+		Columns: b.columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
+		Command: b.rerun(v, sweep),
+	}
+	var items, notes []Text
+	for _, variant := range distinct(sweep, variantOf) {
+		for _, p := range problems(sweep) {
+			var rows []compare.Record
+			for _, r := range sweep {
+				if r.Variant == variant && problemOf(r) == p {
+					rows = append(rows, r)
+				}
+			}
+			slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(cutoff(x), cutoff(y)) })
+			base, ok := at(sweep, packed, p)
+			if !ok {
+				base, _ = at(ladder, packed, p)
+			}
+			for _, r := range rows {
+				var state Text
+				state, notes = b.state(r, notes)
+				line := []Text{code(r.Variant), escape(p.label()), b.cutoff(r), state, Text(b.median(r)), Text(b.ci(r))}
+				if r.Speed() && base.Speed() && r.Variant != packed {
+					c := contrast(r, base)
+					line = append(line, Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)), b.payVerdict(c.Outcome))
+				} else {
+					line = append(line, absent, absent, absent)
+				}
+				table.Rows = append(table.Rows, Row{Cells: line, Class: class(r)})
+			}
+			if variant != packed && len(rows) > 0 {
+				items = append(items, b.bestCutoff(variant, p, rows, base))
+			}
+		}
+	}
+	s.list(items)
+	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, typ)
+	s.add(table)
+	if len(notes) > 0 {
+		s.text(&b.speaker, "results.notes")
+		s.add(List{Ordered: true, Items: notes})
+	}
+}
+
+// class marks a row of a table by its status.
+func class(r compare.Record) string {
+	switch {
+	case r.Status == compare.Wrong:
+		return "wrong"
+	case !r.Speed():
+		return "muted"
+	}
+	return ""
+}
+
+// cutoff returns the cut-off of a row of the sweep, 0 where it has none.
+func cutoff(r compare.Record) int {
+	n, _ := r.Params["cutoff"].(int)
+	return n
+}
+
+// cutoff returns the cut-off of a row as text.
+func (b *builder) cutoff(r compare.Record) Text {
+	if n := cutoff(r); n > 0 {
+		return Text(significant(float64(n)))
+	}
+	return absent
+}
+
+// bestCutoff says which cut-off of a variant is the fastest on one case, how
+// much the least one costs beside it, and how it stands to packed.
+func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, base compare.Record) Text {
+	ok := timed(rows)
+	if len(ok) == 0 {
+		return b.say("cutoff.none", code(variant), b.sizes([]problem{p}))
+	}
+	best := slices.MinFunc(ok, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) })
+	text := b.say("cutoff.best", code(variant), b.sizes([]problem{p}), cutoff(best), seconds(float64(best.Median)))
+	if least := ok[0]; cutoff(least) != cutoff(best) {
+		text += b.say("cutoff.least", cutoff(least), significant(float64(least.Median/best.Median)))
+	}
+	if !base.Speed() {
+		return text + b.say("cutoff.nobase", code(packed))
+	}
+	c := contrast(best, base)
+	key := []string{tooFew: "cutoff.few", level: "cutoff.level", quicker: "cutoff.behind", slower: "cutoff.ahead"}[c.Outcome]
+	return text + b.say(key, code(packed), significant(c.Ratio))
+}
+
+// reasons are why a fast algorithm seldom pays, each with what was measured here.
+// The figures are those of Strassen's algorithm, or of Winograd's form where
+// Strassen's was not timed.
+func (b *builder) reasons(rows []compare.Record) []Text {
+	var variant string
+	for _, name := range slices.Backward(fastVariants) {
+		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == name && r.Speed() }) {
+			variant = name
+		}
+	}
+	var pairs [][2]compare.Record // with packed, cubes, the smallest first
+	gained := 0                   // pairs from which on all are gains
+	for _, p := range problems(rows) {
+		r, _ := at(rows, variant, p)
+		base, _ := at(rows, packed, p)
+		if p.cube() && r.Speed() && base.Speed() {
+			pairs = append(pairs, [2]compare.Record{r, base})
+			if contrast(r, base).Outcome != slower {
+				gained = len(pairs)
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return []Text{
+			b.say("reason.constant"), b.say("reason.workspace"), b.say("reason.error"), b.say("reason.structure"), b.say("reason.rare"),
+		}
+	}
+	small, large := pairs[0], pairs[len(pairs)-1]
+	r, base := large[0], large[1]
+	n := r.N
+	matrices := byteSize(3 * float64(n) * float64(n) * elementBytes(r.Type))
+
+	constant := b.say("reason.constant") + b.say("reason.constant.here", code(variant), small[0].N, significant(float64(small[0].Median/small[1].Median)))
+	if ops := predictions(small[0], small[1])[0]; significant(ops) != absent {
+		constant += b.say("reason.constant.ops", significant(ops))
+	}
+	workspace := b.say("reason.workspace")
+	structure := b.say("reason.structure")
+	if r.Predicted != nil && base.Predicted != nil {
+		workspace += b.say("reason.workspace.here", n, code(variant), byteSize(r.Predicted.Workspace), code(packed), byteSize(base.Predicted.Workspace), matrices)
+		structure += b.say("reason.structure.here", n, b.saved(r, base))
+	}
+	errors := b.say("reason.error") + b.say("reason.error.here", n, code(variant), significant(float64(r.Residual)), b.word("kind.", string(r.BoundKind)),
+		significant(float64(r.Bound)), code(packed), significant(float64(base.Residual)), b.word("kind.", string(base.BoundKind)))
+	if ratio := errorRatio(r, base); significant(ratio) != absent {
+		errors += b.say("reason.error.ratio", significant(ratio))
+	}
+	rare := b.say("reason.rare")
+	if gained < len(pairs) {
+		at := pairs[gained]
+		rare += b.say("reason.rare.from", at[0].N, byteSize(3*float64(at[0].N)*float64(at[0].N)*elementBytes(at[0].Type)), seconds(float64(at[1].Median)))
+	} else {
+		rare += b.say("reason.rare.never", n, matrices, seconds(float64(base.Median)))
+	}
+	return []Text{constant, workspace, errors, structure, rare}
+}
+
+// errorRatio returns how many times larger the error of r is than that of base,
+// on one case. Residuals of one kind compare as they are. A normwise one is over
+// max|A|·max|B|, a componentwise one over |A||B|, which on the operands that
+// measuring draws, of magnitudes uniform in [½, 1), is 9/16·k times that.
+func errorRatio(r, base compare.Record) float64 {
+	scale := 1.0
+	if r.BoundKind == "normwise" && base.BoundKind == "componentwise" {
+		scale = 9.0 / 16 * float64(r.K)
+	} else if r.BoundKind != base.BoundKind {
+		return float64(compare.None())
+	}
+	return float64(r.Residual) / scale / float64(base.Residual)
+}
+
+// elementBytes returns the size of an element of a type.
+func elementBytes(typ string) float64 {
+	switch typ {
+	case "f64":
+		return 8
+	case "f32":
+		return 4
+	default:
+		return 1
+	}
+}

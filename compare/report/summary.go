@@ -1,0 +1,157 @@
+package report
+
+import (
+	"gemm/compare"
+)
+
+// summary is the chapter for those who read one: what went wrong, first; what was
+// run; what was fastest.
+func (b *builder) summary() Section {
+	s := b.section("summary", 1)
+	rows := b.doc.Records
+	if len(rows) == 0 {
+		s.text(&b.speaker, "summary.empty", code(b.program+" compare --out report"))
+		return s
+	}
+	byStatus := map[compare.Status][]compare.Record{}
+	for _, r := range rows {
+		byStatus[r.Status] = append(byStatus[r.Status], r)
+	}
+	for _, status := range []compare.Status{compare.Wrong, compare.Failed, compare.Timeout} {
+		if bad := byStatus[status]; len(bad) > 0 {
+			s.add(Paragraph{b.count("summary."+string(status), len(bad))})
+			s.list(b.offenders(bad))
+		}
+	}
+	if verified := len(byStatus[compare.OK]); verified > 0 && len(byStatus[compare.Wrong]) == 0 {
+		s.add(Paragraph{b.count("summary.right", verified)})
+	}
+
+	var counts []Text
+	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable, compare.Timeout, compare.Failed} {
+		if n := len(byStatus[status]); n > 0 {
+			counts = append(counts, b.say("summary.count", b.status(status), n))
+		}
+	}
+	s.text(&b.speaker, "summary.rows", b.count("rows", len(rows)),
+		b.count("variants", len(distinct(rows, variantOf))), b.count("hosts", len(b.views)), b.join(counts))
+	if revisions := b.revisions(); len(revisions) > 1 {
+		s.text(&b.speaker, "summary.revisions", b.join(revisions))
+	}
+	for _, v := range b.views {
+		b.leaders(&s, v)
+	}
+	return s
+}
+
+// offenders names rows that went wrong, with their reasons.
+func (b *builder) offenders(rows []compare.Record) []Text {
+	var items []Text
+	for _, r := range rows {
+		where := Text("")
+		if len(b.views) > 1 {
+			where = b.say("onhost", r.Host)
+		}
+		reason := escape(r.Reason)
+		if reason == "" {
+			reason = b.say("summary.unreasoned", significant(float64(r.Residual)), significant(float64(r.Bound)))
+		}
+		items = append(items, b.say("summary.offender", b.name(r), r.Type, problemOf(r).label(), where, reason))
+	}
+	return items
+}
+
+// revisions returns the revisions of the programs that measured the rows.
+func (b *builder) revisions() []Text {
+	used := map[string]bool{}
+	for _, r := range b.doc.Records {
+		used[r.Run] = true
+	}
+	var out []Text
+	seen := map[string]bool{}
+	for _, run := range b.doc.Runs {
+		if used[run.ID] && run.Git != "" && !seen[run.Git] {
+			seen[run.Git] = true
+			out = append(out, code(run.Git))
+		}
+	}
+	return out
+}
+
+// leaders says for each type of one host which variant is, and names the
+// baseline.
+func (b *builder) leaders(s *Section, v *view) {
+	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })
+	if len(rows) == 0 {
+		return
+	}
+	if v.suffix != "" {
+		s.text(&b.speaker, "summary.host", b.hostName(v))
+	}
+	var items []Text
+	for _, typ := range types(rows) {
+		ladder := v.ladder(typ)
+		own, peer := compare.Record{}, compare.Record{}
+		for _, r := range ladder {
+			best := &own
+			if !ours(r) {
+				best = &peer
+			}
+			now, _ := speed(r)
+			if old, _ := speed(*best); now.Known() && !(now <= old) {
+				*best = r
+			}
+		}
+		if !own.Speed() {
+			items = append(items, b.say("summary.nothing", typ))
+			continue
+		}
+		item := b.say("summary.fastest", typ, b.record(ladder, own))
+		if peer.Speed() {
+			item += b.say("summary.peer", b.record(ladder, peer))
+		}
+		items = append(items, item)
+	}
+	s.list(items)
+	if _, timed := v.baseline(rows); timed {
+		s.text(&b.speaker, "summary.baseline", code(baseline))
+	} else {
+		s.text(&b.speaker, "summary.nobaseline", code(baseline), code(b.program+" compare"))
+	}
+	for _, typ := range types(rows) {
+		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), typ, baseline)
+	}
+}
+
+// record says how fast a row is, of the peak and over the baseline, as far as
+// these are known.
+func (b *builder) record(rows []compare.Record, r compare.Record) Text {
+	value, unit := speed(r)
+	text := b.say("summary.speed", b.name(r), significant(float64(value)), unit, b.sizes([]problem{problemOf(r)}))
+	if r.PercentPeak.Known() {
+		text += b.say("summary.peak", significant(float64(r.PercentPeak)))
+	}
+	if naive, ok := at(rows, baseline, problemOf(r)); ok && naive.Speed() && r.Variant != baseline {
+		text += b.say("summary.naive", significant(float64(naive.Median/r.Median)), code(baseline))
+	}
+	return text
+}
+
+// baseline returns a timed row of the baseline.
+func (v *view) baseline(rows []compare.Record) (compare.Record, bool) {
+	for _, r := range rows {
+		if r.Variant == baseline && r.Speed() {
+			return r, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// name returns a row's variant and the parameters that it was asked to have.
+func (b *builder) name(r compare.Record) Text {
+	text := code(r.Variant)
+	if len(r.Params) > 0 {
+		text += " " + escape(r.Params.String())
+	}
+	return text
+}
