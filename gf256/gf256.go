@@ -8,6 +8,8 @@
 // 1997, section 4).
 package gf256
 
+import "fmt"
+
 // Poly is the reduction polynomial x⁸ + x⁴ + x³ + x² + 1.
 const Poly = 0x11d
 
@@ -30,6 +32,9 @@ var (
 	log [256]uint8
 )
 
+// products holds a·b in row a, column b.
+var products [256][256]uint8
+
 func init() {
 	x := 1
 	for i := range 255 {
@@ -38,6 +43,11 @@ func init() {
 		x <<= 1
 		if x&0x100 != 0 {
 			x ^= Poly
+		}
+	}
+	for a := range products {
+		for b := range products[a] {
+			products[a][b] = Mul(Elem{uint8(a)}, Elem{uint8(b)}).v
 		}
 	}
 }
@@ -64,3 +74,16 @@ func Inv(a Elem) Elem {
 
 // Div returns a · b⁻¹. It panics where b is zero.
 func Div(a, b Elem) Elem { return Mul(a, Inv(b)) }
+
+// AddScaled adds a · src[i] to every dst[i]. It panics where the lengths differ.
+// One row of the table of products serves the whole slice: a look-up an element,
+// where Mul makes three and branches on zero.
+func AddScaled(dst []Elem, a Elem, src []Elem) {
+	if len(dst) != len(src) {
+		panic(fmt.Sprintf("gf256: %d elements and %d: lengths differ", len(dst), len(src)))
+	}
+	row := &products[a.v]
+	for i, b := range src {
+		dst[i].v ^= row[b.v]
+	}
+}
