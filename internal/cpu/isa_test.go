@@ -68,7 +68,7 @@ func TestDetect(t *testing.T) {
 	}
 	child := func(value string) (string, error) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestDetect$")
-		cmd.Env = append(os.Environ(), "CPU_TEST_CHILD=1", "GEMM_CPU="+value)
+		cmd.Env = append(os.Environ(), "CPU_TEST_CHILD=1", "GORACE=atexit_sleep_ms=0", "GEMM_CPU="+value)
 		output, err := cmd.CombinedOutput()
 		return string(output), err
 	}

@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package peak
+
+import "gemm/internal/cpu"
+
+// assembly returns no loop: they are written for amd64 only.
+func assembly(string, cpu.ISA) (loop, bool) { return loop{}, false }

@@ -1,0 +1,94 @@
+package peak
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gemm/internal/cpu"
+)
+
+// TestAssembly compares the loops with the Go code that they equal, bit by bit,
+// and looks at the words round the accumulators.
+func TestAssembly(t *testing.T) {
+	has := cpu.Supported()
+	t.Run("avx512", func(t *testing.T) {
+		if !slices.Contains(has, cpu.AVX512) {
+			t.Skip("this processor has no AVX-512")
+		}
+		var x struct {
+			before float64
+			sums   [128]float64
+			after  float64
+		}
+		testF64(t, &x.before, x.sums[:], &x.after, func(n int, a, b float64) { fmaF64AVX512(n, a, b, &x.sums) })
+		var y struct {
+			before float32
+			sums   [256]float32
+			after  float32
+		}
+		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX512(n, a, b, &y.sums) })
+	})
+	t.Run("avx2", func(t *testing.T) {
+		if !slices.Contains(has, cpu.AVX2NoGFNI) {
+			t.Skip("this processor has no AVX2 and FMA")
+		}
+		var x struct {
+			before float64
+			sums   [48]float64
+			after  float64
+		}
+		testF64(t, &x.before, x.sums[:], &x.after, func(n int, a, b float64) { fmaF64AVX2(n, a, b, &x.sums) })
+		var y struct {
+			before float32
+			sums   [96]float32
+			after  float32
+		}
+		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX2(n, a, b, &y.sums) })
+	})
+}
+
+func testF64(t *testing.T, before *float64, x []float64, after *float64, run func(n int, a, b float64)) {
+	t.Helper()
+	const a, b = 1.0 / 3, -5.0 / 7
+	for _, n := range []int{1, 2, 1000} {
+		*before, *after = 17, 19
+		want := make([]float64, len(x))
+		for i := range x {
+			x[i] = float64(i) + 0.1
+			want[i] = x[i]
+			for range n {
+				want[i] = math.FMA(a, b, want[i])
+			}
+		}
+		run(n, a, b)
+		if !slices.Equal(x, want) {
+			t.Errorf("f64, n=%d: %v, want %v", n, x, want)
+		}
+		if *before != 17 || *after != 19 {
+			t.Errorf("f64, n=%d: wrote beyond the accumulators: %v, %v", n, *before, *after)
+		}
+	}
+}
+
+// testF32 keeps to sums that are exact, as Go has no fused multiply-add of
+// float32.
+func testF32(t *testing.T, before *float32, x []float32, after *float32, run func(n int, a, b float32)) {
+	t.Helper()
+	const a, b = 3, -0.5
+	for _, n := range []int{1, 2, 1000} {
+		*before, *after = 17, 19
+		want := make([]float32, len(x))
+		for i := range x {
+			x[i] = float32(i)
+			want[i] = x[i] + float32(n)*a*b
+		}
+		run(n, a, b)
+		if !slices.Equal(x, want) {
+			t.Errorf("f32, n=%d: %v, want %v", n, x, want)
+		}
+		if *before != 17 || *after != 19 {
+			t.Errorf("f32, n=%d: wrote beyond the accumulators: %v, %v", n, *before, *after)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package peak measures what the machine can do at most: multiply-adds that
+// never leave the registers, and memory traffic that no cache holds. The speed of
+// a product is quoted as a share of these.
+//
+// Both are of the machine and not of this program's kernels: GEMM_CPU does not
+// lower them.
+package peak
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"gemm/internal/cpu"
+)
+
+//go:generate go run -C ../kernel/_asm ./peak -out ../../peak/fma_amd64.s -stubs ../../peak/fma_amd64.go -pkg peak
+
+// loop is a loop of multiply-adds on registers.
+type loop struct {
+	isa   cpu.ISA
+	flops float64 // of one call, two a multiply-add
+	// start returns a call of the loop with accumulators of its own. A call takes
+	// a few tens of microseconds, because assembly cannot be interrupted and the
+	// collector would wait for it.
+	start func() (call func())
+}
+
+// repetitions are the rounds over all accumulators in a call of a loop.
+const repetitions = 8192
+
+// Factors of the multiply-adds. Neither overflow nor subnormal numbers, which
+// some processors are slow at, come of them in any number of rounds.
+const (
+	factorA = 1.0 / 3
+	factorB = 5.0 / 7
+)
+
+// FMA returns the rate of multiply-adds, in GFLOP/s of all threads together, and
+// the instruction set in which it was reached: the widest that the processor has,
+// or Generic where no loop is written for it.
+//
+// pipe is the element type, f32 or f64. It measures for about d, in bursts that
+// all threads begin together, and returns the median of the bursts. threads must
+// not exceed GOMAXPROCS: they would share processors.
+func FMA(pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
+	l := widest(pipe, cpu.Supported())
+	rate := together(threads, d, func(int) func() float64 {
+		call := l.start()
+		return func() float64 {
+			call()
+			return l.flops
+		}
+	})
+	return rate / 1e9, l.isa
+}
+
+// widest returns the loop for the pipe in the first of the instruction sets that
+// one is written for.
+func widest(pipe string, sets []cpu.ISA) loop {
+	if pipe != "f32" && pipe != "f64" {
+		panic(fmt.Sprintf("peak: no pipe %q, only f32 and f64", pipe))
+	}
+	for _, isa := range sets {
+		if l, ok := assembly(pipe, isa); ok {
+			return l
+		}
+	}
+	if pipe == "f32" {
+		return portable[float32]()
+	}
+	return portable[float64]()
+}
+
+// portable is the loop in Go: twelve sums and two factors fit into the sixteen
+// registers of amd64. Other 64-bit architectures have 32 registers, and get the
+// 24 sums that four pipes of four to six cycles want.
+func portable[T float32 | float64]() loop {
+	if runtime.GOARCH == "amd64" {
+		return loop{cpu.Generic, 2 * 12 * repetitions, func() func() {
+			x := new([12]T)
+			return func() { multiplyAdd12(repetitions, factorA, factorB, x) }
+		}}
+	}
+	return loop{cpu.Generic, 2 * 24 * repetitions, func() func() {
+		x := new([24]T)
+		return func() { multiplyAdd24(repetitions, factorA, factorB, x) }
+	}}
+}
+
+// multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses
+// that where the architecture is one that always can. A product of a and b that
+// is added, as in the assembly, it would compute once.
+func multiplyAdd12[T float32 | float64](n int, a, b T, x *[12]T) {
+	x0, x1, x2, x3, x4, x5 := x[0], x[1], x[2], x[3], x[4], x[5]
+	x6, x7, x8, x9, x10, x11 := x[6], x[7], x[8], x[9], x[10], x[11]
+	for range n {
+		x0, x1, x2, x3, x4, x5 = x0*a+b, x1*a+b, x2*a+b, x3*a+b, x4*a+b, x5*a+b
+		x6, x7, x8, x9, x10, x11 = x6*a+b, x7*a+b, x8*a+b, x9*a+b, x10*a+b, x11*a+b
+	}
+	*x = [12]T{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11}
+}
+
+// multiplyAdd24 is multiplyAdd12 with twice as many sums.
+func multiplyAdd24[T float32 | float64](n int, a, b T, x *[24]T) {
+	x0, x1, x2, x3, x4, x5 := x[0], x[1], x[2], x[3], x[4], x[5]
+	x6, x7, x8, x9, x10, x11 := x[6], x[7], x[8], x[9], x[10], x[11]
+	x12, x13, x14, x15, x16, x17 := x[12], x[13], x[14], x[15], x[16], x[17]
+	x18, x19, x20, x21, x22, x23 := x[18], x[19], x[20], x[21], x[22], x[23]
+	for range n {
+		x0, x1, x2, x3, x4, x5 = x0*a+b, x1*a+b, x2*a+b, x3*a+b, x4*a+b, x5*a+b
+		x6, x7, x8, x9, x10, x11 = x6*a+b, x7*a+b, x8*a+b, x9*a+b, x10*a+b, x11*a+b
+		x12, x13, x14, x15, x16, x17 = x12*a+b, x13*a+b, x14*a+b, x15*a+b, x16*a+b, x17*a+b
+		x18, x19, x20, x21, x22, x23 = x18*a+b, x19*a+b, x20*a+b, x21*a+b, x22*a+b, x23*a+b
+	}
+	*x = [24]T{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20, x21, x22, x23}
+}
+
+// bursts is the number of bursts that count; one more goes before them, in which
+// the clock settles.
+const bursts = 5
+
+// together runs a worker on each of a number of locked threads and returns what
+// they do in a second, all together: the median of the bursts. Each worker calls
+// prepare once, and in a burst the step that it returned until its share of d is
+// over; a step returns how much it did.
+func together(threads int, d time.Duration, prepare func(worker int) (step func() float64)) float64 {
+	var begin [1 + bursts]sync.WaitGroup
+	for i := range begin {
+		begin[i].Add(threads)
+	}
+	rates := make([][1 + bursts]float64, threads)
+	var all sync.WaitGroup
+	for worker := range threads {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			step := prepare(worker)
+			for i := range begin {
+				begin[i].Done()
+				begin[i].Wait()
+				start := time.Now()
+				var done float64
+				var took time.Duration
+				for took <= d/(1+bursts) {
+					done += step()
+					took = time.Since(start)
+				}
+				rates[worker][i] = done / took.Seconds()
+			}
+		})
+	}
+	all.Wait()
+	var total [bursts]float64
+	for _, r := range rates {
+		for i := range total {
+			total[i] += r[1+i]
+		}
+	}
+	slices.Sort(total[:])
+	return total[bursts/2]
+}
