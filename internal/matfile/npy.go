@@ -25,6 +25,9 @@ const npyMagic = "\x93NUMPY"
 // the header of a plain matrix has fewer than 128.
 const npyHeaderLimit = 1 << 16
 
+// npyTypes are NumPy's names of the types.
+var npyTypes = map[string]string{"f32": "float32", "f64": "float64", "gf256": "uint8"}
+
 // npyBody says where the elements of a .npy file are and how they are stored.
 type npyBody struct {
 	offset  int64
@@ -78,7 +81,7 @@ func (f *File) parseNPY() error {
 			fault = "it holds more than one array or is corrupt"
 		}
 		return fmt.Errorf("the header's %d×%d %s elements are %d bytes, the file has %d after the header; %s",
-			f.Rows, f.Cols, f.Type, want, have, fault)
+			f.Rows, f.Cols, npyTypes[f.Type], want, have, fault)
 	}
 	f.body = body
 	return nil
@@ -150,7 +153,7 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 		}
 	}
 	if decode == nil {
-		return fmt.Errorf("holds %s elements, which cannot be read as %s", f.Type, gemm.TypeName[T]())
+		return fmt.Errorf("its elements are %s, which cannot be read as %s; save them as what they are to be", npyTypes[f.Type], gemm.TypeName[T]())
 	}
 	if f.Rows == 0 || f.Cols == 0 {
 		return nil // however long the other dimension is
@@ -190,8 +193,8 @@ func npyFloat[T gemm.Float](body npyBody) func([]byte) T {
 
 // writeNPY writes m in version 1.0, row by row, little-endian.
 func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
-	dtype := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeName[T]()]
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", dtype, m.Rows, m.Cols)
+	descr := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeName[T]()]
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, m.Rows, m.Cols)
 	// The elements start at a multiple of 64 bytes; the header ends in a line feed.
 	length := (10+len(header)+1+63)&^63 - 10
 	w.WriteString(npyMagic + "\x01\x00")

@@ -13,13 +13,14 @@ import (
 const permissions = 0o644
 
 // Writable returns an error unless Write can be expected to write name: the
-// extension is known, and the folder is there and can be written to.
+// extension is known, what is there already is a file and no device, and the
+// folder is there and can be written to.
 func Writable(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("%s: is a folder; name a file", name)
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: is no regular file; name another", name)
 	}
 	p, err := newPending(name)
 	if err != nil {
@@ -32,7 +33,7 @@ func Writable(name string) error {
 // The file is replaced when the new one is whole and on the disk; an error leaves
 // what was there.
 func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
-	if err := CheckName(name); err != nil {
+	if err := Writable(name); err != nil {
 		return err
 	}
 	if err := m.Check(); err != nil {
