@@ -1,0 +1,194 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+// Progress is told what is happening. Its methods are called on the goroutine of
+// Driver.Run.
+type Progress interface {
+	// Begin is called before the cases are measured, together where they are
+	// measured in turn.
+	Begin(cases []Case)
+	// Done is called with every row once it is on disk; kept rows were there before.
+	Done(r Record, kept bool)
+}
+
+// Driver measures cases and keeps their rows.
+type Driver struct {
+	Store    *Store
+	Budget   Budget
+	Seed     uint64
+	Progress Progress
+	Command  string        // the command line, for the record of the run
+	Ceilings time.Duration // spent on measuring each peak and bandwidth; 0: none is measured
+	// Serial returns the arguments with which this program measures the given
+	// cases of the ladder in a process of its own and writes their records to
+	// standard output; the experiment on the compiler's options starts builds of
+	// it so.
+	Serial func(cases []Case, b Budget, seed uint64) []string
+
+	host    Host
+	run     RunInfo
+	setting setting
+	rates   map[string]float64 // flops a second of a variant and type, from its last row
+}
+
+// Run measures the cases that the store does not hold yet, in their order. Rows
+// that ended in an error, a timeout or unavailable are measured again. Every row
+// is on disk before the next one begins. The error is that of the context or of
+// the store; what went wrong with a row is in the row.
+func (d *Driver) Run(ctx context.Context, cases []Case) error {
+	d.rates = map[string]float64{}
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	defer func() { d.setting = setting{} }()
+	for len(cases) > 0 {
+		group := 1
+		for cases[0].Turn != "" && group < len(cases) && cases[group].Turn == cases[0].Turn {
+			group++
+		}
+		for cases[0].Build != "" && group < len(cases) && cases[group].Build == cases[0].Build {
+			group++
+		}
+		if err := d.runGroup(ctx, cases[:group]); err != nil {
+			return err
+		}
+		cases = cases[group:]
+	}
+	return nil
+}
+
+// runGroup measures cases that belong together, but for those whose rows are kept.
+func (d *Driver) runGroup(ctx context.Context, group []Case) error {
+	var todo []Case
+	var records []Record
+	for _, c := range group {
+		if r, ok := d.Store.Find(c.key(d.host.ID)); ok && r.Status != Failed && r.Status != Timeout && r.Status != Unavailable {
+			d.learn(c, r)
+			d.Progress.Done(r, true)
+			continue
+		}
+		if reason := d.refuse(c); reason != "" {
+			r := c.record()
+			r.Host, r.Run, r.Status, r.Reason = d.host.ID, d.run.ID, Skipped, reason
+			records = append(records, r)
+			continue
+		}
+		todo = append(todo, c)
+	}
+	if len(todo) > 0 {
+		d.Progress.Begin(todo)
+		measure := d.measure
+		if todo[0].Build != "" {
+			measure = d.measureBuild
+		}
+		measured, err := measure(ctx, todo)
+		if err != nil {
+			return err
+		}
+		for i, r := range measured {
+			d.learn(todo[i], r)
+		}
+		records = append(records, measured...)
+	}
+	if len(records) == 0 {
+		return ctx.Err()
+	}
+	if err := d.Store.Put(records...); err != nil {
+		return err
+	}
+	for _, r := range records {
+		d.Progress.Done(r, false)
+	}
+	return ctx.Err()
+}
+
+// refuse returns why a case is not measured: it is predicted to need more memory
+// than there is or more time than a row may take.
+func (d *Driver) refuse(c Case) string {
+	if need, have := c.Bytes(), float64(cpu.Available()); have > 0 && need > have {
+		return fmt.Sprintf("needs %s of memory, %s are available: choose a smaller size",
+			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)))
+	}
+	if rate, ok := d.rates[rateKey(c)]; ok && d.Budget.Timeout > 0 {
+		if took := time.Duration(flops(c) / rate * float64(time.Second)); took > d.Budget.Timeout {
+			return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
+				took.Round(time.Second), d.Budget.Timeout)
+		}
+	}
+	return ""
+}
+
+// learn notes the rate of a row, by which larger ones are predicted.
+func (d *Driver) learn(c Case, r Record) {
+	switch {
+	case r.Speed():
+		d.rates[rateKey(c)] = flops(c) / float64(r.Median)
+	case r.Status == Timeout:
+		d.rates[rateKey(c)] = flops(c) / d.Budget.Timeout.Seconds()
+	}
+}
+
+func rateKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }
+
+// flops returns the operations that the variant's model predicts for the case.
+func flops(c Case) float64 {
+	if p, err := c.Variant.Resolve(c.Params); err == nil && c.Variant.Model != nil {
+		return c.Variant.Model(c.M, c.N, c.K, p).Flops
+	}
+	return 2 * c.Terms()
+}
+
+// predicted evaluates the variant's model for the case on this host: its traffic
+// goes between memory and the last level of cache.
+func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
+	m := c.Variant.Model(c.M, c.N, c.K, p)
+	size := elementSize(c.Type)
+	out := &Predicted{Flops: m.Flops, Accesses: m.Accesses, Workspace: m.Workspace * size}
+	if m.Traffic != nil && len(d.host.Caches) > 0 {
+		last := d.host.Caches[len(d.host.Caches)-1]
+		out.Traffic = size * m.Traffic(float64(last.Bytes)/size, float64(last.Line)/size)
+	}
+	return out
+}
+
+// begin describes the host and the run, measures the ceilings and puts all that
+// in the store.
+func (d *Driver) begin(ctx context.Context) error {
+	host, err := DescribeHost()
+	if err != nil {
+		return err
+	}
+	d.host = host
+	d.run = newRun(d.Command, host.ID, time.Now())
+	for _, old := range d.Store.Document().Runs {
+		if old.Host == d.run.Host && old.sameProgram(d.run) {
+			d.run = old
+		}
+	}
+	if d.Ceilings > 0 {
+		measureCeilings(ctx, &d.host, d.run.ID, []int{1, runtime.GOMAXPROCS(0)}, d.Ceilings)
+	}
+	return errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run), ctx.Err())
+}
+
+// ceiling returns the measured peak for the type at that number of busy threads.
+func (d *Driver) ceiling(pipe string, threads int) (float64, bool) {
+	for _, c := range d.host.Ceilings {
+		if c.Run == d.run.ID && c.Unit == "cpu" && c.Pipe == pipe && c.Threads == threads && c.Gflops.Known() {
+			return float64(c.Gflops), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,369 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// multiplier is a Multiplier made of a function.
+type multiplier[T gemm.Element] func(ctx context.Context, c, a, b gemm.Matrix[T]) error
+
+func (f multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	return f(ctx, c, a, b)
+}
+
+// product computes C = A·B by the textbook, with gemm.Classical as its bound.
+func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var sum T
+			for l := range a.Cols {
+				switch s := any(&sum).(type) {
+				case *float32:
+					*s += any(a.At(i, l)).(float32) * any(b.At(l, j)).(float32)
+				case *float64:
+					*s += any(a.At(i, l)).(float64) * any(b.At(l, j)).(float64)
+				case *gf256.Elem:
+					*s = gf256.Add(*s, gf256.Mul(any(a.At(i, l)).(gf256.Elem), any(b.At(l, j)).(gf256.Elem)))
+				}
+			}
+			c.Set(i, j, sum)
+		}
+	}
+	return nil
+}
+
+// variant returns a variant whose f64 implementation is f.
+func variant(name string, f multiplier[float64]) gemm.Variant {
+	return gemm.Variant{
+		Name: name, Doc: "A planted variant.", Bound: gemm.Classical,
+		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
+			return gemm.Model{Flops: 2 * float64(m) * float64(n) * float64(k)}
+		},
+		F64: func(gemm.Params) (gemm.Multiplier[float64], error) { return f, nil },
+	}
+}
+
+// silent is a Progress that keeps the rows.
+type silent struct {
+	began []Case
+	rows  []Record
+	kept  []Record
+}
+
+func (s *silent) Begin(cases []Case) { s.began = append(s.began, cases...) }
+func (s *silent) Done(r Record, kept bool) {
+	if kept {
+		s.kept = append(s.kept, r)
+		return
+	}
+	s.rows = append(s.rows, r)
+}
+
+var testBudget = Budget{Reps: 6, Time: time.Millisecond, Timeout: 20 * time.Second}
+
+// ladder measures the variants at n and returns their rows by name.
+func ladder(t *testing.T, n int, variants ...gemm.Variant) map[string]Record {
+	t.Helper()
+	var p silent
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
+	cases := Ladder{Variants: variants, Shapes: []Shape{Cube(n)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]Record{}
+	for _, r := range d.Store.Document().Records {
+		rows[r.Variant] = r
+	}
+	if len(rows) != len(variants) {
+		t.Fatalf("%d rows of %d variants", len(rows), len(variants))
+	}
+	return rows
+}
+
+func TestRowsOfGoodAndBrokenMultipliers(t *testing.T) {
+	broken := func(name string, spoil func(c gemm.Matrix[float64])) gemm.Variant {
+		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			_ = product(ctx, c, a, b)
+			spoil(c)
+			return nil
+		})
+	}
+	variants := []gemm.Variant{variant("test/good", product[float64])}
+	for _, f := range faults(1e9, 0) {
+		variants = append(variants, broken("test/"+f.name, f.plant))
+	}
+	calls := 0
+	variants = append(variants,
+		variant("test/writes once", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			if calls++; calls > 1 {
+				return nil
+			}
+			return product(ctx, c, a, b)
+		}),
+	)
+	rows := ladder(t, 33, variants...)
+	for name, r := range rows {
+		if name == "test/good" {
+			if r.Status != OK || !r.Speed() || !(r.Residual <= r.Bound) || r.CI == nil || !r.Gflops.Known() || !r.PercentPeak.Known() {
+				t.Errorf("%s: %+v, want ok with a speed", name, r)
+			}
+			continue
+		}
+		if r.Status != Wrong || r.Speed() || r.Gflops.Known() || len(r.Samples) > 0 || r.Reason == "" {
+			t.Errorf("%s: status %s, speed %v, reason %q, want wrong without a speed", name, r.Status, r.Gflops, r.Reason)
+		}
+	}
+}
+
+func TestRowsThatFail(t *testing.T) {
+	boom := errors.New("boom")
+	unavailable := variant("test/unavailable", nil)
+	unavailable.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return nil, gemm.ErrUnavailable }
+	greedy := variant("test/greedy", product[float64])
+	greedy.Model = func(int, int, int, gemm.Params) gemm.Model { return gemm.Model{Workspace: 1e18} }
+	rows := ladder(t, 8,
+		variant("test/error", func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
+			return boom
+		}),
+		variant("test/panic", func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
+			panic("ouch")
+		}),
+		unavailable, greedy)
+	for name, want := range map[string]struct {
+		status Status
+		reason string
+	}{
+		"test/error":       {Failed, "boom"},
+		"test/panic":       {Failed, "panicked: ouch"},
+		"test/unavailable": {Unavailable, "unavailable"},
+		"test/greedy":      {Skipped, "needs"},
+	} {
+		r := rows[name]
+		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() {
+			t.Errorf("%s: %s %q, want %s %q", name, r.Status, r.Reason, want.status, want.reason)
+		}
+	}
+}
+
+func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
+	slow := variant("test/slow", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	var p silent
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 50 * time.Millisecond}, Progress: &p}
+	cases := Ladder{Variants: []gemm.Variant{slow}, Shapes: []Shape{Cube(64), Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.rows[0]; r.N != 8 || r.Status != Timeout || !strings.Contains(r.Reason, "--timeout") {
+		t.Errorf("n = %d: %s %q, want the small one first, timeout", r.N, r.Status, r.Reason)
+	}
+	if r := p.rows[1]; r.N != 64 || r.Status != Skipped || !strings.Contains(r.Reason, "predicted") {
+		t.Errorf("n = %d: %s %q, want skipped with the prediction", r.N, r.Status, r.Reason)
+	}
+}
+
+func TestNeighboursInTurn(t *testing.T) {
+	var order []string
+	logged := func(name string) gemm.Variant {
+		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			if len(order) == 0 || order[len(order)-1] != name {
+				order = append(order, name)
+			}
+			return product(ctx, c, a, b)
+		})
+	}
+	rows := ladder(t, 48, logged("serial/packed"), logged("reference/other"))
+	if got := strings.Join(order, " "); strings.Count(got, "serial/packed reference/other") < rounds {
+		t.Errorf("calls came in the order %s, want %d turns at least", got, rounds)
+	}
+	for name, r := range rows {
+		if r.Turn == "" || r.Status != OK || len(r.Samples) < testBudget.Reps {
+			t.Errorf("%s: turn %q, %s, %d samples", name, r.Turn, r.Status, len(r.Samples))
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.json")
+	good := variant("test/good", product[float64])
+	fails := true
+	flaky := variant("test/flaky", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		if fails {
+			return errors.New("not yet")
+		}
+		return product(ctx, c, a, b)
+	})
+	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []Shape{Cube(8), Cube(9)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	run := func(ctx context.Context, mode Mode) (*silent, error) {
+		store, err := OpenStore(path, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p silent
+		d := Driver{Store: store, Budget: testBudget, Progress: &p}
+		return &p, d.Run(ctx, cases)
+	}
+	// The first run is cancelled when its second row begins.
+	ctx, cancel := context.WithCancel(t.Context())
+	store, err := OpenStore(path, Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &cancelling{cancel: cancel, after: 2}
+	d := Driver{Store: store, Budget: testBudget, Progress: p}
+	if err := d.Run(ctx, cases); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Run = %v, want cancelled", err)
+	}
+	if doc, err := Load(path); err != nil || len(doc.Records) != 1 {
+		t.Fatalf("%d rows on disk after the cancellation, %v; want the one that was done", len(doc.Records), err)
+	}
+	if _, err := OpenStore(path, Create); !errors.Is(err, ErrExists) {
+		t.Errorf("Create over records = %v, want ErrExists", err)
+	}
+	second, err := run(t.Context(), Resume)
+	if err != nil || len(second.kept) != 1 || len(second.rows) != 3 {
+		t.Fatalf("second run: kept %d, measured %d, %v; want 1, 3", len(second.kept), len(second.rows), err)
+	}
+	fails = false
+	third, err := run(t.Context(), Resume)
+	if err != nil || len(third.kept) != 2 || len(third.rows) != 2 {
+		t.Fatalf("third run: kept %d, measured %d, %v; want the 2 failed ones again", len(third.kept), len(third.rows), err)
+	}
+	doc, err := Load(path)
+	if err != nil || len(doc.Records) != 4 || len(doc.Runs) != 1 || len(doc.Hosts) != 1 {
+		t.Fatalf("%d rows, %d runs, %d hosts, %v; want 4, 1, 1", len(doc.Records), len(doc.Runs), len(doc.Hosts), err)
+	}
+	for _, r := range doc.Records {
+		if r.Status != OK {
+			t.Errorf("%s n=%d is %s after all", r.Variant, r.N, r.Status)
+		}
+	}
+}
+
+// cancelling cancels when the given number of rows has begun.
+type cancelling struct {
+	silent
+	cancel context.CancelFunc
+	after  int
+}
+
+func (c *cancelling) Begin(cases []Case) {
+	c.silent.Begin(cases)
+	if len(c.began) >= c.after {
+		c.cancel()
+	}
+}
+
+// staged is a Stager whose Multiply must not be called.
+type staged struct{ c, a, b gemm.Matrix[float64] }
+
+func (s *staged) Multiply(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
+	return errors.New("Multiply of a Stager was called")
+}
+func (s *staged) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &staged{c, a, b}, nil
+}
+func (s *staged) Do(context.Context) (gemm.Cost, error) {
+	return gemm.Cost{Time: time.Second, Phases: map[string]time.Duration{"compute": time.Second}}, nil
+}
+func (s *staged) Collect(ctx context.Context) error { return product(ctx, s.c, s.a, s.b) }
+func (s *staged) Close() error                      { return nil }
+
+func TestStagersAreTimedByTheirOwnClock(t *testing.T) {
+	v := variant("test/staged", nil)
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &staged{}, nil }
+	r := ladder(t, 8, v)["test/staged"]
+	if r.Status != OK || r.Median != 1 || r.Phases["compute"] != 1 {
+		t.Errorf("%s, median %v s, phases %v, %q; want ok, 1 s by its own clock", r.Status, r.Median, r.Phases, r.Reason)
+	}
+}
+
+func TestNonGemmersAreUnavailableForTransposes(t *testing.T) {
+	var p silent
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{variant("test/plain", product[float64])}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"tn"}, Alpha: 1}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.rows[0]; r.Status != Unavailable || !strings.Contains(r.Reason, "C = A·B only") {
+		t.Errorf("%s %q, want unavailable", r.Status, r.Reason)
+	}
+}
+
+func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	store, err := OpenStore(path, Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Case{Variant: variant("test/nan", nil), Type: "f64", Shape: Cube(2), Op: "nn"}.record()
+	r.Status, r.Reason = Wrong, "NaN"
+	if err := store.Put(r); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := doc.Records[0]; got.Residual.Known() || got.Median.Known() || got.Variant != "test/nan" {
+		t.Errorf("read back %+v", got)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(data), `"residual":null`) || !json.Valid(data) {
+		t.Errorf("residual is not null in %s (%v)", data, err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for data, want := range map[string]string{
+		``:                             "no records",
+		`{"schema":1`:                  "no records",
+		`[]`:                           "no records",
+		`{}`:                           "no schema",
+		`{"schema":99}`:                "newer gemm",
+		`{"schema":0}`:                 "schema is 0",
+		`{"schema":1,"records":[3]}`:   "no records",
+		`{"schema":1,"records":"abc"}`: "no records",
+	} {
+		_, err := Parse([]byte(data))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Parse(%s) = %v, want one line with %q", data, err, want)
+		}
+	}
+}
+
+func TestMergeKeepsEveryRowOnce(t *testing.T) {
+	row := func(host string, n int) Record {
+		r := Case{Variant: variant("test/x", nil), Type: "f64", Shape: Cube(n), Op: "nn"}.record()
+		r.Host = host
+		return r
+	}
+	one := Document{Schema: 1, Hosts: []Host{{ID: "a"}}, Records: []Record{row("a", 1), row("a", 2)}}
+	two := Document{Schema: 1, Hosts: []Host{{ID: "b"}, {ID: "a"}}, Records: []Record{row("b", 1), row("a", 2)}}
+	doc, err := Merge(one, two)
+	if err != nil || len(doc.Hosts) != 2 || len(doc.Records) != 3 {
+		t.Errorf("%d hosts, %d rows, %v; want 2, 3", len(doc.Hosts), len(doc.Records), err)
+	}
+}
+
+func TestUnwritableFolderIsFoundAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenStore(filepath.Join(file, "results.json"), Create); err == nil {
+		t.Error("a folder that is a file passes for writable")
+	}
+}

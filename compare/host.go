@@ -1,0 +1,108 @@
+package compare
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"gemm/internal/cpu"
+	"gemm/internal/peak"
+)
+
+// DescribeHost returns what is known of this machine before anything is
+// measured. The error is that of an instruction set in GEMM_CPU that it has not.
+func DescribeHost() (Host, error) {
+	isa, err := cpu.Detect()
+	if err != nil {
+		return Host{}, err
+	}
+	info := cpu.Host()
+	h := Host{
+		CPU: info.Model, Sockets: info.Sockets, NUMA: info.NUMANodes, Cores: info.Cores,
+		Quota: None(), ISA: string(isa), Memory: info.Memory, PagePolicy: info.HugePages, OS: info.OS,
+		Ceilings: []Ceiling{}, Bandwidths: []Bandwidth{},
+	}
+	if info.Quota > 0 {
+		h.Quota = Number(info.Quota)
+	}
+	for _, c := range info.Caches {
+		h.Caches = append(h.Caches, Cache{Level: c.Level, Kind: c.Kind, Bytes: c.Bytes, Line: c.Line, Shared: c.Shared})
+	}
+	// The id tells two machines of the same kind apart by a name that is hashed.
+	name, _ := os.Hostname()
+	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30))
+	h.ID = fmt.Sprintf("%x", sum[:4])
+	return h, nil
+}
+
+// newRun describes this invocation of the program.
+func newRun(command, host string, now time.Time) RunInfo {
+	r := RunInfo{
+		Host: host, Command: command, Time: now.UTC().Truncate(time.Second),
+		Git: "unknown", Go: runtime.Version(), Libraries: map[string]string{},
+	}
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		for _, m := range info.Deps {
+			r.Libraries[m.Path] = m.Version
+		}
+		var flags []string
+		modified := false
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				r.Git = s.Value
+			case "vcs.modified":
+				modified = s.Value == "true"
+			case "GOAMD64":
+				r.GOAMD64 = s.Value
+			case "-gcflags", "-tags":
+				flags = append(flags, s.Key+"="+s.Value)
+			}
+		}
+		if modified {
+			r.Git += "+dirty"
+		}
+		r.Flags = strings.Join(flags, " ")
+	}
+	sum := sha256.Sum256(fmt.Append(nil, host, command, now.UnixNano(), r.Git, r.Flags, r.GOAMD64))
+	r.ID = fmt.Sprintf("%x", sum[:4])
+	return r
+}
+
+// sameProgram reports whether two runs used the same program, so that their
+// rows belong to one run.
+func (r RunInfo) sameProgram(s RunInfo) bool {
+	return r.Git == s.Git && r.Go == s.Go && r.GOAMD64 == s.GOAMD64 && r.Flags == s.Flags
+}
+
+// measureCeilings measures the peaks of multiply-adds and the memory bandwidth at
+// each number of threads, for the given time each, and puts them in h.
+func measureCeilings(ctx context.Context, h *Host, run string, threads []int, each time.Duration) {
+	var last int64
+	for _, c := range h.Caches {
+		last = max(last, c.Bytes)
+	}
+	slices.Sort(threads)
+	for _, n := range slices.Compact(threads) {
+		for _, pipe := range []string{"f32", "f64"} {
+			if ctx.Err() != nil {
+				return
+			}
+			gflops, isa := peak.FMA(pipe, n, each)
+			h.Ceilings = append(h.Ceilings, Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: Number(gflops), Run: run})
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		// Three arrays of which each is far larger than the last cache.
+		gbps := peak.Triad(n, int(max(4*last, 64<<20)), each)
+		h.Bandwidths = append(h.Bandwidths, Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: Number(gbps), Run: run})
+	}
+}

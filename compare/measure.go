@@ -1,0 +1,333 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/internal/sample"
+)
+
+// Budget limits what a row may take.
+type Budget struct {
+	Reps    int           // samples at least, as far as Timeout allows
+	Time    time.Duration // of samples at most, once there are Reps
+	Timeout time.Duration // of the row; 0: no limit
+}
+
+var (
+	quickBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second}
+	fullBudget  = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
+)
+
+// rounds is the number of bursts that cases measured in turn are sampled in.
+const rounds = 3
+
+// setting holds the operands and the verifier that consecutive cases share.
+type setting struct {
+	key      string
+	operands any // operands[T]
+	verifier any // Verifier[T]
+}
+
+// contender is a case made ready: the multiplier and how it is called.
+type contender struct {
+	c       Case
+	record  Record
+	params  gemm.Params // resolved
+	sampler sample.Sampler
+	timeout time.Duration // what is left of the row's
+	err     error
+	poison  func()
+	collect func(ctx context.Context) error
+	check   func() Verdict
+	explain func() gemm.Params
+	close   func() error
+	phases  map[string]time.Duration
+}
+
+// errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
+var errNoGemmer = errors.New("computes C = A·B only: no transposes, α or β")
+
+// prepare constructs the multiplier of c and stages its operands. The setting is
+// reused where it fits.
+func (d *Driver) prepare(ctx context.Context, c Case) *contender {
+	switch c.Type {
+	case "f32":
+		return prepare[float32](ctx, d, c)
+	case "f64":
+		return prepare[float64](ctx, d, c)
+	default:
+		return prepare[gf256.Elem](ctx, d, c)
+	}
+}
+
+func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender {
+	t := &contender{c: c, record: c.record(), timeout: d.Budget.Timeout, close: func() error { return nil }}
+	t.params, t.err = c.Variant.Resolve(c.Params)
+	if t.err != nil {
+		return t
+	}
+	t.record.Resolved = t.params
+	m, err := gemm.New[T](c.Variant, c.Params)
+	if err != nil {
+		t.err = err
+		return t
+	}
+	call, err := caller(m, c)
+	if err != nil {
+		t.err = err
+		return t
+	}
+	key := fmt.Sprint(c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD)
+	if d.setting.key != key {
+		d.setting = setting{} // lets go of the last operands before taking new ones
+		o := newOperands[T](c, d.Seed)
+		tA, tB := c.Transposes()
+		v := NewVerifier(Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}, d.Seed)
+		d.setting = setting{key: key, operands: o, verifier: v}
+		runtime.GC()
+	}
+	o := d.setting.operands.(operands[T])
+	v := d.setting.verifier.(Verifier[T])
+	limit := LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
+	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
+	t.poison = func() { poison(o.c) }
+	t.check = func() Verdict { return v.Check(o.c, limit) }
+	if e, ok := m.(gemm.Explainer); ok {
+		t.explain = e.Resolved
+	}
+	t.collect = func(context.Context) error { return nil }
+	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			if err := call(ctx, o); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	}
+	if c.Beta != 0 {
+		t.sampler.Before = func() { restore(o.c, o.c0) }
+	}
+	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
+		t.stage(ctx, func() (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) })
+	}
+	return t
+}
+
+// stage replaces t's calls by those of a staged run.
+func (t *contender) stage(_ context.Context, stage func() (gemm.Run, error)) {
+	run, err := stage()
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
+		var total time.Duration
+		for range times {
+			cost, err := run.Do(ctx)
+			if err != nil {
+				return 0, err
+			}
+			total += cost.Time
+			t.phases = cost.Phases
+		}
+		return total, nil
+	}
+	t.collect = run.Collect
+	t.close = run.Close
+}
+
+// caller returns how m computes the case.
+func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(context.Context, operands[T]) error, error) {
+	if c.Plain() {
+		return func(ctx context.Context, o operands[T]) error { return m.Multiply(ctx, o.c, o.a, o.b) }, nil
+	}
+	tA, tB := c.Transposes()
+	var call any
+	switch m := any(m).(type) {
+	case gemm.Gemmer[float32]:
+		call = func(ctx context.Context, o operands[float32]) error {
+			return m.Gemm(ctx, tA, tB, float32(c.Alpha), o.a, o.b, float32(c.Beta), o.c)
+		}
+	case gemm.Gemmer[float64]:
+		call = func(ctx context.Context, o operands[float64]) error {
+			return m.Gemm(ctx, tA, tB, c.Alpha, o.a, o.b, c.Beta, o.c)
+		}
+	default:
+		return nil, fmt.Errorf("%w: %s %w", gemm.ErrUnavailable, c.Variant.Name, errNoGemmer)
+	}
+	return call.(func(context.Context, operands[T]) error), nil
+}
+
+// guard calls f and turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
+	return f()
+}
+
+// within runs f under what is left of t's time limit.
+func (t *contender) within(ctx context.Context, f func(ctx context.Context) error) {
+	if t.err != nil {
+		return
+	}
+	start := time.Now()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if t.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, t.timeout)
+	}
+	defer cancel()
+	t.err = guard(func() error { return f(limited) })
+	if t.timeout > 0 {
+		t.timeout = max(t.timeout-time.Since(start), time.Nanosecond)
+	}
+	if errors.Is(t.err, context.DeadlineExceeded) && ctx.Err() == nil {
+		t.err = errTimeout
+	}
+}
+
+var errTimeout = errors.New("took longer than the row's time limit")
+
+// measure samples the cases in turn and returns their rows, or the context's
+// error where it was cancelled: then there are none.
+func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
+	procs := runtime.GOMAXPROCS(0)
+	if cases[0].Variant.Family() == "serial" {
+		runtime.GOMAXPROCS(1)
+		defer runtime.GOMAXPROCS(procs)
+	}
+	contenders := make([]*contender, len(cases))
+	for i, c := range cases {
+		t := d.prepare(ctx, c)
+		defer func() { _ = t.close() }()
+		contenders[i] = t
+		if t.err == nil {
+			t.poison()
+		}
+		t.within(ctx, func(ctx context.Context) error {
+			took, err := t.sampler.Warm(ctx)
+			if err == nil && took > d.Budget.Time && d.Budget.Timeout > 0 && took*2 > d.Budget.Timeout {
+				// There is no time for a second call: the first one is the sample.
+				t.sampler.Seconds = []float64{took.Seconds()}
+			}
+			return err
+		})
+	}
+	bursts := 1
+	if len(contenders) > 1 {
+		bursts = rounds
+	}
+	for burst := range bursts {
+		for _, t := range contenders {
+			if t.err != nil {
+				continue
+			}
+			if len(t.sampler.Seconds) == 0 || burst > 0 {
+				t.poison()
+				t.within(ctx, func(ctx context.Context) error {
+					done := len(t.sampler.Seconds)
+					return t.sampler.Burst(ctx, sample.Budget{
+						Reps:  done + (d.Budget.Reps-done+bursts-burst-1)/(bursts-burst),
+						Time:  d.Budget.Time / time.Duration(bursts),
+						Limit: t.timeout / time.Duration(bursts-burst),
+					})
+				})
+			}
+			if t.err == nil && burst == bursts-1 {
+				t.within(ctx, t.collect)
+				t.verify()
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	records := make([]Record, len(contenders))
+	for i, t := range contenders {
+		records[i] = d.finish(t)
+	}
+	return records, nil
+}
+
+// verify checks the result that the last sample left in c.
+func (t *contender) verify() {
+	if t.err != nil {
+		return
+	}
+	v := t.check()
+	t.record.Residual = Number(v.Residual)
+	t.record.Status = OK
+	if !v.OK() {
+		t.record.Status, t.record.Reason = Wrong, v.Reason
+	}
+	if v.Weak {
+		t.record.Warnings = append(t.record.Warnings, "the error bound exceeds the elements themselves: this check cannot see a lost element")
+	}
+}
+
+// finish turns what was measured into the row.
+func (d *Driver) finish(t *contender) Record {
+	r := t.record
+	r.Host, r.Run = d.host.ID, d.run.ID
+	if t.explain != nil {
+		r.Resolved = gemm.Params{}
+		for name, value := range t.params {
+			r.Resolved[name] = value
+		}
+		for name, value := range t.explain() {
+			r.Resolved[name] = value
+		}
+	}
+	switch {
+	case errors.Is(t.err, gemm.ErrUnavailable):
+		r.Status, r.Reason = Unavailable, t.err.Error()
+	case errors.Is(t.err, errTimeout):
+		r.Status, r.Reason = Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", t.err, d.Budget.Timeout)
+	case t.err != nil:
+		r.Status, r.Reason = Failed, t.err.Error()
+	}
+	if p, err := t.c.Variant.Resolve(t.c.Params); err == nil && t.c.Variant.Model != nil {
+		r.Predicted = d.predicted(t.c, p)
+	}
+	if r.Status != OK {
+		return r
+	}
+	r.Samples, r.Inner = t.sampler.Seconds, t.sampler.Inner
+	s := sample.Summarize(r.Samples)
+	r.Median = Number(s.Median)
+	if s.Bounded() {
+		r.CI = &[2]float64{s.Lo, s.Hi}
+		if !(s.Hi-s.Lo <= 0.1*s.Median) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("wide spread: the 95 %% interval spans %.0f %% of the median; repeat on a quiet machine", 100*(s.Hi-s.Lo)/s.Median))
+		}
+	} else {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d samples give no interval: raise --time and --timeout", len(r.Samples)))
+	}
+	terms := t.c.Terms()
+	if r.Type == "gf256" {
+		r.Rate = Number(terms / s.Median / 1e9)
+		r.DataGBps = Number(float64(r.K) * float64(r.N) / s.Median / 1e9)
+	} else {
+		r.Gflops = Number(2 * terms / s.Median / 1e9)
+		r.Rate = r.Gflops
+		if c, ok := d.ceiling(r.Type, r.Threads); ok {
+			r.PercentPeak = Number(100 * float64(r.Gflops) / c)
+		}
+	}
+	if len(t.phases) > 0 {
+		r.Phases = map[string]float64{}
+		for name, took := range t.phases {
+			r.Phases[name] = took.Seconds()
+		}
+	}
+	return r
+}

@@ -1,0 +1,175 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gemm"
+)
+
+// Ladder selects the rows of the main table: every variant on every shape, type
+// and way to store the operands, with the parameters swept.
+type Ladder struct {
+	Variants    []gemm.Variant
+	Shapes      []Shape
+	Types       []string
+	Ops         []string // nn, nt, tn, tt
+	Alpha, Beta float64
+	LD          int              // added to the least leading dimensions
+	Sweep       map[string][]any // values by parameter, crossed where a variant understands them
+}
+
+// Cases returns the rows in the order in which they are measured: from small to
+// large, so that the small predict what the large will take, and in the order of
+// the variants, with neighbours that are compared measured in turn.
+func (l Ladder) Cases() []Case {
+	var cases []Case
+	shapes := slices.Clone(l.Shapes)
+	slices.SortStableFunc(shapes, func(a, b Shape) int {
+		switch {
+		case a.Terms() < b.Terms():
+			return -1
+		case a.Terms() > b.Terms():
+			return 1
+		}
+		return 0
+	})
+	for _, shape := range shapes {
+		for _, typ := range l.Types {
+			for _, op := range l.Ops {
+				for _, v := range l.Variants {
+					if !slices.Contains(v.Types(), typ) {
+						continue
+					}
+					for _, p := range crossed(v, l.Sweep) {
+						c := Case{
+							Experiment: "ladder", Variant: v, Type: typ, Shape: shape,
+							Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
+						}
+						if inTurn(v.Name) && typ != "gf256" {
+							c.Turn = fmt.Sprintf("peers %s %s %s", typ, shape, op)
+						}
+						cases = append(cases, c)
+					}
+				}
+			}
+		}
+	}
+	return cases
+}
+
+// inTurn reports whether a variant is measured in turn with its peers: the
+// production variant, gonum and the libraries of others.
+func inTurn(name string) bool {
+	v := gemm.Variant{Name: name}
+	return name == "serial/packed" || name == "serial/gonum" || v.Family() == "reference"
+}
+
+// crossed returns every combination of the swept values of the parameters that v
+// understands; one empty set where it understands none of them.
+func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
+	sets := []gemm.Params{{}}
+	for _, name := range slices.Sorted(maps.Keys(sweep)) {
+		if !slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == name }) {
+			continue
+		}
+		var next []gemm.Params
+		for _, set := range sets {
+			for _, value := range sweep[name] {
+				with := maps.Clone(set)
+				with[name] = value
+				next = append(next, with)
+			}
+		}
+		sets = next
+	}
+	return sets
+}
+
+// Profile is the scale of a comparison.
+type Profile struct {
+	Name     string
+	Shapes   []Shape
+	Budget   Budget
+	Ceilings time.Duration // spent on each peak and bandwidth
+	cutoffs  map[int][]int // cut-offs swept, by size
+	compiler int           // size of the experiment on the compiler's options
+}
+
+// Profiles are the scales on offer: quick ends within 90 seconds on two cores,
+// full takes as long as good figures need.
+func Profiles() []Profile {
+	return []Profile{
+		{
+			Name:     "quick",
+			Shapes:   []Shape{Cube(64), Cube(128), Cube(256), Cube(512), {257, 129, 383}},
+			Budget:   quickBudget,
+			Ceilings: 50 * time.Millisecond,
+			cutoffs: map[int][]int{
+				128: {1, 4, 16, 64},
+				512: {32, 64, 128, 256, 512},
+			},
+			compiler: 256,
+		},
+		{
+			Name: "full",
+			Shapes: []Shape{
+				Cube(64), Cube(128), Cube(256), Cube(512), Cube(1000), Cube(1024), Cube(2048), Cube(4096),
+				{257, 129, 383}, {2048, 300, 77}, {1, 2048, 2048}, {2048, 2048, 16},
+			},
+			Budget:   fullBudget,
+			Ceilings: 500 * time.Millisecond,
+			cutoffs: map[int][]int{
+				128:  {1, 2, 4, 8, 16, 32, 64, 128},
+				512:  {16, 32, 64, 128, 256, 512},
+				2048: {64, 128, 256, 512, 1024, 2048},
+			},
+			compiler: 512,
+		},
+	}
+}
+
+// Experiments returns the rows that a comparison adds to its ladder: the sweep of
+// the recursive variants' cut-offs, and the builds with other compiler options.
+// They are part of the plan where their variants are among those given and f64
+// is among the types.
+func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
+	if !slices.Contains(types, "f64") {
+		return nil
+	}
+	var cases []Case
+	plain := func(experiment string, v gemm.Variant, n int) Case {
+		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
+	}
+	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
+		for _, v := range variants {
+			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.cutoffs[n])}) {
+				if len(set) > 0 {
+					c := plain("cutoff", v, n)
+					c.Params = set
+					cases = append(cases, c)
+				}
+			}
+		}
+	}
+	for _, build := range Builds() {
+		for _, v := range variants {
+			if slices.Contains(compiled, v.Name) {
+				c := plain("compiler", v, p.compiler)
+				c.Build = build.Name
+				cases = append(cases, c)
+			}
+		}
+	}
+	return cases
+}
+
+func anys(values []int) []any {
+	var out []any
+	for _, v := range values {
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,264 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// ErrExists: records are there already and neither resuming nor replacing them
+// was asked for.
+var ErrExists = errors.New("records are there already")
+
+// Mode says what to do with records that are there already.
+type Mode int
+
+// The modes of Open.
+const (
+	Create  Mode = iota // there must be none
+	Resume              // keep them and add to them
+	Replace             // drop them
+)
+
+// Store keeps a document on disk: it is written whole after every row, to a
+// temporary file that is synced and renamed, so that whatever happens the file
+// holds every finished row. The zero Store keeps its document in memory only.
+type Store struct {
+	path    string
+	doc     Document
+	encoded [][]byte // of doc.Records, so that a row is encoded once
+	index   map[string]int
+}
+
+// OpenStore opens the records at path and writes them back at once, so that a
+// folder that cannot be written is found before anything is measured.
+func OpenStore(path string, mode Mode) (*Store, error) {
+	s := &Store{path: path}
+	_, err := os.Stat(path)
+	switch {
+	case err == nil && mode == Create:
+		return nil, fmt.Errorf("%w: %s (continue with --resume or replace them with --force)", ErrExists, path)
+	case err == nil && mode == Resume:
+		doc, err := Load(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.adopt(doc); err != nil {
+			return nil, err
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	s.sweep()
+	return s, s.write()
+}
+
+// sweep removes temporary files that a killed process left beside the records.
+func (s *Store) sweep() {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), "."+filepath.Base(s.path)+"*"))
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
+}
+
+// Load reads the document at path. The error is one line that names the file;
+// a document of a newer schema is refused.
+func Load(path string) (Document, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Document{}, err
+	}
+	doc, err := Parse(data)
+	if err != nil {
+		return Document{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return doc, nil
+}
+
+// Parse reads a document.
+func Parse(data []byte) (Document, error) {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return Document{}, fmt.Errorf("no records: %w", err)
+	}
+	switch {
+	case head.Schema == nil:
+		return Document{}, errors.New("no records: it has no schema")
+	case *head.Schema > Schema:
+		return Document{}, fmt.Errorf("its schema is %d, this program reads up to %d: use a newer gemm", *head.Schema, Schema)
+	case *head.Schema < 1:
+		return Document{}, fmt.Errorf("no records: its schema is %d", *head.Schema)
+	}
+	var doc Document
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return Document{}, fmt.Errorf("no records: %w", err)
+	}
+	return doc, nil
+}
+
+// Merge concatenates documents. A host, run or row that is in several of them,
+// by its id or identity, is kept once; of two rows with one identity and
+// different runs the later stands.
+func Merge(docs ...Document) (Document, error) {
+	var s Store
+	for _, doc := range docs {
+		if err := s.adopt(doc); err != nil {
+			return Document{}, err
+		}
+	}
+	return s.Document(), nil
+}
+
+// adopt adds all of doc.
+func (s *Store) adopt(doc Document) error {
+	for _, h := range doc.Hosts {
+		s.putHost(h)
+	}
+	for _, r := range doc.Runs {
+		s.putRun(r)
+	}
+	for _, r := range doc.Records {
+		if err := s.put(r); err != nil {
+			return err
+		}
+	}
+	s.doc.Measurements = append(s.doc.Measurements, doc.Measurements...)
+	return nil
+}
+
+// Document returns what the store holds. The caller must not change it.
+func (s *Store) Document() Document {
+	doc := s.doc
+	doc.Schema = Schema
+	return doc
+}
+
+// Find returns the row with the identity key.
+func (s *Store) Find(key string) (Record, bool) {
+	i, ok := s.index[key]
+	if !ok {
+		return Record{}, false
+	}
+	return s.doc.Records[i], true
+}
+
+// PutHost adds h, or replaces what describes the same host but for the ceilings
+// and bandwidths of other runs, and writes the file.
+func (s *Store) PutHost(h Host) error {
+	s.putHost(h)
+	return s.write()
+}
+
+func (s *Store) putHost(h Host) {
+	i := slices.IndexFunc(s.doc.Hosts, func(old Host) bool { return old.ID == h.ID })
+	if i < 0 {
+		s.doc.Hosts = append(s.doc.Hosts, h)
+		return
+	}
+	for _, c := range s.doc.Hosts[i].Ceilings {
+		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool { return n.Run == c.Run }) {
+			h.Ceilings = append(h.Ceilings, c)
+		}
+	}
+	for _, b := range s.doc.Hosts[i].Bandwidths {
+		if !slices.ContainsFunc(h.Bandwidths, func(n Bandwidth) bool { return n.Run == b.Run }) {
+			h.Bandwidths = append(h.Bandwidths, b)
+		}
+	}
+	s.doc.Hosts[i] = h
+}
+
+// PutRun adds r, or replaces the run with its id, and writes the file.
+func (s *Store) PutRun(r RunInfo) error {
+	s.putRun(r)
+	return s.write()
+}
+
+func (s *Store) putRun(r RunInfo) {
+	i := slices.IndexFunc(s.doc.Runs, func(old RunInfo) bool { return old.ID == r.ID })
+	if i < 0 {
+		s.doc.Runs = append(s.doc.Runs, r)
+		return
+	}
+	s.doc.Runs[i] = r
+}
+
+// Put adds rows, or replaces those with their identities, and writes the file.
+func (s *Store) Put(records ...Record) error {
+	for _, r := range records {
+		if err := s.put(r); err != nil {
+			return err
+		}
+	}
+	return s.write()
+}
+
+func (s *Store) put(r Record) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("record of %s: %w", r.Variant, err)
+	}
+	if s.index == nil {
+		s.index = map[string]int{}
+	}
+	key := rowKey(r.Host, r)
+	if i, ok := s.index[key]; ok {
+		s.doc.Records[i], s.encoded[i] = r, data
+		return nil
+	}
+	s.index[key] = len(s.doc.Records)
+	s.doc.Records = append(s.doc.Records, r)
+	s.encoded = append(s.encoded, data)
+	return nil
+}
+
+// Encode returns the document as JSON, a line a record.
+func (s *Store) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\"schema\":%d", Schema)
+	section := func(name string, n int, item func(i int) ([]byte, error)) error {
+		fmt.Fprintf(&b, ",\n%q:[", name)
+		for i := range n {
+			data, err := item(i)
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteByte('\n')
+			b.Write(data)
+		}
+		b.WriteByte(']')
+		return nil
+	}
+	err := errors.Join(
+		section("hosts", len(s.doc.Hosts), func(i int) ([]byte, error) { return json.Marshal(s.doc.Hosts[i]) }),
+		section("runs", len(s.doc.Runs), func(i int) ([]byte, error) { return json.Marshal(s.doc.Runs[i]) }),
+		section("records", len(s.encoded), func(i int) ([]byte, error) { return s.encoded[i], nil }),
+		section("measurements", len(s.doc.Measurements), func(i int) ([]byte, error) { return json.Marshal(s.doc.Measurements[i]) }),
+	)
+	b.WriteString("}\n")
+	return b.Bytes(), err
+}
+
+// write replaces the file, if there is one.
+func (s *Store) write() error {
+	if s.path == "" {
+		return nil
+	}
+	data, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	return maybe.WriteFile(s.path, data, 0o644)
+}
