@@ -1,0 +1,249 @@
+package gemmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// sizes are tested in each dimension, all combined.
+var sizes = []int{0, 1, 2, 3, 5, 8, 17}
+
+// shapes are tested besides: primes, powers of two and their neighbours, and
+// long and flat ones.
+var shapes = [][3]int{
+	{31, 37, 41}, {32, 32, 32}, {33, 31, 32}, {64, 64, 64}, {65, 63, 66}, {67, 1, 71},
+	{1, 127, 3}, {127, 3, 1}, {2, 5, 129}, {1, 1, 300}, {61, 67, 0}, {100, 2, 2}, {2, 100, 7},
+}
+
+// shapes returns what the suite multiplies, m, n and k each.
+func (s Suite) shapes() [][3]int {
+	all := slices.Clone(shapes)
+	own := slices.Clone(s.Sizes)
+	slices.Sort(own)
+	for _, list := range [][]int{sizes, slices.Compact(own)} {
+		for _, m := range list {
+			for _, n := range list {
+				for _, k := range list {
+					all = append(all, [3]int{m, n, k})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// product multiplies guarded copies of a and b and returns what is wrong. check
+// judges the result.
+func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, j int) T, check func(c gemm.Matrix[T]) error) error {
+	ga, gb := newGuarded(u.kind, m, k, gaps[0], a), newGuarded(u.kind, k, n, gaps[1], b)
+	gc := newGuarded(u.kind, m, n, gaps[2], func(int, int) T { return u.kind.sentinel })
+	at := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("%d×%d×%d, strides %d, %d, %d: %w", m, n, k, ga.Stride, gb.Stride, gc.Stride, err)
+	}
+	if err := u.m.Multiply(context.Background(), gc.Matrix, ga.Matrix, gb.Matrix); err != nil {
+		return at(err)
+	}
+	return at(errors.Join(
+		ga.changed("A", false), gb.changed("B", false), gc.changed("C", true),
+		check(gc.Matrix)))
+}
+
+// gaps are the guard zones between the rows of A, B and C.
+var gaps = [][3]int{{0, 0, 0}, {3, 0, 1}, {1, 5, 2}}
+
+// fieldKind is GF(2⁸).
+func fieldKind() kind[gf256.Elem] {
+	return kind[gf256.Elem]{
+		sentinel: gf256.New(0xa5),
+		small:    func(i int) gf256.Elem { return gf256.New(uint8(i)) },
+		add:      gf256.Add,
+		mul:      gf256.Mul,
+	}
+}
+
+// drawn returns a function that draws elements for which products are exact: in
+// GF(2⁸) any, otherwise integers from −2 to 2, whose sums stay below 2²⁴ in the
+// algorithms of Strassen and Winograd too, up to six levels of recursion.
+func drawn[T gemm.Element](kind kind[T], rng *rand.Rand) func(i, j int) T {
+	return func(int, int) T { return kind.small(rng.IntN(256)) }
+}
+
+// tabulated returns the rows×cols matrix of the elements.
+func tabulated[T gemm.Element](rows, cols int, element func(i, j int) T) gemm.Matrix[T] {
+	m := gemm.NewMatrix[T](rows, cols)
+	for i := range rows {
+		for j := range cols {
+			m.Set(i, j, element(i, j))
+		}
+	}
+	return m
+}
+
+// reference returns A·B by the definition.
+func reference[T gemm.Element](kind kind[T], a, b gemm.Matrix[T]) gemm.Matrix[T] {
+	return tabulated(a.Rows, b.Cols, func(i, j int) T {
+		var sum T
+		for l := range a.Cols {
+			sum = kind.add(sum, kind.mul(a.At(i, l), b.At(l, j)))
+		}
+		return sum
+	})
+}
+
+// conforms returns an error unless c is well-formed and as large as want.
+func conforms[T, S gemm.Element](c gemm.Matrix[T], want gemm.Matrix[S]) error {
+	if c.Rows != want.Rows || c.Cols != want.Cols {
+		return fmt.Errorf("the result is %v, want %v", c, want)
+	}
+	return c.Check()
+}
+
+// equal returns an error unless c is want; NaN is equal to nothing.
+func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
+	if err := conforms(c, want); err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			if got := c.At(i, j); !(got == want.At(i, j)) {
+				return fmt.Errorf("C(%d, %d) is %v, want %v", i, j, got, want.At(i, j))
+			}
+		}
+	}
+	return nil
+}
+
+// checkExact multiplies matrices whose product is exact, of every shape and with
+// every stride, by one multiplier.
+func checkExact[T gemm.Element](u under[T]) error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, shape := range u.s.shapes() {
+		for _, gap := range gaps {
+			if err := exact(u, rng, shape, gap); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exact multiplies matrices of one shape whose product is exact.
+func exact[T gemm.Element](u under[T], rng *rand.Rand, shape, gap [3]int) error {
+	m, n, k := shape[0], shape[1], shape[2]
+	a, b := tabulated(m, k, drawn(u.kind, rng)), tabulated(k, n, drawn(u.kind, rng))
+	return product(u, m, n, k, gap, a.At, b.At, func(c gemm.Matrix[T]) error {
+		return equal(c, reference(u.kind, a, b))
+	})
+}
+
+// checkShapeErrors wants ErrShape, and nothing written, for operands that are
+// malformed or do not conform.
+func checkShapeErrors[T gemm.Element](u under[T]) error {
+	type operands [3]gemm.Matrix[T] // C, A, B
+	short := func(m gemm.Matrix[T]) []T { return m.Data[:(m.Rows-1)*m.Stride+m.Cols-1] }
+	spoil := map[string]func(*operands){
+		"C has a row too many":       func(o *operands) { o[0].Rows++ },
+		"C has a row too few":        func(o *operands) { o[0].Rows-- },
+		"C has a column too few":     func(o *operands) { o[0].Cols-- },
+		"A has a column too few":     func(o *operands) { o[1].Cols-- },
+		"B has a row too few":        func(o *operands) { o[2].Rows-- },
+		"B has a column too few":     func(o *operands) { o[2].Cols-- },
+		"C is empty":                 func(o *operands) { o[0] = gemm.Matrix[T]{} },
+		"A has negative rows":        func(o *operands) { o[1].Rows, o[0].Rows = -1, -1 },
+		"B has negative columns":     func(o *operands) { o[2].Cols, o[0].Cols = -1, -1 },
+		"the inner size is negative": func(o *operands) { o[1].Cols, o[2].Rows = -1, -1 },
+		"C's stride is too small":    func(o *operands) { o[0].Stride = o[0].Cols - 1 },
+		"A's stride is too small":    func(o *operands) { o[1].Stride = o[1].Cols - 1 },
+		"B's stride is too small":    func(o *operands) { o[2].Stride = o[2].Cols - 1 },
+		"C's data are short":         func(o *operands) { o[0].Data = short(o[0]) },
+		"A's data are short":         func(o *operands) { o[1].Data = short(o[1]) },
+		"B's data are short":         func(o *operands) { o[2].Data = short(o[2]) },
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, f := range spoil {
+		const m, n, k = 4, 5, 3
+		c := newGuarded(u.kind, m, n, 2, func(int, int) T { return u.kind.sentinel })
+		a, b := newGuarded(u.kind, m, k, 2, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 2, drawn(u.kind, rng))
+		o := operands{c.Matrix, a.Matrix, b.Matrix}
+		f(&o)
+		if err := u.m.Multiply(context.Background(), o[0], o[1], o[2]); !errors.Is(err, gemm.ErrShape) {
+			return fmt.Errorf("%s: got %v, want ErrShape", name, err)
+		}
+		if err := errors.Join(c.changed("C", false), a.changed("A", false), b.changed("B", false)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkCancelled wants the context's error from a context that is cancelled, and
+// a product from the next one.
+func checkCancelled[T gemm.Element](u under[T]) error {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const m, n, k = 9, 8, 7
+	c := newGuarded(u.kind, m, n, 1, func(int, int) T { return u.kind.sentinel })
+	a, b := newGuarded(u.kind, m, k, 1, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 1, drawn(u.kind, rng))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := u.m.Multiply(ctx, c.Matrix, a.Matrix, b.Matrix); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("got %v from a cancelled context, want %v", err, context.Canceled)
+	}
+	if err := errors.Join(c.changed("C", true), a.changed("A", false), b.changed("B", false)); err != nil {
+		return err
+	}
+	return exact(u, rng, [3]int{m, n, k}, [3]int{})
+}
+
+// checkModel checks that the predictions are numbers that can be: an algorithm
+// touches each operand at least once, and a larger cache never adds traffic.
+func checkModel[T gemm.Element](u under[T]) error {
+	if u.v.Model == nil {
+		return errors.New("there is no model")
+	}
+	for _, shape := range append(u.s.shapes(), [3]int{1000, 1000, 1000}, [3]int{5000, 300, 2000}) {
+		m, n, k := shape[0], shape[1], shape[2]
+		at := func(format string, args ...any) error {
+			return fmt.Errorf("%d×%d×%d: %s", m, n, k, fmt.Sprintf(format, args...))
+		}
+		model := u.v.Model(m, n, k, u.p)
+		least := 0.0 // elements of the operands
+		if m > 0 && n > 0 {
+			least = float64(m)*float64(k) + float64(k)*float64(n) + float64(m)*float64(n)
+		}
+		for name, x := range map[string]float64{"flops": model.Flops, "workspace": model.Workspace} {
+			if !(x >= 0) || math.IsInf(x, 0) {
+				return at("%s are %v", name, x)
+			}
+		}
+		if !(model.Accesses >= least) || math.IsInf(model.Accesses, 0) {
+			return at("%v accesses to %v elements", model.Accesses, least)
+		}
+		before := math.Inf(1)
+		for cache := 64.0; cache <= 1<<32; cache *= 4 {
+			traffic := model.Traffic(cache, 8)
+			if !(traffic >= least) || !(traffic <= before) {
+				return at("traffic with a cache of %v elements is %v, with a quarter of it %v; the operands have %v elements", cache, traffic, before, least)
+			}
+			before = traffic
+		}
+		if u.v.F64 == nil && u.v.F32 == nil {
+			continue // exact: there is no rounding to bound
+		}
+		roundoff := 0x1p-24
+		worst, random := u.v.Bound.Worst(m, n, k, u.p, roundoff), u.v.Bound.Random(m, n, k, u.p, roundoff)
+		if !(worst >= random) || !(random >= 0) {
+			return at("the worst-case bound is %v, the bound for random operands %v", worst, random)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package gemmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// floatKind is a floating-point type.
+func floatKind[T gemm.Float]() kind[T] {
+	var sentinel T
+	switch p := any(&sentinel).(type) {
+	case *float32:
+		*p = math.Float32frombits(0x7fc0dead)
+	case *float64:
+		*p = math.Float64frombits(0x7ff8_0000_dead_beef)
+	}
+	return kind[T]{
+		sentinel: sentinel,
+		small:    func(i int) T { return T(i%5 - 2) },
+		add:      func(a, b T) T { return a + b },
+		mul:      func(a, b T) T { return a * b },
+		own: []named[T]{
+			{"rounded", checkRounded[T]},
+			{"nonfinite", checkNonFinite[T]},
+			{"gemm", checkGemm[T]},
+		},
+	}
+}
+
+// real draws numbers in (−1, 1) with full significands.
+func real[T gemm.Float](rng *rand.Rand) func(i, j int) T {
+	return func(int, int) T { return T(2*rng.Float64() - 1) }
+}
+
+// precise is a product in higher precision, element (i, j) at i·cols+j.
+type precise struct {
+	rows, cols int
+	hi, lo     []float64 // C = hi + lo
+	abs        []float64 // |A||B|
+	norms      float64   // max|A|·max|B|
+}
+
+// newPrecise computes A·B. The products of float32 are exact in float64, whose
+// sums have twice float32's precision; those of float64 are kept as pairs of
+// float64 with about twice its precision (Ogita, Rump and Oishi, Accurate Sum and
+// Dot Product, SIAM J. Sci. Comput. 26(6), 2005, algorithm 5.3).
+func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
+	size := a.Rows * b.Cols
+	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size), abs: make([]float64, size)}
+	for i := range a.Rows {
+		for j := range b.Cols {
+			at := i*p.cols + j
+			for l := range a.Cols {
+				x, y := float64(a.At(i, l)), float64(b.At(l, j))
+				product := x * y
+				rest := math.FMA(x, y, -product)
+				sum := p.hi[at] + product
+				z := sum - p.hi[at]
+				rest += (p.hi[at] - (sum - z)) + (product - z)
+				p.hi[at], p.lo[at] = sum, p.lo[at]+rest
+				p.abs[at] += math.Abs(product)
+			}
+		}
+	}
+	p.norms = largest(a) * largest(b)
+	return p
+}
+
+// largest returns max|m|.
+func largest[T gemm.Float](m gemm.Matrix[T]) float64 {
+	var most float64
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			most = max(most, math.Abs(float64(x)))
+		}
+	}
+	return most
+}
+
+// within returns an error unless every element of c is within the bound, of the
+// kind given, of p.
+func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, bound float64) error {
+	if err := conforms(c, gemm.Matrix[T]{Rows: p.rows, Cols: p.cols}); err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			at := i*p.cols + j
+			scale := p.abs[at]
+			if kind == gemm.Normwise {
+				scale = p.norms
+			}
+			got := float64(c.At(i, j))
+			if err := math.Abs((got - p.hi[at]) - p.lo[at]); !(err <= bound*scale) {
+				return fmt.Errorf("C(%d, %d) is %v, want %v: off by %.3g, the %s bound is %.3g", i, j, got, p.hi[at], err, kind, bound*scale)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRounded compares products of random numbers with higher precision, by the
+// bound for random operands.
+func checkRounded[T gemm.Float](u under[T]) error {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, shape := range u.s.shapes() {
+		if err := rounded(u, rng, shape, [3]int{1, 2, 3}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rounded multiplies random matrices of one shape.
+func rounded[T gemm.Float](u under[T], rng *rand.Rand, shape, gap [3]int) error {
+	m, n, k := shape[0], shape[1], shape[2]
+	a, b := tabulated(m, k, real[T](rng)), tabulated(k, n, real[T](rng))
+	bound := u.v.Bound.Random(m, n, k, u.p, gemm.UnitRoundoff[T]())
+	return product(u, m, n, k, gap, a.At, b.At, func(c gemm.Matrix[T]) error {
+		return within(c, newPrecise(a, b), u.v.Bound.Kind, bound)
+	})
+}
+
+// checkNonFinite multiplies matrices of small integers with zeros, NaN and Inf
+// among them.
+func checkNonFinite[T gemm.Float](u under[T]) error {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, shape := range [][3]int{{1, 1, 1}, {2, 3, 2}, {5, 7, 6}, {18, 17, 19}, {33, 34, 35}} {
+		for draw := range 40 {
+			m, n, k := shape[0], shape[1], shape[2]
+			// So few of them that about half of the elements of C are finite.
+			rare := 0.3 / float64(k)
+			sprinkled := func(int, int) T {
+				switch x := rng.Float64(); {
+				case x < rare:
+					return T(math.NaN())
+				case x < 2*rare:
+					return T(math.Inf(1))
+				case x < 3*rare:
+					return T(math.Inf(-1))
+				default:
+					return T(rng.IntN(5) - 2)
+				}
+			}
+			a, b := tabulated(m, k, sprinkled), tabulated(k, n, sprinkled)
+			want := tabulated(m, n, func(i, j int) T {
+				var sum T
+				for l := range k {
+					if u.s.NonFinite != SkipsZeros || a.At(i, l) != 0 {
+						sum += a.At(i, l) * b.At(l, j)
+					}
+				}
+				return sum
+			})
+			err := product(u, m, n, k, gaps[draw%len(gaps)], a.At, b.At, func(c gemm.Matrix[T]) error {
+				return sameClass(c, want, u.s.NonFinite == Spreads)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sameClass returns an error unless c equals want and has its NaN and Inf in the
+// same places. Where they may spread, it is enough that what is not finite in
+// want is not finite in c.
+func sameClass[T gemm.Float](c, want gemm.Matrix[T], spreads bool) error {
+	if err := conforms(c, want); err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			got, wanted := float64(c.At(i, j)), float64(want.At(i, j))
+			ok := got == wanted || math.IsNaN(got) && math.IsNaN(wanted)
+			if spreads {
+				// x − x is 0 for finite x only.
+				ok = ok || got-got != 0
+			}
+			if !ok {
+				return fmt.Errorf("C(%d, %d) is %v, want %v", i, j, got, wanted)
+			}
+		}
+	}
+	return nil
+}
+
+// checkGemm checks the whole BLAS operation, where u offers it, on small integers
+// and powers of two, for which it is exact.
+func checkGemm[T gemm.Float](u under[T]) error {
+	g, ok := u.m.(gemm.Gemmer[T])
+	if !ok {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	var all [][3]int
+	for i, shape := range u.s.shapes() {
+		if i%5 == 0 || shape[0]*shape[1]*shape[2] == 0 && i%2 == 0 {
+			all = append(all, shape)
+		}
+	}
+	for _, shape := range all {
+		for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
+			for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
+				for _, scalars := range [][2]T{{1, 0}, {1, 1}, {-2, 0.5}, {0.5, -1}, {0, 2}, {0, 0}} {
+					if err := gemmOnce(u, g, rng, shape, tA, tB, scalars[0], scalars[1]); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return errors.Join(gemmSpreads(u, g), gemmErrors(u, g, rng))
+}
+
+// stored returns op's operand with rows×cols as op makes them.
+func stored[T gemm.Element](kind kind[T], t blas.Transpose, rows, cols, gap int, op gemm.Matrix[T]) guarded[T] {
+	if t == blas.NoTrans {
+		return newGuarded(kind, rows, cols, gap, op.At)
+	}
+	return newGuarded(kind, cols, rows, gap, func(i, j int) T { return op.At(j, i) })
+}
+
+// gemmOnce checks one operation. Where the contract says that an operand is not
+// read, it is NaN.
+func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape [3]int, tA, tB blas.Transpose, alpha, beta T) error {
+	m, n, k := shape[0], shape[1], shape[2]
+	unread := func(int, int) T { return u.kind.sentinel }
+	a, b := tabulated(m, k, drawn(u.kind, rng)), tabulated(k, n, drawn(u.kind, rng))
+	want := reference(u.kind, a, b)
+	if alpha == 0 {
+		a, b = tabulated(m, k, unread), tabulated(k, n, unread)
+	}
+	old := drawn(u.kind, rng)
+	if beta == 0 {
+		old = unread
+	}
+	ga, gb := stored(u.kind, tA, m, k, 2, a), stored(u.kind, tB, k, n, 1, b)
+	gc := newGuarded(u.kind, m, n, 3, old)
+	for i := range m {
+		for j := range n {
+			x := alpha * want.At(i, j)
+			if beta != 0 {
+				x += beta * gc.At(i, j)
+			}
+			want.Set(i, j, x)
+		}
+	}
+	err := g.Gemm(context.Background(), tA, tB, alpha, ga.Matrix, gb.Matrix, beta, gc.Matrix)
+	if err == nil {
+		err = errors.Join(ga.changed("A", false), gb.changed("B", false), gc.changed("C", true), equal(gc.Matrix, want))
+	}
+	if err != nil {
+		return fmt.Errorf("%d×%d×%d, op %c%c, α=%v, β=%v: %w", m, n, k, tA, tB, alpha, beta, err)
+	}
+	return nil
+}
+
+// gemmSpreads wants a NaN in C to remain one where β is not 0.
+func gemmSpreads[T gemm.Float](u under[T], g gemm.Gemmer[T]) error {
+	for _, alpha := range []T{0, 1} {
+		a, b, c := gemm.NewMatrix[T](3, 4), gemm.NewMatrix[T](4, 5), gemm.NewMatrix[T](3, 5)
+		c.Set(1, 2, u.kind.sentinel)
+		if err := g.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, alpha, a, b, 2, c); err != nil {
+			return err
+		}
+		want := gemm.NewMatrix[T](3, 5)
+		want.Set(1, 2, u.kind.sentinel)
+		if err := sameClass(c, want, false); err != nil {
+			return fmt.Errorf("α=%v, β=2, NaN in C: %w", alpha, err)
+		}
+	}
+	return nil
+}
+
+// gemmErrors wants ErrShape, and nothing written, where op(A), op(B) and C do not
+// conform, and a cancelled context's error.
+func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) error {
+	const m, n, k = 3, 4, 5
+	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			a := stored(u.kind, tA, m, k, 0, tabulated(m, k, drawn(u.kind, rng)))
+			b := stored(u.kind, tB, k, n, 0, tabulated(k, n, drawn(u.kind, rng)))
+			c := newGuarded(u.kind, m, n, 0, drawn(u.kind, rng))
+			turned := func(t blas.Transpose) blas.Transpose {
+				if t == blas.NoTrans {
+					return blas.Trans
+				}
+				return blas.NoTrans
+			}
+			short := c.Matrix
+			short.Data = short.Data[:len(short.Data)-1]
+			for name, call := range map[string]func() error{
+				"A transposed": func() error {
+					return g.Gemm(context.Background(), turned(tA), tB, 1, a.Matrix, b.Matrix, 1, c.Matrix)
+				},
+				"B transposed": func() error {
+					return g.Gemm(context.Background(), tA, turned(tB), 1, a.Matrix, b.Matrix, 1, c.Matrix)
+				},
+				"C's data short": func() error {
+					return g.Gemm(context.Background(), tA, tB, 1, a.Matrix, b.Matrix, 0, short)
+				},
+			} {
+				if err := call(); !errors.Is(err, gemm.ErrShape) {
+					return fmt.Errorf("%s against op %c%c: got %v, want ErrShape", name, tA, tB, err)
+				}
+				if err := errors.Join(a.changed("A", false), b.changed("B", false), c.changed("C", false)); err != nil {
+					return fmt.Errorf("%s against op %c%c: %w", name, tA, tB, err)
+				}
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			if err := g.Gemm(ctx, tA, tB, 1, a.Matrix, b.Matrix, 1, c.Matrix); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("gemm with a cancelled context: got %v, want %v", err, context.Canceled)
+			}
+		}
+	}
+	return nil
+}

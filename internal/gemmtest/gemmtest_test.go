@@ -1,0 +1,395 @@
+package gemmtest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// textbook is a correct multiplier with a fault planted after, or in place of, its
+// product.
+type textbook[T gemm.Element] struct {
+	kind  kind[T]
+	fault func(c, a, b gemm.Matrix[T]) // after a product
+	lax   bool                         // checks no shapes
+	deaf  bool                         // does not look at the context
+}
+
+func (x textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil && !x.lax {
+		return err
+	}
+	if err := ctx.Err(); err != nil && !x.deaf {
+		return err
+	}
+	for i := range min(c.Rows, a.Rows) {
+		for j := range min(c.Cols, b.Cols) {
+			var sum T
+			for l := range min(a.Cols, b.Rows) {
+				sum = x.kind.add(sum, x.kind.mul(a.At(i, l), b.At(l, j)))
+			}
+			c.Set(i, j, sum)
+		}
+	}
+	if x.fault != nil && c.Rows > 0 && c.Cols > 0 && a.Cols > 0 {
+		x.fault(c, a, b)
+	}
+	return nil
+}
+
+// variant is textbook's: a variant without constructors.
+func variant() gemm.Variant {
+	return gemm.Variant{
+		Name:  "test/textbook",
+		Bound: gemm.Classical,
+		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
+			return textbook[float64]{kind: floatKind[float64]()}, nil
+		},
+		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
+			return textbook[float32]{kind: floatKind[float32]()}, nil
+		},
+		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+			return textbook[gf256.Elem]{kind: fieldKind()}, nil
+		},
+		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
+			terms := float64(m) * float64(n) * float64(k)
+			operands := float64(m)*float64(n) + float64(m)*float64(k) + float64(k)*float64(n)
+			return gemm.Model{
+				Flops: 2 * terms, Accesses: 3*terms + operands,
+				Traffic: func(float64, float64) float64 { return 3*terms + operands },
+			}
+		},
+	}
+}
+
+// TestSuite: a correct multiplier passes.
+func TestSuite(t *testing.T) { Run(t, variant()) }
+
+// caught returns the names of the checks that m fails.
+func caught[T gemm.Element](m gemm.Multiplier[T], kind kind[T]) string {
+	u := under[T]{m: m, v: variant(), kind: kind}
+	var names []string
+	for _, c := range u.checks() {
+		if c.check(u) != nil {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// faults are planted faults and the checks that must find them.
+func faults[T gemm.Element](kind kind[T]) map[string]struct {
+	m    textbook[T]
+	want string
+} {
+	one := kind.small(3) // 1, or 3 in GF(2⁸)
+	type row = struct {
+		m    textbook[T]
+		want string
+	}
+	after := func(f func(c, a, b gemm.Matrix[T])) textbook[T] { return textbook[T]{kind: kind, fault: f} }
+	return map[string]row{
+		"none": {after(nil), ""},
+		"one wrong element": {after(func(c, _, _ gemm.Matrix[T]) {
+			c.Set(c.Rows/2, c.Cols-1, kind.add(c.At(c.Rows/2, c.Cols-1), one))
+		}), "exact"},
+		"zero-filled": {after(func(c, _, _ gemm.Matrix[T]) {
+			for i := range c.Rows {
+				clear(c.Row(i))
+			}
+		}), "exact"},
+		"an unwritten row": {after(func(c, _, _ gemm.Matrix[T]) {
+			for j := range c.Cols {
+				c.Set(c.Rows-1, j, kind.sentinel)
+			}
+		}), "exact"},
+		"transposed": {after(func(c, _, _ gemm.Matrix[T]) {
+			for i := range min(c.Rows, c.Cols) {
+				for j := range i {
+					x, y := c.At(i, j), c.At(j, i)
+					c.Set(i, j, y)
+					c.Set(j, i, x)
+				}
+			}
+		}), "exact"},
+		"the last term is missing for odd k": {after(func(c, a, b gemm.Matrix[T]) {
+			if l := a.Cols - 1; l%2 == 0 {
+				for i := range c.Rows {
+					for j := range c.Cols {
+						term := kind.mul(a.At(i, l), b.At(l, j))
+						if term == kind.small(4) { // 2 in the floating-point types
+							c.Set(i, j, kind.add(c.At(i, j), term))
+						}
+					}
+				}
+			}
+		}), "exact"},
+		"writes between the rows": {after(func(c, _, _ gemm.Matrix[T]) {
+			if c.Stride > c.Cols {
+				c.Data[c.Cols] = one
+			}
+		}), "exact"},
+		"writes behind the last row": {after(func(c, _, _ gemm.Matrix[T]) {
+			if end := (c.Rows-1)*c.Stride + c.Cols; end < len(c.Data) {
+				c.Data[end] = one
+			}
+		}), "exact"},
+		"writes A":          {after(func(_, a, _ gemm.Matrix[T]) { a.Set(0, 0, kind.add(a.At(0, 0), one)) }), "exact"},
+		"writes B":          {after(func(_, _, b gemm.Matrix[T]) { b.Set(0, 0, kind.add(b.At(0, 0), one)) }), "exact"},
+		"no shape is wrong": {textbook[T]{kind: kind, lax: true}, "shape errors"},
+		"cannot be stopped": {textbook[T]{kind: kind, deaf: true}, "cancelled"},
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Run("f64", func(t *testing.T) { testFaults(t, floatKind[float64]()) })
+	t.Run("f32", func(t *testing.T) { testFaults(t, floatKind[float32]()) })
+	t.Run("gf256", func(t *testing.T) { testFaults(t, fieldKind()) })
+}
+
+func testFaults[T gemm.Element](t *testing.T, kind kind[T]) {
+	for name, f := range faults(kind) {
+		got := caught(gemm.Multiplier[T](f.m), kind)
+		if f.want == "" && got != "" || !strings.Contains(got, f.want) {
+			t.Errorf("%s: found by %q, want %q", name, got, f.want)
+		}
+	}
+}
+
+// TestFloatFaults plants what only floating-point arithmetic can do wrong.
+func TestFloatFaults(t *testing.T) {
+	kind := floatKind[float64]()
+	after := func(f func(c, a, b gemm.Matrix[float64])) textbook[float64] {
+		return textbook[float64]{kind: kind, fault: f}
+	}
+	skipping := kind
+	skipping.mul = func(a, b float64) float64 {
+		if a == 0 {
+			return 0
+		}
+		return a * b
+	}
+	single := kind
+	single.add = func(a, b float64) float64 { return float64(float32(a) + float32(b)) }
+	for name, test := range map[string]struct {
+		m    textbook[float64]
+		want string
+	}{
+		"skips zeros":                  {textbook[float64]{kind: skipping}, "nonfinite"},
+		"rounds to float32":            {textbook[float64]{kind: single}, "rounded"},
+		"NaN":                          {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.NaN()) }), "exact"},
+		"Inf":                          {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.Inf(1)) }), "exact"},
+		"NaN becomes zero":             {after(replace(math.IsNaN, 0)), "nonfinite"},
+		"Inf becomes NaN":              {after(replace(func(x float64) bool { return math.IsInf(x, 0) }, math.NaN())), "nonfinite"},
+		"a tenth of the bound too far": {after(drift(1.1)), "rounded"},
+	} {
+		if got := caught(gemm.Multiplier[float64](test.m), kind); !strings.Contains(got, test.want) {
+			t.Errorf("%s: found by %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// replace returns a fault that replaces elements of C.
+func replace(which func(float64) bool, by float64) func(c, a, b gemm.Matrix[float64]) {
+	return func(c, _, _ gemm.Matrix[float64]) {
+		for i := range c.Rows {
+			for j := range c.Cols {
+				if which(c.At(i, j)) {
+					c.Set(i, j, by)
+				}
+			}
+		}
+	}
+}
+
+// drift returns a fault that moves one element of C by a multiple of its bound.
+func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
+	return func(c, a, b gemm.Matrix[float64]) {
+		p := newPrecise(a, b)
+		bound := gemm.Classical.Random(c.Rows, c.Cols, a.Cols, nil, gemm.UnitRoundoff[float64]())
+		if e := times * bound * p.abs[0]; p.hi[0]+e != p.hi[0] {
+			c.Set(0, 0, p.hi[0]+e)
+		}
+	}
+}
+
+// whole is a textbook that is a Gemmer too, with planted faults.
+type whole struct {
+	textbook[float64]
+	readsC, ignoresTrans, ignoresAlpha bool
+}
+
+func (x whole) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64, c gemm.Matrix[float64]) error {
+	op := func(m gemm.Matrix[float64], t blas.Transpose) gemm.Matrix[float64] {
+		if t == blas.NoTrans || m.Check() != nil || x.ignoresTrans && m.Rows == m.Cols {
+			return m
+		}
+		return tabulated(m.Cols, m.Rows, func(i, j int) float64 { return m.At(j, i) })
+	}
+	a, b = op(a, tA), op(b, tB)
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	product := gemm.NewMatrix[float64](c.Rows, c.Cols)
+	if alpha != 0 {
+		if err := x.Multiply(ctx, product, a, b); err != nil {
+			return err
+		}
+	}
+	if x.ignoresAlpha && alpha != 0 {
+		alpha = 1
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			sum := alpha * product.At(i, j)
+			if beta != 0 || x.readsC {
+				sum += beta * c.At(i, j)
+			}
+			c.Set(i, j, sum)
+		}
+	}
+	return nil
+}
+
+func TestGemmFaults(t *testing.T) {
+	kind := floatKind[float64]()
+	good := textbook[float64]{kind: kind}
+	for name, test := range map[string]struct {
+		m    whole
+		want string
+	}{
+		"none":                  {whole{textbook: good}, ""},
+		"β = 0 reads C":         {whole{textbook: good, readsC: true}, "gemm"},
+		"ignores the transpose": {whole{textbook: good, ignoresTrans: true}, "gemm"},
+		"ignores α":             {whole{textbook: good, ignoresAlpha: true}, "gemm"},
+	} {
+		if got := caught(gemm.Multiplier[float64](test.m), kind); got != test.want {
+			t.Errorf("%s: found by %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestComparators feeds the comparators what must never pass.
+func TestComparators(t *testing.T) {
+	a := tabulated(3, 4, func(i, j int) float64 { return float64(i-j) / 3 })
+	b := tabulated(4, 3, func(i, j int) float64 { return float64(i+2*j) / 7 })
+	kind := floatKind[float64]()
+	want, p := reference(kind, a, b), newPrecise(a, b)
+	spoilt := func(f func(c gemm.Matrix[float64])) gemm.Matrix[float64] {
+		c := tabulated(3, 3, want.At)
+		f(c)
+		return c
+	}
+	short := want
+	short.Data = short.Data[:8]
+	for name, c := range map[string]gemm.Matrix[float64]{
+		"NaN":         spoilt(func(c gemm.Matrix[float64]) { c.Set(2, 2, math.NaN()) }),
+		"+Inf":        spoilt(func(c gemm.Matrix[float64]) { c.Set(0, 2, math.Inf(1)) }),
+		"-Inf":        spoilt(func(c gemm.Matrix[float64]) { c.Set(2, 0, math.Inf(-1)) }),
+		"zero-filled": gemm.NewMatrix[float64](3, 3),
+		"all NaN":     tabulated(3, 3, func(int, int) float64 { return math.NaN() }),
+		"one element": spoilt(func(c gemm.Matrix[float64]) { c.Set(1, 2, c.At(1, 2)*(1+1e-9)) }),
+		"transposed":  tabulated(3, 3, func(i, j int) float64 { return want.At(j, i) }),
+		"short data":  short,
+		"a row less":  want.Slice(0, 0, 2, 3),
+		"empty":       {},
+	} {
+		if equal(c, want) == nil {
+			t.Errorf("equal passes: %s", name)
+		}
+		if sameClass(c, want, false) == nil {
+			t.Errorf("sameClass passes: %s", name)
+		}
+		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
+			if within(c, p, kind, 1e-14) == nil {
+				t.Errorf("within passes, %s: %s", kind, name)
+			}
+		}
+	}
+	if within(want, p, gemm.Componentwise, math.NaN()) == nil {
+		t.Error("within passes by a bound of NaN")
+	}
+	if err := errors.Join(equal(want, want), sameClass(want, want, false), within(want, p, gemm.Componentwise, 1e-14)); err != nil {
+		t.Error(err)
+	}
+	nan := tabulated(1, 1, func(int, int) float64 { return math.NaN() })
+	zero := gemm.NewMatrix[float64](1, 1)
+	if equal(nan, nan) == nil || sameClass(zero, nan, true) == nil || sameClass(nan, zero, false) == nil {
+		t.Error("NaN is equal to something")
+	}
+	if sameClass(nan, zero, true) != nil || sameClass(nan, nan, false) != nil {
+		t.Error("NaN does not pass where it may be")
+	}
+}
+
+// TestPrecise compares the reference with a product that is known: the terms of
+// k = 3 cancel but for the last, which float64 alone would lose.
+func TestPrecise(t *testing.T) {
+	a := gemm.Matrix[float64]{Rows: 1, Cols: 3, Stride: 3, Data: []float64{1e17, 1, -1e17}}
+	b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 1.0 / 3, 1}}
+	p := newPrecise(a, b)
+	if got := p.hi[0] + p.lo[0]; got != 1.0/3 {
+		t.Errorf("1e17 + 1/3 − 1e17 is %v, want 1/3", got)
+	}
+	if p.norms != 1e17 || p.abs[0] != 2e17 {
+		t.Errorf("norms %v and %v, want 1e17 and 2e17", p.norms, p.abs[0])
+	}
+}
+
+func TestRequired(t *testing.T) {
+	for _, test := range []struct {
+		list, feature string
+		want          bool
+		err           bool
+	}{
+		{"", "mpi", false, false},
+		{"mpi", "mpi", true, false},
+		{"cuda, mpi", "mpi", true, false},
+		{"cuda", "mpi", false, false},
+		{"mpi,typo", "mpi", false, true},
+		{"", "typo", false, true},
+	} {
+		got, err := required(test.list, test.feature)
+		if (err != nil) != test.err || err == nil && got != test.want {
+			t.Errorf("%q in %q: got %v, %v", test.feature, test.list, got, err)
+		}
+	}
+}
+
+// stopper is a testing.TB that notes how it was ended.
+type stopper struct {
+	testing.TB
+	ended string
+}
+
+func (s *stopper) Helper()               {}
+func (s *stopper) Skip(...any)           { s.ended = "skip" }
+func (s *stopper) Fatal(...any)          { s.ended = "fatal" }
+func (s *stopper) Fatalf(string, ...any) { s.ended = "fatal" }
+
+func TestRequire(t *testing.T) {
+	missing := errors.New("not here")
+	for _, test := range []struct {
+		list    string
+		missing error
+		want    string
+	}{
+		{"", nil, ""}, {"", missing, "skip"}, {"blis", missing, "fatal"}, {"blis", nil, ""}, {"mkl", missing, "skip"}, {"nonsense", nil, "fatal"},
+	} {
+		t.Setenv(requireVariable, test.list)
+		s := &stopper{}
+		Require(s, "blis", test.missing)
+		if s.ended != test.want {
+			t.Errorf("%s=%s, missing %v: ended by %q, want %q", requireVariable, test.list, test.missing, s.ended, test.want)
+		}
+	}
+}
+
+func FuzzTextbook(f *testing.F) { Fuzz(f, []gemm.Variant{variant()}) }

@@ -1,0 +1,49 @@
+package gemmtest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// requireVariable names the environment variable that turns skips into failures.
+const requireVariable = "GEMM_TEST_REQUIRE"
+
+// features are what a host may lack and GEMM_TEST_REQUIRE may therefore name.
+var features = []string{"mpi", "cuda", "openblas", "mkl", "blis", "avx512", "avx2", "avx2-nogfni", "ssse3"}
+
+// Require ends a test whose host lacks a feature: missing says what is missing,
+// nil that nothing is. The test is skipped, but fails where the environment
+// variable GEMM_TEST_REQUIRE, a list with commas, has the feature. A name there
+// that is no feature fails too.
+func Require(t testing.TB, feature string, missing error) {
+	t.Helper()
+	fail, err := required(os.Getenv(requireVariable), feature)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case missing == nil:
+	case fail:
+		t.Fatalf("%s requires %s: %v", requireVariable, feature, missing)
+	default:
+		t.Skip(missing)
+	}
+}
+
+// required reports whether list has the feature.
+func required(list, feature string) (bool, error) {
+	if !slices.Contains(features, feature) {
+		return false, fmt.Errorf("gemmtest: there is no feature %q, only %s", feature, strings.Join(features, ", "))
+	}
+	var has bool
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.Contains(features, name) {
+			return false, fmt.Errorf("%s has %q, which is none of %s", requireVariable, name, strings.Join(features, ", "))
+		}
+		has = has || name == feature
+	}
+	return has, nil
+}
