@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Looks at a report as its readers do: report.html in headless Chromium, 1280 and
+# 390 pixels wide, light and dark; report.tex through xelatex. What comes of it is
+# in DIR/check, to be looked at; it fails where a page is wider than its window, or
+# where the compilation fails, overflows its margins, lacks a character or does not
+# know a reference. A program that is absent is left out, and said to be.
+#
+#   scripts/check-report.sh DIR
+set -euo pipefail
+
+dir="$(cd "${1:?usage: scripts/check-report.sh DIR, the folder of a report}" && pwd)"
+check="$dir/check"
+margin=10 # points by which a line of the PDF may stick out
+mkdir -p "$check"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+say() { echo "check-report: $*"; }
+fault() {
+	say "$*" >&2
+	failed=1
+}
+
+# browse SCHEME WIDTH HEIGHT ARGUMENT... runs the browser on a window of that size.
+browse() {
+	local scheme=1 width="$2" height="$3"
+	[ "$1" = dark ] && scheme=0
+	shift 3
+	local root=()
+	[ "$(id -u)" = 0 ] && root=(--no-sandbox)
+	timeout 120 "$browser" --headless --disable-gpu --hide-scrollbars "${root[@]}" \
+		--user-data-dir="$scratch/profile" --allow-file-access-from-files --virtual-time-budget=10000 \
+		--blink-settings="preferredColorScheme=$scheme" --window-size="$width,$height" "$@" 2>"$scratch/browser.log"
+}
+
+# page WIDTH writes a page that holds the report in a frame of that width, which no
+# browser's least window size touches, and, once loaded, says how large the report is
+# and which elements stick out of it.
+page() {
+	cat <<-HTML
+		<!doctype html><meta charset="utf-8"><style>body{margin:0}iframe{border:0;display:block}</style>
+		<iframe id="frame" src="file://$dir/report.html" width="$1" height="900"></iframe>
+		<script>
+		onload = () => {
+			const doc = document.getElementById("frame").contentDocument.documentElement
+			const out = [...doc.querySelectorAll("body *")].filter(e => {
+				if (e.getBoundingClientRect().right <= $1 + 1) return false
+				for (let p = e.parentElement; p; p = p.parentElement)
+					if (getComputedStyle(p).overflowX !== "visible") return false
+				return true
+			}).map(e => e.tagName.toLowerCase() + (e.id && "#" + e.id))
+			document.body.dataset.size = doc.scrollWidth + "x" + doc.scrollHeight + " " + out.slice(0, 5).join(" ")
+			document.getElementById("frame").height = doc.scrollHeight
+		}
+		</script>
+	HTML
+}
+
+browser="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+if [ -z "$browser" ]; then
+	say "report.html is not looked at: there is no chromium"
+else
+	for width in 1280 390; do
+		page "$width" >"$scratch/page.html"
+		size="$(browse light "$width" 900 --dump-dom "file://$scratch/page.html" | sed -n 's/.*data-size="\([^"]*\)".*/\1/p')"
+		if [ -z "$size" ]; then
+			fault "report.html does not load: $(tail -n 1 "$scratch/browser.log")"
+			continue
+		fi
+		read -r extent wide <<<"$size"
+		if [ "${extent%x*}" -gt "$width" ] || [ -n "$wide" ]; then
+			fault "report.html is ${extent%x*} pixels wide in a window of $width: $wide"
+		fi
+		# A taller picture than this is more than the browser draws.
+		height="${extent#*x}"
+		[ "$height" -gt 16000 ] && height=16000
+		for scheme in light dark; do
+			picture="$check/report-$width-$scheme.png"
+			browse "$scheme" "$width" "$height" --screenshot="$picture" "file://$scratch/page.html"
+			[ -s "$picture" ] || fault "no picture of report.html: $(tail -n 1 "$scratch/browser.log")"
+			say "$picture"
+		done
+	done
+fi
+
+if ! command -v xelatex >/dev/null; then
+	say "report.tex is not compiled: there is no xelatex"
+else
+	cp -R "$dir/report.tex" "$dir/figures" "$scratch"
+	for pass in 1 2; do
+		if ! (cd "$scratch" && timeout 180 xelatex -interaction=nonstopmode -halt-on-error report.tex >xelatex.out </dev/null); then
+			fault "report.tex does not compile: $(grep -m 1 -A 2 '^!' "$scratch/xelatex.out" | tr '\n' ' ')"
+			break
+		fi
+	done
+	if [ -s "$scratch/report.pdf" ]; then
+		cp "$scratch/report.pdf" "$check"
+		say "$check/report.pdf"
+		if grep -m 3 -E '^Missing character|Reference .* undefined|Citation .* undefined' "$scratch/report.log" >&2; then
+			fault "report.tex lacks what is named above"
+		fi
+		if awk -F '[( p]+' -v most="$margin" '/^Overfull \\hbox/ && $3 > most { print; found = 1 } END { exit !found }' "$scratch/report.log" >&2; then
+			fault "report.tex sticks out of its margins"
+		fi
+	fi
+fi
+exit "$failed"
