@@ -57,8 +57,8 @@ var advice = []Advice{
 		zh:    "*下标越界。* 多发生在奇数规模和非平凡行距时。写入之前先检查形状，测试在每个操作数四周设置了警戒区。",
 		Files: []string{"matrix.go", "internal/gemmtest/gemmtest.go"}},
 	{ID: "S13", Family: "serial", Source: "3.1", Kind: "pitfalls",
-		en:    "*A C that was not cleared.* A loop that adds to C is right only if C was zero. A multiplier overwrites all of C; the tests and the measurements fill it with NaN first.",
-		zh:    "*没有清零的 C。* 往 C 上累加的循环只有在 C 为零时才正确。这里的乘法覆盖整个 C；测试和测量都先把它填满 NaN。",
+		en:    "*A C that was not cleared.* A loop that adds to C is right only if C was zero. A multiplier overwrites all of C; the tests and the measurements first fill it with values that no product has.",
+		zh:    "*没有清零的 C。* 往 C 上累加的循环只有在 C 为零时才正确。这里的乘法覆盖整个 C；测试和测量都先把它填满任何乘积都不会有的值。",
 		Files: []string{"multiplier.go", "compare/operands.go"}},
 
 	// MPI: what helps, 2.2.3.

@@ -92,7 +92,7 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
 		predicted := predictions(before, after)
 		lines = append(lines, Row{Cells: []Text{
-			name, escape(p.label()), Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)),
+			name, escape(p.label()), Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)),
 			Text(significant(predicted[0])), Text(significant(predicted[1])), Text(significant(predicted[2])),
 			b.verdict(c.Outcome),
 		}})
@@ -103,7 +103,7 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 	}
 	text += b.outcomes("ladder", sorted)
 	text += b.say("ladder.largest", b.sizes([]problem{last}), significant(lastRatio.Ratio))
-	if known := span(lastRatio.Lo, lastRatio.Hi, significant); known != absent {
+	if known := extent(lastRatio.Lo, lastRatio.Hi, significant); known != absent {
 		text += b.say("interval", known)
 	}
 	text += b.say("stop")
@@ -130,14 +130,7 @@ func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) Text {
 			parts = append(parts, b.say(chapter+key, b.sizes(ps)))
 		}
 	}
-	var text Text
-	for i, part := range parts {
-		if i > 0 {
-			text += b.say("semicolon")
-		}
-		text += part
-	}
-	return text + b.say("stop")
+	return b.clauses(parts)
 }
 
 // predictions returns the ratios of operations, accesses and traffic that the

@@ -69,6 +69,9 @@ func (b *builder) report() Report {
 			r.add(chapter)
 			r.add(sections...)
 		}
+		if part.id == "method" && len(sections) > 0 {
+			r.add(b.measured())
+		}
 	}
 	chapter := b.section("backends", 1)
 	chapter.text(&b.speaker, "backends.intro")
@@ -111,6 +114,9 @@ func (s *Section) text(say *speaker, key string, args ...any) {
 
 // list adds a bulleted list, unless it is empty.
 func (s *Section) list(items []Text) {
+	for i, item := range items {
+		items[i] = Text(strings.TrimSpace(string(item)))
+	}
 	if len(items) > 0 {
 		s.add(List{Items: items})
 	}
@@ -203,7 +209,8 @@ func (b *builder) narrowed(v *view, rows []compare.Record) bool {
 	})
 }
 
-// parameters returns the flags for the operation and the parameters of rows.
+// parameters returns the flags for the operation and the parameters of rows, but
+// for those that all have at the default.
 func (b *builder) parameters(rows []compare.Record) []string {
 	values := map[string][]string{}
 	note := func(flag, value string) {
@@ -212,20 +219,20 @@ func (b *builder) parameters(rows []compare.Record) []string {
 		}
 	}
 	for _, r := range rows {
-		if r.Op != "" && r.Op != "nn" {
-			note("trans", r.Op)
-		}
-		if r.Alpha != 1 {
-			note("alpha", significant(r.Alpha))
-		}
-		if r.Beta != 0 {
-			note("beta", significant(r.Beta))
-		}
+		note("trans", cmp.Or(r.Op, "nn"))
+		note("alpha", fmt.Sprint(r.Alpha))
+		note("beta", fmt.Sprint(r.Beta))
+		note("ld", fmt.Sprint(max(r.LDC-r.N, 0)))
 		for name, value := range r.Params {
 			if name == "ranks" {
 				name = "np"
 			}
 			note(name, fmt.Sprint(value))
+		}
+	}
+	for flag, value := range map[string]string{"trans": "nn", "alpha": "1", "beta": "0", "ld": "0"} {
+		if slices.Equal(values[flag], []string{value}) {
+			delete(values, flag) // the default
 		}
 	}
 	var args []string

@@ -91,7 +91,7 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (Text
 			last = &c
 			lines = append(lines, Row{Cells: []Text{
 				code(variant), escape(p.label()), code(before) + " → " + code(after), Text(significant(c.Ratio)),
-				Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.verdict(c.Outcome),
+				Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.verdict(c.Outcome),
 			}})
 		}
 		if last != nil {
@@ -101,12 +101,13 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (Text
 	if len(lines) == 0 {
 		return "", nil
 	}
-	text := b.say(key)
+	var parts []Text
 	for _, o := range []outcome{quicker, slower, level, tooFew} {
 		if variants := sorted[o]; len(variants) > 0 {
-			key := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]
-			text += b.say(key, b.join(variants))
+			word := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]
+			parts = append(parts, b.say(word, b.join(variants)))
 		}
 	}
+	text := b.say(key) + b.clauses(parts)
 	return text, lines
 }

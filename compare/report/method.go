@@ -12,32 +12,35 @@ import (
 	"gemm/compare"
 )
 
-// host is the description of one host, of its ceilings, of the runs on it, and of
-// how its rows were measured.
+// host is the description of one host, of its ceilings and of the runs on it.
 func (b *builder) host(v *view) []Section {
 	machine := b.of(v, "machine", "machine.title")
 	machine.add(b.machine(v))
 	b.ceilings(&machine, v)
 
-	how := b.of(v, "measured", "measured.title")
-	how.text(&b.speaker, "measured.intro")
-	how.list([]Text{
+	runs := b.of(v, "runs", "runs.title")
+	b.runs(&runs, v)
+	b.sampling(&runs, v)
+	return []Section{machine, runs}
+}
+
+// measured is the method: how rows are timed and how they are verified.
+func (b *builder) measured() Section {
+	s := b.section("measured", 2)
+	s.text(&b.speaker, "measured.intro")
+	s.list([]Text{
 		b.say("measured.repeat"), b.say("measured.batch"), b.say("measured.quiet"),
 		b.say("measured.interval"), b.say("measured.turns"),
 		b.say("measured.speed"), b.say("measured.contrast"),
 	})
-	b.sampling(&how, v)
-	how.text(&b.speaker, "verified.intro")
-	how.list([]Text{b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
-
-	runs := b.of(v, "runs", "runs.title")
-	b.runs(&runs, v)
-	return []Section{machine, how, runs}
+	s.text(&b.speaker, "verified.intro")
+	s.list([]Text{b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
+	return s
 }
 
 // machine is the table of what is known of a host.
 func (b *builder) machine(v *view) Table {
-	t := Table{ID: "machine" + v.suffix, Caption: b.say("machine.caption"), Columns: b.columns("property", "value")}
+	t := Table{ID: "table-machine" + v.suffix, Caption: b.say("machine.caption"), Columns: b.columns("property", "value")}
 	row := func(key string, value Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, Row{Cells: []Text{b.say(key), value}})
@@ -89,7 +92,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 	} else {
 		s.text(&b.speaker, "ceilings.intro")
 		t := Table{
-			ID: "ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
+			ID: "table-ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
 			Columns: b.columns("unit", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		for _, c := range v.Ceilings {
@@ -105,7 +108,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 		return
 	}
 	t := Table{
-		ID: "bandwidths" + v.suffix, Caption: b.say("bandwidths.caption"), Command: info,
+		ID: "table-bandwidths" + v.suffix, Caption: b.say("bandwidths.caption"), Command: info,
 		Columns: b.columns("unit", "measurement", "#threads", "#gbps"),
 	}
 	for _, w := range v.Bandwidths {
@@ -145,7 +148,7 @@ func (b *builder) sampling(s *Section, v *view) {
 		return
 	}
 	t := Table{
-		ID: "measurements" + v.suffix, Caption: b.say("measurements.caption"),
+		ID: "table-measurements" + v.suffix, Caption: b.say("measurements.caption"),
 		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.measurements {
@@ -164,7 +167,7 @@ func (b *builder) runs(s *Section, v *view) {
 		return
 	}
 	t := Table{
-		ID: "runs" + v.suffix, Caption: b.say("runs.caption"),
+		ID: "table-runs" + v.suffix, Caption: b.say("runs.caption"),
 		Columns: b.columns("run", "time", "revision", "go", "goamd64", "flags"),
 	}
 	for _, r := range v.runs {
@@ -194,7 +197,7 @@ func (b *builder) runs(s *Section, v *view) {
 	if len(versions) == 0 {
 		return
 	}
-	lib := Table{ID: "libraries" + v.suffix, Caption: b.say("libraries.caption"), Columns: b.columns("library", "version")}
+	lib := Table{ID: "table-libraries" + v.suffix, Caption: b.say("libraries.caption"), Columns: b.columns("library", "version")}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		lib.Rows = append(lib.Rows, Row{Cells: []Text{code(name), escape(strings.Join(versions[name], ", "))}})
 	}

@@ -61,8 +61,8 @@ func byteSize(n float64) string {
 	return text + " " + units[i]
 }
 
-// span returns "lo – hi", absent where there is none.
-func span(lo, hi float64, format func(float64) string) string {
+// extent returns "lo – hi", absent where there is none.
+func extent(lo, hi float64, format func(float64) string) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return absent
 	}

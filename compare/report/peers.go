@@ -81,7 +81,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 		}
 		lines = append(lines, Row{Cells: []Text{
 			code(peer), escape(asRun(r)), code(own.Variant), escape(p.label()), Text(significant(c.Ratio)),
-			Text(span(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
+			Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
 		}})
 	}
 	switch {
@@ -94,7 +94,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 	}
 	text := b.say("peers.name", code(peer)) + b.outcomes("peers", sorted)
 	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), code(opponent))
-	if known := span(last.Lo, last.Hi, significant); known != absent {
+	if known := extent(last.Lo, last.Hi, significant); known != absent {
 		text += b.say("interval", known)
 	}
 	return text + b.say("stop"), lines, used

@@ -161,7 +161,7 @@ func (b *builder) ci(r compare.Record) string {
 	if !r.Speed() || r.CI == nil {
 		return absent
 	}
-	return span(r.CI[0], r.CI[1], seconds)
+	return extent(r.CI[0], r.CI[1], seconds)
 }
 
 // over returns how many times faster r is than a variant on the same case, on

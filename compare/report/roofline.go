@@ -24,6 +24,9 @@ func (b *builder) roofline(v *view) (Section, bool) {
 	s.text(&b.speaker, "roofline.intro")
 	found := false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
+		if typ == "gf256" {
+			continue // there is no peak of products over the field
+		}
 		var roofs []standing
 		rows := timed(v.ladder(typ))
 		for _, variant := range distinct(rows, variantOf) {

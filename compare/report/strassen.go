@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"gemm/compare"
@@ -76,7 +77,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 		}
 		c := contrast(r, base) // above 1: packed is faster
 		lines = append(lines, Row{Cells: []Text{
-			code(variant), escape(p.label()), Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)),
+			code(variant), escape(p.label()), Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)),
 			b.payVerdict(c.Outcome), b.saved(r, base), b.workspace(r),
 			Text(significant(float64(r.Residual))), Text(significant(float64(base.Residual))),
 		}})
@@ -170,7 +171,7 @@ func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare
 				line := []Text{code(r.Variant), escape(p.label()), b.cutoff(r), state, Text(b.median(r)), Text(b.ci(r))}
 				if r.Speed() && base.Speed() && r.Variant != packed {
 					c := contrast(r, base)
-					line = append(line, Text(significant(c.Ratio)), Text(span(c.Lo, c.Hi, significant)), b.payVerdict(c.Outcome))
+					line = append(line, Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)), b.payVerdict(c.Outcome))
 				} else {
 					line = append(line, absent, absent, absent)
 				}
@@ -210,7 +211,7 @@ func cutoff(r compare.Record) int {
 // cutoff returns the cut-off of a row as text.
 func (b *builder) cutoff(r compare.Record) Text {
 	if n := cutoff(r); n > 0 {
-		return Text(significant(float64(n)))
+		return Text(fmt.Sprint(n))
 	}
 	return absent
 }

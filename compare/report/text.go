@@ -92,12 +92,19 @@ func code(data string) Text { return "`" + escape(data) + "`" }
 func link(label Text, target string) Text { return "[" + label + "](" + Text(target) + ")" }
 
 // join returns texts with the language's comma between them.
-func (s *speaker) join(texts []Text) Text {
+func (s *speaker) join(texts []Text) Text { return joined(texts, s.format("comma")) }
+
+// clauses returns texts as one sentence, semicolons between them.
+func (s *speaker) clauses(texts []Text) Text {
+	return joined(texts, s.format("semicolon")) + s.say("stop")
+}
+
+func joined(texts []Text, mark string) Text {
 	parts := make([]string, len(texts))
 	for i, t := range texts {
 		parts[i] = string(t)
 	}
-	return Text(strings.Join(parts, s.format("comma")))
+	return Text(strings.Join(parts, mark))
 }
 
 // names returns variants as literal text, joined.

@@ -31,7 +31,6 @@ var phrases = map[string]phrase{
 	// Kinds of bounds.
 	"kind.componentwise": {"componentwise", "逐元素"},
 	"kind.normwise":      {"normwise", "按范数"},
-	"kind.exact":         {"exact", "精确"},
 
 	// Heads of columns.
 	"col.property":       {"Property", "项目"},
@@ -202,7 +201,7 @@ var phrases = map[string]phrase{
 	"measurements.caption": {"Other measurements.", "其他测量。"},
 
 	"verified.intro": {"A row is ok only if the very result that was timed was checked:", "只有被计时的结果本身通过检验，该行才算正确："},
-	"verified.fresh": {"**Nothing left over.** C is filled with NaN before the call, so that an element that is not written is found.", "**不留旧值。** 调用前 C 填满 NaN，未写入的元素必被发现。"},
+	"verified.fresh": {"**Nothing left over.** Before the call C is filled with values that no product has, so that an element that is not written is found.", "**不留旧值。** 调用前 C 填满任何乘积都不会有的值，未写入的元素必被发现。"},
 	"verified.float": {"**Reference.** Small products are compared element by element with a reference in twice the working precision. Of large ones a sample of elements is, and every element enters a probe: C·x against A·(B·x) for vectors x of random signs.", "**参考。** 小规模乘积逐元素与两倍工作精度的参考值比较。大规模乘积抽样比较部分元素，同时每个元素都进入探测：对随机符号向量 x 比较 C·x 与 A·(B·x)。"},
 	"verified.bound": {"**Bound.** The residual is the largest error found, divided by (|A||B|)ᵢⱼ where the bound is componentwise and by max|A|·max|B| where it is normwise. The bound follows from the algorithm's rounding errors, taken as independent; it is not chosen to fit.", "**界。** 残差是所见的最大误差：逐元素的界除以 (|A||B|)ᵢⱼ，按范数的界除以 max|A|·max|B|。界由算法的舍入误差（视为相互独立）推导而来，不是凑出来的。"},
 	"verified.field": {"**Field.** Over GF(2⁸) arithmetic is exact: the residual counts what is wrong, and the bound is 0.", "**有限域。** GF(2⁸) 上的运算是精确的：残差是错误的个数，界为 0。"},
@@ -292,14 +291,14 @@ var phrases = map[string]phrase{
 	"compiler.none":    {"No variant was timed in two builds that can be compared.", "没有实现在两个可比较的版本中都计时。"},
 	"compiler.caption": {"Builds compared, %s. A speed-up above 1 means that the build on the right is faster.", "编译版本的比较，%s。加速比大于 1 表示右边的版本更快。"},
 	"builds.caption":   {"All rows of the builds, %s.", "各编译版本的全部行，%s。"},
-	"compiler.v3":      {"**`GOAMD64=v3` instead of v1:**", "**`GOAMD64=v3` 代替 v1：**"},
-	"compiler.bounds1": {"**No bounds checks, at v1:**", "**v1 下去掉越界检查：**"},
-	"compiler.bounds3": {"**No bounds checks, at v3:**", "**v3 下去掉越界检查：**"},
+	"compiler.v3":      {"**`GOAMD64=v3` instead of v1:** ", "**`GOAMD64=v3` 代替 v1：**"},
+	"compiler.bounds1": {"**No bounds checks, at v1:** ", "**v1 下去掉越界检查：**"},
+	"compiler.bounds3": {"**No bounds checks, at v3:** ", "**v3 下去掉越界检查：**"},
 	"compiler.variant": {"%s (%s times)", "%s（%s 倍）"},
-	"compiler.gain":    {" faster is %s.", "更快的有 %s。"},
-	"compiler.loss":    {" Slower is %s.", "更慢的有 %s。"},
-	"compiler.level":   {" Not distinguishable is %s.", "无法区分的有 %s。"},
-	"compiler.few":     {" Too few samples has %s.", "样本太少的有 %s。"},
+	"compiler.gain":    {"faster %s", "更快的有 %s"},
+	"compiler.loss":    {"slower %s", "更慢的有 %s"},
+	"compiler.level":   {"not distinguishable %s", "无法区分的有 %s"},
+	"compiler.few":     {"too few samples to tell %s", "样本太少、无从判断的有 %s"},
 
 	// Analysis: roofline.
 	"roofline.title":    {"Roofline", "屋顶线"},

@@ -1,0 +1,781 @@
+package report
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+)
+
+var updateContent = flag.Bool("update-content", false, "rewrite the golden files of the report's content")
+
+// planted returns the records of one host with a peak, a bandwidth and a run.
+func planted(rows ...compare.Record) compare.Document {
+	return compare.Document{
+		Schema: compare.Schema,
+		Hosts: []compare.Host{{
+			ID: "h1", CPU: "Test CPU", Sockets: 1, NUMA: 1, Cores: 2, Quota: 1.5, ISA: "avx2",
+			Memory: 8 << 30, PagePolicy: "madvise", OS: "linux",
+			Caches: []compare.Cache{{Level: 1, Kind: "data", Bytes: 32 << 10, Line: 64, Shared: 1}, {Level: 3, Kind: "unified", Bytes: 12 << 20, Line: 64, Shared: 2}},
+			Ceilings: []compare.Ceiling{
+				{Unit: "cpu", Pipe: "f64", ISA: "avx2", Threads: 1, Gflops: 40, Run: "r1"},
+				{Unit: "cpu", Pipe: "f32", ISA: "avx2", Threads: 1, Gflops: 80, Run: "r1"},
+			},
+			Bandwidths: []compare.Bandwidth{{Unit: "cpu", Name: "triad", Threads: 1, GBps: 10, Run: "r1"}},
+		}},
+		Runs: []compare.RunInfo{{
+			ID: "r1", Host: "h1", Command: "gemm compare --profile quick --out report",
+			Time: time.Date(2026, 5, 1, 8, 30, 0, 0, time.UTC), Git: "abc123", Go: "go1.26.0", GOAMD64: "v1",
+			Libraries: map[string]string{"gonum.org/v1/gonum": "v0.17.0"},
+		}},
+		Records: rows,
+	}
+}
+
+// row returns an ok row of an n×n×n product with 20 samples, all within 0.1 % of
+// the given seconds: rows whose times differ by more are distinguishable.
+func row(variant string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
+	r := compare.Record{
+		Host: "h1", Run: "r1", Experiment: "ladder", Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
+		M: n, N: n, K: n, LDA: n, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
+		Status: compare.OK, Inner: 1, Unit: "GFLOP/s", Rate: compare.None(), DataGBps: compare.None(),
+		Residual: 1e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
+	}
+	sampled(20, seconds)(&r)
+	r.PercentPeak = r.Gflops / 40 * 100
+	work := 2 * math.Pow(float64(n), 3)
+	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, Traffic: work}
+	for _, f := range change {
+		f(&r)
+	}
+	return r
+}
+
+// sampled gives a row n samples about the given seconds.
+func sampled(n int, seconds float64) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Samples = nil
+		for i := range n {
+			r.Samples = append(r.Samples, seconds*(1+1e-4*(float64(i)-float64(n-1)/2)))
+		}
+		r.Median = compare.Number(seconds)
+		r.CI = nil
+		if n >= 6 {
+			r.CI = &[2]float64{r.Samples[n/4], r.Samples[n-1-n/4]}
+		}
+		r.Gflops = compare.Number(2 * float64(r.M) * float64(r.N) * float64(r.K) / seconds / 1e9)
+	}
+}
+
+// came gives a row an outcome other than ok: it has no speed then.
+func came(status compare.Status, reason string) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Status, r.Reason, r.Samples, r.CI = status, reason, nil, nil
+		r.Median, r.Gflops, r.PercentPeak = compare.None(), compare.None(), compare.None()
+		if status != compare.Wrong {
+			r.Residual, r.Bound = compare.None(), compare.None()
+		}
+	}
+}
+
+func predicted(p compare.Predicted) func(*compare.Record) {
+	return func(r *compare.Record) { r.Predicted = &p }
+}
+
+func unpredicted(r *compare.Record) { r.Predicted = nil }
+
+func experiment(name string) func(*compare.Record) {
+	return func(r *compare.Record) { r.Experiment = name }
+}
+
+func param(name string, value any) func(*compare.Record) {
+	return func(r *compare.Record) { r.Params = gemm.Params{name: value} }
+}
+
+func built(build string) func(*compare.Record) {
+	return func(r *compare.Record) { r.Experiment, r.Build = "compiler", build }
+}
+
+func turn(id string) func(*compare.Record) { return func(r *compare.Record) { r.Turn = id } }
+
+func onHost(id string) func(*compare.Record) {
+	return func(r *compare.Record) { r.Host, r.Run = id, "r-"+id }
+}
+
+// field makes a row one over GF(2⁸).
+func field(r *compare.Record) {
+	r.Type, r.Compute, r.Unit, r.BoundKind = "gf256", "gf256", "Gmul/s", gemm.Exact
+	r.Rate, r.Gflops, r.DataGBps, r.PercentPeak, r.Residual, r.Bound = r.Gflops/2, compare.None(), 3, compare.None(), 0, 0
+}
+
+// text renders content without a format, for comparing.
+func text(r Report, skip ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n%s\n", r.Title, r.Subtitle, r.Lang)
+	for _, s := range r.Sections {
+		if slices.Contains(skip, s.ID) {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s %s {#%s}\n", strings.Repeat("#", s.Level), s.Title, s.ID)
+		for _, block := range s.Blocks {
+			b.WriteString("\n")
+			switch block := block.(type) {
+			case Paragraph:
+				fmt.Fprintln(&b, block.Text)
+			case List:
+				for i, item := range block.Items {
+					mark := "-"
+					if block.Ordered {
+						mark = fmt.Sprint(i+1, ".")
+					}
+					fmt.Fprintln(&b, mark, item)
+				}
+			case Table:
+				fmt.Fprintf(&b, "table %s: %s\n", block.ID, block.Caption)
+				for _, c := range block.Columns {
+					fmt.Fprintf(&b, "| %s ", c.Title)
+				}
+				b.WriteString("\n")
+				for _, row := range block.Rows {
+					for _, cell := range row.Cells {
+						fmt.Fprintf(&b, "| %s ", cell)
+					}
+					fmt.Fprintln(&b, row.Class)
+				}
+				fmt.Fprintln(&b, "$", block.Command)
+			case Figure:
+				fmt.Fprintf(&b, "figure %s: %s\nalt: %s\n$ %s\n", block.ID, block.Caption, block.Alt, block.Command)
+			case Code:
+				fmt.Fprintln(&b, block.Text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// ladder returns three sizes of naive, ikj and packed.
+func ladder() []compare.Record {
+	var rows []compare.Record
+	for _, n := range []int{64, 128, 256} {
+		s := math.Pow(float64(n)/64, 3)
+		work := 2 * math.Pow(float64(n), 3)
+		rows = append(rows,
+			row("serial/naive", n, 1e-3*s, predicted(compare.Predicted{Flops: work, Accesses: work, Traffic: 8 * work})),
+			row("serial/ikj", n, 1e-4*s, predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, Traffic: work})),
+			row("serial/packed", n, 5e-5*s, predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, Traffic: work / 8})),
+		)
+	}
+	return rows
+}
+
+// with returns the rows of the ladder and more.
+func with(more ...compare.Record) compare.Document { return planted(append(ladder(), more...)...) }
+
+// lacking returns a document without the rows of a variant.
+func lacking(doc compare.Document, variant string) compare.Document {
+	doc.Records = slices.DeleteFunc(slices.Clone(doc.Records), func(r compare.Record) bool { return r.Variant == variant })
+	return doc
+}
+
+// strassens returns rows of a fast variant beside the ladder's packed, with the
+// given times relative to it.
+func strassens(variant string, over [3]float64, change ...func(*compare.Record)) []compare.Record {
+	var rows []compare.Record
+	for i, n := range []int{64, 128, 256} {
+		s := math.Pow(float64(n)/64, 3)
+		work := 2 * math.Pow(float64(n), 3)
+		rows = append(rows, row(variant, n, 5e-5*s*over[i], append([]func(*compare.Record){
+			predicted(compare.Predicted{Flops: 0.875 * work, Accesses: work, Workspace: 3 << 20, Traffic: work / 4}),
+			func(r *compare.Record) {
+				r.BoundKind, r.Residual, r.Bound = gemm.Normwise, compare.Number(9.0/16*float64(n)*3e-16), 1e-10
+			},
+		}, change...)...))
+	}
+	return rows
+}
+
+// cutoffs returns a sweep at n = 256 with the given times by cut-off.
+func cutoffs(times map[int]float64, change ...func(*compare.Record)) []compare.Record {
+	var rows []compare.Record
+	for _, cut := range slices.Sorted(maps.Keys(times)) {
+		rows = append(rows, row("serial/strassen", 256, times[cut],
+			append([]func(*compare.Record){experiment("cutoff"), param("cutoff", cut)}, change...)...))
+	}
+	return rows
+}
+
+// builds returns a variant's child builds, with the speed-up of v3 over v1.
+func childBuilds(variant string, v3 float64, change ...func(*compare.Record)) []compare.Record {
+	var rows []compare.Record
+	for build, gain := range map[string]float64{"v1": 1, "v3": v3, "v1 -B": 1, "v3 -B": v3 * 1.1} {
+		rows = append(rows, row(variant, 128, 1e-3/gain, append([]func(*compare.Record){built(build)}, change...)...))
+	}
+	slices.SortFunc(rows, func(a, b compare.Record) int { return strings.Compare(a.Build, b.Build) })
+	return rows
+}
+
+// peer returns a library's rows with the given times relative to packed.
+func peer(name string, over [3]float64, change ...func(*compare.Record)) []compare.Record {
+	var rows []compare.Record
+	for i, n := range []int{64, 128, 256} {
+		r := row("reference/"+name, n, 5e-5*math.Pow(float64(n)/64, 3)*over[i], func(r *compare.Record) {
+			r.Resolved = gemm.Params{"version": "1.2.3", "threads": 1}
+		})
+		for _, f := range change {
+			f(&r)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// twoHosts has the ladder on two hosts, the second ten times as fast.
+func twoHosts() compare.Document {
+	doc := with()
+	second := doc.Hosts[0]
+	second.ID, second.CPU = "h2", "Other CPU"
+	doc.Hosts = append(doc.Hosts, second)
+	doc.Runs = append(doc.Runs, compare.RunInfo{ID: "r-h2", Host: "h2", Command: "gemm compare", Time: time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC), Git: "def456"})
+	for _, r := range ladder() {
+		onHost("h2")(&r)
+		sampled(20, float64(r.Median)/10)(&r)
+		doc.Records = append(doc.Records, r)
+	}
+	return doc
+}
+
+// changed applies a change to a document.
+func changed(doc compare.Document, f func(*compare.Document)) compare.Document {
+	f(&doc)
+	return doc
+}
+
+// sentences are documents, each with what its report says and does not say.
+var sentences = []struct {
+	name string
+	doc  compare.Document
+	want []string
+	not  []string
+}{
+	{"no records", compare.Document{Schema: 1},
+		[]string{"There are no records", "`gemm compare --out report`", "No records", "`gemm list`"}, []string{"{#results}"}},
+	{"the fastest", with(),
+		[]string{"the fastest variant of the suite is `serial/packed` with 10.5 GFLOP/s at n = 64, 26.2 % of the measured peak, 20.0 times as fast as `serial/naive`.",
+			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified", "9 rows of 3 variants on 1 host: ok 9."},
+		[]string{"wrong", "The fastest of the libraries", "revisions"}},
+	{"gonum is a library", with(row("serial/gonum", 64, 1e-5)),
+		[]string{"the fastest variant of the suite is `serial/packed`", "The fastest of the libraries is `serial/gonum` with 52.4 GFLOP/s"}, nil},
+	{"the baseline is the fastest", planted(row("serial/naive", 64, 1e-3)),
+		[]string{"is `serial/naive` with 0.524 GFLOP/s at n = 64, 1.31 % of the measured peak."}, []string{"times as fast"}},
+	{"one row", planted(row("serial/ikj", 64, 1e-3)),
+		[]string{"The 1 product that was timed was verified", "1 row of 1 variant on 1 host", "No row of `serial/naive` was timed, so no speed-up"},
+		[]string{"Speed-ups are over", "times as fast"}},
+	{"a wrong row comes first", with(row("serial/blocked", 64, 1e-9, came(compare.Wrong, "element (0, 1) is 3, want 4"))),
+		[]string{"{#summary}\n\n**1 row is wrong.**", "`serial/blocked`, f64, 64: element (0, 1) is 3, want 4", "| 64 | `serial/blocked` | **wrong** (1) | — | — | — | — | — | — | 1.00e-16 | 1.00e-14 wrong"},
+		[]string{"All 9 products"}},
+	{"a wrong row without a number", with(row("serial/blocked", 64, 1e-9, came(compare.Wrong, ""), func(r *compare.Record) { r.Residual = compare.None() })),
+		[]string{"`serial/blocked`, f64, 64: residual —, bound 1.00e-14", "| — | 1.00e-14 wrong"}, []string{"NaN"}},
+	{"two wrong rows", with(row("serial/blocked", 64, 1, came(compare.Wrong, "a")), row("serial/blocked", 128, 1, came(compare.Wrong, "b"))),
+		[]string{"**2 rows are wrong.**"}, nil},
+	{"failures and timeouts", with(row("serial/blocked", 64, 1, came(compare.Failed, "panicked")), row("serial/divide", 64, 1, came(compare.Timeout, "took longer"))),
+		[]string{"**1 row failed** and has no result:", "panicked", "**1 row took longer than its time limit** (`--timeout`):", "| failed (1) |", "| timed out (2) |"}, nil},
+	{"failures in number", with(row("serial/blocked", 64, 1, came(compare.Failed, "x")), row("serial/divide", 64, 1, came(compare.Failed, "x")),
+		row("serial/blocked", 128, 1, came(compare.Timeout, "y")), row("serial/divide", 128, 1, came(compare.Timeout, "y"))),
+		[]string{"**2 rows failed** and have no result:", "**2 rows took longer than their time limit**"}, nil},
+	{"skipped and unavailable rows", with(row("serial/blocked", 64, 1, came(compare.Skipped, "predicted 40 s")), row("reference/mkl", 64, 1, came(compare.Unavailable, "no libmkl_rt: install it"))),
+		[]string{"skipped 1, unavailable 1", "| skipped (1) |", "1. predicted 40 s", "`reference/mkl` was not timed: no libmkl_rt: install it"}, nil},
+	{"equal reasons share a note", with(row("serial/blocked", 64, 1, came(compare.Skipped, "too slow")), row("serial/blocked", 128, 1, came(compare.Skipped, "too slow"))),
+		[]string{"1. too slow"}, []string{"2. too slow", "skipped (2)"}},
+	{"a warning is a note", with(row("serial/blocked", 64, 1, func(r *compare.Record) { r.Warnings = []string{"the samples scatter"} })),
+		[]string{"| ok (1) |", "1. the samples scatter"}, nil},
+	{"a state that is not known", with(row("serial/blocked", 64, 1, came("postponed", "later"))), []string{"| postponed (1) |"}, nil},
+	{"nothing of a type is ok", with(row("serial/naive", 64, 1, came(compare.Skipped, "x"), func(r *compare.Record) { r.Type = "f32" })),
+		[]string{"**f32**: no row is ok"}, nil},
+	{"several revisions", changed(with(row("serial/ikj", 512, 1, func(r *compare.Record) { r.Run = "r2" })), func(d *compare.Document) {
+		d.Runs = append(slices.Clone(d.Runs), compare.RunInfo{ID: "r2", Host: "h1", Git: "fff999", Time: d.Runs[0].Time})
+	}), []string{"different revisions of the program (`abc123`, `fff999`)"}, nil},
+
+	{"no peak", changed(with(), func(d *compare.Document) {
+		d.Hosts[0].Ceilings, d.Hosts[0].Quota = nil, compare.None()
+		for i := range d.Records {
+			d.Records[i].PercentPeak = compare.None()
+		}
+	}), []string{"No peak was measured on this host", "`gemm info --peak`", "The peak or the bandwidth for f64 is not in the records", "Processor time granted | no limit"},
+		[]string{"of the measured peak,", "Limited by memory, by"}},
+	{"no bandwidth", changed(with(), func(d *compare.Document) { d.Hosts[0].Bandwidths = nil }),
+		[]string{"No memory bandwidth was measured", "The peak or the bandwidth for f64 is not in the records"}, []string{"No peak was measured"}},
+	{"a quota", with(), []string{"that of 1.50 processors", "L3 cache, unified | 12 MiB, lines of 64 bytes, shared by 2 processors"}, []string{"no limit"}},
+	{"a host with a device", changed(with(), func(d *compare.Document) {
+		h := &d.Hosts[0]
+		h.GPUs, h.Driver, h.CUDA, h.MPI = []string{"H200"}, "580", "13.0", "Open MPI 4.1"
+	}), []string{"GPUs | H200", "GPU driver | 580", "CUDA | 13.0", "MPI | Open MPI 4.1"}, nil},
+	{"no runs", changed(with(), func(d *compare.Document) { d.Runs = nil }), []string{"do not say which runs"}, []string{"To measure everything again"}},
+	{"samples alike", with(), []string{"have 20 samples each"}, []string{"samples for an interval"}},
+	{"few samples", with(row("serial/blocked", 64, 1, sampled(1, 1)), row("serial/blocked", 128, 1, sampled(2, 1))),
+		[]string{"between 1 and 20 samples", "2 rows have too few samples for an interval", "| ok | 1.00 s | — |"}, nil},
+	{"one row with few samples", with(row("serial/blocked", 64, 1, sampled(5, 1))), []string{"1 row has too few samples"}, nil},
+	{"measurements", changed(with(), func(d *compare.Document) {
+		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "call overhead", Params: gemm.Params{"library": "openblas"}, Unit: "ns", Samples: []float64{500, 540, 560}}}
+	}), []string{"| call overhead | library=openblas | 3 | 540 | ns"}, nil},
+
+	{"a gain that traffic accounts for", with(),
+		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic. Closest: traffic.",
+			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | gain"}, []string{"a loss at"}},
+	{"a gain that accesses account for", planted(row("serial/naive", 64, 2e-3), row("serial/ikj", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 524288, Traffic: 524288}))),
+		[]string{"Closest: accesses."}, []string{"Closest: traffic"}},
+	{"a gain that operations account for", planted(row("serial/divide", 64, 2e-3), row("serial/strassen", 64, 1.6e-3, predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, Traffic: 524288}))),
+		[]string{"Closest: operations."}, nil},
+	{"a gain that nothing accounts for", planted(row("serial/transposed", 64, 2e-3), row("serial/unrolled", 64, 1e-3)),
+		[]string{"None of them accounts for it.", "it is in the processor"}, []string{"Closest:"}},
+	{"a loss", planted(row("serial/ikj", 64, 1e-3), row("serial/transposed", 64, 2e-3)),
+		[]string{"`ikj` → `transposed`: a loss at n = 64.", "| loss"}, []string{"a gain"}},
+	{"no difference", planted(row("serial/ikj", 64, 1e-3), row("serial/transposed", 64, 1e-3)),
+		[]string{"not distinguishable at n = 64. At n = 64 the speed-up is 1.00", "| not distinguishable"}, []string{"a gain", "None of them"}},
+	{"too few samples to tell", planted(row("serial/ikj", 64, 1e-3, sampled(2, 2e-3)), row("serial/transposed", 64, 1e-3, sampled(2, 1e-3))),
+		[]string{"too few samples to tell at n = 64. At n = 64 the speed-up is 2.00.", "| 2.00 | — | 0.33 |"}, []string{"a gain", "(95 % interval"}},
+	{"no predictions", planted(row("serial/ikj", 64, 1e-3, unpredicted), row("serial/transposed", 64, 2e-3, unpredicted)),
+		[]string{"The models predict nothing here."}, []string{"Predicted are"}},
+	{"a neighbour that was not timed", with(row("serial/gonum", 64, 1e-3), row("serial/gonum", 128, 1, came(compare.Skipped, "x"))),
+		[]string{"Not both were timed at n = 128, 256."}, nil},
+	{"neighbours never timed together", with(row("serial/gonum", 512, 1e-3)), []string{"`packed` → `gonum`: no case was timed for both."}, nil},
+	{"other shapes", planted(row("serial/ikj", 64, 1e-3), row("serial/packed", 64, 1e-4),
+		row("serial/ikj", 1, 1e-3, oblong), row("serial/packed", 1, 1e-4, oblong), row("serial/packed", 64, 1e-4, func(r *compare.Record) { r.Op, r.Beta, r.LDC = "nt", 0.5, 70 })),
+		[]string{"n = 64, 3×5×7.", "--sizes 3x5x7,64", "| 64 nt α=1 β=0.5 ld 64,64,70 |", "--beta 0,0.5 --ld 0,6 --trans nn,nt"}, nil},
+
+	{"Strassen pays", with(strassens("serial/strassen", [3]float64{1.2, 0.9, 0.8})...),
+		[]string{"`serial/strassen` pays from n = 128 on: there and at every larger size measured it is faster. At n = 256 it takes 0.800 times the time of packed.",
+			"Here, with its default cut-off, that is from n = 128, where the three matrices are 384 KiB and packed takes 400 µs.",
+			"| `serial/strassen` | 64 | 1.20 |", "| slower | 12.5 % | 3 MiB |", "| faster | 12.5 %"}, []string{"does not pay up to"}},
+	{"Strassen never pays", with(strassens("serial/strassen", [3]float64{1.5, 1.4, 1.3})...),
+		[]string{"`serial/strassen` does not pay up to n = 256, the largest size measured: there it takes 1.30 times the time of packed.",
+			"At n = 64, `serial/strassen` takes 1.50 times the time of packed. It executes 0.875 times the operations.",
+			"At n = 256, `serial/strassen` holds 3 MiB besides its operands and `serial/packed` 1 MiB, where the three matrices are 1.5 MiB.",
+			"On the same scale its error is about 3.00 times as large.", "Here, at n = 256, the fast algorithm saves 12.5 % of the operations",
+			"it does not pay at n = 256 yet, where the three matrices are 1.5 MiB and packed takes 3.20 ms."}, []string{"pays from", "Closest: traffic. Not"}},
+	{"Strassen pays in between", with(strassens("serial/strassen", [3]float64{1.2, 0.9, 1.1})...),
+		[]string{"`serial/strassen` is faster at n = 128, but not at the largest size measured: at n = 256 it takes 1.10 times the time of packed."}, []string{"pays from"}},
+	{"Strassen is level", with(strassens("serial/winograd", [3]float64{1.2, 1.1, 1})...),
+		[]string{"`serial/winograd` does not pay up to n = 256", "| not distinguishable | 12.5 %", "At n = 64, `serial/winograd` takes 1.20 times"}, nil},
+	{"Strassen without packed", lacking(with(strassens("serial/strassen", [3]float64{1, 1, 1})...), "serial/packed"),
+		[]string{"was not timed on a square case beside `serial/packed`, so no crossover can be named", "**Size.** It pays for large dense products only, and few programs have those.\n"}, []string{"it executes"}},
+	{"Strassen without predictions", with(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, unpredicted)...),
+		[]string{"The sums of blocks have to be kept somewhere.\n", "| slower | — | — |"}, []string{"besides its operands"}},
+	{"Strassen with few samples", with(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.Samples = r.Samples[:1] })...),
+		[]string{"| too few samples | 12.5 %"}, nil},
+	{"bounds of one kind", with(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.BoundKind, r.Residual = gemm.Componentwise, 5e-16 })...),
+		[]string{"On the same scale its error is about 5.00 times as large."}, nil},
+	{"bounds that do not compare", with(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.BoundKind = "of its own" })...),
+		[]string{"(of its own)"}, []string{"On the same scale"}},
+
+	{"a cut-off that beats packed", with(cutoffs(map[int]float64{1: 1, 64: 4e-3, 128: 3e-3})...),
+		[]string{"`serial/strassen` at n = 256: the best cut-off is 128, with 3.00 ms. The smallest, 1, takes 333 times that. That beats `serial/packed`: 0.938 times its time.",
+			"| `serial/strassen` | 256 | 1 | ok | 1.00 s |"}, nil},
+	{"a cut-off that does not", with(cutoffs(map[int]float64{128: 4e-3})...),
+		[]string{"That does not beat `serial/packed`: 1.25 times its time."}, []string{"The smallest,"}},
+	{"a cut-off that is level", with(cutoffs(map[int]float64{128: 3.2e-3})...), []string{"cannot be told from `serial/packed`: 1.00 times"}, nil},
+	{"a cut-off with few samples", with(cutoffs(map[int]float64{128: 3.2e-3}, sampled(1, 3.2e-3))...), []string{"too few samples to tell it from `serial/packed`"}, nil},
+	{"a cut-off without packed", planted(cutoffs(map[int]float64{128: 3e-3})...), []string{"`serial/packed` was not timed there to compare with."}, nil},
+	{"a sweep that failed", with(cutoffs(map[int]float64{1: 1}, came(compare.Skipped, "predicted 9 s"))...),
+		[]string{"`serial/strassen` at n = 256: no cut-off was timed.", "| 1 | skipped (1) |", "1. predicted 9 s"}, nil},
+	{"a wrong cut-off", with(cutoffs(map[int]float64{1: 1}, came(compare.Wrong, "off"))...), []string{"| — | — | — | — | — wrong"}, nil},
+	{"a sweep with packed in it", with(append(cutoffs(map[int]float64{128: 4e-3}), row("serial/packed", 256, 2e-3, experiment("cutoff")))...),
+		[]string{"That does not beat `serial/packed`: 2.00 times", "| `serial/packed` | 256 | — | ok | 2.00 ms |"}, nil},
+
+	{"the compiler helps", with(childBuilds("serial/hinted", 1.5)...),
+		[]string{"- **`GOAMD64=v3` instead of v1:** faster `serial/hinted` (1.50 times).", "- **No bounds checks, at v1:** not distinguishable `serial/hinted` (1.00 times).",
+			"- **No bounds checks, at v3:** faster `serial/hinted` (1.10 times).", "| `serial/hinted` | 128 | `v1` → `v3` | 1.50 |"}, []string{"No builds with other options"}},
+	{"the compiler hurts", with(childBuilds("serial/ikj", 0.8)...), []string{"instead of v1:** slower `serial/ikj` (0.800 times)."}, nil},
+	{"builds with few samples", with(childBuilds("serial/ikj", 1, sampled(2, 1))...), []string{"too few samples to tell `serial/ikj`"}, nil},
+	{"no pair of builds", with(row("serial/ikj", 128, 1, built("v1")), row("serial/ikj", 128, 1, built("v3"), came(compare.Failed, "did not build"))),
+		[]string{"No variant was timed in two builds", "| `v3` | failed (1) |", "1. did not build"}, []string{"instead of v1:**"}},
+	{"no builds", with(), []string{"No builds with other options were measured. `gemm compare` makes them"}, nil},
+
+	{"roofline", with(),
+		[]string{"One thread reaches 40.0 Gop/s in registers and 10.0 GB/s from memory: a loop needs 4.00 operations a byte",
+			"Limited by memory, by prediction: `serial/naive`, `serial/ikj`.", "Limited by computing, by prediction: `serial/packed`.",
+			"Closest to its limit is `serial/ikj` with 52.4 %, furthest from it `serial/packed` with 26.2 %.",
+			"| `serial/ikj` | 256 | 1.00 | memory | 10.0 | 5.24 | 52.4 %", "| `serial/packed` | 256 | 8.00 | computing | 40.0 | 10.5 | 26.2 %"},
+		[]string{"Above the predicted limit", "Below a quarter"}},
+	{"far below the peak", with(row("serial/unrolled", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, Traffic: 1000}))),
+		[]string{"Below a quarter of the peak although memory does not hold them back: `serial/unrolled`."}, nil},
+	{"above the roof", with(row("serial/blocked", 64, 2e-5)), []string{"Above the predicted limit: `serial/blocked`."}, nil},
+
+	{"no peers", with(), []string{"No library was asked for. `gemm compare --families serial,reference` looks"}, nil},
+	{"a peer behind", with(peer("openblas", [3]float64{2, 2, 3})...),
+		[]string{"Against `reference/openblas`: the suite is ahead at n = 64, 128, 256. At n = 256 it takes 3.00 times the time of `serial/packed`",
+			"| `reference/openblas` | threads=1 version=1.2.3 | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"}, []string{"the library is ahead"}},
+	{"a peer ahead", with(peer("openblas", [3]float64{2, 1, 0.25}, turn("t"))...),
+		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.", "0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
+	{"a peer with few samples", with(peer("openblas", [3]float64{2, 2, 2}, sampled(1, 1))...), []string{"too few samples to tell at n = 64, 128, 256"}, nil},
+	{"a peer in turn", planted(row("serial/packed", 64, 2e-3, turn("t")), row("serial/ikj", 64, 1e-3), row("reference/mkl", 64, 1e-3, turn("t"))),
+		[]string{"0.500 times the time of `serial/packed`", "| in turn"}, []string{"one after"}},
+	{"a peer alone", planted(row("reference/mkl", 64, 1e-3, func(r *compare.Record) { r.Threads = 2 }), row("serial/packed", 64, 1e-3)),
+		[]string{"`reference/mkl` was timed, but nothing of the suite on the same case with as many threads."}, []string{"Against"}},
+
+	{"a field", with(row("serial/naive", 64, 1e-3, field), row("serial/ikj", 64, 5e-4, field)),
+		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
+	{"another experiment", with(row("parallel/rows", 256, 1e-3, experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
+		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` threads=2 | 2 | ok |", "$ gemm compare --families parallel --sizes 256 --type f64 --out again"}, nil},
+
+	{"a family to come", with(), []string{"This family is not part of this version", "once this one is among them, `gemm compare --families mpi` measures it", "*(to come)*"}, nil},
+	{"a family left out", planted(row("reference/mkl", 64, 1)), []string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
+	{"a family that could not run", with(row("mpi/summa", 64, 1, came(compare.Unavailable, "built without MPI"))),
+		[]string{"Of this family the records hold 1 row: `mpi/summa`.", "None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI"}, nil},
+	{"a family that ran", with(), []string{"Of this family the records hold 9 rows: `serial/naive`, `serial/ikj`, `serial/packed`.", "The figures are in [f64](#results-serial-f64)."}, nil},
+
+	{"two hosts", twoHosts(),
+		[]string{"On Test CPU (h1):", "On Other CPU (h2):", "on 2 hosts", "{#results-serial-f64-h1}", "{#results-serial-f64-h2}", "serial, f64 — Other CPU (h2)", "[f64 — h2](#results-serial-f64-h2)"},
+		[]string{"200 times", "100 times"}},
+	{"a wrong row names its host", changed(twoHosts(), func(d *compare.Document) { came(compare.Wrong, "zeroed")(&d.Records[0]) }),
+		[]string{"`serial/naive`, f64, 64 — h1: zeroed"}, nil},
+	{"a run narrowed to variants", changed(with(peer("openblas", [3]float64{1, 1, 1})...), func(d *compare.Document) {
+		d.Runs[0].Command = "gemm compare --variants serial/packed,reference/openblas"
+	}), []string{"$ gemm compare --families serial,reference --variants serial/packed,reference/openblas --sizes 64,128,256 --type f64 --out again"}, nil},
+	{"markup in data is literal", with(row("serial/blocked", 64, 1, came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
+}
+
+// oblong makes a row one of 3×5 elements with k = 7.
+func oblong(r *compare.Record) {
+	r.M, r.N, r.K, r.LDA, r.LDB, r.LDC = 3, 5, 7, 7, 5, 5
+}
+
+func TestSentencesFollowTheRecords(t *testing.T) {
+	for _, test := range sentences {
+		t.Run(test.name, func(t *testing.T) {
+			got := text(Build(test.doc, Options{}))
+			for _, want := range test.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("does not say %q:\n%s", want, excerpt(got))
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(excerpt(got), not) {
+					t.Errorf("says %q:\n%s", not, excerpt(got))
+				}
+			}
+		})
+	}
+}
+
+// excerpt leaves out the chapters that do not depend on the rows.
+func excerpt(report string) string {
+	before, after, _ := strings.Cut(report, " {#measured}")
+	_, after, _ = strings.Cut(after, " {#results}")
+	after, _, _ = strings.Cut(after, " {#backends}")
+	return before + after
+}
+
+func TestEveryPhraseIsSaid(t *testing.T) {
+	said := map[string]bool{}
+	for _, test := range sentences {
+		ids := map[string]bool{}
+		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64"} {
+			ids[id] = true
+		}
+		b := build(test.doc, Options{}, ids)
+		b.report()
+		maps.Copy(said, b.said)
+	}
+	for key := range phrases {
+		if !said[key] {
+			t.Errorf("no planted document makes the report say %s", key)
+		}
+	}
+}
+
+func TestLanguagesAgree(t *testing.T) {
+	verb := regexp.MustCompile(`%(?:\[(\d)\])?[sdg%]`)
+	verbs := func(format string) []string {
+		var out []string
+		next := 1
+		for _, m := range verb.FindAllStringSubmatch(format, -1) {
+			switch {
+			case m[0] == "%%":
+			case m[1] != "":
+				out = append(out, m[1]+m[0][len(m[0])-1:])
+			default:
+				out = append(out, fmt.Sprint(next)+m[0][1:])
+				next++
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	han := regexp.MustCompile(`\p{Han}`)
+	for key, p := range phrases {
+		if p.en == "" || p.zh == "" {
+			t.Errorf("%s is not in every language", key)
+		}
+		one, many, counted := strings.Cut(p.en, "|")
+		if !strings.HasPrefix(key, "verified.") && counted && !slices.Equal(verbs(one), verbs(many)) {
+			t.Errorf("%s: one and many differ in verbs", key)
+		}
+		if counted && !strings.HasPrefix(key, "verified.") {
+			p.en = one
+		}
+		if en, zh := verbs(p.en), verbs(p.zh); !slices.Equal(en, zh) {
+			t.Errorf("%s: verbs %v in en, %v in zh", key, en, zh)
+		}
+		if han.MatchString(p.en) {
+			t.Errorf("%s: the English text has Chinese in it", key)
+		}
+	}
+}
+
+func TestNoEnglishSentenceInChinese(t *testing.T) {
+	literal := regexp.MustCompile("(?s)`[^`]*`|\\]\\([^)]*\\)")
+	words := regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
+	for _, test := range sentences {
+		r := Build(test.doc, Options{Lang: "zh"})
+		for line := range strings.Lines(text(r)) {
+			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
+				continue // commands
+			}
+			if found := words.FindString(literal.ReplaceAllString(line, "")); found != "" && !inRecords(test.doc, found) {
+				t.Errorf("%s: %q is English: %s", test.name, found, line)
+			}
+		}
+	}
+	for _, a := range advice {
+		if found := words.FindString(literal.ReplaceAllString(a.zh, "")); found != "" {
+			t.Errorf("%s: %q is English", a.ID, found)
+		}
+	}
+}
+
+// inRecords reports whether words are data: a reason, a warning, a name.
+func inRecords(doc compare.Document, words string) bool {
+	for _, r := range doc.Records {
+		if strings.Contains(r.Reason+strings.Join(r.Warnings, " ")+string(r.BoundKind), words) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestContentHolds checks what must be true of every report.
+func TestContentHolds(t *testing.T) {
+	target := regexp.MustCompile(`\]\(#([^)]*)\)`)
+	docs := sentences
+	for _, lang := range Languages {
+		for _, test := range docs {
+			name := lang + ": " + test.name
+			r := Build(test.doc, Options{Lang: lang})
+			all := text(r)
+			for _, bad := range []string{"NaN", "Inf", "<nil>", "%!", "\x00"} {
+				if strings.Contains(all, bad) {
+					t.Errorf("%s: the report says %q", name, bad)
+				}
+			}
+			ids := map[string]bool{}
+			once := func(id string) {
+				if ids[id] {
+					t.Errorf("%s: id %s is there twice", name, id)
+				}
+				ids[id] = true
+			}
+			drawn := map[string]bool{}
+			for _, d := range Drawings(test.doc, lang) {
+				drawn[d.ID] = true
+			}
+			for _, s := range r.Sections {
+				once(s.ID)
+				for _, block := range s.Blocks {
+					switch block := block.(type) {
+					case Table:
+						once(block.ID)
+						for _, row := range block.Rows {
+							if len(row.Cells) != len(block.Columns) {
+								t.Errorf("%s: a row of %s has %d cells for %d columns", name, block.ID, len(row.Cells), len(block.Columns))
+							}
+						}
+						if len(block.Rows) == 0 {
+							t.Errorf("%s: table %s is empty", name, block.ID)
+						}
+					case Figure:
+						once(block.ID)
+						if !drawn[block.ID] {
+							t.Errorf("%s: there is no drawing %s", name, block.ID)
+						}
+						delete(drawn, block.ID)
+						if block.Command == "" || block.Alt == "" {
+							t.Errorf("%s: figure %s has no command or no alternative text", name, block.ID)
+						}
+					case List:
+						if len(block.Items) == 0 {
+							t.Errorf("%s: an empty list in %s", name, s.ID)
+						}
+					case Paragraph:
+						if block.Text == "" {
+							t.Errorf("%s: an empty paragraph in %s", name, s.ID)
+						}
+					}
+				}
+			}
+			for id := range drawn {
+				t.Errorf("%s: drawing %s is not placed", name, id)
+			}
+			for _, m := range target.FindAllStringSubmatch(all, -1) {
+				if !ids[m[1]] {
+					t.Errorf("%s: a link goes to #%s, which is not there", name, m[1])
+				}
+			}
+			if again := text(Build(test.doc, Options{Lang: lang})); again != all {
+				t.Errorf("%s: the same records gave another report", name)
+			}
+		}
+	}
+}
+
+// TestEveryRowIsShown counts the rows in the tables that hold records.
+func TestEveryRowIsShown(t *testing.T) {
+	for _, test := range sentences {
+		shown := 0
+		for _, s := range Build(test.doc, Options{}).Sections {
+			for _, block := range s.Blocks {
+				if table, ok := block.(Table); ok && regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
+					shown += len(table.Rows)
+				}
+			}
+		}
+		if shown != len(test.doc.Records) {
+			t.Errorf("%s: the tables show %d rows of %d", test.name, shown, len(test.doc.Records))
+		}
+	}
+}
+
+func TestGoldenContent(t *testing.T) {
+	trouble := with(slices.Concat(
+		strassens("serial/strassen", [3]float64{1.4, 1.2, 0.9}),
+		[]compare.Record{
+			row("serial/blocked", 64, 1, came(compare.Wrong, "element (3, 4) is 0, want 36.1")),
+			row("serial/divide", 256, 1, came(compare.Skipped, "predicted 12 s, the budget is 10 s")),
+		},
+		cutoffs(map[int]float64{16: 5e-3, 64: 3e-3, 128: 2.9e-3}),
+		childBuilds("serial/hinted", 1.4),
+		peer("openblas", [3]float64{0.9, 0.5, 0.2}),
+		[]compare.Record{row("reference/mkl", 64, 1, came(compare.Unavailable, "no libmkl_rt.so: install intel-mkl"))},
+		[]compare.Record{row("serial/naive", 64, 1e-3, field), row("serial/ikj", 64, 4e-4, field)},
+	)...)
+	for _, test := range []struct {
+		name string
+		doc  compare.Document
+	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}} {
+		for _, lang := range Languages {
+			path := filepath.Join("testdata", "content-"+test.name+"-"+lang+".golden")
+			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda"}
+			if test.name == "full" {
+				skip = nil
+			}
+			got := text(Build(test.doc, Options{Lang: lang}), skip...)
+			if *updateContent {
+				if err := os.MkdirAll("testdata", 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s differs; go test -run GoldenContent -update-content rewrites it:\n%s", path, firstDifference(got, string(want)))
+			}
+		}
+	}
+}
+
+// firstDifference returns the first line in which got and want differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+// TestAdviceIsComplete counts the items against those of the report of 2024 that
+// they come from: the numbered or bulleted items of each section, and in 2.3.3
+// the two remarks that follow its list.
+func TestAdviceIsComplete(t *testing.T) {
+	want := map[string]int{
+		"2.1.3": 3 + 5, "2.2.3": 6, "2.3.3": 5 + 2, "2.4.3": 7,
+		"3.1": 5, "3.2": 6, "3.3": 9, "3.4": 7,
+	}
+	family := map[string]string{"1": "serial", "2": "mpi", "3": "parallel", "4": "cuda"}
+	got := map[string]int{}
+	ids := map[string]bool{}
+	for _, a := range advice {
+		got[a.Source]++
+		if ids[a.ID] {
+			t.Errorf("%s is there twice", a.ID)
+		}
+		ids[a.ID] = true
+		part := strings.Split(a.Source, ".")[1]
+		if a.Family != family[part] {
+			t.Errorf("%s is of %s, but section %s is about %s", a.ID, a.Family, a.Source, family[part])
+		}
+		if pitfall := strings.HasPrefix(a.Source, "3."); pitfall != (a.Kind == "pitfalls") {
+			t.Errorf("%s of section %s is of kind %s", a.ID, a.Source, a.Kind)
+		}
+		if a.en == "" || a.zh == "" {
+			t.Errorf("%s is not in every language", a.ID)
+		}
+		if !a.ToCome && len(a.Variants)+len(a.Files) == 0 {
+			t.Errorf("%s names nothing that shows it", a.ID)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("items by section: %v, want %v", got, want)
+	}
+	r := Build(with(), Options{})
+	items := 0
+	for _, s := range r.Sections {
+		if strings.HasPrefix(s.ID, "backend-") {
+			for _, block := range s.Blocks {
+				if list, ok := block.(List); ok {
+					items += len(list.Items)
+				}
+			}
+		}
+	}
+	if items != len(advice) {
+		t.Errorf("the report shows %d items of %d", items, len(advice))
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, test := range []struct{ got, want string }{
+		{significant(0), "0"}, {significant(nan), "—"}, {significant(inf), "—"}, {significant(-inf), "—"},
+		{significant(1), "1.00"}, {significant(9.999), "10.0"}, {significant(99.96), "100"}, {significant(1234), "1230"},
+		{significant(0.12345), "0.123"}, {significant(0.001), "0.00100"}, {significant(0.0009994), "9.99e-04"},
+		{significant(0.00099996), "0.00100"}, {significant(999500), "1.00e+06"}, {significant(-2.5), "-2.50"}, {significant(1.11e-16), "1.11e-16"},
+		{seconds(0), "0 s"}, {seconds(nan), "—"}, {seconds(inf), "—"}, {seconds(1.5e-9), "1.50 ns"}, {seconds(2.344e-5), "23.4 µs"},
+		{seconds(9.999e-4), "1.00 ms"}, {seconds(0.9996), "1.00 s"}, {seconds(12.34), "12.3 s"}, {seconds(4321), "4320 s"},
+		{byteSize(0), "0 B"}, {byteSize(512), "512 B"}, {byteSize(1024), "1 KiB"}, {byteSize(1000), "0.977 KiB"},
+		{byteSize(48 << 10), "48 KiB"}, {byteSize(1.5 * 1024 * 1024), "1.5 MiB"}, {byteSize(3 << 40), "3 TiB"}, {byteSize(nan), "—"},
+		{extent(1, 2, significant), "1.00 – 2.00"}, {extent(nan, 2, significant), "—"}, {extent(1, inf, significant), "—"},
+		{probability(nan), "—"}, {probability(1e-9), "< 0.0001"}, {probability(0.0123), "0.012"}, {probability(1), "1"},
+		{percent(0.125), "12.5 %"}, {percent(nan), "—"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+}
