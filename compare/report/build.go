@@ -180,9 +180,11 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 	if own {
 		args = append(args, families[0])
 	} else {
-		args = append(args, "compare", "--families", strings.Join(families, ","))
+		args = append(args, "compare")
+		args = append(args, v.asked(rows, "profile")...)
+		args = append(args, "--families", strings.Join(families, ","))
 	}
-	if own || b.narrowed(v, rows) {
+	if own || len(v.asked(rows, "variants")) > 0 {
 		args = append(args, "--variants", strings.Join(distinct(rows, variantOf), ","))
 	}
 	var sizes []string
@@ -195,18 +197,32 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 	args = append(args, "--sizes", strings.Join(sizes, ","), "--type", typ)
 	if own {
 		args = append(args, b.parameters(rows)...)
+		args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
 		name := families[0] + "-" + typ + ".json"
 		return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
 	}
 	return strings.Join(append(args, "--out", "again"), " ")
 }
 
-// narrowed reports whether a run that rows come from was told which variants.
-func (b *builder) narrowed(v *view, rows []compare.Record) bool {
-	return slices.ContainsFunc(v.runs, func(run compare.RunInfo) bool {
-		return strings.Contains(run.Command, "--variants") &&
-			slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Run == run.ID })
-	})
+// asked returns those of the flags that the run which the first of rows comes
+// from was given, with their values.
+func (v *view) asked(rows []compare.Record, flags ...string) []string {
+	i := slices.IndexFunc(v.runs, func(run compare.RunInfo) bool { return run.ID == rows[0].Run })
+	if i < 0 {
+		return nil
+	}
+	words := strings.Fields(v.runs[i].Command)
+	var out []string
+	for _, flag := range flags {
+		for j, word := range words {
+			if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
+				out = append(out, "--"+flag, value)
+			} else if word == "--"+flag && j+1 < len(words) {
+				out = append(out, word, words[j+1])
+			}
+		}
+	}
+	return out
 }
 
 // parameters returns the flags for the operation and the parameters of rows, but

@@ -425,7 +425,7 @@ var sentences = []struct {
 	{"a field", with(row("serial/naive", 64, 1e-3, field), row("serial/ikj", 64, 5e-4, field)),
 		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
 	{"another experiment", with(row("parallel/rows", 256, 1e-3, experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
-		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` threads=2 | 2 | ok |", "$ gemm compare --families parallel --sizes 256 --type f64 --out again"}, nil},
+		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` threads=2 | 2 | ok |", "$ gemm compare --profile quick --families parallel --sizes 256 --type f64 --out again"}, nil},
 
 	{"a family to come", with(), []string{"This family is not part of this version", "once this one is among them, `gemm compare --families mpi` measures it", "*(to come)*"}, nil},
 	{"a family left out", planted(row("reference/mkl", 64, 1)), []string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
@@ -441,6 +441,8 @@ var sentences = []struct {
 	{"a run narrowed to variants", changed(with(peer("openblas", [3]float64{1, 1, 1})...), func(d *compare.Document) {
 		d.Runs[0].Command = "gemm compare --variants serial/packed,reference/openblas"
 	}), []string{"$ gemm compare --families serial,reference --variants serial/packed,reference/openblas --sizes 64,128,256 --type f64 --out again"}, nil},
+	{"a run with limits", changed(with(), func(d *compare.Document) { d.Runs[0].Command = "gemm serial --sizes 64 --time=3s --reps 9" }),
+		[]string{"--type f64 --reps 9 --time 3s --json serial-f64.json && gemm report --in serial-f64.json --out again"}, []string{"--seed"}},
 	{"markup in data is literal", with(row("serial/blocked", 64, 1, came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
 }
 
