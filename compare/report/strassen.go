@@ -20,7 +20,7 @@ func (b *builder) strassen(v *view) (Section, bool) {
 	isFast := func(r compare.Record) bool { return slices.Contains(fastVariants, r.Variant) }
 	s := b.of(v, "strassen", "strassen.title")
 	s.text(&b.speaker, "strassen.intro", code(packed))
-	found := false
+	found, reasoned := false, false
 	for _, typ := range types(v.pick(isFast)) {
 		rows := v.ladder(typ)
 		against := v.pick(func(r compare.Record) bool {
@@ -52,7 +52,9 @@ func (b *builder) strassen(v *view) (Section, bool) {
 		if len(sweep) > 0 {
 			b.sweep(&s, v, typ, sweep, rows)
 		}
-		if slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
+		// The reasons are the same for every type: once is enough.
+		if !reasoned && slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
+			reasoned = true
 			s.text(&b.speaker, "reasons.intro", typ)
 			s.add(List{Ordered: true, Items: b.reasons(rows)})
 		}

@@ -129,7 +129,7 @@ var phrases = map[string]phrase{
 	"summary.peer":      {" The fastest of the libraries is %s.", "外部库中最快的是 %s。"},
 	"summary.speed":     {"%s with %s %s at %s", "%s，%s %s（%s）"},
 	"summary.peak":      {", %s %% of the measured peak", "，为实测峰值的 %s %%"},
-	"summary.naive":     {", %s times as fast as %s", "，是 %[2]s 的 %[1]s 倍"},
+	"summary.naive":     {", %s times as fast as %s", "，速度是 %[2]s 的 %[1]s 倍"},
 	"summary.baseline":  {"Speed-ups are over %s, the three loops as they are written in a textbook.", "加速比以 %s（教科书式的三重循环）为基准。"},
 	"summary.nobaseline": {
 		"No row of %s was timed, so no speed-up over it can be given. It is part of %s.",
