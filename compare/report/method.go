@@ -93,7 +93,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 		s.text(&b.speaker, "ceilings.intro")
 		t := Table{
 			ID: "table-ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
-			Columns: b.columns("unit", "pipe", "isa", "#threads", "#gflops", "#perthread"),
+			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		for _, c := range v.Ceilings {
 			t.Rows = append(t.Rows, Row{Cells: []Text{
@@ -109,7 +109,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 	}
 	t := Table{
 		ID: "table-bandwidths" + v.suffix, Caption: b.say("bandwidths.caption"), Command: info,
-		Columns: b.columns("unit", "measurement", "#threads", "#gbps"),
+		Columns: b.columns("device", "measurement", "#threads", "#gbps"),
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, Row{Cells: []Text{

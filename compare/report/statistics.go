@@ -8,14 +8,14 @@ import (
 	"gemm/compare"
 )
 
-// Alpha is the probability of error below which two rows are called different.
-const Alpha = 0.01
+// significance is the probability of error below which two rows are called different.
+const significance = 0.01
 
 // outcome is what a comparison of two rows says.
 type outcome int
 
 const (
-	tooFew  outcome = iota // no samples could be told apart with p < Alpha: there are too few
+	tooFew  outcome = iota // no samples could be told apart with p < significance: there are too few
 	level                  // not distinguishable
 	quicker                // the second row takes less time
 	slower                 // the second row takes more time
@@ -54,11 +54,11 @@ func contrast(a, b compare.Record) comparison {
 	}
 	c.P = rankTest(a.Samples, b.Samples)
 	switch {
-	case !(2/combinations(len(a.Samples)+len(b.Samples), len(a.Samples)) < Alpha):
+	case !(2/combinations(len(a.Samples)+len(b.Samples), len(a.Samples)) < significance):
 		c.Outcome = tooFew
-	case c.P < Alpha && c.Ratio > 1:
+	case c.P < significance && c.Ratio > 1:
 		c.Outcome = quicker
-	case c.P < Alpha && c.Ratio < 1:
+	case c.P < significance && c.Ratio < 1:
 		c.Outcome = slower
 	default:
 		c.Outcome = level

@@ -36,6 +36,7 @@ var phrases = map[string]phrase{
 	"col.property":       {"Property", "项目"},
 	"col.value":          {"Value", "内容"},
 	"col.unit":           {"Unit", "单位"},
+	"col.device":         {"Device", "设备"},
 	"col.pipe":           {"Type", "类型"},
 	"col.isa":            {"Instructions", "指令集"},
 	"col.threads":        {"Threads", "线程"},
