@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
@@ -90,6 +91,34 @@ func CheckShapes[T Element](c, a, b Matrix[T]) error {
 		return fmt.Errorf("%w: C %v, A %v, B %v", ErrShape, c, a, b)
 	}
 	return nil
+}
+
+// CheckGemm returns the shape of the operation of a Gemmer: C is m×n and k the
+// inner dimension. The error is an ErrShape unless a, b and c are well-formed and
+// op(A), op(B) and C conform, and an ErrParam for a tA or tB that is none of
+// blas.NoTrans, blas.Trans and blas.ConjTrans. A Gemmer calls it before it writes
+// anything.
+func CheckGemm[T Float](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
+	for _, x := range []Matrix[T]{a, b, c} {
+		if err := x.Check(); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	op := func(x Matrix[T], t blas.Transpose) Matrix[T] {
+		switch t {
+		case blas.NoTrans:
+		case blas.Trans, blas.ConjTrans:
+			x.Rows, x.Cols = x.Cols, x.Rows
+		default:
+			err = fmt.Errorf("%w: transpose is %q, wants one of N, T, C", ErrParam, byte(t))
+		}
+		return x
+	}
+	opA, opB := op(a, tA), op(b, tB)
+	if err == nil && (opA.Cols != opB.Rows || c.Rows != opA.Rows || c.Cols != opB.Cols) {
+		err = fmt.Errorf("%w: C %v, op(A) %v, op(B) %v", ErrShape, c, opA, opB)
+	}
+	return c.Rows, c.Cols, opA.Cols, err
 }
 
 // General64 returns m as gonum's blas64.General, sharing its data.

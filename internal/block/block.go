@@ -89,16 +89,24 @@ func (e *Engine[T]) Workspace(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0
 	}
-	mc, kc, nc := e.cut(m, n, k)
-	return (up(mc, e.kernel.MR)+up(nc, e.kernel.NR))*kc + e.kernel.MR*e.kernel.NR
+	cut := e.Cut(m, n, k)
+	return (up(cut.MC, e.kernel.MR)+up(cut.NC, e.kernel.NR))*cut.KC + e.kernel.MR*e.kernel.NR
 }
 
-// cut returns the blocking for an m×n×k product: no more than the engine's, and
-// pieces of equal size.
-func (e *Engine[T]) cut(m, n, k int) (mc, kc, nc int) {
-	mc = pieces(m, min(e.blocking.MC, up(m, len(e.workers)*e.kernel.MR)/len(e.workers)), e.kernel.MR)
-	return mc, pieces(k, e.blocking.KC, 1), pieces(n, e.blocking.NC, e.kernel.NR)
+// Cut returns the blocking of an m×n×k product: blocks no larger than the
+// engine's, of equal size, and of A at least one for each worker. No dimension is
+// 0.
+func (e *Engine[T]) Cut(m, n, k int) Blocking {
+	share := up(m, len(e.workers)*e.kernel.MR) / len(e.workers)
+	return Blocking{
+		MC: pieces(m, min(e.blocking.MC, share), e.kernel.MR),
+		KC: pieces(k, e.blocking.KC, 1),
+		NC: pieces(n, e.blocking.NC, e.kernel.NR),
+	}
 }
+
+// Tile returns the rows and columns of the kernel's tile.
+func (e *Engine[T]) Tile() (mr, nr int) { return e.kernel.MR, e.kernel.NR }
 
 // up returns n rounded up to a multiple of step.
 func up(n, step int) int { return (n + step - 1) / step * step }
@@ -118,7 +126,8 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		scale(m, n, beta, c, ldc)
 		return nil
 	}
-	mc, kc, nc := e.cut(m, n, k)
+	cut := e.Cut(m, n, k)
+	mc, kc, nc := cut.MC, cut.KC, cut.NC
 	mr, nr := e.kernel.MR, e.kernel.NR
 	e.b = grown(e.b, up(nc, nr)*kc)
 	for w := range e.workers {
