@@ -69,14 +69,16 @@ var detect = sync.OnceValues(func() (ISA, error) {
 	return choose(os.Getenv("GEMM_CPU"), Supported())
 })
 
-// Use returns what Detect returns, for code that has no error to return. It
-// panics where Detect fails, so a command calls Detect first.
-func Use() ISA {
-	isa, err := Detect()
-	if err != nil {
-		panic(err)
-	}
-	return isa
+// FullWidthAVX512 reports whether the processor has AVX-512 and a kernel for it may
+// be twice as fast as one for AVX2: AMD's Zen 4 has it, but carries out an
+// instruction of 64 bytes as two of 32.
+func FullWidthAVX512() bool {
+	return fullWidth(Supported(), cpuid.CPU.VendorID, cpuid.CPU.Family)
+}
+
+func fullWidth(sets []ISA, vendor cpuid.Vendor, family int) bool {
+	const zen4 = 0x19
+	return slices.Contains(sets, AVX512) && !(vendor == cpuid.AMD && family == zen4)
 }
 
 // choose returns the instruction set for a value of GEMM_CPU.

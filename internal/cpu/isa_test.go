@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -60,10 +61,11 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestDetect sets GEMM_CPU for a child that prints what Use returns.
+// TestDetect sets GEMM_CPU for a child that prints what Detect returns.
 func TestDetect(t *testing.T) {
 	if os.Getenv("CPU_TEST_CHILD") != "" {
-		os.Stdout.WriteString("uses " + string(Use()) + "\n")
+		isa, err := Detect()
+		fmt.Println("uses", isa, err)
 		os.Exit(0)
 	}
 	child := func(value string) (string, error) {
@@ -72,15 +74,38 @@ func TestDetect(t *testing.T) {
 		output, err := cmd.CombinedOutput()
 		return string(output), err
 	}
-	for _, isa := range Supported() {
-		if got, err := child(string(isa)); got != "uses "+string(isa)+"\n" || err != nil {
-			t.Errorf("GEMM_CPU=%s: prints %q, %v", isa, got, err)
+	for _, isa := range append(Supported(), "") {
+		want := isa
+		if isa == "" {
+			want = Supported()[0]
+		}
+		if got, err := child(string(isa)); got != fmt.Sprintln("uses", want, nil) || err != nil {
+			t.Errorf("GEMM_CPU=%s: prints %q, %v; want %s", isa, got, err, want)
 		}
 	}
-	if got, err := child(""); got != "uses "+string(Supported()[0])+"\n" || err != nil {
-		t.Errorf("without GEMM_CPU: prints %q, %v", got, err)
+	if got, err := child("avx3"); !strings.Contains(got, `GEMM_CPU="avx3"`) || err != nil {
+		t.Errorf("GEMM_CPU=avx3: prints %q, %v; want an error that names it", got, err)
 	}
-	if got, err := child("avx3"); err == nil || !strings.Contains(got, `GEMM_CPU="avx3"`) {
-		t.Errorf("GEMM_CPU=avx3: prints %q, %v; want a panic that names it", got, err)
+}
+
+func TestFullWidthAVX512(t *testing.T) {
+	wide := []ISA{AVX512, AVX2, Generic}
+	for _, test := range []struct {
+		sets   []ISA
+		vendor cpuid.Vendor
+		family int
+		want   bool
+	}{
+		{wide, cpuid.Intel, 6, true},
+		{wide, cpuid.AMD, 0x19, false},
+		{wide, cpuid.AMD, 0x1a, true},
+		{wide[1:], cpuid.Intel, 6, false},
+	} {
+		if got := fullWidth(test.sets, test.vendor, test.family); got != test.want {
+			t.Errorf("%v of %v family %#x: %v, want %v", test.sets, test.vendor, test.family, got, test.want)
+		}
+	}
+	if FullWidthAVX512() && Supported()[0] != AVX512 {
+		t.Errorf("full width of an instruction set that is not among %v", Supported())
 	}
 }

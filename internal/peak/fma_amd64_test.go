@@ -1,21 +1,28 @@
 package peak
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"gemm/internal/cpu"
+	"gemm/internal/gemmtest"
 )
 
 // TestAssembly compares the loops with the Go code that they equal, bit by bit,
 // and looks at the words round the accumulators.
 func TestAssembly(t *testing.T) {
-	has := cpu.Supported()
-	t.Run("avx512", func(t *testing.T) {
-		if !slices.Contains(has, cpu.AVX512) {
-			t.Skip("this processor has no AVX-512")
+	require := func(t *testing.T, isa cpu.ISA) {
+		t.Helper()
+		var missing error
+		if has := cpu.Supported(); !slices.Contains(has, isa) {
+			missing = fmt.Errorf("this processor has no %s, only %v", isa, has)
 		}
+		gemmtest.Require(t, string(isa), missing)
+	}
+	t.Run("avx512", func(t *testing.T) {
+		require(t, cpu.AVX512)
 		var x struct {
 			before float64
 			sums   [128]float64
@@ -30,9 +37,7 @@ func TestAssembly(t *testing.T) {
 		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX512(n, a, b, &y.sums) })
 	})
 	t.Run("avx2", func(t *testing.T) {
-		if !slices.Contains(has, cpu.AVX2NoGFNI) {
-			t.Skip("this processor has no AVX2 and FMA")
-		}
+		require(t, cpu.AVX2NoGFNI)
 		var x struct {
 			before float64
 			sums   [48]float64
