@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,9 +43,16 @@ var (
 	Paper = color.RGBA{0xFF, 0xFF, 0xFF, 0xFF} // the inside of open markers
 )
 
+// FontFamily is the style of all letters in an SVG document.
+const FontFamily = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
+
+// Hex returns c as it is written in an SVG document.
+func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+
 // SVG writes ch as an SVG document of the given title. Its background is
-// transparent, its letters are text, and its colours other than those of data
-// are Ink, Mid, Faint and Paper.
+// transparent, its colours other than those of data are Ink, Mid, Faint and Paper,
+// and its letters are text that is as wide as it is in Liberation Sans, whatever
+// font a reader has.
 func SVG(w io.Writer, ch Chart, title string) error {
 	canvas := vgsvg.New(width, ch.height())
 	ch.draw(draw.New(canvas))
@@ -51,15 +60,26 @@ func SVG(w io.Writer, ch Chart, title string) error {
 	if _, err := canvas.WriteTo(&buf); err != nil {
 		return err
 	}
-	svg := buf.String()
-	// The library names one font and no substitute, and gives no title.
-	svg = strings.ReplaceAll(svg, "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal;",
-		"font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
+	// The library names one font and no substitute for it, and gives no title.
+	svg := svgText.ReplaceAllStringFunc(buf.String(), func(element string) string {
+		part := svgText.FindStringSubmatch(element)
+		size, err := strconv.ParseFloat(part[2], 64)
+		if err != nil {
+			return element
+		}
+		length := lettering(size, draw.XLeft, draw.YTop).Width(html.UnescapeString(part[4])).Points()
+		return fmt.Sprintf(`%s textLength="%.5g" lengthAdjust="spacingAndGlyphs" style="%sfont-size:%spx%s">%s</text>`,
+			part[1], length, FontFamily, part[2], part[3], part[4])
+	})
 	at := strings.Index(svg, "<svg")
 	at += strings.Index(svg[at:], ">") + 1
 	_, err := fmt.Fprintf(w, "%s\n<title>%s</title>%s", svg[:at], html.EscapeString(title), svg[at:])
 	return err
 }
+
+// svgText matches an element of text as the library writes it: its place, the size
+// of its letters, its colour and its characters.
+var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
 
 // PNG writes ch as a PNG image of 200 dots an inch on white.
 func PNG(w io.Writer, ch Chart) error {

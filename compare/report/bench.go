@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm/compare"
+)
+
+// Bench writes the rows of doc that have a speed in the Go benchmark format
+// (golang.org/design/14313-benchmark-format), a line a sample, for benchstat:
+//
+//	BenchmarkMultiply/family=serial/algorithm=ikj/type=f64/op=nn/size=512-1  1  89123456 ns/op  3.012 GFLOP/s
+//
+// The parts of the name are the keys that benchstat's -col, -row and -filter
+// take; parameters, the experiment unless it is the ladder, and the build are
+// among them. The number after the dash is that of threads.
+func Bench(w io.Writer, doc compare.Document) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "Unit GFLOP/s better=higher\nUnit Gmul/s better=higher\n")
+	cpus := make(map[string]string)
+	for _, h := range doc.Hosts {
+		cpus[h.ID] = h.CPU
+	}
+	runs := make(map[string]compare.RunInfo)
+	for _, r := range doc.Runs {
+		runs[r.ID] = r
+	}
+	last := make(map[string]string) // of the keys written so far
+	for _, r := range doc.Records {
+		if !r.Speed() || len(r.Samples) == 0 {
+			continue
+		}
+		run := runs[r.Run]
+		for _, c := range [][2]string{
+			{"host", r.Host}, {"cpu", cpus[r.Host]}, {"run", r.Run}, {"go", run.Go}, {"goamd64", run.GOAMD64}, {"commit", run.Git},
+		} {
+			value := strings.Join(strings.Fields(c[1]), " ")
+			if last[c[0]] != value {
+				fmt.Fprintf(b, "%s: %s\n", c[0], value)
+				last[c[0]] = value
+			}
+		}
+		name := benchName(r)
+		operations := 2 * float64(r.M) * float64(r.N) * float64(r.K)
+		if r.Unit == "Gmul/s" {
+			operations /= 2
+		}
+		for _, s := range r.Samples {
+			if !(s > 0) {
+				continue
+			}
+			fmt.Fprintf(b, "%s\t%d\t%s ns/op\t%s %s\n", name, max(1, r.Inner),
+				strconv.FormatFloat(s*1e9, 'g', 7, 64), strconv.FormatFloat(operations/s/1e9, 'g', 6, 64), r.Unit)
+		}
+	}
+	return b.Flush()
+}
+
+// benchName returns the name of a row's benchmark.
+func benchName(r compare.Record) string {
+	parts := []string{"BenchmarkMultiply", "family=" + family(r.Variant), "algorithm=" + algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
+	if r.Alpha != 1 || r.Beta != 0 {
+		parts = append(parts, "alpha="+csvNumber(r.Alpha), "beta="+csvNumber(r.Beta))
+	}
+	if r.Experiment != "ladder" {
+		parts = append(parts, "experiment="+r.Experiment)
+	}
+	if r.Build != "" {
+		parts = append(parts, "build="+r.Build)
+	}
+	for _, p := range slices.Sorted(maps.Keys(r.Params)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", p, r.Params[p]))
+	}
+	parts = append(parts, "size="+strings.ReplaceAll(r.Shape(), "×", "x"))
+	for i, p := range parts {
+		// A slash would divide the part, a space would end the name.
+		parts[i] = strings.NewReplacer("/", ".", " ", "_").Replace(p)
+	}
+	return fmt.Sprintf("%s-%d", strings.Join(parts, "/"), max(1, r.Threads))
+}

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm/compare"
+)
+
+// csvColumns are the columns of a table of records, in their order: the fields
+// that the same name has in JSON, but ci_low_s and ci_high_s for the ends of ci_s,
+// samples for their number, and predicted_… for the members of predicted. params, resolved and phases_s
+// are "name=value" separated by spaces, warnings are separated by "; ". Columns
+// may be added at the end in later versions; none changes its place or meaning.
+var csvColumns = []struct {
+	name  string
+	value func(compare.Record) string
+}{
+	{"host", func(r compare.Record) string { return r.Host }},
+	{"run", func(r compare.Record) string { return r.Run }},
+	{"experiment", func(r compare.Record) string { return r.Experiment }},
+	{"variant", func(r compare.Record) string { return r.Variant }},
+	{"build", func(r compare.Record) string { return r.Build }},
+	{"type", func(r compare.Record) string { return r.Type }},
+	{"compute", func(r compare.Record) string { return r.Compute }},
+	{"op", func(r compare.Record) string { return r.Op }},
+	{"alpha", func(r compare.Record) string { return csvNumber(r.Alpha) }},
+	{"beta", func(r compare.Record) string { return csvNumber(r.Beta) }},
+	{"m", func(r compare.Record) string { return strconv.Itoa(r.M) }},
+	{"n", func(r compare.Record) string { return strconv.Itoa(r.N) }},
+	{"k", func(r compare.Record) string { return strconv.Itoa(r.K) }},
+	{"lda", func(r compare.Record) string { return strconv.Itoa(r.LDA) }},
+	{"ldb", func(r compare.Record) string { return strconv.Itoa(r.LDB) }},
+	{"ldc", func(r compare.Record) string { return strconv.Itoa(r.LDC) }},
+	{"threads", func(r compare.Record) string { return strconv.Itoa(r.Threads) }},
+	{"params", func(r compare.Record) string { return r.Params.String() }},
+	{"resolved", func(r compare.Record) string { return r.Resolved.String() }},
+	{"status", func(r compare.Record) string { return string(r.Status) }},
+	{"reason", func(r compare.Record) string { return r.Reason }},
+	{"warnings", func(r compare.Record) string { return strings.Join(r.Warnings, "; ") }},
+	{"samples", func(r compare.Record) string { return strconv.Itoa(len(r.Samples)) }},
+	{"inner", func(r compare.Record) string { return strconv.Itoa(r.Inner) }},
+	{"turn", func(r compare.Record) string { return r.Turn }},
+	{"median_s", func(r compare.Record) string { return csvNumber(r.Median) }},
+	{"ci_low_s", func(r compare.Record) string { return csvEnd(r, 0) }},
+	{"ci_high_s", func(r compare.Record) string { return csvEnd(r, 1) }},
+	{"gflops", func(r compare.Record) string { return csvNumber(r.Gflops) }},
+	{"rate", func(r compare.Record) string { return csvNumber(r.Rate) }},
+	{"unit", func(r compare.Record) string { return r.Unit }},
+	{"data_gbps", func(r compare.Record) string { return csvNumber(r.DataGBps) }},
+	{"percent_peak", func(r compare.Record) string { return csvNumber(r.PercentPeak) }},
+	{"residual", func(r compare.Record) string { return csvNumber(r.Residual) }},
+	{"bound", func(r compare.Record) string { return csvNumber(r.Bound) }},
+	{"bound_kind", func(r compare.Record) string { return string(r.BoundKind) }},
+	{"predicted_flops", func(r compare.Record) string { return csvNumber(prediction(r).Flops) }},
+	{"predicted_accesses", func(r compare.Record) string { return csvNumber(prediction(r).Accesses) }},
+	{"predicted_workspace_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Workspace) }},
+	{"predicted_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Traffic) }},
+	{"phases_s", func(r compare.Record) string { return csvPhases(r.Phases) }},
+}
+
+// CSV writes a header and a row for each record of doc, RFC 4180 with lines that
+// end in LF. The cell of a number that is not there is empty.
+func CSV(w io.Writer, doc compare.Document) error {
+	out := csv.NewWriter(w)
+	cells := make([]string, len(csvColumns))
+	for i, c := range csvColumns {
+		cells[i] = c.name
+	}
+	if err := out.Write(cells); err != nil {
+		return err
+	}
+	for _, r := range doc.Records {
+		for i, c := range csvColumns {
+			cells[i] = c.value(r)
+		}
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csvNumber returns x so that it reads back as the same number, or nothing where
+// it is not finite.
+func csvNumber[T ~float64](x T) string {
+	if !compare.Number(x).Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(x), 'g', -1, 64)
+}
+
+func csvEnd(r compare.Record, end int) string {
+	if r.CI == nil {
+		return ""
+	}
+	return csvNumber(r.CI[end])
+}
+
+// prediction returns what the model said of r, NaN where it said nothing.
+func prediction(r compare.Record) compare.Predicted {
+	if r.Predicted == nil {
+		nan := math.NaN()
+		return compare.Predicted{Flops: nan, Accesses: nan, Workspace: nan, Traffic: nan}
+	}
+	return *r.Predicted
+}
+
+func csvPhases(phases map[string]float64) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(phases)) {
+		parts = append(parts, fmt.Sprintf("%s=%s", name, csvNumber(phases[name])))
+	}
+	return strings.Join(parts, " ")
+}
+
+// JSON writes doc as gemm report reads it, a line a record.
+func JSON(w io.Writer, doc compare.Document) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", " ")
+	return out.Encode(doc)
+}

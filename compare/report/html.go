@@ -1,0 +1,134 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+
+	"gemm/compare/report/chart"
+)
+
+var (
+	//go:embed templates/report.html.tmpl
+	htmlText string
+	//go:embed templates/report.css
+	htmlStyle string
+)
+
+// htmlDocument is what the template sees.
+type htmlDocument struct {
+	Report
+	Style    template.CSS
+	Words    htmlWords
+	drawings map[string]Drawing
+	figures  int
+	tables   int
+}
+
+// htmlWords are the words that the template adds.
+type htmlWords struct{ Contents, Again string }
+
+// HTML writes r as one page that needs nothing but itself: its style and its
+// figures, those of drawings, are in it. It is an error if r shows a figure that
+// is not among them.
+func HTML(w io.Writer, r Report, drawings []Drawing) error {
+	words := r.words()
+	doc := &htmlDocument{
+		Report: r, Style: template.CSS(htmlStyle), drawings: byID(drawings),
+		Words: htmlWords{words.contents, words.again},
+	}
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"text":    func(t Text) template.HTML { return template.HTML(htmlSpans(parse(t))) },
+		"drawing": doc.drawing,
+		"figure":  func() string { doc.figures++; return fmt.Sprintf("%s %d%s", words.figure, doc.figures, words.stop) },
+		"table":   func() string { doc.tables++; return fmt.Sprintf("%s %d%s", words.table, doc.tables, words.stop) },
+		"kind":    blockKind,
+		"heading": func(level int) int { return min(level+1, 6) },
+	}).Parse(htmlText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, doc)
+}
+
+// byID returns drawings by their IDs.
+func byID(drawings []Drawing) map[string]Drawing {
+	m := make(map[string]Drawing, len(drawings))
+	for _, d := range drawings {
+		m[d.ID] = d
+	}
+	return m
+}
+
+// blockKind returns the name of a block's type for templates to tell them apart.
+func blockKind(b Block) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", b), "report.")
+}
+
+// svgHead is all of an SVG document before its content but its viewBox.
+var svgHead = regexp.MustCompile(`(?s)^.*<svg[^>]*(viewBox="[^"]*")[^>]*>\s*<title>[^<]*</title>`)
+
+// drawing returns a figure as an element of the page: its letters in the fonts of
+// the style, and the colours that are not those of data as variables of it, so
+// that it follows the reader's light or dark scheme.
+func (d *htmlDocument) drawing(f Figure) (template.HTML, error) {
+	drawing, ok := d.drawings[f.ID]
+	if !ok {
+		return "", fmt.Errorf("report: no drawing %s", f.ID)
+	}
+	var buf bytes.Buffer
+	if err := drawing.SVG(&buf); err != nil {
+		return "", err
+	}
+	svg := svgHead.ReplaceAllString(buf.String(), fmt.Sprintf(`<svg $1 role="img" aria-label="%s">`,
+		strings.ReplaceAll(template.HTMLEscapeString(f.Alt), "$", "$$")))
+	for name, color := range map[string]string{
+		"ink": chart.Hex(chart.Ink), "mid": chart.Hex(chart.Mid), "faint": chart.Hex(chart.Faint), "paper": chart.Hex(chart.Paper),
+	} {
+		svg = strings.ReplaceAll(svg, color, "var(--"+name+")")
+	}
+	svg = strings.ReplaceAll(svg, chart.FontFamily, "")
+	return template.HTML(svg), nil
+}
+
+// htmlSpans returns spans as HTML.
+func htmlSpans(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		inner := htmlSpans(s.inner)
+		switch s.kind {
+		case plain:
+			b.WriteString(template.HTMLEscapeString(s.text))
+		case literal:
+			b.WriteString("<code>" + template.HTMLEscapeString(s.text) + "</code>")
+		case emphasis:
+			b.WriteString("<em>" + inner + "</em>")
+		case strong:
+			b.WriteString("<strong>" + inner + "</strong>")
+		case linked:
+			if id, ok := s.internal(); ok {
+				b.WriteString(`<a href="#` + template.HTMLEscapeString(id) + `">` + inner + "</a>")
+			} else if s.remote() {
+				b.WriteString(`<a href="` + template.HTMLEscapeString(s.target) + `">` + inner + "</a>")
+			} else {
+				b.WriteString(htmlSpans(inRepository(s)))
+			}
+		}
+	}
+	return b.String()
+}
+
+// inRepository returns a link to a file of the repository as text: its label, and
+// the path unless that is the label. The report does not know where the repository
+// is.
+func inRepository(s span) []span {
+	if characters(s.inner) == s.target {
+		return []span{{kind: literal, text: s.target}}
+	}
+	return append(append([]span{}, s.inner...),
+		span{kind: plain, text: " ("}, span{kind: literal, text: s.target}, span{kind: plain, text: ")"})
+}

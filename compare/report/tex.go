@@ -1,0 +1,312 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+//go:embed templates/report.tex.tmpl
+var texText string
+
+// texDocument is what the template sees.
+type texDocument struct {
+	Report
+	Chinese bool // it has characters that need the fonts of ctex
+}
+
+// TeX writes r for xelatex, which is to run twice. It needs TeX Live's
+// recommended packages of LaTeX, and ctex where there is Chinese in it; figures are
+// read from figures/<id>.pdf. Tables are set in the largest type, and turned only
+// if they must be, so that they are no wider than the page.
+func TeX(w io.Writer, r Report) error {
+	t, err := template.New("report").Delims("<<", ">>").Funcs(template.FuncMap{
+		"tex":  texString,
+		"text": func(t Text) string { return texSpans(parse(t)) },
+		"heading": func(level int) string {
+			return []string{"section", "subsection", "subsubsection"}[min(max(level, 1), 3)-1]
+		},
+		"kind":   blockKind,
+		"layout": fit,
+		"row":    texRow,
+		"lines":  func(c Code) []string { return strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") },
+		"again":  func() string { return texString(r.words().again) },
+		"code":   texCode,
+	}).Parse(texText)
+	if err != nil {
+		return err
+	}
+	chinese := r.Lang == "zh"
+	visit(r, func(s string) { chinese = chinese || strings.ContainsFunc(s, isHan) })
+	return t.Execute(w, texDocument{r, chinese})
+}
+
+// isHan reports whether r is a Chinese character.
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// visit calls f with every string of r that is printed.
+func visit(r Report, f func(string)) {
+	f(r.Title)
+	f(r.Subtitle)
+	for _, s := range r.Sections {
+		f(s.Title)
+		for _, block := range s.Blocks {
+			switch block := block.(type) {
+			case Paragraph:
+				f(string(block.Text))
+			case List:
+				for _, item := range block.Items {
+					f(string(item))
+				}
+			case Code:
+				f(block.Text)
+			case Figure:
+				f(string(block.Caption))
+				f(block.Command)
+			case Table:
+				f(string(block.Caption))
+				f(block.Command)
+				for _, c := range block.Columns {
+					f(c.Title)
+				}
+				for _, row := range block.Rows {
+					for _, cell := range row.Cells {
+						f(string(cell))
+					}
+				}
+			}
+		}
+	}
+}
+
+// texLayout is how a table is set.
+type texLayout struct {
+	Landscape bool
+	Size      string // a command for the size of type
+	Columns   string // their specification
+}
+
+// The page, in points of TeX, and the space that a column takes beside its text.
+const (
+	texPortrait  = 503.0
+	texLandscape = 750.0
+	texBetween   = 7.0
+)
+
+// fit returns the layout of t: the first of footnotesize and scriptsize, upright
+// and turned, in which its columns have room. Cells of text, and heads, may be
+// broken into lines; numbers may not.
+func fit(t Table) texLayout {
+	least, most := make([]float64, len(t.Columns)), make([]float64, len(t.Columns))
+	for i, c := range t.Columns {
+		// A head is broken between words.
+		for _, word := range strings.Fields(c.Title) {
+			least[i] = max(least[i], units(word))
+		}
+		most[i] = max(least[i], min(units(c.Title), 14))
+		for _, row := range t.Rows {
+			if i >= len(row.Cells) {
+				continue
+			}
+			text := units(characters(parse(row.Cells[i])))
+			most[i] = max(most[i], text)
+			if !c.Numeric {
+				text = min(text, 20)
+			}
+			least[i] = max(least[i], text)
+		}
+	}
+	layouts := []struct {
+		texLayout
+		unit, room float64 // of a character, of the page
+	}{
+		{texLayout{Size: `\footnotesize`}, 4.25, texPortrait},
+		{texLayout{Size: `\scriptsize`}, 3.98, texPortrait},
+		{texLayout{Size: `\footnotesize`, Landscape: true}, 4.25, texLandscape},
+		{texLayout{Size: `\scriptsize`, Landscape: true}, 3.98, texLandscape},
+	}
+	for i, l := range layouts {
+		free := l.room - texBetween*float64(len(t.Columns))
+		wants := 0.0
+		for j := range least {
+			free -= least[j] * l.unit
+			wants += (most[j] - least[j]) * l.unit
+		}
+		if free < 0 && i < len(layouts)-1 {
+			continue
+		}
+		share := 1.0
+		if wants > 0 {
+			share = max(0, min(1, free/wants))
+		}
+		shrink := 1.0
+		if free < 0 { // nothing fits: narrow all columns alike
+			shrink = 1 + free/(l.room-texBetween*float64(len(t.Columns))-free)
+		}
+		var columns strings.Builder
+		for j, c := range t.Columns {
+			align := "L"
+			if c.Numeric {
+				align = "R"
+			}
+			fmt.Fprintf(&columns, "%s{%.1fpt}", align, shrink*l.unit*(least[j]+share*(most[j]-least[j])))
+		}
+		l.Columns = columns.String()
+		return l.texLayout
+	}
+	return texLayout{}
+}
+
+// units returns about how many digits s is wide.
+func units(s string) float64 {
+	n := 0.0
+	for _, r := range s {
+		switch kind := width.LookupRune(r).Kind(); {
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		case strings.ContainsRune("mwMW%×→—µ", r):
+			n += 1.75
+		case unicode.IsUpper(r):
+			n += 1.5
+		case strings.ContainsRune(" .,:;|'!()[]", r):
+			n += 0.8
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// texRow returns a row of a table: what is best on grey, what is wrong in red.
+func texRow(r Row) string {
+	cells := make([]string, len(r.Cells))
+	for i, cell := range r.Cells {
+		cells[i] = texSpans(parse(cell))
+		switch {
+		case cells[i] == "":
+		case r.Class == "wrong":
+			cells[i] = `\textcolor{bad}{` + cells[i] + `}`
+		case r.Class == "muted":
+			cells[i] = `\textcolor{muted}{` + cells[i] + `}`
+		}
+	}
+	row := strings.Join(cells, " & ") + `\\`
+	if r.Class == "best" {
+		row = `\rowcolor{best}` + row
+	}
+	return row
+}
+
+// texSpans returns spans as TeX.
+func texSpans(spans []span) string {
+	var b strings.Builder
+	for _, s := range spans {
+		inner := texSpans(s.inner)
+		switch s.kind {
+		case plain:
+			b.WriteString(texString(s.text))
+		case literal:
+			b.WriteString(texCode(s.text))
+		case emphasis:
+			b.WriteString(`\emph{` + inner + `}`)
+		case strong:
+			b.WriteString(`\textbf{` + inner + `}`)
+		case linked:
+			if id, ok := s.internal(); ok {
+				b.WriteString(`\hyperlink{` + id + `}{` + inner + `}`)
+			} else if s.remote() {
+				b.WriteString(`\href{` + texURL.Replace(s.target) + `}{` + inner + `}`)
+			} else {
+				b.WriteString(texSpans(inRepository(s)))
+			}
+		}
+	}
+	return b.String()
+}
+
+// texURL escapes a URL for \href, in an argument of another command too.
+var texURL = strings.NewReplacer(`\`, `\%5C`, `%`, `\%`, `#`, `\#`, `&`, `\&`, `{`, `\%7B`, `}`, `\%7D`, `^`, `\%5E`, `~`, `\string~`, `_`, `\_`)
+
+// texSpecial is how characters are written that mean something to TeX, or that its
+// fonts for text do not have. All others are written as they are.
+var texSpecial = texCharacters()
+
+func texCharacters() map[rune]string {
+	special := map[rune]string{
+		'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
+		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`, '`': `\textasciigrave{}`,
+		'\n': ` `, '\t': ` `, '\u00a0': `~`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`, '\u2011': `\mbox{-}`,
+	}
+	for character, name := range map[rune]string{
+		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '−': "mathord-", '¬': "neg",
+		'≤': "le", '≥': "ge", '≠': "ne", '≈': "approx", '≡': "equiv", '≪': "ll", '≫': "gg", '∞': "infty", '√': "surd",
+		'←': "leftarrow", '→': "rightarrow", '↔': "leftrightarrow", '⇒': "Rightarrow",
+		'∑': "sum", '∏': "prod", '∈': "in", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
+		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
+		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
+		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi", 'ω': "omega",
+		'Γ': "Gamma", 'Δ': "Delta", 'Θ': "Theta", 'Λ': "Lambda", 'Π': "Pi", 'Σ': "Sigma", 'Φ': "Phi", 'Ω': "Omega",
+	} {
+		special[character] = `$\` + name + `$`
+	}
+	for small, plain := range map[string]string{
+		"⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱᵀ":    "0123456789+-niT",
+		"₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₘₙₚ": "0123456789+-ijkmnp",
+	} {
+		mark := "^"
+		if strings.HasPrefix(small, "₀") {
+			mark = "_"
+		}
+		for i, character := range []rune(small) {
+			special[character] = fmt.Sprintf(`$%s{%c}$`, mark, plain[i])
+		}
+	}
+	return special
+}
+
+// texString returns s so that TeX prints its characters.
+func texString(s string) string {
+	return texRunes(s, "")
+}
+
+// texCode returns s as literal text that may be broken after punctuation.
+func texCode(s string) string {
+	return `\texttt{` + texRunes(s, "/,=_.:;|)]}") + `}`
+}
+
+// texRunes returns s as TeX that may break lines after the characters breaks too.
+func texRunes(s, breaks string) string {
+	var b strings.Builder
+	runes := []rune(s)
+	for i, r := range runes {
+		special, ok := texSpecial[r]
+		if !ok {
+			special = string(r)
+		}
+		// A tilde or a circumflex over the character before is a rune of its own.
+		accent := map[rune]string{'\u0302': `\hat`, '\u0303': `\tilde`}
+		if accent[r] != "" {
+			continue
+		}
+		if i+1 < len(runes) {
+			if name := accent[runes[i+1]]; name != "" {
+				special = "$" + name + "{" + strings.Trim(special, "$") + "}$"
+			}
+		}
+		b.WriteString(special)
+		if i+1 < len(runes) {
+			switch {
+			case strings.ContainsRune(breaks, r):
+				b.WriteString(`\allowbreak{}`)
+			case strings.ContainsRune("-'<>,!?", r): // with the next it may be a ligature: -- '' << ,, ?`
+				b.WriteString("{}")
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2/maybe"
+
+	"gemm/compare"
+)
+
+// WriteOptions say what to write.
+type WriteOptions struct {
+	Formats []string // of Formats; nil: all but pdf
+	Lang    string   // en (default) or zh
+	Command string   // the program's name in commands to type; default gemm
+}
+
+// formats are what Write writes.
+var formats = []struct{ name, file string }{
+	{"html", "report.html"},
+	{"md", "report.md"},
+	{"tex", "report.tex"},
+	{"pdf", "report.pdf"},
+	{"csv", "results.csv"},
+	{"json", "results.json"},
+	{"bench", "results.bench.txt"},
+}
+
+// Formats returns the names of the formats that Write writes.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Write renders doc into the folder dir, which is made if it is not there, and
+// returns the paths of what it wrote: first the figures, as figures/<id>.svg and
+// .png for html and md and as .pdf for tex and pdf, then report.html, report.md,
+// report.tex, report.pdf, results.csv, results.json and results.bench.txt. pdf
+// writes report.tex too and runs xelatex on it. Each file is replaced as a whole
+// or not at all; figures of another report that are there stay.
+func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
+	wanted := opt.Formats
+	if wanted == nil {
+		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" })
+	}
+	for _, f := range wanted {
+		if !slices.Contains(Formats(), f) {
+			return nil, fmt.Errorf("report: no format %q; the formats are %s", f, strings.Join(Formats(), ", "))
+		}
+	}
+	if slices.Contains(wanted, "pdf") {
+		if _, err := exec.LookPath("xelatex"); err != nil {
+			return nil, errors.New("report: format pdf needs xelatex, which is not on PATH: install it (Debian: texlive-xetex texlive-latex-recommended, for zh texlive-lang-chinese too) or ask for tex")
+		}
+		wanted = append(slices.Clone(wanted), "tex")
+	}
+	wants := func(f string) bool { return slices.Contains(wanted, f) }
+
+	r := Build(doc, Options{Lang: opt.Lang, Command: opt.Command})
+	drawings := Drawings(doc, r.Lang)
+	out := folder{dir: dir}
+	for _, d := range drawings {
+		name := filepath.Join("figures", d.ID)
+		if wants("html") || wants("md") {
+			out.write(name+".svg", d.SVG)
+			out.write(name+".png", d.PNG)
+		}
+		if wants("tex") {
+			out.write(name+".pdf", d.PDF)
+		}
+	}
+	content := map[string]func(io.Writer) error{
+		"html":  func(w io.Writer) error { return HTML(w, r, drawings) },
+		"md":    func(w io.Writer) error { return Markdown(w, r) },
+		"tex":   func(w io.Writer) error { return TeX(w, r) },
+		"pdf":   func(w io.Writer) error { return typeset(w, dir, latest(doc)) },
+		"csv":   func(w io.Writer) error { return CSV(w, doc) },
+		"json":  func(w io.Writer) error { return JSON(w, doc) },
+		"bench": func(w io.Writer) error { return Bench(w, doc) },
+	}
+	for _, f := range formats {
+		if wants(f.name) {
+			out.write(f.file, content[f.name])
+		}
+	}
+	return out.paths, out.err
+}
+
+// folder is where files are written, until the first error.
+type folder struct {
+	dir   string
+	paths []string
+	err   error
+}
+
+// write replaces the file called name by what content writes.
+func (f *folder) write(name string, content func(io.Writer) error) {
+	if f.err != nil {
+		return
+	}
+	var buf bytes.Buffer
+	if f.err = content(&buf); f.err != nil {
+		return
+	}
+	path := filepath.Join(f.dir, name)
+	if f.err = os.MkdirAll(filepath.Dir(path), 0o777); f.err != nil {
+		return
+	}
+	if f.err = maybe.WriteFile(path, buf.Bytes(), 0o644); f.err == nil {
+		f.paths = append(f.paths, path)
+	}
+}
+
+// latest returns when the last run of doc began: the date of a document made of it.
+func latest(doc compare.Document) time.Time {
+	last := time.Unix(0, 0)
+	for _, r := range doc.Runs {
+		if r.Time.After(last) {
+			last = r.Time
+		}
+	}
+	return last
+}
+
+// typesetLimit is how long one pass of xelatex may take.
+const typesetLimit = 5 * time.Minute
+
+// typeset writes what xelatex makes of report.tex in dir. It runs in a folder of
+// its own, twice, for the references.
+func typeset(w io.Writer, dir string, date time.Time) error {
+	scratch, err := os.MkdirTemp("", "gemm-report-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape",
+			"-output-directory="+scratch, "report.tex")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("report: xelatex %s: %s: %w", filepath.Join(dir, "report.tex"), complaint(output), err)
+		}
+	}
+	pdf, err := os.Open(filepath.Join(scratch, "report.pdf"))
+	if err != nil {
+		return err
+	}
+	defer pdf.Close()
+	_, err = io.Copy(w, pdf)
+	return err
+}
+
+// complaint returns the first line of TeX's output that says what is wrong.
+func complaint(output []byte) string {
+	for line := range strings.Lines(string(output)) {
+		if strings.HasPrefix(line, "!") {
+			return strings.TrimSpace(strings.TrimPrefix(line, "!"))
+		}
+	}
+	return "no reason given"
+}
