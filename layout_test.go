@@ -30,6 +30,7 @@ const module = "gemm"
 //	gf256 ← gemm ← {serial, parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
+//	internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
 //
 // An arrow carries on: whoever may import a package may import what that one may
 // import. layers spells only the arrows themselves.
@@ -42,7 +43,7 @@ var importTable = closure(map[string][]string{
 	"internal/block":  {"internal/kernel"},
 	"serial":          {".", "internal/block"},
 	"parallel":        {".", "internal/block"},
-	"reference":       {"."},
+	"reference":       {".", "internal/cpu"},
 	"blas":            {"serial", "parallel"},
 
 	"mpi":              {"serial", "parallel", "reference"},

@@ -25,8 +25,8 @@ test|gcc|program gcc|go test -race
 test|libc6-dev|test -e /usr/include/stdlib.h|go test -race
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
-report|texlive-latex-extra|texfile tabularray.sty|the compilation of report.tex
-report|lmodern|texfile lmroman10-regular.otf|the compilation of report.tex'
+report|texlive-latex-recommended|texfile booktabs.sty|the compilation of report.tex
+report|fonts-lmodern|texfile lmroman10-regular.otf|the compilation of report.tex'
 
 say() { echo "deps: $*" >&2; }
 
