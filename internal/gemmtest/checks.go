@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +14,7 @@ import (
 )
 
 // sizes are tested in each dimension, all combined.
-var sizes = []int{0, 1, 2, 3, 5, 8, 17}
+var sizes = []int{0, 1, 2, 3, 5, 17}
 
 // shapes are tested besides: primes, powers of two and their neighbours, and
 // long and flat ones.
@@ -39,6 +40,16 @@ func (s Suite) shapes() [][3]int {
 	return all
 }
 
+// call calls f and turns a panic into an error.
+func call(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panicked: %v", p)
+		}
+	}()
+	return f()
+}
+
 // product multiplies guarded copies of a and b and returns what is wrong. check
 // judges the result.
 func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, j int) T, check func(c gemm.Matrix[T]) error) error {
@@ -50,7 +61,9 @@ func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, 
 		}
 		return fmt.Errorf("%d×%d×%d, strides %d, %d, %d: %w", m, n, k, ga.Stride, gb.Stride, gc.Stride, err)
 	}
-	if err := u.m.Multiply(context.Background(), gc.Matrix, ga.Matrix, gb.Matrix); err != nil {
+	if err := call(func() error {
+		return u.m.Multiply(context.Background(), gc.Matrix, ga.Matrix, gb.Matrix)
+	}); err != nil {
 		return at(err)
 	}
 	return at(errors.Join(
@@ -124,14 +137,12 @@ func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
 }
 
 // checkExact multiplies matrices whose product is exact, of every shape and with
-// every stride, by one multiplier.
+// the gaps in turn, by one multiplier.
 func checkExact[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, shape := range u.s.shapes() {
-		for _, gap := range gaps {
-			if err := exact(u, rng, shape, gap); err != nil {
-				return err
-			}
+	for i, shape := range u.s.shapes() {
+		if err := exact(u, rng, shape, gaps[i%len(gaps)]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -170,13 +181,14 @@ func checkShapeErrors[T gemm.Element](u under[T]) error {
 		"B's data are short":         func(o *operands) { o[2].Data = short(o[2]) },
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	for name, f := range spoil {
+	for _, name := range slices.Sorted(maps.Keys(spoil)) {
 		const m, n, k = 4, 5, 3
 		c := newGuarded(u.kind, m, n, 2, func(int, int) T { return u.kind.sentinel })
 		a, b := newGuarded(u.kind, m, k, 2, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 2, drawn(u.kind, rng))
 		o := operands{c.Matrix, a.Matrix, b.Matrix}
-		f(&o)
-		if err := u.m.Multiply(context.Background(), o[0], o[1], o[2]); !errors.Is(err, gemm.ErrShape) {
+		spoil[name](&o)
+		err := call(func() error { return u.m.Multiply(context.Background(), o[0], o[1], o[2]) })
+		if !errors.Is(err, gemm.ErrShape) {
 			return fmt.Errorf("%s: got %v, want ErrShape", name, err)
 		}
 		if err := errors.Join(c.changed("C", false), a.changed("A", false), b.changed("B", false)); err != nil {
@@ -195,7 +207,8 @@ func checkCancelled[T gemm.Element](u under[T]) error {
 	a, b := newGuarded(u.kind, m, k, 1, drawn(u.kind, rng)), newGuarded(u.kind, k, n, 1, drawn(u.kind, rng))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := u.m.Multiply(ctx, c.Matrix, a.Matrix, b.Matrix); !errors.Is(err, context.Canceled) {
+	err := call(func() error { return u.m.Multiply(ctx, c.Matrix, a.Matrix, b.Matrix) })
+	if !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("got %v from a cancelled context, want %v", err, context.Canceled)
 	}
 	if err := errors.Join(c.changed("C", true), a.changed("A", false), b.changed("B", false)); err != nil {

@@ -131,9 +131,12 @@ func rounded[T gemm.Float](u under[T], rng *rand.Rand, shape, gap [3]int) error 
 // checkNonFinite multiplies matrices of small integers with zeros, NaN and Inf
 // among them.
 func checkNonFinite[T gemm.Float](u under[T]) error {
+	if u.s.NonFinite == Undefined {
+		return nil
+	}
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, shape := range [][3]int{{1, 1, 1}, {2, 3, 2}, {5, 7, 6}, {18, 17, 19}, {33, 34, 35}} {
-		for draw := range 40 {
+		for draw := range 15 {
 			m, n, k := shape[0], shape[1], shape[2]
 			// So few of them that about half of the elements of C are finite.
 			rare := 0.3 / float64(k)
@@ -254,7 +257,9 @@ func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape 
 			want.Set(i, j, x)
 		}
 	}
-	err := g.Gemm(context.Background(), tA, tB, alpha, ga.Matrix, gb.Matrix, beta, gc.Matrix)
+	err := call(func() error {
+		return g.Gemm(context.Background(), tA, tB, alpha, ga.Matrix, gb.Matrix, beta, gc.Matrix)
+	})
 	if err == nil {
 		err = errors.Join(ga.changed("A", false), gb.changed("B", false), gc.changed("C", true), equal(gc.Matrix, want))
 	}
@@ -298,7 +303,7 @@ func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) erro
 			}
 			short := c.Matrix
 			short.Data = short.Data[:len(short.Data)-1]
-			for name, call := range map[string]func() error{
+			for name, f := range map[string]func() error{
 				"A transposed": func() error {
 					return g.Gemm(context.Background(), turned(tA), tB, 1, a.Matrix, b.Matrix, 1, c.Matrix)
 				},
@@ -309,7 +314,7 @@ func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) erro
 					return g.Gemm(context.Background(), tA, tB, 1, a.Matrix, b.Matrix, 0, short)
 				},
 			} {
-				if err := call(); !errors.Is(err, gemm.ErrShape) {
+				if err := call(f); !errors.Is(err, gemm.ErrShape) {
 					return fmt.Errorf("%s against op %c%c: got %v, want ErrShape", name, tA, tB, err)
 				}
 				if err := errors.Join(a.changed("A", false), b.changed("B", false), c.changed("C", false)); err != nil {

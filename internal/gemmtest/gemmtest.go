@@ -33,6 +33,8 @@ const (
 	// Spreads: an element whose sum is not finite is not finite, Inf may have
 	// become NaN, and both may have spread to other elements.
 	Spreads
+	// Undefined: there is no promise, nor a check.
+	Undefined
 )
 
 // Suite runs the conformance checks. The zero value is right for most variants.

@@ -144,6 +144,7 @@ func faults[T gemm.Element](kind kind[T]) map[string]struct {
 		"writes A":          {after(func(_, a, _ gemm.Matrix[T]) { a.Set(0, 0, kind.add(a.At(0, 0), one)) }), "exact"},
 		"writes B":          {after(func(_, _, b gemm.Matrix[T]) { b.Set(0, 0, kind.add(b.At(0, 0), one)) }), "exact"},
 		"no shape is wrong": {textbook[T]{kind: kind, lax: true}, "shape errors"},
+		"panics":            {after(func(c, _, _ gemm.Matrix[T]) { c.Set(-1, 0, one) }), "exact"},
 		"cannot be stopped": {textbook[T]{kind: kind, deaf: true}, "cancelled"},
 	}
 }

@@ -1,0 +1,130 @@
+package serial
+
+import (
+	"context"
+
+	"gemm"
+)
+
+// divide halves the largest of m, n and k until none is above the cutoff, and
+// leaves what remains to another variant:
+//
+//	m: (C₁; C₂) = (A₁·B; A₂·B)      n: (C₁ C₂) = (A·B₁ A·B₂)      k: C = A₁·B₁ + A₂·B₂
+//
+// Where k is halved both halves add to the same C, which takes no workspace. The
+// products of one level work on blocks half as large as those of the level
+// above, so that some level fits each cache, whatever its size: with
+// Q(m, n, k) = mk + kn + 2mn where the operands fit, and twice the halves
+// otherwise, the traffic is Θ(mk + kn + mn + mnk/√Z), the least that is possible
+// up to a constant (Frigo, Leiserson, Prokop and Ramachandran, Cache-Oblivious
+// Algorithms, FOCS 1999, theorem 1; Hong and Kung, STOC 1981). Blocked reaches
+// that for one cache and with the right block.
+//
+// It executes the same 2mnk operations. A small cutoff pays a call and a leaf for
+// few of them: at 1 a call for each multiplication.
+type divide[T gemm.Float] struct {
+	cutoff int
+	leaf   accumulator[T]
+}
+
+func (d divide[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	m, n, k := c.Rows, c.Cols, a.Cols
+	if max(m, n, k) <= d.cutoff {
+		return d.leaf.accumulate(ctx, c, a, b)
+	}
+	var first, second [3]gemm.Matrix[T] // C, A, B
+	switch max(m, n, k) {
+	case m:
+		h := m / 2
+		first = [3]gemm.Matrix[T]{c.Slice(0, 0, h, n), a.Slice(0, 0, h, k), b}
+		second = [3]gemm.Matrix[T]{c.Slice(h, 0, m-h, n), a.Slice(h, 0, m-h, k), b}
+	case n:
+		h := n / 2
+		first = [3]gemm.Matrix[T]{c.Slice(0, 0, m, h), a, b.Slice(0, 0, k, h)}
+		second = [3]gemm.Matrix[T]{c.Slice(0, h, m, n-h), a, b.Slice(0, h, k, n-h)}
+	default:
+		h := k / 2
+		first = [3]gemm.Matrix[T]{c, a.Slice(0, 0, m, h), b.Slice(0, 0, h, n)}
+		second = [3]gemm.Matrix[T]{c, a.Slice(0, h, m, k-h), b.Slice(h, 0, k-h, n)}
+	}
+	if err := d.accumulate(ctx, first[0], first[1], first[2]); err != nil {
+		return err
+	}
+	return d.accumulate(ctx, second[0], second[1], second[2])
+}
+
+// newDivide returns divide with the parameters p.
+func newDivide[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	leaf, err := newLeaf[T](p.Text("leaf"))
+	if err != nil {
+		return nil, err
+	}
+	return product[T]{divide[T]{p.Int("cutoff"), leaf}}, nil
+}
+
+// divideModel predicts divide's costs: the sums over all its leaves.
+func divideModel(m, n, k int, p gemm.Params) gemm.Model {
+	s, cutoff, leaf := sizeOf(m, n, k), p.Int("cutoff"), leafVariant(p.Text("leaf"))
+	leafParams, err := leaf.Resolve(nil)
+	if err != nil {
+		panic(err) // the defaults of a variant are valid
+	}
+	// sum adds up f over the leaves of an m×n×k product; stop ends the recursion
+	// early. Halving yields at most eight shapes a level, which known remembers.
+	sum := func(f func(size, gemm.Model) float64, stop func(size) bool) float64 {
+		known := map[[3]int]float64{}
+		var visit func(m, n, k int) float64
+		visit = func(m, n, k int) float64 {
+			s := sizeOf(m, n, k)
+			if stop(s) {
+				return s.once()
+			}
+			if max(m, n, k) <= cutoff {
+				return f(s, leaf.Model(m, n, k, leafParams))
+			}
+			at := [3]int{m, n, k}
+			if x, ok := known[at]; ok {
+				return x
+			}
+			switch max(m, n, k) {
+			case m:
+				known[at] = visit(m/2, n, k) + visit(m-m/2, n, k)
+			case n:
+				known[at] = visit(m, n/2, k) + visit(m, n-n/2, k)
+			default:
+				known[at] = visit(m, n, k/2) + visit(m, n, k-k/2)
+			}
+			return known[at]
+		}
+		return visit(m, n, k)
+	}
+	var accesses float64
+	if s.terms > 0 {
+		// A leaf adds to C: it does not make it zero.
+		accesses = sum(
+			func(s size, m gemm.Model) float64 { return m.Accesses - s.c },
+			func(size) bool { return false })
+	}
+	model := s.model(accesses, func(cache, line float64) float64 {
+		return sum(
+			func(_ size, m gemm.Model) float64 { return m.Traffic(cache, line) },
+			func(s size) bool { return s.a+s.b+s.c <= cache })
+	})
+	model.Workspace = leaf.Model(min(m, cutoff), min(n, cutoff), min(k, cutoff), leafParams).Workspace
+	return model
+}
+
+func divideVariant() gemm.Variant {
+	return gemm.Variant{
+		Name: "serial/divide",
+		Doc:  "divide and conquer: halves the largest dimension until the leaf's cutoff, which makes blocks for every cache",
+		Params: []gemm.Param{
+			cutoffParam(64, "size of the dimensions that are not halved any more"),
+			leafParam("serial/hinted"),
+		},
+		Model: divideModel,
+		Bound: gemm.Classical,
+		F32:   newDivide[float32],
+		F64:   newDivide[float64],
+	}
+}

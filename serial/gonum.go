@@ -1,0 +1,64 @@
+package serial
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/blas"
+	blasgonum "gonum.org/v1/gonum/blas/gonum"
+
+	"gemm"
+)
+
+// gonum is the baseline: dgemm and sgemm of gonum's own BLAS. It multiplies
+// blocks of 64×64 and adds rows of B to rows of C as ikj does, in the SSE
+// instructions of gonum's assembly.
+//
+// It leaves out products with a zero of A, so that 0·NaN and 0·Inf are 0 where
+// IEEE arithmetic makes them NaN. From four blocks of C on it starts a goroutine
+// each; the serial family is measured with GOMAXPROCS 1, on which they take
+// turns. Its calls cannot be cancelled: rows of C are passed to it in pieces of
+// about a billion operations.
+//
+// C is kept for 64 of its rows and columns while k runs, so that A is read n/64
+// times and B m/64 times, mnk/32 elements, unless they fit.
+type gonum[T gemm.Float] struct{ gemm func(c, a, b gemm.Matrix[T]) }
+
+const (
+	gonumBlock = 64
+	gonumPiece = 1 << 30 // operations of a call
+)
+
+// accumulate implements accumulator.
+func (g gonum[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	rows := max(1, gonumPiece/(2*gonumBlock*c.Cols*a.Cols)) * gonumBlock
+	for i := 0; i < c.Rows; i += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		height := min(rows, c.Rows-i)
+		g.gemm(c.Slice(i, 0, height, c.Cols), a.Slice(i, 0, height, a.Cols), b)
+	}
+	return nil
+}
+
+func gonumVariant() gemm.Variant {
+	return gemm.Variant{
+		Name: "serial/gonum",
+		Doc:  "gonum's own dgemm and sgemm, the baseline; they drop products with a zero of A, NaN and Inf too",
+		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
+			s := sizeOf(m, n, k)
+			return s.model(3*s.terms+s.a*ceil(s.n, gonumBlock), func(cache, _ float64) float64 {
+				return 2*s.c +
+					s.a*pick(gonumBlock*(s.k+2*gonumBlock) <= cache, 1, ceil(s.n, gonumBlock)) +
+					s.b*pick(s.b+gonumBlock*(s.k+gonumBlock) <= cache, 1, ceil(s.m, gonumBlock))
+			})
+		},
+		Bound: gemm.Classical,
+		F32: stateless(gonum[float32]{func(c, a, b gemm.Matrix[float32]) {
+			blasgonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 1, c.Data, c.Stride)
+		}}),
+		F64: stateless(gonum[float64]{func(c, a, b gemm.Matrix[float64]) {
+			blasgonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 1, c.Data, c.Stride)
+		}}),
+	}
+}

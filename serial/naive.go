@@ -1,0 +1,78 @@
+package serial
+
+import (
+	"context"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// naive is the definition: C starts as zero, and for every i, j and l
+//
+//	C[i][j] += A[i][l]·B[l][j]
+//
+// with l in the innermost loop. Each step loads an element of C, A and B and
+// stores one of C, 4mnk accesses, and each waits for the sum before it.
+//
+// The walk down a column of B is what it costs most. Every step touches another
+// line, of which one element is used now and the others when j has moved on. They
+// are still there then if k lines fit, k·L ≤ Z, and B is read m times, m·kn
+// elements; if not, every step moves a line, mnk·L elements, and A's row is
+// pushed out and read anew for every j, another mnk.
+type naive[T gemm.Float] struct{}
+
+func (naive[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	for i := range c.Rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for j := range c.Cols {
+			for l := range a.Cols {
+				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+l] * b.Data[l*b.Stride+j]
+			}
+		}
+	}
+	return nil
+}
+
+// naiveField is naive in GF(2⁸).
+type naiveField struct{}
+
+func (naiveField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	for i := range c.Rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for j := range c.Cols {
+			for l := range a.Cols {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, l), b.At(l, j))))
+			}
+		}
+	}
+	return nil
+}
+
+// columnWalk is the traffic of loops that walk down the columns of B.
+func (s size) columnWalk(cache, line float64) float64 {
+	// Elements of a line that are of other columns but of the same row.
+	width := min(line, s.n)
+	column := s.k*width + s.k + line // the lines of a column of B, a row of A
+	return 2*s.c +
+		pick(column <= cache, s.a, s.terms) +
+		pick(s.b+s.k+line <= cache, s.b, pick(column <= cache, s.m*s.b, s.terms*width))
+}
+
+func naiveVariant() gemm.Variant {
+	return gemm.Variant{
+		Name: "serial/naive",
+		Doc:  "the definition, three loops ijk: walks down the columns of B",
+		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
+			s := sizeOf(m, n, k)
+			return s.model(4*s.terms, s.columnWalk)
+		},
+		Bound: gemm.Classical,
+		F32:   stateless(naive[float32]{}),
+		F64:   stateless(naive[float64]{}),
+		GF256: stateless(naiveField{}),
+	}
+}

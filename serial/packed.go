@@ -1,0 +1,100 @@
+package serial
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/block"
+)
+
+// packed is the product of BLAS libraries: five loops round a micro-kernel, with
+// the blocks of A and B copied, before they are used, into the order of their use
+// (gemm/internal/block has the loops, gemm/internal/kernel the micro-kernels).
+//
+// Over blocked it adds a level below the caches, the registers: a tile of MR×NR
+// sums stays there for a whole block of k, and each of the MR + NR elements that
+// are loaded serves NR or MR of them. That leaves mnk·(1/MR + 1/NR) loads and
+// 2mn·k/KC accesses to C, and no loop over fewer than a tile's elements. The copies
+// make every load contiguous, whatever the strides, transposes and powers of two,
+// at the price of 2·(mk·n/NC + kn) accesses and a workspace of MC·KC + KC·NC.
+//
+// B is read once, A n/NC times and C gone through k/KC times; the blocks are
+// sized for the caches, one each (see block.Fit).
+type packed[T gemm.Float] struct{ engine *block.Engine[T] }
+
+// accumulate implements accumulator.
+func (p packed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 1, c, a.Cols)
+}
+
+// Multiply implements gemm.Multiplier.
+func (p packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 0, c, a.Cols)
+}
+
+// Gemm implements gemm.Gemmer. α is absorbed in the copy of B: α·B is rounded
+// before the products are formed.
+func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	return p.gemm(ctx, alpha, view(a, tA), view(b, tB), beta, c, k)
+}
+
+// gemm computes C ← α·A·B + β·C for operands that conform.
+func (p packed[T]) gemm(ctx context.Context, alpha T, a, b block.View[T], beta T, c gemm.Matrix[T], k int) error {
+	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, a, b, beta, c.Data, c.Stride)
+}
+
+// view returns op(m) as the engine wants it.
+func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
+	if t == blas.NoTrans {
+		return block.View[T]{Data: m.Data, Row: m.Stride, Col: 1}
+	}
+	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
+}
+
+func packedVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:  "serial/packed",
+		Doc:   "the five loops of BLAS libraries: packed blocks round a micro-kernel that keeps a tile of C in registers",
+		Model: packedModel,
+		Bound: gemm.Classical,
+		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
+			return packed[float32]{block.Host[float32](block.Serial)}, nil
+		},
+		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
+			return packed[float64]{block.Host[float64](block.Serial)}, nil
+		},
+	}
+}
+
+// packedModel predicts packed's costs in float64; float32 has more elements in a
+// block, and costs no more.
+func packedModel(m, n, k int, _ gemm.Params) gemm.Model {
+	s, e := sizeOf(m, n, k), block.Host[float64](block.Serial)
+	if s.terms == 0 {
+		return s.model(0, nil)
+	}
+	cut := e.Cut(m, n, k)
+	mc, nc, kc := float64(cut.MC), float64(cut.NC), float64(cut.KC)
+	across, down, deep := ceil(s.n, cut.NC), ceil(s.m, cut.MC), ceil(s.k, cut.KC)
+	mr, nr := e.Tile()
+	copies := 2 * (s.a*across + s.b)
+	tiles := s.terms*(1/float64(mr)+1/float64(nr)) + 2*s.c*deep
+	model := s.model(copies+tiles, func(cache, _ float64) float64 {
+		return s.b + // read once, to be packed
+			pick(kc*nc+mc*kc <= cache, 0, 2*s.b+down*s.b) + // the packed block of B
+			across*s.a*pick(mc*kc+kc*float64(nr) <= cache, 1, 3) + // A, and the packed block of A
+			pick(mc*kc+kc*float64(nr) <= cache, 0, across*s.a*nc/float64(nr)) + // which every sliver of B meets
+			2*s.c*pick(s.m*nc+kc*nc+mc*kc <= cache, 1, deep)
+	})
+	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](block.Serial).Workspace(m, n, k)))
+	return model
+}

@@ -1,0 +1,49 @@
+package serial
+
+import (
+	"context"
+
+	"gemm"
+)
+
+// accumulator computes C += A·B for operands that conform and of which no
+// dimension is 0. Every classical algorithm is written as one: the divided
+// products and the leaves of recursions need the sum anyway, and from a C of
+// zeros it is the product. The error is ctx's; C is then undefined.
+type accumulator[T gemm.Element] interface {
+	accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error
+}
+
+// product is the Multiplier of an accumulator.
+type product[T gemm.Element] struct{ accumulator[T] }
+
+// Multiply implements gemm.Multiplier.
+func (p product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	zero(c)
+	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
+		return nil
+	}
+	return p.accumulate(ctx, c, a, b)
+}
+
+// zero writes zeros to all of c.
+func zero[T gemm.Element](c gemm.Matrix[T]) {
+	if c.Cols == 0 {
+		return
+	}
+	for i := range c.Rows {
+		clear(c.Row(i))
+	}
+}
+
+// stateless returns the constructor of an algorithm that has neither parameters
+// nor workspace.
+func stateless[T gemm.Element](a accumulator[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(gemm.Params) (gemm.Multiplier[T], error) { return product[T]{a}, nil }
+}

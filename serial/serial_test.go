@@ -1,0 +1,391 @@
+package serial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gemm"
+	"gemm/internal/gemmtest"
+)
+
+// find returns the variant called name.
+func find(t testing.TB, name string) gemm.Variant {
+	t.Helper()
+	all := Variants()
+	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return all[i]
+}
+
+// nonFinite says what the variants do with NaN and Inf that do not propagate them.
+var nonFinite = map[string]gemmtest.NonFinite{
+	"serial/strassen": gemmtest.Spreads,
+	"serial/winograd": gemmtest.Spreads,
+	"serial/gonum":    gemmtest.SkipsZeros,
+}
+
+func TestVariants(t *testing.T) {
+	for _, v := range Variants() {
+		t.Run(v.Name, func(t *testing.T) { gemmtest.Suite{NonFinite: nonFinite[v.Name]}.Run(t, v) })
+	}
+}
+
+// TestEdges runs the suite with parameters at and near their least values, and
+// sizes round them.
+func TestEdges(t *testing.T) {
+	for _, block := range []int{1, 2, 7} {
+		gemmtest.Suite{Sizes: around(block)}.Run(t, find(t, "serial/blocked"), gemm.Params{"block": block})
+	}
+	for _, name := range []string{"serial/divide", "serial/strassen", "serial/winograd"} {
+		v := find(t, name)
+		t.Run(name, func(t *testing.T) {
+			for _, cutoff := range []int{1, 2, 7} {
+				gemmtest.Suite{NonFinite: nonFinite[name], Sizes: around(cutoff)}.Run(t, v, gemm.Params{"cutoff": cutoff})
+			}
+			if name == "serial/winograd" {
+				return // its leaves are called as strassen's are
+			}
+			for _, leaf := range leaves() {
+				s := gemmtest.Suite{NonFinite: nonFinite[name]}
+				if leaf.Name == "serial/gonum" {
+					// What is a zero of A depends on the sums that the leaf is given.
+					s.NonFinite = gemmtest.Undefined
+				}
+				s.Run(t, v, gemm.Params{"cutoff": 3, "leaf": leaf.Name})
+			}
+		})
+	}
+}
+
+// around returns sizes that a block of the given size divides, or just does not.
+func around(block int) []int {
+	return []int{block, block + 1, 2*block - 1, 2 * block, 2*block + 1}
+}
+
+func FuzzVariants(f *testing.F) { gemmtest.Fuzz(f, Variants()) }
+
+// TestLeaves: every classical variant that is no recursion is a leaf.
+func TestLeaves(t *testing.T) {
+	var want, got []string
+	for _, v := range Variants() {
+		recursive := slices.ContainsFunc(v.Params, func(p gemm.Param) bool { return p.Name == "leaf" })
+		if v.Bound.Kind == gemm.Componentwise && !recursive {
+			want = append(want, v.Name)
+		}
+	}
+	for _, v := range leaves() {
+		got = append(got, v.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("leaves are %v, want %v", got, want)
+	}
+}
+
+// TestZeroTimesNaN pins that gonum, and it alone, drops products with a zero of A.
+func TestZeroTimesNaN(t *testing.T) {
+	a := gemm.Matrix[float64]{Rows: 1, Cols: 2, Stride: 2, Data: []float64{0, 1}}
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		b := gemm.Matrix[float64]{Rows: 2, Cols: 1, Stride: 1, Data: []float64{bad, 3}}
+		for _, v := range Variants() {
+			m, err := gemm.New[float64](v, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := gemm.NewMatrix[float64](1, 1)
+			if err := m.Multiply(t.Context(), c, a, b); err != nil {
+				t.Fatal(err)
+			}
+			if got, drops := c.At(0, 0), v.Name == "serial/gonum"; drops && got != 3 || !drops && !math.IsNaN(got) {
+				t.Errorf("%s: 0·%v + 1·3 is %v", v.Name, bad, got)
+			}
+		}
+	}
+}
+
+// TestInfBecomesNaN pins what Strassen's and Winograd's algorithms do with Inf:
+// with one in A₁₁ and ones elsewhere, classical algorithms make +Inf of one row
+// of C; here it becomes NaN, all or in part, and so does a row of another quarter.
+func TestInfBecomesNaN(t *testing.T) {
+	ones := func() gemm.Matrix[float64] {
+		m := gemm.NewMatrix[float64](4, 4)
+		for i := range m.Data {
+			m.Data[i] = 1
+		}
+		return m
+	}
+	a, b := ones(), ones()
+	a.Set(0, 0, math.Inf(1))
+	nan, inf, four := math.NaN(), math.Inf(1), 4.0
+	for name, want := range map[string][16]float64{
+		"serial/ikj": {
+			inf, inf, inf, inf,
+			four, four, four, four,
+			four, four, four, four,
+			four, four, four, four,
+		},
+		"serial/strassen": {
+			nan, nan, nan, nan,
+			four, four, four, four,
+			four, four, nan, nan,
+			four, four, four, four,
+		},
+		"serial/winograd": {
+			inf, inf, nan, nan,
+			four, four, four, four,
+			nan, nan, nan, nan,
+			four, four, four, four,
+		},
+	} {
+		p := gemm.Params{}
+		if name != "serial/ikj" {
+			p["cutoff"] = 2
+		}
+		m, err := gemm.New[float64](find(t, name), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := gemm.NewMatrix[float64](4, 4)
+		if err := m.Multiply(t.Context(), c, a, b); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range c.Data {
+			if got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) {
+				t.Errorf("%s: C is %v, want %v", name, c.Data, want)
+				break
+			}
+		}
+	}
+}
+
+// countdown is a context that is cancelled after it has been looked at some times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestCancelledMidway: every variant looks at the context more than once in a
+// product, and goes no further than a few more pieces once it is cancelled.
+func TestCancelledMidway(t *testing.T) {
+	for _, v := range Variants() {
+		m, n, k := 130, 120, 110
+		if v.Name == "serial/gonum" {
+			// Its pieces are of 64 rows at least and a billion operations.
+			m, n, k = 128, 2900, 2900
+		}
+		p := gemm.Params{}
+		for _, q := range v.Params {
+			if q.Name == "cutoff" {
+				p["cutoff"] = 20
+			}
+		}
+		x, err := gemm.New[float64](v, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
+		for left := range 3 {
+			ctx := &countdown{t.Context(), left}
+			if err := x.Multiply(ctx, c, a, b); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: cancelled after %d looks: got %v", v.Name, left, err)
+			}
+			if ctx.left < -4 {
+				t.Errorf("%s: cancelled after %d looks: looked %d times more", v.Name, left, -ctx.left)
+			}
+		}
+	}
+}
+
+// TestAllocations: no variant allocates once it has its workspace, but gonum its
+// goroutines.
+func TestAllocations(t *testing.T) {
+	const n = 70
+	a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+	ctx := t.Context()
+	for _, v := range Variants() {
+		p := gemm.Params{}
+		for _, q := range v.Params {
+			if q.Name == "cutoff" {
+				p["cutoff"] = 20
+			}
+		}
+		m, err := gemm.New[float64](v, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allocs := testing.AllocsPerRun(5, func() { err = errors.Join(err, m.Multiply(ctx, c, a, b)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if allocs != 0 && v.Name != "serial/gonum" {
+			t.Errorf("%s: %v allocations a product, want none", v.Name, allocs)
+		}
+	}
+}
+
+// TestSchemeErrors compares the recurrences of the bounds with the closed forms of
+// Higham's theorems 23.2 and 23.3.
+func TestSchemeErrors(t *testing.T) {
+	const u = 0x1p-53
+	for levels := range 6 {
+		for _, k0 := range []int{1, 3, 16} {
+			k := k0 << levels
+			kf, k0f := float64(k), float64(k0)
+			closed := func(base, extra float64) float64 {
+				return math.Pow(base, float64(levels))*(k0f*k0f+extra*k0f) - extra*kf
+			}
+			for _, test := range []struct {
+				s              scheme
+				base, own, his float64
+			}{
+				{strassenScheme, 12, 25.0 / 5, 5},
+				{winogradScheme, 18, 89.0 / 16, 6},
+			} {
+				g := test.s.growth(k, k, k, k0, u)
+				if want := closed(test.base, test.own); math.Abs(g.first-want) > 1e-12*want {
+					t.Errorf("base %v, k=%d: the first-order error is %v·u, want %v·u", test.base, k, g.first, want)
+				}
+				if higham := closed(test.base, test.his); !(g.first <= higham*(1+1e-12)) {
+					t.Errorf("base %v, k=%d: the first-order error is %v·u, above Higham's %v·u", test.base, k, g.first, higham)
+				}
+				// Higher orders are k·u times smaller.
+				if r := g.worst / (u * g.first); !(math.Abs(r-1) < 1e-10) {
+					t.Errorf("base %v, k=%d: the bound is %v times its first order", test.base, k, r)
+				}
+			}
+		}
+	}
+}
+
+// TestOperations compares the models' operations with the closed forms for powers
+// of two.
+func TestOperations(t *testing.T) {
+	for levels := range 6 {
+		const n0 = 8
+		n := n0 << levels
+		p := gemm.Params{"cutoff": n0, "leaf": "serial/ikj"}
+		seven, nf := math.Pow(7, float64(levels)), float64(n)
+		for name, want := range map[string]float64{
+			"serial/divide":   2 * nf * nf * nf,
+			"serial/strassen": seven*(2*n0*n0*n0+6*n0*n0) - 6*nf*nf,
+			"serial/winograd": seven*(2*n0*n0*n0+5*n0*n0) - 5*nf*nf,
+		} {
+			if got := find(t, name).Model(n, n, n, p).Flops; got != want {
+				t.Errorf("%s: n=%d: %v operations, want %v", name, n, got, want)
+			}
+		}
+	}
+}
+
+// TestPeeledOperations: the operations of a product with odd dimensions at every
+// level are those of its levels, counted by hand for 7×7×7 down to 3.
+func TestPeeledOperations(t *testing.T) {
+	p := gemm.Params{"cutoff": 3, "leaf": "serial/naive"}
+	// Seven products of 3×3×3, 18 sums of 9 elements, 6×6 last terms, a column of 6
+	// and a row of 7 sums of seven terms.
+	const want = 7*2*27 + 18*9 + 2*36 + 2*7*6 + 2*7*7
+	if got := find(t, "serial/strassen").Model(7, 7, 7, p).Flops; got != want {
+		t.Errorf("%v operations, want %v", got, want)
+	}
+}
+
+// TestWorkspace compares the workspace that the models predict with what is held.
+func TestWorkspace(t *testing.T) {
+	for _, shape := range [][3]int{{50, 60, 70}, {65, 33, 129}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		for _, name := range []string{"serial/strassen", "serial/winograd"} {
+			v := find(t, name)
+			p, err := v.Resolve(gemm.Params{"cutoff": 5, "leaf": "serial/ikj"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := gemm.New[float64](v, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, a, b := gemm.NewMatrix[float64](m, n), gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
+			if err := x.Multiply(t.Context(), c, a, b); err != nil {
+				t.Fatal(err)
+			}
+			held, want := float64(cap(x.(*recursion[float64]).work)), v.Model(m, n, k, p).Workspace
+			if held != want || held == 0 {
+				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
+			}
+			if third := float64(m*k+k*n+m*n) / 3; held > third {
+				t.Errorf("%s %v: holds %v elements, more than a third of the operands, %v", name, shape, held, third)
+			}
+		}
+	}
+}
+
+// TestTraffic compares the models with what their files say, for a cache that
+// holds a few rows but none of the operands.
+func TestTraffic(t *testing.T) {
+	const n, cache, line = 1024.0, 64 << 10, 8
+	once := func(v string) float64 {
+		variant := find(t, v)
+		p, err := variant.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return variant.Model(n, n, n, p).Traffic(cache, line)
+	}
+	for name, want := range map[string]float64{
+		"serial/naive":      n*n + n*n*n + 2*n*n, // k lines fit: B m times
+		"serial/ikj":        n*n + n*n*n + 2*n*n,
+		"serial/transposed": n*n + n*n*n + 2*n*n + 3*n*n,
+		"serial/hinted":     n*n + n*n*n + 2*n*n,
+		"serial/blocked":    n*n + 11*(n*n+2*n*n), // ⌈1024/96⌉ pieces
+	} {
+		if got := once(name); got != want {
+			t.Errorf("%s: %v elements, want %v", name, got, want)
+		}
+	}
+	small := find(t, "serial/naive").Model(n, n, n, nil).Traffic(4096, line)
+	if want := n*n*n*line + n*n*n + 2*n*n; small != want {
+		t.Errorf("naive, k lines do not fit: %v elements, want %v", small, want)
+	}
+	// Frigo et al.: within a constant of mnk/√Z.
+	if got := once("serial/divide"); !(got <= 8*n*n*n/math.Sqrt(cache)) {
+		t.Errorf("serial/divide: %v elements, more than 8·n³/√Z", got)
+	}
+}
+
+// BenchmarkMultiply times every variant: -bench Multiply/serial/ikj/f64/n=512.
+func BenchmarkMultiply(b *testing.B) {
+	for _, v := range Variants() {
+		for _, n := range []int{64, 128, 256, 512, 1000, 1024} {
+			b.Run(fmt.Sprintf("%s/f64/n=%d", v.Name, n), func(b *testing.B) { benchmark[float64](b, v, n) })
+			b.Run(fmt.Sprintf("%s/f32/n=%d", v.Name, n), func(b *testing.B) { benchmark[float32](b, v, n) })
+		}
+	}
+}
+
+func benchmark[T gemm.Float](b *testing.B, v gemm.Variant, n int) {
+	m, err := gemm.New[T](v, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, x, y := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
+	for i := range x.Data {
+		x.Data[i], y.Data[i] = T(i%7-3), T(i%5-2)
+	}
+	for b.Loop() {
+		if err := m.Multiply(b.Context(), c, x, y); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}

@@ -1,0 +1,72 @@
+package serial
+
+import (
+	"slices"
+
+	"gemm"
+)
+
+// Variants returns the serial variants in the order of the ladder.
+func Variants() []gemm.Variant {
+	return []gemm.Variant{
+		naiveVariant(),
+		ikjVariant(),
+		transposedVariant(),
+		unrolledVariant(),
+		hintedVariant(),
+		blockedVariant(),
+		divideVariant(),
+		strassenVariant(),
+		winogradVariant(),
+		packedVariant(),
+		gonumVariant(),
+	}
+}
+
+// leaves returns the variants that a recursion can end in: those that are neither
+// a recursion nor a fast algorithm themselves.
+func leaves() []gemm.Variant {
+	return []gemm.Variant{
+		naiveVariant(),
+		ikjVariant(),
+		transposedVariant(),
+		unrolledVariant(),
+		hintedVariant(),
+		blockedVariant(),
+		packedVariant(),
+		gonumVariant(),
+	}
+}
+
+// leafVariant returns the leaf called name, which the parameter's check has
+// found to be one.
+func leafVariant(name string) gemm.Variant {
+	all := leaves()
+	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
+}
+
+// newLeaf returns the accumulator of the leaf called name.
+func newLeaf[T gemm.Float](name string) (accumulator[T], error) {
+	m, err := gemm.New[T](leafVariant(name), nil)
+	if err != nil {
+		return nil, err
+	}
+	return m.(accumulator[T]), nil
+}
+
+// leafParam describes the parameter leaf of a recursion.
+func leafParam(standard string) gemm.Param {
+	var names []string
+	for _, v := range leaves() {
+		names = append(names, v.Name)
+	}
+	return gemm.Param{
+		Name: "leaf", Default: standard, Choices: names,
+		Doc: "variant that multiplies what is not divided any more, with its own defaults",
+	}
+}
+
+// cutoffParam describes the parameter cutoff of a recursion.
+func cutoffParam(standard int, doc string) gemm.Param {
+	return gemm.Param{Name: "cutoff", Default: standard, Min: 1, Doc: doc}
+}

@@ -1,0 +1,132 @@
+package serial
+
+import (
+	"context"
+	"math"
+
+	"gemm"
+)
+
+// winograd is strassen in Winograd's form, which uses sums again and gets by with
+// 15 additions, the least that is possible for seven products (Probert, On the
+// Additive Complexity of Matrix Multiplication, SIAM J. Comput. 5(2), 1976):
+//
+//	S₁ = A₂₁ + A₂₂   S₂ = S₁ − A₁₁   S₃ = A₁₁ − A₂₁   S₄ = A₁₂ − S₂
+//	T₁ = B₁₂ − B₁₁   T₂ = B₂₂ − T₁   T₃ = B₂₂ − B₁₂   T₄ = T₂ − B₂₁
+//
+//	P₁ = A₁₁·B₁₁   P₂ = A₁₂·B₂₁   P₃ = S₄·B₂₂   P₄ = A₂₂·T₄
+//	P₅ = S₁·T₁     P₆ = S₂·T₂     P₇ = S₃·T₃
+//
+//	U₂ = P₁ + P₆   U₃ = U₂ + P₇   U₄ = U₂ + P₅
+//
+//	C₁₁ = P₁ + P₂   C₁₂ = U₄ + P₃   C₂₁ = U₃ − P₄   C₂₂ = U₃ + P₅
+//
+// A level adds four quarters of A, four of B and seven of C. For n = 2^ℓ·n₀ that
+// makes 7^ℓ·(2n₀³ + 5n₀²) − 5n² operations, and 60·(n/2)² elements of traffic a
+// level in place of 72.
+//
+// The order below needs two temporaries, X and Y, with the products in the
+// quarters of C (Boyer, Dumas, Pernet and Zhou, Memory Efficient Scheduling of
+// Strassen-Winograd's Matrix Multiplication Algorithm, ISSAC 2009, table 1, after
+// Douglas, Heroux, Slishman and Smith, GEMMW, 1994): m·max(k, n)/4 + kn/4 elements
+// a level, (m·max(k, n) + kn)/3 at most.
+//
+// Using sums again makes them larger: 18 takes the place of strassen's 12,
+//
+//	|Ĉ − C| ≤ [18^ℓ·(k₀² + 6k₀) − 6k]·u·max|A|·max|B| + O(u²)
+//
+// (Higham, 2nd ed., theorem 23.3). NaN and Inf spread as in strassen.
+func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
+	a11, a12, a21, a22 := quarters(a)
+	b11, b12, b21, b22 := quarters(b)
+	c11, c12, c21, c22 := quarters(c)
+	m, n, k := c11.Rows, c11.Cols, a11.Cols
+	x, _ := temporary(work, m, k)
+	p1, _ := temporary(work, m, n) // where X was, once it has been used
+	y, work := temporary(work[m*max(k, n):], k, n)
+
+	subtract(x, a11, a21)                                    // S₃
+	subtract(y, b22, b12)                                    // T₃
+	if err := r.multiply(ctx, c21, x, y, work); err != nil { // P₇
+		return err
+	}
+	add(x, a21, a22)                                         // S₁
+	subtract(y, b12, b11)                                    // T₁
+	if err := r.multiply(ctx, c22, x, y, work); err != nil { // P₅
+		return err
+	}
+	subtract(x, x, a11)                                      // S₂
+	subtract(y, b22, y)                                      // T₂
+	if err := r.multiply(ctx, c12, x, y, work); err != nil { // P₆
+		return err
+	}
+	subtract(x, a12, x)                                        // S₄
+	if err := r.multiply(ctx, c11, x, b22, work); err != nil { // P₃
+		return err
+	}
+	if err := r.multiply(ctx, p1, a11, b11, work); err != nil {
+		return err
+	}
+	add(c12, p1, c12)                                          // U₂
+	add(c21, c12, c21)                                         // U₃
+	add(c12, c12, c22)                                         // U₄
+	add(c22, c21, c22)                                         // C₂₂
+	add(c12, c12, c11)                                         // C₁₂
+	subtract(y, y, b21)                                        // T₄
+	if err := r.multiply(ctx, c11, a22, y, work); err != nil { // P₄
+		return err
+	}
+	subtract(c21, c21, c11)                                      // C₂₁
+	if err := r.multiply(ctx, c11, a12, b21, work); err != nil { // P₂
+		return err
+	}
+	add(c11, p1, c11)
+	return nil
+}
+
+// winogradScheme is what winograd costs and how its errors grow. For
+// max|A| = max|B| = 1, with k the half dimension:
+//
+//	P₁, P₂   at most k, with the error ε(k) of a product
+//	P₃, P₄   at most 4k; 4ε, and 9k for the roundings of S₄, of whose four terms one
+//	         is rounded once, one twice and two three times, or of T₄
+//	P₅, P₇   at most 4k; 4ε + 8k
+//	P₆       at most 9k; 9ε, and 30k for those of S₂, one term once and two twice, and T₂
+//	U₂       10k for its own rounding: 10ε + 40k in all
+//	U₃, U₄   14k for their own: 14ε + 62k
+//	C₁₂, C₂₁ 18k for their own: 18ε + 89k, the largest
+//
+// Higham's recurrence is F(2k) = 18·F(k) + 48·2k, with 96k in place of 89k.
+var winogradScheme = scheme{
+	temporaries: func(m, n, k int) int { return m*max(k, n) + k*n },
+	sumsA:       4, sumsB: 4, sumsC: 7,
+	error: func(e, k, u float64) float64 {
+		once, twice, thrice := rounding(1, u), rounding(2, u), rounding(3, u)
+		p3 := 4*math.Pow(1+u, 3)*e + k*(once+twice+2*thrice)
+		p7 := 4*math.Pow(1+u, 2)*e + 4*k*twice
+		p6 := 9*math.Pow(1+u, 4)*e + k*(once+2*twice)*(6+once+2*twice) // (3+δ)² − 3²
+		u2 := (e+p6)*(1+u) + 10*k*u
+		u3 := (u2+p7)*(1+u) + 14*k*u
+		return (u3+p3)*(1+u) + 18*k*u
+	},
+	first: func(e, k float64) float64 { return 18*e + 89*k },
+	// P₆ is a product of operands up to 3, the last sums are at most 18k on the way,
+	// and an element of S₁ or T₁, at most 2, enters three products with factors of 6
+	// in all.
+	weight: func(w, k float64) float64 { return max(9*w, 18*k, 12) },
+}
+
+func winogradVariant() gemm.Variant {
+	return gemm.Variant{
+		Name: "serial/winograd",
+		Doc:  "Winograd's form of Strassen's algorithm: 15 additions and two temporaries, larger errors",
+		Params: []gemm.Param{
+			cutoffParam(defaultCutoff, "least dimension that is not halved any more"),
+			leafParam("serial/packed"),
+		},
+		Model: winogradScheme.model,
+		Bound: winogradScheme.bound(),
+		F32:   newRecursion(winogradScheme, winograd[float32]),
+		F64:   newRecursion(winogradScheme, winograd[float64]),
+	}
+}
