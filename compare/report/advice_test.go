@@ -1,0 +1,17 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestAdviceLinksToFilesThatExist(t *testing.T) {
+	for _, a := range advice {
+		for _, file := range a.Files {
+			if _, err := os.Stat(filepath.Join("..", "..", file)); err != nil {
+				t.Errorf("%s: %v", a.ID, err)
+			}
+		}
+	}
+}
