@@ -1,0 +1,38 @@
+// Package reference measures this suite against the libraries that people use:
+// OpenBLAS, Intel MKL and BLIS. They are no part of the build. A library is
+// looked for when a variant is constructed, and is absent (gemm.ErrUnavailable)
+// where none is found, under the usual names or under the one that an environment
+// variable gives: GEMM_OPENBLAS, GEMM_MKL, GEMM_BLIS.
+//
+// # Calls
+//
+// Libraries are called without cgo, through github.com/ebitengine/purego. The
+// products call sgemm_ and dgemm_, the Fortran names of what cblas_sgemm and
+// cblas_dgemm do, with the operands exchanged, since a row-major matrix is the
+// transpose of a column-major one. All of their arguments are pointers, so that a
+// call costs about 0.12 µs and one allocation; cblas_dgemm mixes integers with
+// floating-point numbers, which takes reflection, 0.8 µs and 12 allocations: a
+// sixth of a 64×64×64 product in single precision. BenchmarkCall measures both
+// against a call that does nothing. A product cannot be interrupted: a context
+// that is cancelled meanwhile has no effect on it.
+//
+// # Fairness
+//
+// The libraries run as their makers set them up, but for what would mislead; each
+// setting gives way to one that the user has made in the environment.
+//
+//   - A library that is older than the processor may take it for a far lesser
+//     one. OpenBLAS and BLIS are told to use their kernels for AVX-512 or AVX2
+//     where they would not and that promises to be faster (OPENBLAS_CORETYPE,
+//     BLIS_ARCH_TYPE). The kernel used is in Resolved, with a remark where it is
+//     still a slow one.
+//   - Workers that wait for the next call by spinning slow down whatever is
+//     measured next: those of OpenBLAS spun for more than 100 ms, those of libgomp
+//     for 10. They sleep after about 0.1 ms (OPENBLAS_THREAD_TIMEOUT=16,
+//     GOMP_SPINCOUNT=1000). Passive waiting (OMP_WAIT_POLICY) costs products of
+//     n = 64 on two threads nine tenths of their speed and is left alone.
+//
+// These settings are made for this process only, when a library is opened: its
+// children do not inherit them. OpenMP keeps a set of workers for each thread of
+// the operating system that calls it, so whoever calls often locks its thread.
+package reference

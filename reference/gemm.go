@@ -1,0 +1,129 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// multiplier is a product of an opened library.
+type multiplier[T gemm.Float] struct {
+	lib     *routines
+	routine uintptr // sgemm_ or dgemm_
+	threads int
+	scalars *scalars[T]
+}
+
+// scalars are the arguments of the routine that are no matrices. They are passed
+// by address, and are kept so that a call allocates none of them. Where the
+// library's integers have 32 bits it reads the lower half of these, which is the
+// first on all processors that libraries are opened on.
+type scalars[T gemm.Float] struct {
+	m, n, k, lda, ldb, ldc int64
+	alpha, beta            T
+	tA, tB                 byte
+}
+
+// newMultiplier opens l and returns its product. The error is an ErrUnavailable
+// where l is not there or cannot use that many threads.
+func newMultiplier[T gemm.Float](l *library, p gemm.Params) (gemm.Multiplier[T], error) {
+	r, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	threads := p.Int("threads")
+	if most := r.mostThreads(threads); most < threads {
+		return nil, fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.title, most)
+	}
+	routine := r.dgemm
+	if gemm.TypeName[T]() == "f32" {
+		routine = r.sgemm
+	}
+	return &multiplier[T]{r, routine, threads, new(scalars[T])}, nil
+}
+
+// Multiply implements gemm.Multiplier.
+func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return x.gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c, a.Cols)
+}
+
+// Gemm implements gemm.Gemmer.
+func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	return x.gemm(ctx, tA, tB, alpha, a, b, beta, c, k)
+}
+
+// gemm computes C ← α·op(A)·op(B) + β·C for operands that conform. The routine is
+// column-major: it sees the transposes of all matrices, and computes the transpose
+// of C as that of B times that of A.
+func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T], k int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.Rows == 0 || c.Cols == 0 {
+		return nil
+	}
+	if k == 0 || alpha == 0 {
+		scale(c, beta)
+		return nil
+	}
+	for _, i := range []int{c.Rows, c.Cols, k, a.Stride, b.Stride, c.Stride} {
+		if i > math.MaxInt32 {
+			return fmt.Errorf("%w: dimension or stride %d exceeds the %d of the library's 32-bit integers", gemm.ErrUnavailable, i, math.MaxInt32)
+		}
+	}
+	s := x.scalars
+	*s = scalars[T]{
+		m: int64(c.Cols), n: int64(c.Rows), k: int64(k),
+		lda: int64(b.Stride), ldb: int64(a.Stride), ldc: int64(c.Stride),
+		alpha: alpha, beta: beta, tA: letter(tB), tB: letter(tA),
+	}
+	x.lib.enter(x.threads)
+	defer x.lib.leave()
+	invoke(x.routine,
+		unsafe.Pointer(&s.tA), unsafe.Pointer(&s.tB),
+		unsafe.Pointer(&s.m), unsafe.Pointer(&s.n), unsafe.Pointer(&s.k),
+		unsafe.Pointer(&s.alpha), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(&s.lda),
+		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(&s.ldb),
+		unsafe.Pointer(&s.beta), unsafe.Pointer(unsafe.SliceData(c.Data)), unsafe.Pointer(&s.ldc))
+	return nil
+}
+
+// letter returns t as the routine knows it; real matrices have no other conjugate.
+func letter(t blas.Transpose) byte {
+	if t == blas.NoTrans {
+		return 'N'
+	}
+	return 'T'
+}
+
+// scale multiplies c by beta, without reading it where beta is 0.
+func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
+	for i := range c.Rows {
+		row := c.Row(i)
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
+
+// Resolved implements gemm.Explainer: the threads, and of the library the version,
+// the kernel and the file.
+func (x *multiplier[T]) Resolved() gemm.Params {
+	return gemm.Params{"threads": x.threads, "version": x.lib.version, "kernel": x.lib.kernel, "library": x.lib.file}
+}

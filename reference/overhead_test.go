@@ -1,0 +1,57 @@
+//go:build linux && (amd64 || arm64)
+
+package reference
+
+import (
+	"context"
+	"testing"
+
+	"github.com/ebitengine/purego"
+
+	"gemm"
+)
+
+// BenchmarkCall measures what a product of one element costs through this package
+// and through cblas_dgemm, beside a function of the library that does nothing but
+// return a number.
+func BenchmarkCall(b *testing.B) {
+	need(b, openBLAS)
+	m, err := newMultiplier[float64](openBLAS, gemm.Params{"threads": 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := open(mapped("libopenblas")[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	x, y, z := gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1)
+	b.Run("product", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := m.Multiply(context.Background(), z, x, y); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("cblas", func(b *testing.B) {
+		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32, beta float64, c *float64, ldc int32)
+		if err := d.bind(map[string]any{"cblas_dgemm": &dgemm}); err != nil {
+			b.Fatal(err)
+		}
+		const rowMajor, noTrans = 101, 111
+		b.ReportAllocs()
+		for b.Loop() {
+			dgemm(rowMajor, noTrans, noTrans, 1, 1, 1, 1, &x.Data[0], 1, &y.Data[0], 1, 0, &z.Data[0], 1)
+		}
+	})
+	b.Run("nothing", func(b *testing.B) {
+		address, err := d.symbol("openblas_get_num_threads")
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			purego.SyscallN(address)
+		}
+	})
+}

@@ -1,0 +1,410 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/cpu"
+	"gemm/internal/gemmtest"
+)
+
+// need skips the test where the library is absent, or fails it where
+// GEMM_TEST_REQUIRE has it.
+func need(t testing.TB, l *library) *routines {
+	t.Helper()
+	r, err := l.open()
+	gemmtest.Require(t, l.name, err)
+	return r
+}
+
+// libraries are those of Variants, in its order.
+var libraries = []*library{openBLAS, mkl, blis}
+
+func TestVariants(t *testing.T) {
+	for i, v := range Variants() {
+		t.Run(v.Name, func(t *testing.T) {
+			need(t, libraries[i])
+			params := []gemm.Params{nil}
+			if libraries[i].opened.mostThreads(2) == 2 {
+				params = append(params, gemm.Params{"threads": 2})
+			}
+			gemmtest.Run(t, v, params...)
+			m, err := v.F64(gemm.Params{"threads": 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := m.(gemm.Gemmer[float64]); !ok {
+				t.Error("is no Gemmer")
+			}
+			for name, value := range m.(gemm.Explainer).Resolved() {
+				if value == "" || value == 0 || value == "unknown" && runtime.GOOS == "linux" {
+					t.Errorf("resolved %s is %v", name, value)
+				}
+			}
+		})
+	}
+}
+
+func FuzzMultiply(f *testing.F) {
+	var present []gemm.Variant
+	for i, v := range Variants() {
+		if _, err := libraries[i].open(); err == nil {
+			present = append(present, v)
+		}
+	}
+	if len(present) == 0 {
+		f.Skip("no library is there")
+	}
+	gemmtest.Fuzz(f, present)
+}
+
+// TestAbsent looks for what is not there, or is something else.
+func TestAbsent(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "liboops.so")
+	if err := os.WriteFile(text, []byte("no library\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		names []string
+		value string // of the environment variable
+		want  []string
+	}{
+		"none found": {
+			[]string{"libnowhere.so.7", "/nowhere/*/lib.so"}, "",
+			[]string{"no Nowhere among libnowhere.so.7, /nowhere/*/lib.so; install nowhere7, or set GEMM_NOWHERE to the path of one"},
+		},
+		"found but broken": {[]string{text}, "", []string{"no Nowhere among " + text, "liboops.so: "}},
+		"named, not there": {[]string{text}, "/nowhere/lib.so", []string{"GEMM_NOWHERE=/nowhere/lib.so: "}},
+		"named, broken":    {nil, text, []string{"GEMM_NOWHERE=" + text + ": "}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GEMM_NOWHERE", test.value)
+			l := &library{
+				name: "nowhere", title: "Nowhere", variable: "GEMM_NOWHERE", names: test.names, remedy: "install nowhere7",
+				load: func(name string) (*routines, error) {
+					_, err := open(name)
+					return nil, err
+				},
+			}
+			_, err := newMultiplier[float64](l, gemm.Params{"threads": 1})
+			if !errors.Is(err, gemm.ErrUnavailable) {
+				t.Fatalf("the error is %v, want an ErrUnavailable", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not contain %q", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q has several lines", err)
+			}
+		})
+	}
+}
+
+// TestOther opens one library in the place of another.
+func TestOther(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a library that is always there")
+	}
+	for _, l := range libraries {
+		if _, err := l.load("libc.so.6"); err == nil || !strings.Contains(err.Error(), "it is not the library meant") {
+			t.Errorf("libc as %s: %v", l.title, err)
+		}
+	}
+}
+
+func TestBetterCore(t *testing.T) {
+	avx2 := []cpu.ISA{cpu.AVX2NoGFNI, cpu.SSSE3, cpu.Generic}
+	avx512 := append([]cpu.ISA{cpu.AVX512}, avx2...)
+	for _, test := range []struct {
+		core      string
+		sets      []cpu.ISA
+		fullWidth bool
+		want      string
+	}{
+		{"SkylakeX", avx512, true, ""},
+		{"Cooperlake", avx512, false, ""},
+		{"Haswell", avx512, true, "SKYLAKEX"},
+		{"Zen", avx512, false, ""},
+		{"Prescott", avx512, true, "SKYLAKEX"},
+		{"Prescott", avx512, false, "SKYLAKEX"},
+		{"Prescott", avx2, false, "HASWELL"},
+		{"Sandybridge", avx2, false, "HASWELL"},
+		{"Haswell", avx2, false, ""},
+		{"Prescott", []cpu.ISA{cpu.SSSE3, cpu.Generic}, false, ""},
+		{"neoversen1", []cpu.ISA{cpu.Generic}, false, ""},
+	} {
+		if got := betterCore(test.core, test.sets, test.fullWidth); got != test.want {
+			t.Errorf("%s on %v, full width %v: %q, want %q", test.core, test.sets, test.fullWidth, got, test.want)
+		}
+	}
+}
+
+func TestThreadingLayer(t *testing.T) {
+	hasGNU := openGlobal("libgomp.so.1") == nil
+	whole := []string{"libmkl_rt.so.2", "libmkl_core.so.2", "libmkl_intel_lp64.so.2"}
+	tests := map[string]struct {
+		files []string
+		want  int32
+		fails string
+	}{
+		"sequential": {append(whole, "libmkl_sequential.so.2"), layerSequential, ""},
+		"both":       {append(whole, "libmkl_sequential.so.2", "libmkl_gnu_thread.so.2"), layerGNU, ""},
+		"no core":    {[]string{"libmkl_rt.so.2", "libmkl_intel_lp64.so.2", "libmkl_sequential.so.2"}, 0, "libmkl_core"},
+		"no layer":   {append(whole, "libmkl_intel_thread.so.2"), 0, "libmkl_sequential"},
+	}
+	for name, test := range tests {
+		dir := t.TempDir()
+		for _, file := range test.files {
+			if err := os.WriteFile(filepath.Join(dir, file), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.want == layerGNU && !hasGNU {
+			test.want = layerSequential
+		}
+		got, err := threadingLayer([]string{filepath.Join(dir, "libmkl_rt.so.2")})
+		if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+			t.Errorf("%s: layer %d, %v; want %d, error %q", name, got, err, test.want, test.fails)
+		}
+	}
+	if got, err := threadingLayer(nil); got != layerSequential || err != nil {
+		t.Errorf("where the files are not known: layer %d, %v", got, err)
+	}
+}
+
+func TestMKL(t *testing.T) {
+	for text, want := range map[string]string{
+		"Intel(R) Math Kernel Library Version 2020.0.4 Product Build 20200917 for Intel(R) 64 architecture applications\x00\x00": "2020.0.4",
+		"Intel(R) oneAPI Math Kernel Library Version 2023.1-Product Build 20230303 for Intel(R) 64":                              "2023.1",
+		"": "",
+	} {
+		if got := mklVersion(text); got != want {
+			t.Errorf("version of %q is %q, want %q", text, got, want)
+		}
+	}
+	for want, files := range map[string][]string{
+		"avx512":  {"/x/libmkl_core.so.2", "/x/libmkl_rt.so.2", "/x/libmkl_avx512.so.2"},
+		"def":     {"/x/libmkl_def.so", "/x/libmkl_gnu_thread.so"},
+		"mc3":     {"/x/libmkl_mc3.so.1"},
+		"unknown": {"/x/libmkl_core.so"},
+	} {
+		if got := mklKernel(files); got != want {
+			t.Errorf("kernel of %v is %q, want %q", files, got, want)
+		}
+	}
+}
+
+func TestSystem(t *testing.T) {
+	for _, test := range []struct {
+		files []string
+		want  bool
+	}{
+		{nil, false},
+		{[]string{"/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4"}, true},
+		{[]string{"/usr/lib64/libblis.so.4"}, true},
+		{[]string{"/usr/local/lib/libblis.so.4"}, false},
+		{[]string{"/usr/lib64/libblis.so.4", "/opt/libblis.so"}, false},
+	} {
+		if got := system(test.files); got != test.want {
+			t.Errorf("%v: %v, want %v", test.files, got, test.want)
+		}
+	}
+}
+
+// TestSet makes settings for libraries, and sees that it leaves what the user set
+// and what children inherit.
+func TestSet(t *testing.T) {
+	if err := setenv("GEMM_TEST_PROBE", "1"); err != nil {
+		t.Skip(err)
+	}
+	if value, ok := os.LookupEnv("GEMM_TEST_PROBE"); ok {
+		t.Errorf("setenv shows in this process's own environment, as %q", value)
+	}
+	t.Setenv("GEMM_TEST_USER", "")
+	if set("1", "GEMM_TEST_OTHER", "GEMM_TEST_USER") {
+		t.Error("a setting of the user's, though empty, is overruled")
+	}
+	if !set("1", "GEMM_TEST_OTHER") {
+		t.Error("a setting is not made")
+	}
+}
+
+// child runs a test of this binary, in a process where no library is open yet,
+// with the given environment, and returns what it printed after "child: ".
+func child(t *testing.T, test string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(os.Environ(), append(env, "REFERENCE_TEST_CHILD=1", "GORACE=atexit_sleep_ms=0")...)
+	output, err := cmd.CombinedOutput()
+	_, said, ok := strings.Cut(string(output), "child: ")
+	if err != nil || !ok {
+		t.Fatalf("child with %v: %v\n%s", env, err, output)
+	}
+	return strings.TrimSpace(said)
+}
+
+func isChild() bool { return os.Getenv("REFERENCE_TEST_CHILD") != "" }
+
+func kernelOf(l *library) string {
+	r, err := l.open()
+	if err != nil {
+		return err.Error()
+	}
+	return r.kernel
+}
+
+// TestOpenBLASKernel opens OpenBLAS as the user set it, and where it believes to
+// be on a Prescott.
+func TestOpenBLASKernel(t *testing.T) {
+	if isChild() {
+		if lie := os.Getenv("REFERENCE_TEST_LIE"); lie != "" {
+			if err := setenv("OPENBLAS_CORETYPE", lie); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Println("child: " + kernelOf(openBLAS))
+		os.Exit(0)
+	}
+	need(t, openBLAS)
+	better := betterCore("Prescott", cpu.Supported(), cpu.FullWidthAVX512())
+	if better == "" {
+		t.Skip("this processor has no AVX2")
+	}
+	if got := child(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Prescott"); !strings.HasPrefix(got, "Prescott (slow") {
+		t.Skipf("the kernel is %q: this OpenBLAS is built for one kernel only", got)
+	}
+	if got := child(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Haswell"); !strings.HasPrefix(got, "Haswell") {
+		t.Errorf("with OPENBLAS_CORETYPE=Haswell the kernel is %q", got)
+	}
+	want := "(OPENBLAS_CORETYPE=" + better + "; its own choice is Prescott)"
+	if got := child(t, "TestOpenBLASKernel", "REFERENCE_TEST_LIE=Prescott"); strings.HasPrefix(got, "Prescott") || !strings.HasSuffix(got, want) {
+		t.Errorf("where OpenBLAS chooses Prescott the kernel is %q, want one with %q", got, want)
+	}
+}
+
+func TestBLISKernel(t *testing.T) {
+	if isChild() {
+		fmt.Println("child: " + kernelOf(blis))
+		os.Exit(0)
+	}
+	need(t, blis)
+	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) || !system(mapped("libblis")) {
+		t.Skip("whether it has the kernels for Haswell is not known")
+	}
+	const haswell = "3"
+	if got := child(t, "TestBLISKernel", "BLIS_ARCH_TYPE="+haswell); got != "haswell" {
+		t.Errorf("with BLIS_ARCH_TYPE=%s the kernel is %q", haswell, got)
+	}
+	own := child(t, "TestBLISKernel")
+	if forced := strings.HasSuffix(own, " (BLIS_ARCH_TYPE=0)"); forced != cpu.FullWidthAVX512() {
+		t.Errorf("the kernel is %q where AVX-512 at full width is %v", own, cpu.FullWidthAVX512())
+	}
+}
+
+// TestThreads runs products with different numbers of threads at the same time.
+func TestThreads(t *testing.T) {
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			r := need(t, l)
+			if r.mostThreads(3) < 3 {
+				t.Skip("it has no threads")
+			}
+			var all sync.WaitGroup
+			for worker := range 4 {
+				all.Go(func() {
+					m, err := newMultiplier[float64](l, gemm.Params{"threads": 1 + worker%3})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					const n = 70
+					a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+					for i := range a.Data {
+						a.Data[i], b.Data[i] = float64(worker+1), 1
+					}
+					for range 50 {
+						if err := m.Multiply(context.Background(), c, a, b); err != nil {
+							t.Error(err)
+							return
+						}
+						for i, x := range c.Data {
+							if x != float64(n*(worker+1)) {
+								t.Errorf("worker %d: element %d is %v, want %v", worker, i, x, n*(worker+1))
+								return
+							}
+						}
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+// TestTooMany asks for more threads than there are.
+func TestTooMany(t *testing.T) {
+	one := &routines{setThreads: func(int) int { return 1 }}
+	l := &library{title: "One", opened: one}
+	if _, err := newMultiplier[float32](l, gemm.Params{"threads": 2}); !errors.Is(err, gemm.ErrUnavailable) {
+		t.Errorf("two threads of a library that has one: %v", err)
+	}
+}
+
+// TestLimit passes an index that does not fit the library's integers.
+func TestLimit(t *testing.T) {
+	x := &multiplier[float64]{}
+	a := gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: math.MaxInt32 + 1, Data: []float64{2}}
+	c := gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{7}}
+	err := x.Gemm(context.Background(), blas.NoTrans, blas.NoTrans, 1, a, c, 0, c)
+	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "2147483648") || c.Data[0] != 7 {
+		t.Errorf("a stride of 2³¹: %v, C is %v", err, c.Data)
+	}
+}
+
+// BenchmarkMultiply measures each library on one thread.
+func BenchmarkMultiply(b *testing.B) {
+	for i, v := range Variants() {
+		if _, err := libraries[i].open(); err != nil {
+			continue
+		}
+		benchmark[float64](b, v)
+		benchmark[float32](b, v)
+	}
+}
+
+func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
+	for _, n := range []int{64, 256, 1024} {
+		b.Run(fmt.Sprintf("%s/%s/n=%d", v.Name, gemm.TypeName[T](), n), func(b *testing.B) {
+			m, err := gemm.New[T](v, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			x, y, z := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
+			for i := range x.Data {
+				x.Data[i], y.Data[i] = T(i%7)-3, T(i%5)-2
+			}
+			for b.Loop() {
+				if err := m.Multiply(context.Background(), z, x, y); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(2*math.Pow(float64(n), 3)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}

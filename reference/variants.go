@@ -1,0 +1,52 @@
+package reference
+
+import (
+	"math"
+
+	"gemm"
+)
+
+// Variants returns the libraries in report order. All compute products and the
+// whole of gemm.Gemmer, in f32 and f64.
+func Variants() []gemm.Variant {
+	var out []gemm.Variant
+	for _, l := range []*library{openBLAS, mkl, blis} {
+		out = append(out, gemm.Variant{
+			Name:   "reference/" + l.name,
+			Doc:    "the product of " + l.title + ", a library found at run time",
+			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
+			Model:  model,
+			Bound:  gemm.Classical,
+			F32:    func(p gemm.Params) (gemm.Multiplier[float32], error) { return newMultiplier[float32](l, p) },
+			F64:    func(p gemm.Params) (gemm.Multiplier[float64], error) { return newMultiplier[float64](l, p) },
+		})
+	}
+	return out
+}
+
+// model predicts what any blocked product must cost, as the loops of a library are
+// not known: the operands once and, with S elements in a cache, 2mnk/√S elements
+// between it and what lies beyond (Smith, Lowery, Langou, van de Geijn, A Tight
+// I/O Lower Bound for Matrix Multiplication, arXiv:1702.02017). Accesses are the
+// same with the registers in the place of the cache. The workspace is that of
+// OpenBLAS, 32 MiB a thread.
+func model(m, n, k int, p gemm.Params) gemm.Model {
+	mf, nf, kf := float64(m), float64(n), float64(k)
+	const (
+		registers = 128 // elements: 16 registers of 8 or 32 of 4
+		buffer    = 4 << 20
+	)
+	traffic := func(cache, _ float64) float64 {
+		once := mf*kf + kf*nf + 2*mf*nf
+		if once <= cache {
+			return once
+		}
+		return once + 2*mf*nf*kf/math.Sqrt(cache)
+	}
+	return gemm.Model{
+		Flops:     2 * mf * nf * kf,
+		Accesses:  traffic(registers, 1),
+		Workspace: float64(buffer * p.Int("threads")),
+		Traffic:   traffic,
+	}
+}
