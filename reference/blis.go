@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 
 	"gemm/internal/cpu"
@@ -43,13 +44,15 @@ func loadBLIS(name string) (*routines, error) {
 	// and takes those that are newer than itself for Haswells. It aborts the process
 	// when it is asked for kernels that it was built without, so only a library of
 	// the system's, which is built for all processors, is asked.
-	remark := ""
-	if cpu.FullWidthAVX512() && archName(0) == "skx" && system(mapped("libblis")) && set("0", "BLIS_ARCH_TYPE") {
-		remark = " (BLIS_ARCH_TYPE=0)"
-	}
+	forced := cpu.FullWidthAVX512() && archName(0) == "skx" && system(mapped("libblis")) && set("0", "BLIS_ARCH_TYPE")
 	initialize() // the choice is made here
 	r.version = version()
-	r.kernel = archName(arch()) + remark
+	r.kernel = archName(arch())
+	if forced {
+		r.kernel += " (BLIS_ARCH_TYPE=0)"
+	} else {
+		r.kernel += slowArch(r.kernel, cpu.Supported(), cpu.FullWidthAVX512())
+	}
 	r.perThread = strings.Contains(r.version, "AOCL")
 	threaded := true
 	var enabled func() int64
@@ -64,6 +67,17 @@ func loadBLIS(name string) (*routines, error) {
 		return int(threads())
 	}
 	return r, nil
+}
+
+// slowArch returns a remark on kernels that do not suit the processor, or "".
+func slowArch(arch string, sets []cpu.ISA, fullWidth bool) string {
+	switch {
+	case fullWidth && slices.Contains([]string{"haswell", "zen", "zen2", "zen3"}, arch):
+		return " (slow on this processor: does not use its AVX-512)"
+	case slices.Contains(sets, cpu.AVX2NoGFNI) && slices.Contains([]string{"generic", "penryn", "sandybridge", "bulldozer", "piledriver", "steamroller"}, arch):
+		return " (slow on this processor: does not use its AVX2)"
+	}
+	return ""
 }
 
 // system reports whether all of the files are of the system's packages.
