@@ -5,47 +5,61 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/aclements/go-moremath/stats"
+
 	"gemm/compare"
 )
 
+// samples returns a row with the median and interval of its samples.
 func samples(values ...float64) compare.Record {
 	r := compare.Record{Samples: values, Median: compare.None()}
-	if len(values) > 0 {
-		r.Median = compare.Number(values[len(values)/2])
+	if n := len(values); n > 0 {
+		median, lo, hi := stats.QuantileCI(n, 0.5, 0.95).SampleCI(stats.Sample{Xs: values})
+		r.Median = compare.Number(median)
+		if !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
+			r.CI = &[2]float64{lo, hi}
+		}
 	}
 	return r
 }
 
 func TestContrast(t *testing.T) {
-	seven := samples(7, 7.1, 7.2, 7.3, 7.4, 7.5, 7.6)
-	ten := samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	nan := math.NaN()
+	e := math.E
 	for _, test := range []struct {
 		name   string
 		a, b   compare.Record
 		want   outcome
+		ratio  float64
 		lo, hi float64 // NaN: none
 		p      float64
 	}{
-		// Seven samples: order statistics 1 and 7 enclose the median with 1 − 2·2⁻⁷ =
-		// 0.984 ≥ √0.95. All of one row above all of the other: p = 2/C(14, 7).
-		{"slower", samples(1, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06), samples(2, 2.01, 2.02, 2.03, 2.04, 2.05, 2.06), slower, 1 / 2.06, 1.06 / 2, 2.0 / 3432},
-		{"quicker", seven, samples(1, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06), quicker, 7 / 1.06, 7.6 / 1, 2.0 / 3432},
-		// Ten: 2 and 9, with 1 − 2·(1 + 10)/2¹⁰ = 0.979.
-		{"the same", ten, ten, level, 2.0 / 9, 9.0 / 2, 1},
-		{"all samples equal", samples(2, 2, 2, 2, 2, 2, 2), samples(2, 2, 2, 2, 2, 2, 2), level, 1, 1, 1},
+		// Six samples: their range is the interval of the median. All of one row above
+		// all of the other: p = 2/C(12, 6).
+		{"slower", samples(1, 1, 1, 1, 1, 1.1), samples(2, 2, 2, 2, 2, 2), slower, 0.5, 0.5, 0.55, nan},
+		{"quicker", samples(6, 6.1, 6.2, 6.2, 6.3, 6.4), samples(1, 1, 1, 1, 1, 1), quicker, 6.2, 6, 6.4, nan},
+		// Distances of 3 and 4 on the logarithmic scale make one of 5.
+		{"right angle", compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}},
+			compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, tooFew, 1, math.Pow(e, -5), math.Pow(e, 5), nan},
+		{"apart", samples(1, 2, 3, 4, 5, 6), samples(10, 11, 12, 13, 14, 15), slower, 3.5 / 12.5, nan, nan, 2.0 / 924},
+		{"the same", samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), level, 1, nan, nan, 1},
+		{"all samples equal", samples(2, 2, 2, 2, 2, 2), samples(2, 2, 2, 2, 2, 2), level, 1, 1, 1, 1},
 		// Four against four: even full separation has p = 2/C(8, 4) = 0.029.
-		{"too few", samples(1, 1.1, 1.2, 1.3), samples(9, 9.1, 9.2, 9.3), tooFew, math.NaN(), math.NaN(), 2.0 / 70},
-		{"one sample", samples(1), samples(2), tooFew, math.NaN(), math.NaN(), 1},
-		{"no samples", samples(), samples(2), tooFew, math.NaN(), math.NaN(), math.NaN()},
-		// Five against five can be told apart, but give no interval.
-		{"no interval", samples(1, 1.1, 1.2, 1.3, 1.4), samples(9, 9.1, 9.2, 9.3, 9.4), slower, math.NaN(), math.NaN(), 2.0 / 252},
+		{"too few", samples(1, 1.1, 1.2, 1.3), samples(9, 9.1, 9.2, 9.3), tooFew, 1.15 / 9.15, nan, nan, 2.0 / 70},
+		{"one sample", samples(1), samples(2), tooFew, 0.5, nan, nan, 1},
+		{"no samples", samples(), samples(2), tooFew, nan, nan, nan, nan},
+		// Five against five can be told apart, but have no intervals.
+		{"no interval", samples(1, 1.1, 1.2, 1.3, 1.4), samples(9, 9.1, 9.2, 9.3, 9.4), slower, 1.2 / 9.2, nan, nan, 2.0 / 252},
 	} {
 		c := contrast(test.a, test.b)
-		same := func(x, y float64) bool {
-			return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-12*math.Abs(y)
+		same := func(got, want float64) bool {
+			return math.IsNaN(want) || math.Abs(got-want) <= 1e-12*math.Abs(want)
 		}
-		if c.Outcome != test.want || !same(c.Lo, test.lo) || !same(c.Hi, test.hi) || !same(c.P, test.p) {
-			t.Errorf("%s: %+v, want outcome %d, interval %g to %g, p %g", test.name, c, test.want, test.lo, test.hi, test.p)
+		if c.Outcome != test.want || !same(c.Ratio, test.ratio) || !same(c.Lo, test.lo) || !same(c.Hi, test.hi) || !same(c.P, test.p) {
+			t.Errorf("%s: %+v, want outcome %d, ratio %g, interval %g to %g, p %g", test.name, c, test.want, test.ratio, test.lo, test.hi, test.p)
+		}
+		if known := test.a.CI != nil && test.b.CI != nil; known != (c.Lo <= c.Ratio && c.Ratio <= c.Hi) {
+			t.Errorf("%s: the interval %g to %g of %g, want one: %v", test.name, c.Lo, c.Hi, c.Ratio, known)
 		}
 	}
 }
@@ -55,15 +69,14 @@ func TestContrast(t *testing.T) {
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	draw := func(n int, scale float64) compare.Record {
-		r := compare.Record{}
-		for range n {
-			r.Samples = append(r.Samples, scale*(1+rng.ExpFloat64()))
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = scale * (1 + rng.ExpFloat64())
 		}
-		r.Median = 1
-		return r
+		return samples(values...)
 	}
 	const trials = 2000
-	for _, n := range [][2]int{{7, 7}, {10, 40}, {200, 35}} {
+	for _, n := range [][2]int{{6, 6}, {7, 12}, {10, 40}, {200, 35}} {
 		held := 0
 		for range trials {
 			c := contrast(draw(n[0], 3), draw(n[1], 2))

@@ -68,6 +68,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 	var lines []Row
 	var cubes []problem
 	gains := map[problem]bool{}
+	unclear := false // the largest case
 	ratios := map[problem]float64{}
 	seen := false
 	for _, p := range problems(rows) {
@@ -86,6 +87,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 		if p.cube() {
 			cubes = append(cubes, p)
 			gains[p] = c.Outcome == slower
+			unclear = c.Outcome == level || c.Outcome == tooFew
 			ratios[p] = c.Ratio
 		}
 	}
@@ -112,6 +114,8 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 			}
 		}
 		return b.say("strassen.unsteady", code(variant), b.sizes(at), largest.n, ratio), lines
+	case unclear:
+		return b.say("strassen.level", code(variant), largest.n, ratio), lines
 	default:
 		return b.say("strassen.never", code(variant), largest.n, ratio), lines
 	}
@@ -266,6 +270,11 @@ func (b *builder) reasons(rows []compare.Record) []Text {
 		}
 	}
 	small, large := pairs[0], pairs[len(pairs)-1]
+	for _, pair := range slices.Backward(pairs) {
+		if ops := predictions(pair[0], pair[1])[0]; ops < 0.999 { // below the cut-off there is no recursion
+			small = pair
+		}
+	}
 	r, base := large[0], large[1]
 	n := r.N
 	matrices := byteSize(3 * float64(n) * float64(n) * elementBytes(r.Type))

@@ -194,7 +194,7 @@ var phrases = map[string]phrase{
 	"measured.interval": {"**Interval.** The interval of a median is between two order statistics. It assumes no distribution and needs six samples; where there are fewer, the column shows “—”.", "**区间。** 中位数的置信区间由次序统计量给出，不假设任何分布，至少需要六个样本；样本不足时该列为“—”。"},
 	"measured.turns":    {"**Turns.** Libraries of others are sampled in turn with the variants they are compared with, a burst of one and a burst of the other, so that a change of clock speed meets both.", "**轮流。** 外部库与其对手轮流采样，一方一段、另一方一段，使频率变化对双方一视同仁。"},
 	"measured.speed":    {"**Speed.** GFLOP/s are 2·m·n·k over the median for every algorithm, also for those that execute fewer operations. Over GF(2⁸) a multiplication and its addition count once, in Gmul/s.", "**速度。** 对所有算法，GFLOP/s 都是 2·m·n·k 除以中位数，运算更少的算法也不例外。在 GF(2⁸) 上，一次乘法连同其加法计一次，单位 Gmul/s。"},
-	"measured.contrast": {"**Ratios.** A ratio is one median over another. Its interval is that of the quotients of two order-statistic intervals, each at the level √0.95: it holds with at least 95 %% and needs seven samples a row. Whether two rows differ at all is decided on all samples by the rank test of Mann and Whitney, with p < 0.01.", "**比值。** 比值是两个中位数之商，其区间由两个水平各为 √0.95 的次序统计量区间相除而得：置信度不低于 95 %%，每行至少需要七个样本。两行是否有差别由 Mann–Whitney 秩检验对全部样本判定，要求 p < 0.01。"},
+	"measured.contrast": {"**Ratios.** A ratio is one median over another. Its interval joins the intervals of the two medians on a logarithmic scale, the distances to their ends adding as the sides of a right angle (Zou and Donner, 2008). Whether two rows differ at all is decided on all samples by the rank test of Mann and Whitney, with p < 0.01.", "**比值。** 比值是两个中位数之商，其区间由两个中位数的区间在对数尺度上合成：到各自端点的距离按直角边相加（Zou 与 Donner，2008）。两行是否有差别由 Mann–Whitney 秩检验对全部样本判定，要求 p < 0.01。"},
 
 	"sampling.same":        {"The rows that were timed have %d samples each.", "计时的各行都有 %d 个样本。"},
 	"sampling.range":       {"The rows that were timed have between %d and %d samples.", "计时的各行有 %d 到 %d 个样本。"},
@@ -255,6 +255,7 @@ var phrases = map[string]phrase{
 	"strassen.pays":     {"%[1]s pays from n = %[2]d on: there and at every larger size measured it is faster. At n = %[3]d it takes %[4]s times the time of packed.", "%[1]s 从 n = %[2]d 起划算：在该规模及所测的更大规模上都更快。在 n = %[3]d 时，用时是 packed 的 %[4]s 倍。"},
 	"strassen.unsteady": {"%s is faster at %s, but not at the largest size measured: at n = %d it takes %s times the time of packed. No size can be named from which it pays.", "%s 在 %s 更快，但在所测的最大规模上并非如此：n = %d 时用时是 packed 的 %s 倍。说不出从哪个规模起划算。"},
 	"strassen.never":    {"%s does not pay up to n = %d, the largest size measured: there it takes %s times the time of packed.", "%s 直到所测的最大规模 n = %d 都不划算：用时是 packed 的 %s 倍。"},
+	"strassen.level":    {"%s has not been shown to pay up to n = %d, the largest size measured: there its time cannot be told from that of packed (%s times).", "%s 直到所测的最大规模 n = %d 都未显出划算：其用时与 packed 无法区分（%s 倍）。"},
 	"strassen.untimed":  {"%s was not timed on a square case beside %s, so no crossover can be named.", "%s 没有与 %s 在同一方阵规模上计时，无法给出交叉点。"},
 	"pays.yes":          {"faster", "更快"},
 	"pays.no":           {"slower", "更慢"},
