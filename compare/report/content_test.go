@@ -415,8 +415,8 @@ var sentences = []struct {
 
 	{"no peers", with(), []string{"No library was asked for. `gemm compare --families serial,reference` looks"}, nil},
 	{"a peer behind", with(peer("openblas", [3]float64{2, 2, 3})...),
-		[]string{"Against `reference/openblas`: the suite is ahead at n = 64, 128, 256. At n = 256 it takes 3.00 times the time of `serial/packed`",
-			"| `reference/openblas` | threads=1 version=1.2.3 | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"}, []string{"the library is ahead"}},
+		[]string{"Against `reference/openblas` (as run: threads=1 version=1.2.3): the suite is ahead at n = 64, 128, 256. At n = 256 it takes 3.00 times the time of `serial/packed`",
+			"| `reference/openblas` | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"}, []string{"the library is ahead"}},
 	{"a peer ahead", with(peer("openblas", [3]float64{2, 1, 0.25}, turn("t"))...),
 		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.", "0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
 	{"a peer with few samples", with(peer("openblas", [3]float64{2, 2, 2}, sampled(1, 1))...), []string{"too few samples to tell at n = 64, 128, 256"}, nil},

@@ -22,7 +22,7 @@ func (b *builder) peers(v *view) []Section {
 		ladder := v.ladder(typ)
 		table := Table{
 			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.say("peers.caption", typ),
-			Columns: b.columns("peer", "asrun", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
+			Columns: b.columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
 		}
 		var items []Text
 		var used []compare.Record
@@ -55,7 +55,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 	sorted := map[outcome][]problem{}
 	var last comparison
 	var lastPoint problem
-	var opponent string
+	var opponent, ran string
 	seen, reason := false, ""
 	for _, p := range problems(ladder) {
 		r, ok := at(ladder, peer, p)
@@ -73,14 +73,14 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 		}
 		c := contrast(r, own)
 		sorted[c.Outcome] = append(sorted[c.Outcome], p)
-		last, lastPoint, opponent = c, p, own.Variant
+		last, lastPoint, opponent, ran = c, p, own.Variant, asRun(r)
 		used = append(used, own, r)
 		turn := "turn.apart"
 		if r.Turn != "" && r.Turn == own.Turn {
 			turn = "turn.together"
 		}
 		lines = append(lines, Row{Cells: []Text{
-			code(peer), escape(asRun(r)), code(own.Variant), escape(p.label()), Text(significant(c.Ratio)),
+			code(peer), code(own.Variant), escape(p.label()), Text(significant(c.Ratio)),
 			Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
 		}})
 	}
@@ -92,7 +92,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 	case len(lines) == 0:
 		return b.say("peers.alone", code(peer)), nil, nil
 	}
-	text := b.say("peers.name", code(peer)) + b.outcomes("peers", sorted)
+	text := b.say("peers.name", code(peer), ran) + b.outcomes("peers", sorted)
 	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), code(opponent))
 	if known := extent(last.Lo, last.Hi, significant); known != absent {
 		text += b.say("interval", known)
@@ -124,7 +124,7 @@ func (b *builder) peerVerdict(o outcome) Text {
 	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
 }
 
-// asRun returns what a row found out when it ran: versions, kernels, threads.
+// asRun returns what a row found out when it ran: threads, version, kernel, file.
 func asRun(r compare.Record) string {
 	resolved := maps.Clone(r.Resolved)
 	maps.DeleteFunc(resolved, func(name string, value any) bool { return r.Params[name] == value })
