@@ -1,0 +1,60 @@
+// Package catalog is the one list of all variants, in the order of the report. It
+// is the same in every build: what cannot run here is a row that says why.
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"gemm"
+	"gemm/reference"
+	"gemm/serial"
+)
+
+// ErrUnknown: there is no variant of that name.
+var ErrUnknown = errors.New("catalog: unknown variant")
+
+// Variants returns every variant, family by family in the order of the report.
+func Variants() []gemm.Variant {
+	return slices.Concat(serial.Variants(), reference.Variants())
+}
+
+// Families returns the names of the families in the order of the report.
+func Families() []string {
+	var families []string
+	for _, v := range Variants() {
+		if !slices.Contains(families, v.Family()) {
+			families = append(families, v.Family())
+		}
+	}
+	return families
+}
+
+// Find returns the variant called name, or an ErrUnknown with the names nearest to
+// it.
+func Find(name string) (gemm.Variant, error) {
+	var names []string
+	for _, v := range Variants() {
+		if v.Name == name {
+			return v, nil
+		}
+		names = append(names, v.Name)
+	}
+	return gemm.Variant{}, fmt.Errorf("%w %q; the nearest are %s", ErrUnknown, name, strings.Join(Nearest(name, names), ", "))
+}
+
+// Nearest returns the up to three of the names that are most like word, by the
+// edit distance to the name or to what follows its slash.
+func Nearest(word string, names []string) []string {
+	distance := func(name string) int {
+		_, algorithm, _ := strings.Cut(name, "/")
+		return min(levenshtein.ComputeDistance(word, name), levenshtein.ComputeDistance(word, algorithm))
+	}
+	near := slices.Clone(names)
+	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
+	return near[:min(3, len(near))]
+}
