@@ -208,8 +208,8 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	sets := make(map[string][]string) // of parameters, by variant
 	var own, yard []compare.Record
 	for _, r := range d.of("ladder", typ) {
-		switch {
-		case !r.Rate.Known() || !(r.Rate > 0):
+		switch rate, _ := speed(r); {
+		case !rate.Known() || !(rate > 0):
 		case fam == "" || family(r.Variant) == fam:
 			own = append(own, r)
 			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
@@ -222,7 +222,12 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	if len(own) == 0 {
 		return chart.Curve{}, false
 	}
-	threads, unit := 1, own[0].Unit
+	at := func(r compare.Record) chart.Point {
+		rate, _ := speed(r)
+		return measured(r, float64(r.N), float64(rate))
+	}
+	_, unit := speed(own[0])
+	threads := 1
 	var c collection
 	for _, r := range own {
 		threads = max(threads, r.Threads)
@@ -234,10 +239,10 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 			label = strings.TrimSpace(label + " " + r.Params.String())
 			look.Marker = chart.LookOf(slices.Index(several, r.Params.String())).Marker
 		}
-		c.add(label, look, measured(r, float64(r.N), float64(r.Rate)))
+		c.add(label, look, at(r))
 	}
 	for _, r := range yard {
-		c.add(packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, measured(r, float64(r.N), float64(r.Rate)))
+		c.add(packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
 	}
 	sizes := c.places()
 	curve := chart.Curve{

@@ -108,7 +108,9 @@ func markdownSpans(spans []span) string {
 			// What is strong already within is not marked twice.
 			b.WriteString("**" + markdownSpans(without(s.inner, strong)) + "**")
 		case linked:
-			if _, ok := s.internal(); ok || s.remote() {
+			if _, ok := s.internal(); ok {
+				b.WriteString("[" + markdownSpans(s.inner) + "](" + s.target + ")")
+			} else if s.remote() {
 				b.WriteString("[" + markdownSpans(s.inner) + "](<" + s.target + ">)")
 			} else {
 				b.WriteString(markdownSpans(inRepository(s)))
@@ -134,6 +136,7 @@ func without(spans []span, kind spanKind) []span {
 
 var (
 	markdownSpecial = regexp.MustCompile("[\\\\`*_\\[\\]<>|~&$]")
+	markdownPipe    = regexp.MustCompile(`\\?\|`)
 	markdownBegin   = regexp.MustCompile(`^(\s*)([#+\-=:]|\d+[.)])`)
 )
 
@@ -153,7 +156,7 @@ func markdownLine(s string) string {
 // markdownCell returns s, already Markdown, as a cell of a table. A pipe ends the
 // cell even in literal text.
 func markdownCell(s string) string {
-	return regexp.MustCompile(`(\\?)\|`).ReplaceAllString(s, `\|`)
+	return markdownPipe.ReplaceAllString(s, `\|`)
 }
 
 // markdownCode returns s as literal text.

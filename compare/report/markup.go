@@ -87,14 +87,16 @@ func find(s string, from int, marker string, all bool) int {
 		switch {
 		case s[i] == '\\':
 			i++
+		case marker == "*" && strings.HasPrefix(s[i:], "**"):
+			i++ // not emphasis
+		case marker == "**" && strings.HasPrefix(s[i:], "***"):
+			// The first asterisk ends emphasis within.
 		case strings.HasPrefix(s[i:], marker):
 			return i
 		case s[i] == '`' && !all:
 			if end := find(s, i+1, "`", true); end > 0 {
 				i = end
 			}
-		case marker == "*" && strings.HasPrefix(s[i:], "**"):
-			i++
 		}
 	}
 	return -1

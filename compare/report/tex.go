@@ -34,7 +34,7 @@ func TeX(w io.Writer, r Report) error {
 		"kind":   blockKind,
 		"layout": fit,
 		"row":    texRow,
-		"lines":  func(c Code) []string { return strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") },
+		"lines":  texLines,
 		"again":  func() string { return texString(r.words().again) },
 		"code":   texCode,
 	}).Parse(texText)
@@ -240,10 +240,10 @@ func texCharacters() map[rune]string {
 	special := map[rune]string{
 		'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
 		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`, '`': `\textasciigrave{}`,
-		'\n': ` `, '\t': ` `, '\u00a0': `~`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`, '\u2011': `\mbox{-}`,
+		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`, '\u2011': `\mbox{-}`,
 	}
 	for character, name := range map[rune]string{
-		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '−': "mathord-", '¬': "neg",
+		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '¬': "neg",
 		'≤': "le", '≥': "ge", '≠': "ne", '≈': "approx", '≡': "equiv", '≪': "ll", '≫': "gg", '∞': "infty", '√': "surd",
 		'←': "leftarrow", '→': "rightarrow", '↔': "leftrightarrow", '⇒': "Rightarrow",
 		'∑': "sum", '∏': "prod", '∈': "in", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
@@ -267,6 +267,17 @@ func texCharacters() map[rune]string {
 		}
 	}
 	return special
+}
+
+// texLines returns the lines of c as literal text, indented as they are.
+func texLines(c Code) []string {
+	var lines []string
+	for line := range strings.Lines(c.Text) {
+		line = strings.ReplaceAll(strings.TrimRight(line, " \n"), "\t", "    ")
+		text := strings.TrimLeft(line, " ")
+		lines = append(lines, texCode(strings.Repeat("\u00a0", len(line)-len(text))+text))
+	}
+	return lines
 }
 
 // texString returns s so that TeX prints its characters.
@@ -303,8 +314,8 @@ func texRunes(s, breaks string) string {
 			switch {
 			case strings.ContainsRune(breaks, r):
 				b.WriteString(`\allowbreak{}`)
-			case strings.ContainsRune("-'<>,!?", r): // with the next it may be a ligature: -- '' << ,, ?`
-				b.WriteString("{}")
+			case r == runes[i+1] && strings.ContainsRune("-'<>,", r):
+				b.WriteString("{}") // or they are a ligature
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 		"html":  func(w io.Writer) error { return HTML(w, r, drawings) },
 		"md":    func(w io.Writer) error { return Markdown(w, r) },
 		"tex":   func(w io.Writer) error { return TeX(w, r) },
-		"pdf":   func(w io.Writer) error { return typeset(w, dir, latest(doc)) },
+		"pdf":   func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
 		"csv":   func(w io.Writer) error { return CSV(w, doc) },
 		"json":  func(w io.Writer) error { return JSON(w, doc) },
 		"bench": func(w io.Writer) error { return Bench(w, doc) },
@@ -138,31 +138,37 @@ func latest(doc compare.Document) time.Time {
 // typesetLimit is how long one pass of xelatex may take.
 const typesetLimit = 5 * time.Minute
 
-// typeset writes what xelatex makes of report.tex in dir. It runs in a folder of
-// its own, twice, for the references.
-func typeset(w io.Writer, dir string, date time.Time) error {
+// typeset writes what xelatex makes of r, dated as given. It runs in a folder of
+// its own, whose name is not in the result, and twice, for the references.
+func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
 	scratch, err := os.MkdirTemp("", "gemm-report-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	in := folder{dir: scratch}
+	for _, d := range drawings {
+		in.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
+	}
+	in.write("report.tex", func(w io.Writer) error { return TeX(w, r) })
+	if in.err != nil {
+		return in.err
+	}
 	for range 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape",
-			"-output-directory="+scratch, "report.tex")
-		cmd.Dir = dir
+		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex")
+		cmd.Dir = scratch
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("report: xelatex %s: %s: %w", filepath.Join(dir, "report.tex"), complaint(output), err)
+			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output), err)
 		}
 	}
-	pdf, err := os.Open(filepath.Join(scratch, "report.pdf"))
+	pdf, err := os.ReadFile(filepath.Join(scratch, "report.pdf"))
 	if err != nil {
 		return err
 	}
-	defer pdf.Close()
-	_, err = io.Copy(w, pdf)
+	_, err = w.Write(pdf)
 	return err
 }
 

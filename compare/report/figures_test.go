@@ -1,0 +1,263 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report/chart"
+)
+
+// ids returns the IDs of drawings.
+func ids(drawings []Drawing) []string {
+	var out []string
+	for _, d := range drawings {
+		out = append(out, d.ID)
+	}
+	return out
+}
+
+// drawingOf returns the chart of the given ID among the drawings of doc.
+func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
+	t.Helper()
+	drawings := Drawings(doc, "en")
+	i := slices.Index(ids(drawings), id)
+	if i < 0 {
+		t.Fatalf("no drawing %s among %v", id, ids(drawings))
+	}
+	return drawings[i].chart
+}
+
+func TestDrawings(t *testing.T) {
+	want := "gflops-serial-f64 gflops-serial-f32 gflops-reference-f64 gflops-reference-f32 speedup-f64 speedup-f32 " +
+		"strassen-crossover-f64 cutoff-f64 strassen-crossover-f32 cutoff-f32 roofline-f64 roofline-f32 compiler-f64 compiler-f32 rate-gf256"
+	if got := strings.Join(ids(Drawings(realistic(), "en")), " "); got != want {
+		t.Errorf("drawings are %s, want %s", got, want)
+	}
+	for _, d := range Drawings(realistic(), "zh") {
+		if !strings.ContainsFunc(d.Title, isHan) {
+			t.Errorf("%s: the title %q is not Chinese", d.ID, d.Title)
+		}
+	}
+	for name, doc := range map[string]compare.Document{
+		"no rows":  planted(),
+		"one size": planted(row("serial/ikj", 64, 1e-3)),
+		"not ok": planted(row("serial/naive", 64, 1e-3, came(compare.Wrong, "x")), row("serial/naive", 128, 1e-3, came(compare.Skipped, "x")),
+			row("serial/ikj", 64, 1e-3, came(compare.Timeout, "x"))),
+		"not square":   planted(row("serial/ikj", 64, 1e-3, oblong), row("serial/ikj", 128, 1e-3, oblong)),
+		"transposed":   planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Op = "tn" })),
+		"scaled":       planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Alpha = 2 })),
+		"accumulating": planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Beta = 1 })),
+		"no baseline":  planted(row("serial/ikj", 64, 1e-3), row("serial/packed", 64, 1e-3, unpredicted)),
+		"one build":    planted(row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v1"))),
+		"no v1":        planted(row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v3")), row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v3 -B"))),
+		"no packed":    planted(row("serial/strassen", 64, 1e-3), row("serial/winograd", 64, 1e-3)),
+		"no time":      planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 0)),
+	} {
+		got := ids(Drawings(doc, "en"))
+		if name == "no packed" { // these two have a roofline
+			got = slices.DeleteFunc(got, func(id string) bool { return id == "roofline-f64" })
+		}
+		if len(got) != 0 {
+			t.Errorf("%s: drawings %v", name, got)
+		}
+	}
+}
+
+// TestDrawingsOfHosts wants a set of figures for each host, of its own rows, with
+// IDs that are names of files whatever the host is called.
+func TestDrawingsOfHosts(t *testing.T) {
+	doc := twoHosts()
+	for i, h := range doc.Hosts {
+		for j := range doc.Records {
+			if doc.Records[j].Host == h.ID {
+				doc.Records[j].Host = []string{"../../a", "b"}[i]
+			}
+		}
+		doc.Hosts[i].ID = []string{"../../a", "b"}[i]
+	}
+	var suffixes []string
+	for _, id := range ids(Drawings(doc, "en")) {
+		if strings.ContainsAny(id, "/.") {
+			t.Errorf("the ID %s is a path", id)
+		}
+		if _, suffix, ok := strings.Cut(id, "gflops-serial-f64"); ok {
+			suffixes = append(suffixes, suffix)
+		}
+	}
+	if len(suffixes) != 2 || suffixes[0] == suffixes[1] || suffixes[1] != "-b" {
+		t.Errorf("the hosts' figures end in %q", suffixes)
+	}
+}
+
+// points returns the points of the series called label.
+func pointsOf(t *testing.T, ch chart.Chart, label string) []chart.Point {
+	t.Helper()
+	var labels []string
+	for _, s := range ch.(chart.Curve).Series {
+		if s.Label == label {
+			return s.Points
+		}
+		labels = append(labels, s.Label)
+	}
+	t.Fatalf("no series %s, only %q", label, labels)
+	return nil
+}
+
+func TestRates(t *testing.T) {
+	later := row("serial/ikj", 64, 2e-6)
+	doc := planted(
+		row("serial/ikj", 64, 1e-6), row("serial/ikj", 128, 8e-6), row("serial/ikj", 256, 1e-3, came(compare.Wrong, "x")), later,
+		row("serial/packed", 64, 1e-6), row("serial/packed", 128, 4e-6),
+		row("reference/mkl", 64, 1e-7), row("reference/mkl", 128, 1e-6),
+	)
+	doc.Records[1].CI = &[2]float64{4e-6, 16e-6}
+	doc.Records[1].Median = 8e-6
+	doc.Records[1].Gflops = 0.5
+	ikj := pointsOf(t, drawingOf(t, doc, "gflops-serial-f64"), "ikj")
+	if len(ikj) != 2 || ikj[0].X != 64 || ikj[0].Y != float64(later.Gflops) {
+		t.Errorf("ikj is %v: the later of two rows stands, a wrong one does not", ikj)
+	}
+	if got, want := ikj[1], (chart.Point{X: 128, Y: 0.5, Lo: 0.25, Hi: 1}); got != want {
+		t.Errorf("at 128 ikj is %v, want %v", got, want)
+	}
+	curve := drawingOf(t, doc, "gflops-serial-f64").(chart.Curve)
+	if curve.Limit.Level != 40 || !curve.Top || !slices.Equal(curve.Sizes, []float64{64, 128}) {
+		t.Errorf("limit %v, sizes %v", curve.Limit, curve.Sizes)
+	}
+	// Other families are shown beside the best serial variant.
+	if got := pointsOf(t, drawingOf(t, doc, "gflops-reference-f64"), "serial/packed"); len(got) != 2 {
+		t.Errorf("packed beside the reference is %v", got)
+	}
+	doc.Hosts[0].Ceilings = nil
+	if curve := drawingOf(t, doc, "gflops-serial-f64").(chart.Curve); curve.Limit.Level != 0 {
+		t.Errorf("without a measured peak the limit is %v", curve.Limit)
+	}
+}
+
+// TestRatesOfParameters wants a series for each set of parameters.
+func TestRatesOfParameters(t *testing.T) {
+	doc := planted(row("serial/blocked", 64, 1e-6, param("block", 16)), row("serial/blocked", 128, 1e-6, param("block", 16)),
+		row("serial/blocked", 64, 1e-6, param("block", 32)))
+	ch := drawingOf(t, doc, "gflops-serial-f64")
+	if a, b := pointsOf(t, ch, "blocked block=16"), pointsOf(t, ch, "blocked block=32"); len(a) != 2 || len(b) != 1 {
+		t.Errorf("series are %v and %v", a, b)
+	}
+}
+
+func TestSpeedups(t *testing.T) {
+	doc := planted(row("serial/naive", 64, 8e-6), row("serial/naive", 128, 80e-6), row("serial/ikj", 128, 20e-6),
+		row("serial/ikj", 128, 10e-6, param("block", 8)), row("serial/ikj", 256, 1e-6), row("reference/mkl", 128, 160e-6))
+	bars := drawingOf(t, doc, "speedup-f64").(chart.Bars)
+	if len(bars.Groups) != 2 || bars.Groups[0].Label != "serial/ikj" || bars.Groups[1].Label != "reference/mkl" {
+		t.Fatalf("groups are %v", bars.Groups)
+	}
+	for i, want := range []float64{8, 0.5} {
+		if got := bars.Groups[i].Bars[0].Y; got < 0.99*want || got > 1.01*want {
+			t.Errorf("%s is %v times as fast, want %v", bars.Groups[i].Label, got, want)
+		}
+	}
+	if bars.Groups[0].Bars[0].Color == bars.Groups[1].Bars[0].Color {
+		t.Error("two families have one colour")
+	}
+}
+
+// TestRelative wants an interval that is as wide as both allow.
+func TestRelative(t *testing.T) {
+	r := compare.Record{Median: 2, CI: &[2]float64{1, 4}}
+	base := compare.Record{Median: 6, CI: &[2]float64{3, 12}}
+	if got, want := relative(r, base, 5), (chart.Point{X: 5, Y: 3, Lo: 0.75, Hi: 12}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	r.CI, base.CI = nil, nil
+	if got, want := relative(r, base, 5), (chart.Point{X: 5, Y: 3, Lo: 3, Hi: 3}); got != want {
+		t.Errorf("without intervals: got %v, want %v", got, want)
+	}
+}
+
+func TestStrassenFigures(t *testing.T) {
+	sweep := func(n, cut int, seconds float64) compare.Record {
+		return row("serial/strassen", n, seconds, experiment("cutoff"), param("cutoff", cut))
+	}
+	doc := planted(
+		row("serial/packed", 128, 1e-3), row("serial/packed", 256, 8e-3), row("serial/strassen", 128, 2e-3), row("serial/strassen", 256, 8e-3),
+		sweep(256, 32, 16e-3), sweep(256, 64, 4e-3), sweep(256, 128, 5e-3), sweep(128, 64, 4e-3),
+		// Measured in turn with its own packed, which was slower then.
+		row("serial/winograd", 256, 8e-3, turn("t")), row("serial/packed", 256, 16e-3, turn("t"), experiment("turn")),
+	)
+	crossover := drawingOf(t, doc, "strassen-crossover-f64")
+	check := func(what string, got []chart.Point, want ...[2]float64) {
+		t.Helper()
+		same := len(got) == len(want)
+		for i := 0; same && i < len(got); i++ {
+			same = got[i].X == want[i][0] && got[i].Y > 0.99*want[i][1] && got[i].Y < 1.01*want[i][1]
+		}
+		if !same {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	check("crossover", pointsOf(t, crossover, "strassen"), [2]float64{128, 0.5}, [2]float64{256, 1})
+	check("best cut-off", pointsOf(t, crossover, "strassen, best cut-off"), [2]float64{128, 0.25}, [2]float64{256, 2})
+	check("in turn", pointsOf(t, crossover, "winograd"), [2]float64{256, 2})
+	cutoffs := drawingOf(t, doc, "cutoff-f64")
+	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 256"), [2]float64{32, 0.5}, [2]float64{64, 2}, [2]float64{128, 1.6})
+	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 128"), [2]float64{64, 0.25})
+	if limit := crossover.(chart.Curve).Limit; limit != (chart.Limit{Level: 1, Label: "serial/packed"}) {
+		t.Errorf("the limit is %v", limit)
+	}
+}
+
+func TestRoofline(t *testing.T) {
+	doc := planted(row("serial/naive", 64, 1e-6), row("serial/ikj", 64, 1e-6), row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
+	curve := drawingOf(t, doc, "roofline-f64").(chart.Curve)
+	if len(curve.Series) != 2 || curve.Limit.Level != 40 || curve.Slope.Rise != 10 {
+		t.Errorf("series %v, limit %v, slope %v", curve.Series, curve.Limit, curve.Slope)
+	}
+	if pt := curve.Series[0].Points[0]; pt.X != 1 { // planted rows move a byte an operation
+		t.Errorf("intensity %v, want 1", pt.X)
+	}
+	doc.Hosts[0].Bandwidths = nil
+	if got := ids(Drawings(doc, "en")); slices.Contains(got, "roofline-f64") {
+		t.Error("a roofline without a bandwidth")
+	}
+}
+
+func TestCompilerFigure(t *testing.T) {
+	doc := planted(childBuilds("serial/ikj", 2)...)
+	bars := drawingOf(t, doc, "compiler-f64").(chart.Bars)
+	if len(bars.Groups) != 1 || len(bars.Groups[0].Bars) < 2 || bars.Groups[0].Bars[0].Y != 1 {
+		t.Fatalf("groups are %v", bars.Groups)
+	}
+	for _, b := range bars.Groups[0].Bars {
+		if bars.Names[b.Color] == "v3" && (b.Y < 1.98 || b.Y > 2.02) {
+			t.Errorf("v3 is %v times as fast, want 2", b.Y)
+		}
+	}
+}
+
+// TestDrawingFormats wants all three formats of every drawing, the same twice.
+func TestDrawingFormats(t *testing.T) {
+	for _, d := range Drawings(realistic(), "zh") {
+		for start, write := range map[string]func(*bytes.Buffer) error{
+			"<?xml":   func(b *bytes.Buffer) error { return d.SVG(b) },
+			"\x89PNG": func(b *bytes.Buffer) error { return d.PNG(b) },
+			"%PDF-1.": func(b *bytes.Buffer) error { return d.PDF(b) },
+		} {
+			var first, second bytes.Buffer
+			if err := write(&first); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(&second); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(first.String(), start) || !bytes.Equal(first.Bytes(), second.Bytes()) {
+				t.Errorf("%s: no %q, or not the same twice", d.ID, start)
+			}
+			if start == "<?xml" && (!strings.Contains(first.String(), d.Title) || strings.Contains(first.String(), "NaN")) {
+				t.Errorf("%s: no title, or no numbers", d.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTeXGolden(t *testing.T) {
+	var buf bytes.Buffer
+	if err := TeX(&buf, specimen()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.tex.golden", buf.Bytes())
+}
+
+// untex returns the characters that TeX prints for s, as texString writes it.
+func untex(s string) string {
+	names := slices.Collect(maps.Keys(texSpecial))
+	// The longest first: \textbackslash{} is no \t.
+	slices.SortFunc(names, func(a, b rune) int { return len(texSpecial[b]) - len(texSpecial[a]) })
+	var b strings.Builder
+next:
+	for s != "" {
+		for _, r := range names {
+			// Blanks of several kinds, and the two signs of micro, look the same.
+			if rest, ok := strings.CutPrefix(s, texSpecial[r]); ok && !strings.ContainsRune("\n\t\u202fµ✓", r) {
+				b.WriteRune(r)
+				s = rest
+				continue next
+			}
+		}
+		if rest, ok := strings.CutPrefix(s, "{}"); ok {
+			s = rest
+			continue
+		}
+		r := []rune(s)[0]
+		b.WriteRune(r)
+		s = s[len(string(r)):]
+	}
+	return b.String()
+}
+
+// FuzzTeX wants what is escaped to print as it was, and to hold nothing that TeX
+// takes for a command, a comment or a ligature.
+func FuzzTeX(f *testing.F) {
+	for _, seed := range []string{
+		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`", "γ_k ≤ 2⁻⁵³·k × µ ᵢⱼ √ – — “”", "矩阵 乘法", "$\\times$", "100 % & #1",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		s = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\uFFFD' || r == '\u0302' || r == '\u0303' || r < ' ': // not text, or an accent
+				return -1
+			case strings.ContainsRune("\u202fµ✓", r):
+				return ' '
+			}
+			return r
+		}, s)
+		tex := texString(s)
+		if got := untex(tex); got != s {
+			t.Errorf("%q becomes %q, which prints %q", s, tex, got)
+		}
+		bare := strings.NewReplacer(`\\`, "", `\{`, "", `\}`, "", `\$`, "", `\&`, "", `\#`, "", `\%`, "", `\_`, "").Replace(tex)
+		if n := strings.Count(bare, "{") - strings.Count(bare, "}"); n != 0 {
+			t.Errorf("%q: %d braces are open", tex, n)
+		}
+		if strings.Count(bare, "$")%2 != 0 || strings.ContainsAny(bare, "%&#~"+"`"+`"`) && !strings.Contains(s, "\u00a0") {
+			t.Errorf("%q has a bare mark", tex)
+		}
+		for _, ligature := range []string{"--", "''", "<<", ">>", ",,"} {
+			if strings.Contains(tex, ligature) {
+				t.Errorf("%q has the ligature %s", tex, ligature)
+			}
+		}
+	})
+}
+
+func TestTeXAccents(t *testing.T) {
+	for in, want := range map[string]string{"γ\u0303_k": `$\tilde{\gamma}$\_k`, "C\u0302": `$\hat{C}$`} {
+		if got := texString(in); got != want {
+			t.Errorf("%q becomes %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestFit wants tables of any width on the page, and narrow ones upright in large
+// type.
+func TestFit(t *testing.T) {
+	table := func(columns int, cell Text, numeric bool) Table {
+		var table Table
+		var row Row
+		for range columns {
+			table.Columns = append(table.Columns, Column{Title: "head", Numeric: numeric})
+			row.Cells = append(row.Cells, cell)
+		}
+		table.Rows = []Row{row}
+		return table
+	}
+	for _, test := range []struct {
+		name  string
+		table Table
+		want  texLayout
+	}{
+		{"narrow", table(3, "12345678", true), texLayout{Size: `\footnotesize`}},
+		{"wide", table(8, "12345678901234", true), texLayout{Size: `\scriptsize`}},
+		{"wider", table(10, "12345678901234", true), texLayout{Size: `\footnotesize`, Landscape: true}},
+		{"too wide", table(60, "12345678901234", true), texLayout{Size: `\scriptsize`, Landscape: true}},
+		{"prose", table(2, Text(strings.Repeat("word ", 100)), false), texLayout{Size: `\footnotesize`}},
+		{"empty", Table{}, texLayout{Size: `\footnotesize`}},
+	} {
+		got := fit(test.table)
+		room := texPortrait
+		if got.Landscape {
+			room = texLandscape
+		}
+		total := texBetween * float64(len(test.table.Columns))
+		for _, column := range regexp.MustCompile(`\{([0-9.]+)pt\}`).FindAllStringSubmatch(got.Columns, -1) {
+			var points float64
+			if _, err := fmt.Sscan(column[1], &points); err != nil {
+				t.Fatal(err)
+			}
+			if points <= 0 {
+				t.Errorf("%s: a column of %v points", test.name, points)
+			}
+			total += points
+		}
+		if total > room+0.1*float64(len(test.table.Columns)) {
+			t.Errorf("%s: %.0f points wide, the page has %.0f", test.name, total, room)
+		}
+		if got.Columns = ""; got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestTeXCompiles runs xelatex on every document of the tests, and wants no error,
+// nothing that runs off the page and no character that the fonts lack.
+func TestTeXCompiles(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs xelatex for seconds")
+	}
+	if _, err := exec.LookPath("xelatex"); err != nil {
+		t.Skip("no xelatex; install texlive-xetex")
+	}
+	special := specimen()
+	var characters strings.Builder
+	for r := rune(' '); r <= '~'; r++ {
+		characters.WriteString(string(r) + " ")
+	}
+	for _, r := range slices.Sorted(maps.Keys(texSpecial)) {
+		characters.WriteString(string(r) + " ")
+	}
+	special.Sections[0].Blocks = append(special.Sections[0].Blocks,
+		Paragraph{escape(characters.String())}, Paragraph{code(characters.String())}, Paragraph{"矩阵乘法：**快**，`字节`。"},
+		Paragraph{"γ\u0303 and [" + escape(characters.String()) + "](#second)"})
+	compile := func(name string, r Report, drawings []Drawing) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out := folder{dir: dir}
+			for _, d := range drawings {
+				out.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
+			}
+			out.write("report.tex", func(w io.Writer) error { return TeX(w, r) })
+			if out.err != nil {
+				t.Fatal(out.err)
+			}
+			cmd := exec.Command("xelatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex")
+			cmd.Dir = dir
+			output, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, complaint(output))
+			}
+			log, err := os.ReadFile(filepath.Join(dir, "report.log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if missing := regexp.MustCompile(`Missing character: .*`).FindAllString(string(log), 5); missing != nil {
+				t.Errorf("%q", missing)
+			}
+			for _, box := range regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`).FindAllStringSubmatch(string(log), -1) {
+				var points float64
+				if _, err := fmt.Sscan(box[1], &points); err != nil {
+					t.Fatal(err)
+				}
+				if points > 12 && name != "specimen" { // that has words without end
+					t.Error(box[0])
+				}
+			}
+		})
+	}
+	compile("specimen", special, specimenDrawings())
+	doc := reports(t)["evil"]
+	compile("en", Build(doc, Options{Lang: "en"}), Drawings(doc, "en"))
+	compile("zh", Build(doc, Options{Lang: "zh"}), Drawings(doc, "zh"))
+}

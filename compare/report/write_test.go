@@ -1,0 +1,357 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// small is a few rows with all that a row can have or lack.
+func small() compare.Document {
+	full := row("serial/strassen", 64, 1.25e-3, param("cutoff", 16), experiment("cutoff"))
+	full.Samples = []float64{1.25e-3, 1.3e-3, 1.2e-3}
+	full.Inner, full.Turn, full.Warnings = 4, "t1", []string{"spread 12 %", "a, \"b\""}
+	full.Resolved = gemm.Params{"cutoff": 16, "leaf": "packed"}
+	full.CI = &[2]float64{1.2e-3, 1.3e-3}
+	full.Phases = map[string]float64{"pack": 1e-4, "compute": 1e-3}
+	bytewise := row("serial/naive", 8, 1e-6, field)
+	bytewise.Samples = []float64{1e-6}
+	bytewise.CI = nil
+	none := compare.Record{
+		Host: "h1", Run: "r1", Experiment: "ladder", Variant: "reference/blis", Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
+		M: 3, N: 5, K: 7, LDA: 7, LDB: 5, LDC: 5, Threads: 1, Status: compare.Unavailable, Reason: "no library; install it,\nor not",
+		Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(),
+		Residual: compare.None(), Bound: compare.None(), BoundKind: gemm.Componentwise,
+	}
+	wrong := row("serial/ikj", 64, 1e-3, came(compare.Wrong, "residual is NaN"))
+	wrong.Residual = compare.Number(math.Inf(1))
+	return planted(full, bytewise, none, wrong)
+}
+
+func TestCSVGolden(t *testing.T) {
+	var buf bytes.Buffer
+	if err := CSV(&buf, small()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "results.csv.golden", buf.Bytes())
+}
+
+// TestCSV reads numbers back as they were.
+func TestCSV(t *testing.T) {
+	doc := realistic()
+	var buf bytes.Buffer
+	if err := CSV(&buf, doc); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&buf).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 1+len(doc.Records) {
+		t.Fatalf("%d rows for %d records", len(rows), len(doc.Records))
+	}
+	for i, r := range doc.Records {
+		cell := func(name string) string { return rows[i+1][slices.Index(rows[0], name)] }
+		for name, want := range map[string]compare.Number{"median_s": r.Median, "gflops": r.Gflops, "residual": r.Residual, "bound": r.Bound} {
+			got := compare.None()
+			if s := cell(name); s != "" {
+				x, err := strconv.ParseFloat(s, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = compare.Number(x)
+			}
+			if got != want && (got.Known() || want.Known()) {
+				t.Errorf("row %d: %s is %v, want %v", i, name, got, want)
+			}
+		}
+		if cell("variant") != r.Variant || cell("status") != string(r.Status) || cell("reason") != r.Reason || cell("params") != r.Params.String() {
+			t.Errorf("row %d is %v", i, rows[i+1])
+		}
+	}
+}
+
+func TestBenchGolden(t *testing.T) {
+	var buf bytes.Buffer
+	if err := Bench(&buf, small()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "results.bench.golden", buf.Bytes())
+}
+
+// TestBench reads the text as benchstat does: a result a sample, with the row's
+// keys in its name and its time.
+func TestBench(t *testing.T) {
+	doc := realistic()
+	var buf bytes.Buffer
+	if err := Bench(&buf, doc); err != nil {
+		t.Fatal(err)
+	}
+	var want []float64
+	for _, r := range doc.Records {
+		if r.Speed() {
+			want = append(want, r.Samples...)
+		}
+	}
+	reader := benchfmt.NewReader(&buf, "results.bench.txt")
+	i := 0
+	names := map[string]bool{}
+	for reader.Scan() {
+		switch r := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Fatal(r)
+		case *benchfmt.Result:
+			base, parts := r.Name.Parts()
+			if string(base) != "Multiply" || len(parts) < 6 {
+				t.Fatalf("name %s", r.Name)
+			}
+			names[string(r.Name)] = true
+			if got, ok := r.Value("sec/op"); !ok || math.Abs(got/want[i]-1) > 1e-6 {
+				t.Fatalf("%s: sample %d is %v, want %v", r.Name, i, got, want[i])
+			}
+			if r.GetConfig("host") != doc.Hosts[0].ID || r.GetConfig("goamd64") != "v1" {
+				t.Fatalf("configuration %v", r.Config)
+			}
+			i++
+		}
+	}
+	if reader.Err() != nil || i != len(want) {
+		t.Fatalf("%d results of %d samples, %v", i, len(want), reader.Err())
+	}
+	units := reader.Units()
+	if units.GetBetter("GFLOP/s") != 1 || units.GetBetter("sec/op") != -1 {
+		t.Error("benchstat does not know which way is better")
+	}
+	speeds := 0
+	for _, r := range doc.Records {
+		if r.Speed() {
+			speeds++
+		}
+	}
+	if len(names) != speeds {
+		t.Errorf("%d names for %d rows", len(names), speeds)
+	}
+	if !names["Multiply/family=serial/algorithm=ikj/type=f64/op=nn/experiment=compiler/build=v1_-B/size=512-1"] {
+		t.Error("no name of a child build")
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var first, second bytes.Buffer
+	if err := JSON(&first, realistic()); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := compare.Parse(first.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON(&second, doc); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) || len(doc.Records) != len(realistic().Records) {
+		t.Error("what is read back is not what was written")
+	}
+}
+
+// tree returns the files below dir with their contents.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestWrite wants the files of all formats but PDF, those that it names, and the
+// same bytes again.
+func TestWrite(t *testing.T) {
+	a, b := filepath.Join(t.TempDir(), "new", "folder"), t.TempDir()
+	paths, err := Write(a, realistic(), WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Write(b, realistic(), WriteOptions{Lang: "en", Command: "gemm"}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := tree(t, a), tree(t, b)
+	var named []string
+	for _, path := range paths {
+		name, err := filepath.Rel(a, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named = append(named, name)
+	}
+	want := []string{"report.html", "report.md", "report.tex", "results.bench.txt", "results.csv", "results.json"}
+	for _, d := range Drawings(realistic(), "en") {
+		for _, ext := range []string{".svg", ".png", ".pdf"} {
+			want = append(want, filepath.Join("figures", d.ID+ext))
+		}
+	}
+	slices.Sort(named)
+	slices.Sort(want)
+	if !slices.Equal(named, want) || len(first) != len(want) {
+		t.Errorf("wrote %v, %d files; want %v", named, len(first), want)
+	}
+	for name, data := range first {
+		if second[name] != data {
+			t.Errorf("%s is not the same twice", name)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(a, "report.html")); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("report.html: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestWriteFormats(t *testing.T) {
+	for _, test := range []struct {
+		format string
+		file   string
+		ext    string // of figures
+	}{
+		{"html", "report.html", ".svg"}, {"md", "report.md", ".svg"}, {"tex", "report.tex", ".pdf"},
+		{"csv", "results.csv", ""}, {"json", "results.json", ""}, {"bench", "results.bench.txt", ""},
+	} {
+		dir := t.TempDir()
+		if _, err := Write(dir, realistic(), WriteOptions{Formats: []string{test.format}, Lang: "zh"}); err != nil {
+			t.Fatal(err)
+		}
+		files := tree(t, dir)
+		if files[test.file] == "" {
+			t.Errorf("%s: no %s", test.format, test.file)
+		}
+		if test.ext != "" && files[filepath.Join("figures", "gflops-serial-f64"+test.ext)] == "" {
+			t.Errorf("%s: no figures", test.format)
+		}
+		if test.ext == "" && len(files) != 1 {
+			t.Errorf("%s: wrote %d files", test.format, len(files))
+		}
+	}
+	if got := strings.Join(Formats(), " "); got != "html md tex pdf csv json bench" {
+		t.Errorf("formats are %s", got)
+	}
+}
+
+// TestWriteErrors wants one line that names the value, and nothing half-written.
+func TestWriteErrors(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "report.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, dir, format, want string
+	}{
+		{"unknown format", dir, "docx", `no format "docx"`},
+		{"a file in the way of the folder", filepath.Join(dir, "file"), "csv", "file"},
+		{"a folder in the way of the file", dir, "md", "report.md"},
+	} {
+		_, err := Write(test.dir, small(), WriteOptions{Formats: []string{test.format}})
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	for name := range tree(t, dir) {
+		if name != "file" && filepath.Dir(name) != "figures" {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// TestNoTeX wants to be told what to install before anything is written.
+func TestNoTeX(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	_, err := Write(dir, small(), WriteOptions{Formats: []string{"html", "pdf"}})
+	if err == nil || !strings.Contains(err.Error(), "texlive-xetex") {
+		t.Errorf("got %v", err)
+	}
+	if files := tree(t, dir); len(files) != 0 {
+		t.Errorf("wrote %d files", len(files))
+	}
+}
+
+// TestTeXFails wants TeX's own complaint on one line, and the former PDF intact.
+func TestTeXFails(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\necho 'This is a TeX'\necho '! Undefined control sequence.'\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "xelatex"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report.pdf"), []byte("former"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	_, err := Write(dir, small(), WriteOptions{Formats: []string{"pdf"}})
+	if err == nil || !strings.Contains(err.Error(), "Undefined control sequence") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+	if got := tree(t, dir)["report.pdf"]; got != "former" {
+		t.Errorf("report.pdf is now %q", got)
+	}
+}
+
+// TestPDF wants a PDF, the same twice, and nothing of TeX's left beside it.
+func TestPDF(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs xelatex for seconds")
+	}
+	if _, err := exec.LookPath("xelatex"); err != nil {
+		t.Skip("no xelatex; install texlive-xetex")
+	}
+	var bodies []string
+	for range 2 {
+		dir := t.TempDir()
+		if _, err := Write(dir, small(), WriteOptions{Formats: []string{"pdf"}}); err != nil {
+			t.Fatal(err)
+		}
+		files := tree(t, dir)
+		for name := range files {
+			if ext := filepath.Ext(name); ext != ".pdf" && ext != ".tex" {
+				t.Errorf("%s is left", name)
+			}
+		}
+		bodies = append(bodies, files["report.pdf"])
+	}
+	if !strings.HasPrefix(bodies[0], "%PDF-") || bodies[0] != bodies[1] {
+		t.Errorf("no PDF, or not the same twice (%d and %d bytes)", len(bodies[0]), len(bodies[1]))
+	}
+}
+
+// BenchmarkWrite renders a report in all formats that need no other program.
+func BenchmarkWrite(b *testing.B) {
+	doc := realistic()
+	for i := 0; b.Loop(); i++ {
+		if _, err := Write(b.TempDir(), doc, WriteOptions{}); err != nil {
+			b.Fatal(errors.Join(err, fmt.Errorf("after %d", i)))
+		}
+	}
+}
