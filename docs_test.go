@@ -1,0 +1,265 @@
+package gemm_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// read returns the text of a file of this repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// files returns the files of this repository that match, without those that
+// building and measuring leave behind.
+func files(t *testing.T, match func(name string) bool) []string {
+	t.Helper()
+	var names []string
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", "bin", "report", "results", "testdata"}, name) {
+			return fs.SkipDir
+		}
+		if !entry.IsDir() && match(name) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// goFile matches the Go files of this module.
+func goFile(name string) bool {
+	return path.Ext(name) == ".go" && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/_") && !strings.Contains(name, "/testdata/")
+}
+
+// documents returns the Markdown files of this repository.
+func documents(t *testing.T) []string {
+	return files(t, func(name string) bool {
+		return path.Ext(name) == ".md" && (path.Dir(name) == "." || strings.HasPrefix(name, "docs/"))
+	})
+}
+
+// fences returns the contents of the fenced blocks of a Markdown text that are
+// in the language.
+func fences(text, language string) []string {
+	var blocks []string
+	for _, match := range regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		if match[1] == language {
+			blocks = append(blocks, match[2])
+		}
+	}
+	return blocks
+}
+
+// anchors returns the anchors of the headings of a Markdown text.
+func anchors(text string) []string {
+	var names []string
+	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := strings.ToLower(match[1])
+		name = regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(name, "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// TestLinks checks that what the documents point to within this repository is
+// there.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	found := 0
+	for _, name := range documents(t) {
+		for _, match := range link.FindAllStringSubmatch(read(t, name), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			found++
+			target := name
+			if match[1] != "" {
+				target = path.Join(path.Dir(name), match[1])
+			}
+			if _, err := os.Stat(filepath.FromSlash(target)); err != nil {
+				t.Errorf("%s: links to %s, which is not there", name, match[1])
+				continue
+			}
+			if match[2] != "" && !slices.Contains(anchors(read(t, target)), match[2]) {
+				t.Errorf("%s: links to %s#%s, which has no such heading", name, match[1], match[2])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no link found: the test looks in the wrong place")
+	}
+}
+
+// TestDependencies checks that docs/decisions.md gives a reason for every module
+// that a package of this one imports, and for no other.
+func TestDependencies(t *testing.T) {
+	var modules []string // of go.mod
+	for _, match := range regexp.MustCompile(`(?m)^(?:require |\t)(\S+) v`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
+		modules = append(modules, match[1])
+	}
+	imported := map[string]string{} // a file that imports it, by module
+	for _, name := range files(t, goFile) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			for _, m := range modules {
+				if under(strings.Trim(spec.Path.Value, `"`), m) {
+					imported[m] = name
+				}
+			}
+		}
+	}
+	if len(imported) == 0 {
+		t.Fatal("no import found: the test looks in the wrong place")
+	}
+	_, table, _ := strings.Cut(read(t, "docs/decisions.md"), "| module |")
+	explained := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)^\| ([a-z]+\.[^ ]+) \| .+ \|$`).FindAllStringSubmatch(table, -1) {
+		explained[match[1]] = true
+		if imported[match[1]] == "" {
+			t.Errorf("docs/decisions.md gives a reason for %s, which nothing imports", match[1])
+		}
+	}
+	for m, name := range imported {
+		if !explained[m] {
+			t.Errorf("%s imports %s; docs/decisions.md gives no reason for it", name, m)
+		}
+	}
+}
+
+// TestEnvironment checks that docs/options.md lists every environment variable
+// of this program's own that it reads, and none that neither it nor a test reads.
+func TestEnvironment(t *testing.T) {
+	variable := regexp.MustCompile(`\bGEMM_[A-Z_]*[A-Z]\b`)
+	options := read(t, "docs/options.md")
+	listed := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)^\\| `(GEMM_[A-Z_]+)` \\|").FindAllStringSubmatch(options, -1) {
+		listed[match[1]] = false // until something reads it
+	}
+	if len(listed) == 0 {
+		t.Fatal("docs/options.md has no table of environment variables")
+	}
+	for _, name := range files(t, goFile) {
+		test := strings.HasSuffix(name, "_test.go")
+		if name == "docs_test.go" {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			literal, ok := node.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			for _, found := range variable.FindAllString(literal.Value, -1) {
+				_, ok := listed[found]
+				switch {
+				case ok:
+					listed[found] = true
+				case !test:
+					t.Errorf("%s has %s; docs/options.md does not list it", name, found)
+				}
+			}
+			return true
+		})
+	}
+	for name, read := range listed {
+		if !read {
+			t.Errorf("docs/options.md lists %s, which nothing reads", name)
+		}
+	}
+}
+
+// TestMakeTargets checks that the documents name targets and variables of make
+// that there are.
+func TestMakeTargets(t *testing.T) {
+	makefile := read(t, "Makefile")
+	found := 0
+	for _, name := range documents(t) {
+		text := read(t, name)
+		for _, match := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)((?: [A-Z]+=[^ `\n]*)*)").FindAllStringSubmatch(text, -1) {
+			found++
+			if !regexp.MustCompile(`(?m)^` + match[1] + `:`).MatchString(makefile) {
+				t.Errorf("%s: make has no target %s", name, match[1])
+			}
+			for _, assignment := range strings.Fields(match[2]) {
+				variable, _, _ := strings.Cut(assignment, "=")
+				if !regexp.MustCompile(`(?m)^## ` + variable + `=`).MatchString(makefile) {
+					t.Errorf("%s: make has no variable %s", name, variable)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no make found: the test looks in the wrong place")
+	}
+}
+
+// TestReadmeExamples checks that the Go programs of the README are the bodies of
+// the Example tests that are named above them, so that they run.
+func TestReadmeExamples(t *testing.T) {
+	source := read(t, "example_test.go")
+	blocks := fences(read(t, "README.md"), "go")
+	if len(blocks) == 0 {
+		t.Fatal("README.md has no Go")
+	}
+	for _, block := range blocks {
+		body := "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t") + "\n"
+		body = strings.ReplaceAll(body, "\n\t\n", "\n\n")
+		if !strings.Contains(source, body) {
+			t.Errorf("example_test.go does not run this program of README.md:\n%s", block)
+		}
+	}
+}
+
+// TestMakeVariables checks that docs/options.md lists every variable of the
+// Makefile with its default, as `make help` does, and that a recipe reads it.
+func TestMakeVariables(t *testing.T) {
+	makefile, options := read(t, "Makefile"), read(t, "docs/options.md")
+	assignments := regexp.MustCompile(`(?m)^([A-Z]+) +\?=[ \t]*(.*)$`).FindAllStringSubmatch(makefile, -1)
+	if len(assignments) == 0 {
+		t.Fatal("the Makefile has no variables: the test looks in the wrong place")
+	}
+	for _, match := range assignments {
+		name, value := match[1], match[2]
+		shown := "none"
+		if value != "" {
+			shown = "`" + value + "`"
+		}
+		if !strings.Contains(options, "| `"+name+"` | "+shown+" |") {
+			t.Errorf("docs/options.md does not list %s with its default %s", name, shown)
+		}
+		if !regexp.MustCompile(`(?m)^## ` + name + `=` + regexp.QuoteMeta(value) + `\s`).MatchString(makefile) {
+			t.Errorf("make help does not show %s=%s", name, value)
+		}
+		exported := regexp.MustCompile(`(?m)^export .*\b` + name + `\b`).MatchString(makefile)
+		if !exported && !strings.Contains(makefile, "$("+name+")") {
+			t.Errorf("nothing reads %s", name)
+		}
+	}
+}
