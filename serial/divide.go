@@ -119,7 +119,7 @@ func divideVariant() gemm.Variant {
 		Name: "serial/divide",
 		Doc:  "divide and conquer: halves the largest dimension until the leaf's cutoff, which makes blocks for every cache",
 		Params: []gemm.Param{
-			cutoffParam(64, "size of the dimensions that are not halved any more"),
+			cutoffParam(128, "size of the dimensions that are not halved any more"),
 			leafParam("serial/hinted"),
 		},
 		Model: divideModel,

@@ -41,7 +41,7 @@ func addRows[T gemm.Float](c, x []T, b gemm.Matrix[T]) {
 		addFour(c, (*[4]T)(x[l:]), b.Row(l), b.Row(l+1), b.Row(l+2), b.Row(l+3))
 	}
 	for ; l < len(x); l++ {
-		addOne(c, x[l], b.Row(l))
+		addScaled(c, x[l], b.Row(l))
 	}
 }
 
@@ -55,14 +55,6 @@ func addFour[T gemm.Float](c []T, x *[4]T, b0, b1, b2, b3 []T) {
 		sum += x2 * b2[j]
 		sum += x3 * b3[j]
 		c[j] = sum
-	}
-}
-
-// addOne adds x·b to c. b is not shorter than c.
-func addOne[T gemm.Float](c []T, x T, b []T) {
-	b = b[:len(c)]
-	for j, y := range b {
-		c[j] += x * y
 	}
 }
 

@@ -4,8 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"os/exec"
+	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"gemm"
@@ -163,6 +170,17 @@ func TestInfBecomesNaN(t *testing.T) {
 	}
 }
 
+// inPieces returns parameters with which v divides a product of 70×70×70.
+func inPieces(v gemm.Variant) gemm.Params {
+	p := gemm.Params{}
+	for _, q := range v.Params {
+		if q.Name == "cutoff" || q.Name == "block" {
+			p[q.Name] = 20
+		}
+	}
+	return p
+}
+
 // countdown is a context that is cancelled after it has been looked at some times.
 type countdown struct {
 	context.Context
@@ -185,13 +203,7 @@ func TestCancelledMidway(t *testing.T) {
 			// Its pieces are of 64 rows at least and a billion operations.
 			m, n, k = 128, 2900, 2900
 		}
-		p := gemm.Params{}
-		for _, q := range v.Params {
-			if q.Name == "cutoff" {
-				p["cutoff"] = 20
-			}
-		}
-		x, err := gemm.New[float64](v, p)
+		x, err := gemm.New[float64](v, inPieces(v))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,13 +227,7 @@ func TestAllocations(t *testing.T) {
 	a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 	ctx := t.Context()
 	for _, v := range Variants() {
-		p := gemm.Params{}
-		for _, q := range v.Params {
-			if q.Name == "cutoff" {
-				p["cutoff"] = 20
-			}
-		}
-		m, err := gemm.New[float64](v, p)
+		m, err := gemm.New[float64](v, inPieces(v))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +353,7 @@ func TestTraffic(t *testing.T) {
 		"serial/ikj":        n*n + n*n*n + 2*n*n,
 		"serial/transposed": n*n + n*n*n + 2*n*n + 3*n*n,
 		"serial/hinted":     n*n + n*n*n + 2*n*n,
-		"serial/blocked":    n*n + 11*(n*n+2*n*n), // ⌈1024/96⌉ pieces
+		"serial/blocked":    n*n + 6*(n*n+2*n*n), // ⌈1024/192⌉ pieces
 	} {
 		if got := once(name); got != want {
 			t.Errorf("%s: %v elements, want %v", name, got, want)
@@ -363,8 +369,63 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// BenchmarkMultiply times every variant: -bench Multiply/serial/ikj/f64/n=512.
+// TestBoundsChecks has the compiler report the bounds checks that it keeps, and
+// wants none in the innermost loops of the rows that are added.
+func TestBoundsChecks(t *testing.T) {
+	command, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("there is no go command")
+	}
+	output, err := exec.Command(command, "build", "-gcflags=-d=ssa/check_bce", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	for file, function := range map[string]string{"hinted.go": "addFour", "ikj.go": "addScaled"} {
+		first, last := loopLines(t, file, function)
+		kept := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+):\d+: Found Is`).FindAllSubmatch(output, -1)
+		if len(kept) == 0 {
+			t.Errorf("%s: the compiler reports no bounds check at all, nor that of the rows' lengths", file)
+		}
+		for _, match := range kept {
+			line, err := strconv.Atoi(string(match[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first <= line && line <= last {
+				t.Errorf("%s:%d: a bounds check is left in the loop of %s", file, line, function)
+			}
+		}
+	}
+}
+
+// loopLines returns the first and last line of the first loop of a function.
+func loopLines(t *testing.T, file, function string) (first, last int) {
+	t.Helper()
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decl := range parsed.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Name.Name != function {
+			continue
+		}
+		for _, statement := range f.Body.List {
+			switch statement.(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				return files.Position(statement.Pos()).Line, files.Position(statement.End()).Line
+			}
+		}
+	}
+	t.Fatalf("%s has no %s with a loop", file, function)
+	return 0, 0
+}
+
+// BenchmarkMultiply times every variant on one processor, as the serial family
+// is measured: -bench Multiply/serial/ikj/f64/n=512.
 func BenchmarkMultiply(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, v := range Variants() {
 		for _, n := range []int{64, 128, 256, 512, 1000, 1024} {
 			b.Run(fmt.Sprintf("%s/f64/n=%d", v.Name, n), func(b *testing.B) { benchmark[float64](b, v, n) })
