@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm/internal/cpu"
+)
+
+// run runs the command line args, whose first element is the program's name. The
+// error is the one line to be printed; status returns its exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if err := checkRanks(os.LookupEnv); err != nil {
+		return fmt.Errorf("gemm: %w", err)
+	}
+	return newApp(stdout, stderr).RunContext(ctx, args)
+}
+
+// checkRanks returns an error where the environment says that this process is one
+// of several ranks. A build without MPI would run the whole command in each.
+func checkRanks(lookup func(string) (string, bool)) error {
+	known := false
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
+		text, ok := lookup(name)
+		known = known || ok
+		if size, err := strconv.Atoi(text); err == nil && size > 1 {
+			return fmt.Errorf("started as one of %d ranks (%s), but this build has no MPI and the mpi family is not there yet: start it without mpirun", size, name)
+		}
+	}
+	if rank, ok := lookup("PMIX_RANK"); ok && !known {
+		return fmt.Errorf("started as rank %s (PMIX_RANK), but this build has no MPI and the mpi family is not there yet: start it without mpirun", rank)
+	}
+	return nil
+}
+
+// stringify is the library's text of a flag in the help.
+var stringify = cli.FlagStringer
+
+// flagText shows --a in the help where the library shows -a; both are understood.
+func flagText(f cli.Flag) string {
+	text := stringify(f)
+	if !strings.HasPrefix(text, "--") {
+		text = "-" + text
+	}
+	return text
+}
+
+// newApp returns the command line.
+func newApp(stdout, stderr io.Writer) *cli.App {
+	cli.FlagStringer = flagText
+	app := &cli.App{
+		Name:      "gemm",
+		Usage:     "every way to multiply matrices, measured, verified and compared",
+		UsageText: "gemm COMMAND [options]\ngemm COMMAND --help",
+		Description: "The main job is gemm compare: it measures every variant on this machine and\n" +
+			"writes a report.\n\n" +
+			"Not in this build yet: " + strings.Join(absentNames(), ", ") + ".\n\n" +
+			"Exit status: 0 all well, 1 something was wrong or failed, 2 usage,\n" +
+			"130 interrupted.",
+		Version:         version(),
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		HideHelpCommand: true,
+		// run returns the error, and main exits once.
+		ExitErrHandler:            func(*cli.Context, error) {},
+		DisableSliceFlagSeparator: true,
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
+		CustomAppHelpTemplate:     appHelp,
+		Commands: []*cli.Command{
+			compareCommand(), reportCommand(), serialCommand(), multiplyCommand(), listCommand(), infoCommand(),
+		},
+	}
+	for _, c := range app.Commands {
+		complete(c)
+	}
+	for _, a := range absent {
+		app.Commands = append(app.Commands, absentCommand(a))
+	}
+	app.Action = func(c *cli.Context) error {
+		if !c.Args().Present() {
+			return cli.ShowAppHelp(c)
+		}
+		var names []string
+		for _, known := range app.VisibleCommands() {
+			names = append(names, known.Name)
+		}
+		return fmt.Errorf("gemm: %w; see gemm --help", unknown("command", c.Args().First(), names))
+	}
+	return app
+}
+
+// complete gives c what every command has: the help, one-line errors that begin
+// with its name, and no arguments besides flags.
+func complete(c *cli.Command) {
+	name := "gemm " + c.Name
+	c.HideHelpCommand = true
+	c.CustomHelpTemplate = commandHelp
+	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(name, err, c.Flags) }
+	action := c.Action
+	c.Action = func(ctx *cli.Context) error {
+		_, err := cpu.Detect() // an error in GEMM_CPU
+		if ctx.Args().Present() {
+			err = usagef("argument %q: there are only flags; see %s --help", ctx.Args().First(), name)
+		}
+		if err == nil {
+			err = action(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+}
+
+// flagError puts an error of package flag into this program's words.
+func flagError(name string, err error, flags []cli.Flag) error {
+	text := err.Error()
+	if flag, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		known := []string{"--help"}
+		for _, f := range flags {
+			known = append(known, "--"+f.Names()[0])
+		}
+		return fmt.Errorf("%s: %w; see %s --help", name, unknown("flag", "--"+strings.TrimLeft(flag, "-"), known), name)
+	}
+	if flag, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return fmt.Errorf("%s: %w", name, usagef("--%s wants a value; see %s --help", strings.TrimLeft(flag, "-"), name))
+	}
+	text = strings.Replace(text, " for flag -", " for --", 1)
+	return fmt.Errorf("%s: %w", name, usagef("%s; see %s --help", text, name))
+}
+
+// version returns the version of the build, of the module or of its revision.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+// appHelp is the help of the program.
+const appHelp = `{{.Name}}: {{.Usage}}
+
+Usage:
+   {{wrap .UsageText 3}}
+
+Commands:{{range .VisibleCommands}}
+   {{.Name}}{{"\t"}}{{.Usage}}{{end}}
+
+Options:{{range .VisibleFlags}}
+   {{.}}{{end}}
+
+{{.Description}}
+`
+
+// commandHelp is the help of a command.
+const commandHelp = `{{.HelpName}}: {{.Usage}}
+
+Usage:
+   {{.HelpName}}{{if .UsageText}} {{.UsageText}}{{end}}
+{{if .Description}}
+{{.Description}}
+{{end}}
+Options:{{range .VisibleFlags}}
+   {{.}}{{end}}
+`

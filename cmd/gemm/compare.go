@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report"
+	"gemm/internal/catalog"
+)
+
+func compareCommand() *cli.Command {
+	var names []string
+	for _, p := range compare.Profiles() {
+		names = append(names, p.Name)
+	}
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "measure and verify every variant here, and write a report",
+		UsageText: "[--profile NAME] [--out DIR] [options]",
+		Description: "The folder gets results.json, which has every row and grows while they are\n" +
+			"measured, and the report in all formats but PDF.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
+			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
+			resumeFlag(), forceFlag("replace the records that are there"),
+			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
+			variantsFlag(), sizesFlag("", "the profile's"), typeFlag(strings.Join(elementTypes, ",")),
+			langFlag(),
+		},
+		Action: runCompare,
+	}
+}
+
+// comparison returns the rows that the flags ask for.
+func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
+	profiles := compare.Profiles()
+	i := slices.IndexFunc(profiles, func(p compare.Profile) bool { return p.Name == c.String("profile") })
+	if i < 0 {
+		var names []string
+		for _, p := range profiles {
+			names = append(names, p.Name)
+		}
+		return nil, compare.Profile{}, usagef("--profile %q: wants one of %s", c.String("profile"), strings.Join(names, ", "))
+	}
+	profile := profiles[i]
+
+	variants := catalog.Variants()
+	if c.IsSet("families") {
+		families, err := chosen("families", c.String("families"), catalog.Families())
+		if err != nil {
+			return nil, profile, err
+		}
+		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
+	}
+	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
+	var err error
+	if l.Variants, err = parseVariants(c.String("variants"), variants); err != nil {
+		return nil, profile, err
+	}
+	if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
+		return nil, profile, err
+	}
+	if c.IsSet("sizes") {
+		if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
+			return nil, profile, err
+		}
+	}
+	cases := l.Cases()
+	for _, e := range profile.Experiments(l.Variants, l.Types) {
+		if !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Shape) {
+			cases = append(cases, e)
+		}
+	}
+	if len(cases) == 0 {
+		return nil, profile, usagef("none of the variants has the type %s", c.String("type"))
+	}
+	return cases, profile, nil
+}
+
+func runCompare(c *cli.Context) error {
+	cases, profile, err := comparison(c)
+	if err != nil {
+		return err
+	}
+	how, err := mode(c)
+	if err != nil {
+		return err
+	}
+	lang, err := language(c)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("sizes") { // a profile's case that has no room here is a row that says so
+		if err := checkCases(cases); err != nil {
+			return err
+		}
+	}
+	dir := c.String("out")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("--out %s: %w", dir, err)
+	}
+	records := filepath.Join(dir, "results.json")
+	store, err := compare.OpenStore(records, how)
+	if err != nil {
+		return err
+	}
+	p, failed := measure(c, compare.Driver{Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings}, cases, records)
+	if c.Context.Err() != nil {
+		return failed
+	}
+	// The records are there already, and a PDF wants a TeX system.
+	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
+	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang})
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, summarise(c.App.Writer, p.rows, paths))
+}
+
+// summarise writes the rows of the largest shape of the ladder, and what there
+// is to read.
+func summarise(w io.Writer, rows []compare.Record, paths []string) error {
+	largest := 0.0
+	terms := func(r compare.Record) float64 { return float64(r.M) * float64(r.N) * float64(r.K) }
+	for _, r := range rows {
+		if r.Experiment == "ladder" {
+			largest = max(largest, terms(r))
+		}
+	}
+	var shown []compare.Record
+	counts := map[compare.Status]int{}
+	for _, r := range rows {
+		counts[r.Status]++
+		if r.Experiment == "ladder" && terms(r) == largest {
+			shown = append(shown, r)
+		}
+	}
+	if err := printTable(w, shown); err != nil {
+		return err
+	}
+	var parts []string
+	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Failed, compare.Timeout, compare.Skipped, compare.Unavailable} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	if _, err := fmt.Fprintf(w, "\n%d rows: %s\n\n", len(rows), strings.Join(parts, ", ")); err != nil {
+		return err
+	}
+	return printPaths(w, paths)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+var update = flag.Bool("update", false, "write the table of options into docs/options.md")
+
+// The lines of docs/options.md that the table of options is between.
+const (
+	optionsBegin = "<!-- The options, from the help of each command. -->\n"
+	optionsEnd   = "<!-- End of the options. -->\n"
+)
+
+// optionsTable returns the options of every command as a Markdown table.
+func optionsTable() string {
+	var b strings.Builder
+	b.WriteString("\n| option | default | meaning |\n|---|---|---|\n")
+	for _, c := range newApp(nil, nil).Commands {
+		for _, f := range c.Flags {
+			documented := f.(cli.DocGenerationFlag)
+			placeholder, meaning := unquote(documented.GetUsage())
+			def := "none"
+			if text := documented.GetDefaultText(); text != "" {
+				def = strings.Trim(text, `"`)
+			}
+			if !documented.TakesValue() {
+				def = "no"
+			}
+			option := strings.TrimSpace("--" + f.Names()[0] + " " + placeholder)
+			fmt.Fprintf(&b, "| `gemm %s %s` | %s | %s |\n", c.Name, option, def, meaning)
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// unquote returns the word in backquotes in the usage of a flag, and the usage
+// without the quotes.
+func unquote(usage string) (placeholder, text string) {
+	if parts := strings.Split(usage, "`"); len(parts) == 3 {
+		placeholder = parts[1]
+	}
+	return placeholder, strings.ReplaceAll(usage, "`", "")
+}
+
+// TestOptionsAreDocumented compares docs/options.md with the help; -update writes
+// the table.
+func TestOptionsAreDocumented(t *testing.T) {
+	const name = "../../docs/options.md"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(data), optionsBegin)
+	table, after, foundEnd := strings.Cut(rest, optionsEnd)
+	if !found || !foundEnd {
+		t.Fatalf("%s lacks the lines %q and %q", name, optionsBegin, optionsEnd)
+	}
+	want := optionsTable()
+	if *update {
+		if err := os.WriteFile(name, []byte(before+optionsBegin+want+optionsEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if table != want {
+		t.Errorf("%s is behind the help: go test ./cmd/gemm -run Options -update; it should read:%s", name, want)
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gemm/internal/catalog"
+)
+
+// The exit statuses besides 0.
+const (
+	statusFailed      = 1   // something was wrong or failed
+	statusUsage       = 2   // the command line asks for what cannot be
+	statusInterrupted = 130 // by Ctrl-C
+)
+
+// errInterrupted: a signal ended the command.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is an error of the command line.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+// usagef returns a usageError.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Sprintf(format, args...)}
+}
+
+// status returns the exit status for what run returned.
+func status(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, &usage):
+		return statusUsage
+	default:
+		return statusFailed
+	}
+}
+
+// oneLine returns the text of err with its lines joined, and without the name of
+// the package in the middle.
+func oneLine(err error) string {
+	text := strings.Join(strings.Split(strings.TrimSpace(err.Error()), "\n"), "; ")
+	return strings.ReplaceAll(text, ": gemm: ", ": ")
+}
+
+// unknown returns a usageError for a word that is not among the known ones; it
+// names those nearest to it.
+func unknown(what, word string, known []string) error {
+	return usagef("%s %q is unknown; the nearest are %s", what, word, strings.Join(catalog.Nearest(word, known), ", "))
+}

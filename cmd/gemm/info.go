@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/catalog"
+	"gemm/internal/cpu"
+	"gemm/internal/peak"
+)
+
+func infoCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "info",
+		Usage:     "describe this machine, and measure its peak",
+		UsageText: "[--peak] [--json FILE]",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "peak", DisableDefaultText: true, Usage: "measure the rate of multiply-adds at each number of threads, and the memory bandwidth"},
+			jsonFlag("the description"),
+		},
+		Action: runInfo,
+	}
+}
+
+// information is what info --json writes.
+type information struct {
+	Schema   int          `json:"schema"`
+	Host     compare.Host `json:"host"`
+	Limit    int64        `json:"memory_limit"`     // bytes that the control group grants; 0: no limit
+	Free     int64        `json:"memory_available"` // bytes; 0: not known
+	ISAs     []cpu.ISA    `json:"isas"`             // what GEMM_CPU can be, widest first
+	Build    build        `json:"build"`
+	Backends []backend    `json:"backends"` // the variants that depend on what is installed
+}
+
+// build is how the program was built.
+type build struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	GOAMD64 string `json:"goamd64,omitempty"`
+	Tags    string `json:"tags,omitempty"`
+}
+
+// backend is an implementation that is not part of this program.
+type backend struct {
+	Name      string      `json:"name"`
+	Available bool        `json:"available"`
+	Reason    string      `json:"reason,omitempty"`   // why not
+	Resolved  gemm.Params `json:"resolved,omitempty"` // version, kernel, threads
+}
+
+func runInfo(c *cli.Context) error {
+	host, err := compare.DescribeHost()
+	if err != nil {
+		return err
+	}
+	info := information{
+		Schema: compare.Schema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
+		ISAs: cpu.Supported(), Build: describeBuild(), Backends: backends(),
+	}
+	if c.Bool("peak") {
+		if err := measurePeak(c, &info.Host); err != nil {
+			return err
+		}
+	}
+	if name := c.String("json"); name != "" {
+		return writeJSON(c, name, info)
+	}
+	return printInfo(c, info)
+}
+
+// describeBuild returns how this program was built.
+func describeBuild() build {
+	b := build{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "GOAMD64":
+				b.GOAMD64 = s.Value
+			case "-tags":
+				b.Tags = s.Value
+			}
+		}
+	}
+	return b
+}
+
+// backends returns the libraries that were looked for.
+func backends() []backend {
+	var found []backend
+	for _, v := range catalog.Variants() {
+		if v.Family() != "reference" {
+			continue
+		}
+		b := backend{Name: v.Name}
+		m, err := gemm.New[float64](v, nil)
+		if err != nil {
+			b.Reason = reason(err)
+		} else {
+			b.Available = true
+			if e, ok := m.(gemm.Explainer); ok {
+				b.Resolved = e.Resolved()
+			}
+		}
+		found = append(found, b)
+	}
+	return found
+}
+
+// measurePeak measures the peaks and the bandwidth at 1, 2, 4, … and all
+// processors, and puts them in h.
+func measurePeak(c *cli.Context, h *compare.Host) error {
+	const took = 300 * time.Millisecond
+	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
+		for _, pipe := range []string{"f64", "f32"} {
+			if c.Context.Err() != nil {
+				return errInterrupted
+			}
+			gflops, isa := peak.FMA(pipe, n, took)
+			h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: compare.Number(gflops)})
+		}
+		gbps := peak.Triad(n, triadBytes(h.Caches), took)
+		h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: compare.Number(gbps)})
+		if n == runtime.GOMAXPROCS(0) {
+			return nil
+		}
+	}
+}
+
+// triadBytes returns the size of arrays that are far larger than any cache.
+func triadBytes(caches []compare.Cache) int {
+	size := int64(64 << 20)
+	for _, c := range caches {
+		size = max(size, 4*c.Bytes)
+	}
+	return int(size)
+}
+
+// printInfo writes info as text.
+func printInfo(c *cli.Context, info information) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	h := info.Host
+	row("processor", "%s", known(h.CPU))
+	row("sockets", "%s", count(h.Sockets))
+	row("NUMA nodes", "%s", count(h.NUMA))
+	row("processors", "%d usable", h.Cores)
+	if h.Quota.Known() {
+		row("quota", "%.4g processors' worth of time", float64(h.Quota))
+	} else {
+		row("quota", "none")
+	}
+	for _, cache := range h.Caches {
+		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind, cache.Line, shared(cache.Shared))
+	}
+	isas := make([]string, len(info.ISAs))
+	for i, isa := range info.ISAs {
+		isas[i] = string(isa)
+	}
+	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
+	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
+	row("huge pages", "%s", h.PagePolicy)
+	row("system", "%s", known(h.OS))
+	b := info.Build
+	row("build", "gemm %s, %s %s/%s%s", b.Version, b.Go, b.OS, b.Arch, buildOptions(b))
+	for _, backend := range info.Backends {
+		if backend.Available {
+			row(backend.Name, "%s", strings.TrimSpace("available "+backend.Resolved.String()))
+		} else {
+			row(backend.Name, "unavailable: %s", backend.Reason)
+		}
+	}
+	for _, ceiling := range h.Ceilings {
+		row("peak "+ceiling.Pipe, "%.4g GFLOP/s with %s (%s)", float64(ceiling.Gflops), threads(ceiling.Threads), ceiling.ISA)
+	}
+	for _, bandwidth := range h.Bandwidths {
+		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))
+	}
+	return w.Flush()
+}
+
+// known returns text, or says that it is not known.
+func known(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+// count returns n, or says that it is not known.
+func count(n int) string {
+	if n == 0 {
+		return "unknown"
+	}
+	return fmt.Sprint(n)
+}
+
+// threads returns the number with its noun.
+func threads(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
+}
+
+// shared says by how many processors a cache is shared, where it is.
+func shared(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", shared by %d", n)
+}
+
+// limit says how much memory the control group grants, where there is a limit.
+func limit(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s granted", bytes(float64(n)))
+}
+
+// buildOptions returns the options of the build that matter.
+func buildOptions(b build) string {
+	text := ""
+	if b.GOAMD64 != "" {
+		text += " GOAMD64=" + b.GOAMD64
+	}
+	if b.Tags != "" {
+		text += " -tags " + b.Tags
+	}
+	return text
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/gf256"
+	"gemm/internal/catalog"
+)
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "list every variant, and whether it can run here",
+		UsageText: "[--json FILE]",
+		Flags:     []cli.Flag{jsonFlag("the list")},
+		Action:    runList,
+	}
+}
+
+// listing is what list --json writes.
+type listing struct {
+	Schema   int             `json:"schema"`
+	Variants []listedVariant `json:"variants"`
+}
+
+type listedVariant struct {
+	Name      string   `json:"name"`
+	Doc       string   `json:"doc"`
+	Types     []string `json:"types"`
+	Available bool     `json:"available"`
+	Reason    string   `json:"reason"` // why not
+}
+
+func runList(c *cli.Context) error {
+	doc := listing{Schema: compare.Schema}
+	for _, v := range catalog.Variants() {
+		row := listedVariant{Name: v.Name, Doc: v.Doc, Types: v.Types(), Available: true}
+		if err := available(v); err != nil {
+			row.Available, row.Reason = false, reason(err)
+		}
+		doc.Variants = append(doc.Variants, row)
+	}
+	if name := c.String("json"); name != "" {
+		return writeJSON(c, name, doc)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "VARIANT\tTYPES\tAVAILABLE\tDOES")
+	for _, row := range doc.Variants {
+		state, doc := "yes", row.Doc
+		if !row.Available {
+			state, doc = "no", row.Reason
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.Name, strings.Join(row.Types, ","), state, doc)
+	}
+	return w.Flush()
+}
+
+// available constructs v for its first type and returns the error.
+func available(v gemm.Variant) error {
+	var err error
+	switch v.Types()[0] {
+	case "f64":
+		_, err = gemm.New[float64](v, nil)
+	case "f32":
+		_, err = gemm.New[float32](v, nil)
+	default:
+		_, err = gemm.New[gf256.Elem](v, nil)
+	}
+	return err
+}
+
+// reason returns the text of err in one line, without what ErrUnavailable says.
+func reason(err error) string { return strings.TrimPrefix(oneLine(err), unavailablePrefix) }
+
+// unavailablePrefix begins the text of an error that says why a variant cannot run.
+var unavailablePrefix = gemm.ErrUnavailable.Error() + ": "
+
+// writeJSON writes v to the file called name or to standard output.
+func writeJSON(c *cli.Context, name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if name == stdoutName {
+		return writeAll(c.App.Writer, data)
+	}
+	return writeFile(name, data)
+}

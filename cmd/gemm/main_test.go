@@ -1,0 +1,796 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/catalog"
+	"gemm/internal/matfile"
+)
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "gemm-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "gemm")
+		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// result is what a run of the program left.
+type result struct {
+	stdout, stderr string
+	status         int
+}
+
+// start runs the program with the arguments in dir, with variables added to the
+// environment.
+func start(t *testing.T, dir string, variables []string, args ...string) result {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append(os.Environ(), variables...)
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// succeed runs the program and fails the test unless it exits with 0.
+func succeed(t *testing.T, dir string, args ...string) result {
+	t.Helper()
+	r := start(t, dir, nil, args...)
+	if r.status != 0 {
+		t.Fatalf("gemm %s: status %d, %s", strings.Join(args, " "), r.status, r.stderr)
+	}
+	return r
+}
+
+// fail runs the program and checks the status, that standard output is empty and
+// that standard error is one line that begins with the program's name and
+// contains want.
+func fail(t *testing.T, dir string, status int, want string, args ...string) {
+	t.Helper()
+	failWith(t, dir, nil, status, want, args...)
+}
+
+func failWith(t *testing.T, dir string, variables []string, status int, want string, args ...string) {
+	t.Helper()
+	r := start(t, dir, variables, args...)
+	if r.status != status || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 ||
+		!strings.HasPrefix(r.stderr, "gemm") || !strings.Contains(r.stderr, want) {
+		t.Errorf("gemm %s: status %d, standard output %q, standard error %q; want status %d and one line with %q",
+			strings.Join(args, " "), r.status, r.stdout, r.stderr, status, want)
+	}
+}
+
+// commands are the names of the commands that work.
+func commands() []string {
+	var names []string
+	for _, c := range newApp(nil, nil).Commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"-h"}} {
+		r := succeed(t, "", args...)
+		for _, name := range commands() {
+			if !strings.Contains(r.stdout, "\n   "+name+" ") {
+				t.Errorf("gemm %v does not list %s:\n%s", args, name, r.stdout)
+			}
+		}
+		if r.stderr != "" {
+			t.Errorf("gemm %v: standard error %q", args, r.stderr)
+		}
+	}
+	for _, name := range commands() {
+		r := succeed(t, "", name, "--help")
+		if !strings.HasPrefix(r.stdout, "gemm "+name+": ") || r.stderr != "" {
+			t.Errorf("gemm %s --help: %q, %q", name, r.stdout, r.stderr)
+		}
+		for _, c := range newApp(nil, nil).Commands {
+			for _, f := range c.Flags {
+				if c.Name == name && !strings.Contains(r.stdout, "--"+f.Names()[0]) {
+					t.Errorf("gemm %s --help does not show --%s", name, f.Names()[0])
+				}
+			}
+		}
+	}
+	if r := succeed(t, "", "--version"); !strings.HasPrefix(r.stdout, "gemm version ") {
+		t.Errorf("gemm --version: %q", r.stdout)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	dir := t.TempDir()
+	fail(t, dir, 2, `command "sreial" is unknown; the nearest are serial,`, "sreial", "--sizes", "8")
+	fail(t, dir, 2, `flag "--nonsense" is unknown`, "--nonsense")
+	for _, name := range commands() {
+		fail(t, dir, 2, `argument "stray": there are only flags`, name, "stray")
+		fail(t, dir, 2, `flag "--nonsense" is unknown`, name, "--nonsense", "1")
+	}
+	fail(t, dir, 2, `argument "stray"`, "list", "--json", "x", "stray")
+	for value, want := range map[string]string{
+		"0": `--sizes "0"`, "-5": `--sizes "-5"`, "1e9": `--sizes "1e9"`, "10x": `--sizes "10x"`, "10x20": `--sizes "10x20"`,
+		"1x2x3x4": `--sizes "1x2x3x4"`, "8,0": `--sizes "0"`, "8,,9": `an entry is empty`, "": "an entry is empty",
+		"8,8": "8 is there twice", "99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
+	} {
+		fail(t, dir, 2, want, "serial", "--sizes", value)
+		fail(t, dir, 2, want, "compare", "--sizes", value)
+	}
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"--sizes wants a value", []string{"serial", "--sizes"}},
+		{`variant "serial/strasen" is unknown; the nearest are serial/strassen`, []string{"serial", "--variants", "serial/strasen"}},
+		{`variant "ikj" is unknown; the nearest are serial/ikj`, []string{"serial", "--variants", "ikj"}},
+		{`variant "reference/openblas" is unknown`, []string{"serial", "--variants", "reference/openblas"}},
+		{`variant "serial/strasen" is unknown`, []string{"compare", "--variants", "serial/strasen"}},
+		{`--families "seril"`, []string{"compare", "--families", "seril"}},
+		{`--profile "slow": wants one of quick, full`, []string{"compare", "--profile", "slow"}},
+		{`--lang "fr": wants en or zh`, []string{"compare", "--lang", "fr"}},
+		{`--type "f16": wants one or more of f64, f32, gf256`, []string{"serial", "--type", "f16"}},
+		{`none of the variants has the type gf256`, []string{"serial", "--type", "gf256", "--variants", "serial/strassen"}},
+		{`--trans "xx"`, []string{"serial", "--trans", "xx"}},
+		{`--alpha NaN: wants a finite number`, []string{"serial", "--alpha", "NaN"}},
+		{`--ld -1`, []string{"serial", "--ld", "-1"}},
+		{`invalid value "x" for --reps`, []string{"serial", "--reps", "x"}},
+		{`--reps 0: wants a positive integer`, []string{"serial", "--reps", "0"}},
+		{`--time -1s: wants a positive duration`, []string{"serial", "--time", "-1s"}},
+		{`--timeout 0s: wants a positive duration`, []string{"serial", "--timeout", "0"}},
+		{`cutoff is 0, wants at least 1`, []string{"serial", "--cutoff", "0"}},
+		{`--cutoff "x": wants integers`, []string{"serial", "--cutoff", "8,x"}},
+		{`--cutoff: none of the variants has it`, []string{"serial", "--cutoff", "8", "--variants", "serial/naive"}},
+		{`leaf is "serial/nothing"`, []string{"serial", "--leaf", "serial/nothing"}},
+		{`choose one`, []string{"serial", "--resume", "--force", "--json", "x"}},
+		{`--resume and --force are for the records in --json FILE`, []string{"serial", "--resume"}},
+		{`--in is missing`, []string{"report"}},
+		{`--format "doc"`, []string{"report", "--in", "x", "--format", "doc"}},
+		{`--out is missing`, []string{"multiply", "--a", "a.npy", "--b", "b.npy"}},
+		{`--b b.txt: the name ends neither`, []string{"multiply", "--a", "a.npy", "--b", "b.txt", "--out", "c.npy"}},
+		{`--beta 2 wants the C`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--beta", "2"}},
+		{`--type "u8"`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "u8"}},
+		{`gf256 has C = A*B only`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "gf256", "--alpha", "2"}},
+	} {
+		fail(t, dir, 2, c.want, c.args...)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("usage errors left %v, %v", left, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	for _, a := range absent {
+		fail(t, dir, 1, "gemm "+a.name+": unavailable: ", a.name, "--threads", "4")
+	}
+	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "8,10000000")
+	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "1000000000")
+	fail(t, dir, 1, "of memory, ", "compare", "--sizes", "9223372036854775807")
+	failWith(t, dir, []string{"GEMM_CPU=mmx"}, 1, `GEMM_CPU="mmx"`, "list")
+	failWith(t, dir, []string{"OMPI_COMM_WORLD_SIZE=4"}, 1, "one of 4 ranks (OMPI_COMM_WORLD_SIZE)", "list")
+	failWith(t, dir, []string{"PMI_SIZE=2"}, 1, "one of 2 ranks (PMI_SIZE)", "serial")
+	failWith(t, dir, []string{"PMIX_RANK=0"}, 1, "rank 0 (PMIX_RANK)", "compare")
+	if r := start(t, dir, []string{"OMPI_COMM_WORLD_SIZE=1", "PMIX_RANK=0"}, "--version"); r.status != 0 {
+		t.Errorf("one rank: status %d, %s", r.status, r.stderr)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("refusals left %v, %v", left, err)
+	}
+}
+
+// A folder that cannot be written is found before anything is measured: the full
+// profile would take many minutes.
+func TestUnwritableOutput(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fail(t, dir, 1, "file/out", "compare", "--profile", "full", "--out", "file/out")
+	fail(t, dir, 1, "file/out.json", "serial", "--sizes", "4096", "--json", "file/out.json")
+	fail(t, dir, 1, "absent/out.json", "list", "--json", "absent/out.json")
+	// A device must neither be replaced by a file nor taken for one.
+	link := filepath.Join(dir, "null")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Fatal(err)
+	}
+	fail(t, dir, 1, "null is no regular file", "list", "--json", link)
+	fail(t, dir, 1, "null is no regular file", "serial", "--sizes", "8", "--force", "--json", link)
+	if to, err := os.Readlink(link); err != nil || to != os.DevNull {
+		t.Errorf("the link to a device was replaced: %q, %v", to, err)
+	}
+}
+
+func TestList(t *testing.T) {
+	dir := t.TempDir()
+	table := succeed(t, dir, "list").stdout
+	succeed(t, dir, "list", "--json", "list.json")
+	data, err := os.ReadFile(filepath.Join(dir, "list.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc listing
+	if err := json.Unmarshal(data, &doc); err != nil || doc.Schema != 1 {
+		t.Fatalf("schema %d, %v", doc.Schema, err)
+	}
+	variants := catalog.Variants()
+	if len(doc.Variants) != len(variants) {
+		t.Fatalf("%d variants are listed, %d are there", len(doc.Variants), len(variants))
+	}
+	for i, row := range doc.Variants {
+		v := variants[i]
+		if row.Name != v.Name || row.Doc != v.Doc || !slices.Equal(row.Types, v.Types()) {
+			t.Errorf("row %d: %+v, want %s %v", i, row, v.Name, v.Types())
+		}
+		if v.Family() == "serial" && !row.Available {
+			t.Errorf("%s is unavailable: %s", v.Name, row.Reason)
+		}
+		if row.Available != (row.Reason == "") {
+			t.Errorf("%s: available %v with the reason %q", v.Name, row.Available, row.Reason)
+		}
+		if !strings.Contains(table, "\n"+v.Name+" ") {
+			t.Errorf("the table lacks %s", v.Name)
+		}
+	}
+}
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	text := succeed(t, "", "info").stdout
+	for _, want := range []string{"processor", "instructions", "memory", "build", "reference/openblas"} {
+		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
+			t.Errorf("info lacks %q:\n%s", want, text)
+		}
+	}
+	var doc information
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--peak", "--json", "-").stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var plain information
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--json", "-").stdout), &plain); err != nil || len(plain.Host.Ceilings) > 0 {
+		t.Errorf("info without --peak: %+v, %v", plain.Host, err)
+	}
+	if doc.Host.Cores < 1 || len(doc.Host.Ceilings) < 2 || len(doc.Host.Bandwidths) < 1 || doc.Build.Go == "" {
+		t.Errorf("info --peak: %+v", doc)
+	}
+	for _, c := range doc.Host.Ceilings {
+		if !(c.Gflops > 0) {
+			t.Errorf("peak of %s with %d threads: %v", c.Pipe, c.Threads, c.Gflops)
+		}
+	}
+}
+
+// records parses the records in a file.
+func records(t *testing.T, name string) compare.Document {
+	t.Helper()
+	doc, err := compare.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestSerial(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "r.json")
+	args := []string{"serial", "--variants", "serial/ikj,serial/packed,serial/strassen", "--sizes", "16,5x6x7", "--type", "f64,f32",
+		"--cutoff", "4,8", "--time", "5ms", "--json", file}
+	r := succeed(t, dir, args...)
+	doc := records(t, file)
+	// Two shapes and two types of ikj, packed and strassen with two cut-offs.
+	if len(doc.Records) != 2*2*(1+1+2) {
+		t.Errorf("%d records", len(doc.Records))
+	}
+	for _, row := range doc.Records {
+		if row.Status != compare.OK || !(row.Residual <= row.Bound) || !row.Speed() {
+			t.Errorf("%s %s %s: %s %s", row.Variant, row.Type, row.Shape(), row.Status, row.Reason)
+		}
+	}
+	if lines := strings.Count(r.stdout, "\n"); lines != 1+len(doc.Records) || !strings.Contains(r.stdout, "serial/strassen cutoff=4 ") {
+		t.Errorf("a table of %d lines:\n%s", lines, r.stdout)
+	}
+	if r.stderr != "" {
+		t.Errorf("standard error without a terminal: %q", r.stderr)
+	}
+	if want := "gemm " + strings.Join(args, " "); doc.Runs[0].Command != want {
+		t.Errorf("the run's command is %q, want %q", doc.Runs[0].Command, want)
+	}
+
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail(t, dir, 1, file, args...)
+	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) {
+		t.Errorf("records were touched without --resume or --force: %v", err)
+	}
+	succeed(t, dir, append(args, "--resume")...)
+	resumed := records(t, file)
+	for i, row := range resumed.Records {
+		if !slices.Equal(row.Samples, doc.Records[i].Samples) {
+			t.Errorf("%s was measured again", row.Variant)
+		}
+	}
+	succeed(t, dir, append(args[:len(args):len(args)], "--force", "--seed", "2")...)
+	if forced := records(t, file); len(forced.Records) != len(doc.Records) || slices.Equal(forced.Records[0].Samples, doc.Records[0].Samples) {
+		t.Error("--force did not measure again")
+	}
+
+	parsed, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/naive", "--type", "gf256", "--sizes", "9", "--json", "-", "--time", "1ms").stdout))
+	if err != nil || len(parsed.Records) != 1 || parsed.Records[0].Type != "gf256" || parsed.Records[0].Status != compare.OK {
+		t.Errorf("serial --json -: %+v, %v", parsed.Records, err)
+	}
+	r = start(t, dir, nil, "serial", "--variants", "serial/naive", "--sizes", "9", "--trans", "tt")
+	if r.status != 1 || !strings.Contains(r.stderr, "no row could be measured") || !strings.Contains(r.stdout, "unavailable") {
+		t.Errorf("a variant that is not available, asked for by name: %+v", r)
+	}
+}
+
+// serialRecords runs gemm serial with the arguments and returns its records.
+func serialRecords(t *testing.T, args ...string) []compare.Record {
+	t.Helper()
+	r := start(t, "", nil, append([]string{"serial", "--json", "-"}, args...)...)
+	doc, err := compare.Parse([]byte(r.stdout))
+	if err != nil {
+		t.Fatalf("gemm serial %v: %v, %s", args, err, r.stderr)
+	}
+	return doc.Records
+}
+
+// Every option of gemm serial changes what is measured.
+func TestSerialOptions(t *testing.T) {
+	t.Parallel()
+	quick := func(args ...string) []compare.Record {
+		return serialRecords(t, append([]string{"--sizes", "40", "--time", "1ms"}, args...)...)
+	}
+	plain := quick("--variants", "serial/packed")[0]
+	if plain.Op != "nn" || plain.Alpha != 1 || plain.Beta != 0 || plain.LDA != 40 || plain.Type != "f64" || len(plain.Samples) < 6 {
+		t.Errorf("defaults: %+v", plain)
+	}
+	r := quick("--variants", "serial/packed", "--trans", "tt,tn", "--alpha", "2", "--beta", "-1", "--ld", "3", "--reps", "17", "--type", "f32")
+	if len(r) != 2 || r[0].Op != "tt" || r[1].Op != "tn" {
+		t.Fatalf("--trans tt,tn: %+v", r)
+	}
+	for _, row := range r {
+		if row.Status != compare.OK || row.Alpha != 2 || row.Beta != -1 || row.LDB != 43 || row.Type != "f32" || len(row.Samples) < 17 {
+			t.Errorf("%+v", row)
+		}
+	}
+	if other := quick("--variants", "serial/packed", "--seed", "2")[0]; other.Residual == plain.Residual {
+		t.Errorf("with another seed the residual is %v too", plain.Residual)
+	}
+	spent := func(row compare.Record) (total float64) {
+		for _, s := range row.Samples {
+			total += s * float64(row.Inner)
+		}
+		return total
+	}
+	if long := serialRecords(t, "--sizes", "40", "--variants", "serial/naive", "--time", "300ms", "--reps", "1000000")[0]; spent(long) < 10*spent(plain) {
+		t.Errorf("--time 300ms: %v s of samples, with 1ms %v s", spent(long), spent(plain))
+	}
+	if row := serialRecords(t, "--sizes", "700", "--variants", "serial/naive", "--timeout", "1ms")[0]; row.Status != compare.Timeout {
+		t.Errorf("--timeout 1ms: %s", row.Status)
+	}
+	for _, row := range quick("--variants", "serial/strassen,serial/blocked", "--cutoff", "8,16", "--leaf", "serial/ikj", "--block", "7") {
+		leaf, block := row.Params["leaf"], row.Params["block"]
+		if row.Variant == "serial/strassen" && leaf != "serial/ikj" || row.Variant == "serial/blocked" && block != 7 {
+			t.Errorf("%s with %v", row.Variant, row.Params)
+		}
+		if row.Status != compare.OK || row.Resolved["cutoff"] != row.Params["cutoff"] {
+			t.Errorf("%s: %s, asked %v, was %v", row.Variant, row.Status, row.Params, row.Resolved)
+		}
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "results.json")
+	if err := os.WriteFile(file, []byte(`{"schema":99}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const want = "its schema is 99"
+	fail(t, dir, 1, want, "serial", "--json", file, "--resume", "--sizes", "8")
+	fail(t, dir, 1, want, "compare", "--out", dir, "--resume")
+	fail(t, dir, 1, want, "report", "--in", file, "--out", filepath.Join(dir, "out"))
+	fail(t, dir, 1, "absent.json", "report", "--in", "absent.json")
+	if data, err := os.ReadFile(file); err != nil || string(data) != `{"schema":99}` {
+		t.Errorf("%q, %v", data, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v, want results.json alone", left, err)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "r.json")
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), binary, "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file)
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if doc, err := compare.Load(file); err == nil && len(doc.Records) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no row within 30 s")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at below
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		t.Errorf("status %d, want 130", got)
+	}
+	if want := "1 of 2 rows are in " + file + ": go on with the same command and --resume"; !strings.Contains(stderr.String(), want) {
+		t.Errorf("standard error %q, want %q", stderr.String(), want)
+	}
+	if doc := records(t, file); len(doc.Records) != 1 || doc.Records[0].M != 16 {
+		t.Errorf("%d records", len(doc.Records))
+	}
+}
+
+func TestCompareAndReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	compared := succeed(t, dir, "compare", "--out", "d", "--sizes", "24", "--families", "serial", "--type", "f64,gf256").stdout
+	for _, name := range []string{"results.json", "report.html", "report.md", "report.tex", "results.csv"} {
+		if info, err := os.Stat(filepath.Join(dir, "d", name)); err != nil || info.Size() == 0 {
+			t.Errorf("compare wrote no %s: %v", name, err)
+		}
+	}
+	doc := records(t, filepath.Join(dir, "d", "results.json"))
+	for _, v := range family("serial") {
+		i := slices.IndexFunc(doc.Records, func(r compare.Record) bool { return r.Variant == v.Name })
+		if i < 0 || doc.Records[i].Status != compare.OK {
+			t.Errorf("compare has no row of %s that is ok", v.Name)
+		}
+		if !strings.Contains(compared, v.Name) {
+			t.Errorf("compare's table lacks %s:\n%s", v.Name, compared)
+		}
+	}
+	fail(t, dir, 1, "records are there already", "compare", "--out", "d", "--sizes", "24")
+	fail(t, dir, 1, "records are there already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
+
+	r := succeed(t, dir, "report", "--in", "d/results.json", "--in", "d/results.json", "--out", "e", "--format", "md,csv,json", "--lang", "zh")
+	for _, name := range []string{"report.md", "results.csv", "results.json"} {
+		path := filepath.Join("e", name)
+		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Size() == 0 || !strings.Contains(r.stdout, path) {
+			t.Errorf("report wrote no %s: %v, %q", name, err, r.stdout)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "e", "report.html")); err == nil {
+		t.Error("report wrote a format that was not asked for")
+	}
+	if merged := records(t, filepath.Join(dir, "e", "results.json")); len(merged.Records) != len(doc.Records) {
+		t.Errorf("%d records merged with themselves are %d", len(doc.Records), len(merged.Records))
+	}
+	succeed(t, dir, "report", "--in", "d/results.json", "--out", "e", "--format", "json", "--force")
+	text, err := os.ReadFile(filepath.Join(dir, "e", "report.md"))
+	if err != nil || !strings.ContainsFunc(string(text), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		t.Errorf("the report in Chinese has no Chinese: %v", err)
+	}
+}
+
+// planned returns the rows that gemm compare with the arguments would measure.
+func planned(t *testing.T, args ...string) (cases []compare.Case, profile compare.Profile) {
+	t.Helper()
+	app := newApp(io.Discard, io.Discard)
+	app.Command("compare").Action = func(c *cli.Context) (err error) {
+		cases, profile, err = comparison(c)
+		return err
+	}
+	if err := app.Run(append([]string{"gemm", "compare"}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	return cases, profile
+}
+
+func TestComparisonIsNarrowed(t *testing.T) {
+	all, quick := planned(t)
+	long, full := planned(t, "--profile", "full")
+	if full.Budget.Time <= quick.Budget.Time || len(long) <= len(all) {
+		t.Errorf("full has %d rows of %v, quick %d of %v", len(long), full.Budget.Time, len(all), quick.Budget.Time)
+	}
+	for _, v := range catalog.Variants() {
+		for _, typ := range v.Types() {
+			for _, shape := range quick.Shapes {
+				if !slices.ContainsFunc(all, func(c compare.Case) bool {
+					return c.Experiment == "ladder" && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
+				}) {
+					t.Errorf("%s %s %v is not planned", v.Name, typ, shape)
+				}
+			}
+		}
+	}
+	experiments := func(cases []compare.Case) map[string]bool {
+		found := map[string]bool{}
+		for _, c := range cases {
+			found[c.Experiment] = true
+		}
+		return found
+	}
+	if found := experiments(all); !found["cutoff"] || !found["compiler"] {
+		t.Errorf("experiments %v", found)
+	}
+	narrow, _ := planned(t, "--families", "serial", "--type", "f32", "--sizes", "64,3x4x5")
+	for _, c := range narrow {
+		if c.Variant.Family() != "serial" || c.Type != "f32" || c.Shape != compare.Cube(64) && c.Shape != (compare.Shape{M: 3, N: 4, K: 5}) {
+			t.Errorf("%v is planned", c)
+		}
+	}
+	if one, _ := planned(t, "--variants", "serial/naive", "--sizes", "3,4", "--type", "f64"); len(one) != 2 {
+		t.Errorf("%d rows of one variant, type and two sizes", len(one))
+	}
+}
+
+// testdata has files made by NumPy: see testdata/make.py.
+func testdata(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load reads a matrix in a file.
+func load(t *testing.T, name string) gemm.Matrix[float64] {
+	t.Helper()
+	f, err := matfile.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := matfile.Read[float64](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// within reports whether |c − want| ≤ γ·(|A||B| + |extra|) in every element.
+func within(c, want, a, b gemm.Matrix[float64], gamma float64, extra func(i, j int) float64) bool {
+	if c.Rows != want.Rows || c.Cols != want.Cols {
+		return false
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			sum := extra(i, j)
+			for l := range a.Cols {
+				sum += math.Abs(a.At(i, l) * b.At(l, j))
+			}
+			if !(math.Abs(c.At(i, j)-want.At(i, j)) <= gamma*sum) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestMultiply(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nothing := func(int, int) float64 { return 0 }
+	for _, typ := range []string{"f4", "f8"} {
+		u := 0x1p-24
+		if typ == "f8" {
+			u = 0x1p-53
+		}
+		want := load(t, testdata(t, typ+"-product.npy"))
+		for _, order := range []string{"c", "fortran"} {
+			nameA, nameB := testdata(t, typ+"-a-"+order+".npy"), testdata(t, typ+"-b-"+order+".npy")
+			a, b := load(t, nameA), load(t, nameB)
+			gamma := gemm.Gamma(float64(a.Cols)+1, u) // the reference is rounded too
+			for _, variant := range []string{"", "serial/naive", "serial/packed"} {
+				args := []string{"multiply", "--a", nameA, "--b", nameB, "--out", "c.npy"}
+				if variant != "" {
+					args = append(args, "--variant", variant)
+				}
+				r := succeed(t, dir, args...)
+				if r.stdout != "" || !strings.Contains(r.stderr, "verified: residual ") || !strings.Contains(r.stderr, variant) {
+					t.Errorf("%v: %+v", args, r)
+				}
+				out := filepath.Join(dir, "c.npy")
+				if !within(load(t, out), want, a, b, gamma, nothing) {
+					t.Errorf("%v: the product is wrong", args)
+				}
+				f, err := matfile.Open(out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f.Type != map[string]string{"f4": "f32", "f8": "f64"}[typ] {
+					t.Errorf("%v: the result is %s", args, f.Type)
+				}
+				f.Close()
+			}
+		}
+	}
+
+	// C = 2·A·B − 3·C, over C itself and in the other formats.
+	a, b, want := load(t, testdata(t, "f8-a-c.npy")), load(t, testdata(t, "f8-b-c.npy")), load(t, testdata(t, "f8-product.npy"))
+	for i := range want.Data {
+		want.Data[i] *= 2
+	}
+	c0 := gemm.NewMatrix[float64](want.Rows, want.Cols)
+	for i := range c0.Data {
+		c0.Data[i] = float64(i%7) - 3
+		want.Data[i] -= 3 * c0.Data[i]
+	}
+	extra := func(i, j int) float64 { return 4*math.Abs(c0.At(i, j)) + math.Abs(want.At(i, j)) }
+	for _, name := range []string{"c.csv", "c.mtx", "c.npy"} {
+		path := filepath.Join(dir, name)
+		if err := matfile.Write(path, c0); err != nil {
+			t.Fatal(err)
+		}
+		succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-fortran.npy"), "--c", name, "--out", name, "--alpha", "2", "--beta", "-3")
+		if !within(load(t, path), want, a, b, 2*gemm.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
+			t.Errorf("%s: 2·A·B − 3·C is wrong", name)
+		}
+	}
+	// Without --beta, C is added.
+	for i := range want.Data {
+		want.Data[i] = (want.Data[i]+3*c0.Data[i])/2 + c0.Data[i]
+	}
+	if err := matfile.Write(filepath.Join(dir, "c.csv"), c0); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--c", "c.csv", "--out", "sum.npy", "--type", "f64")
+	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "narrow.npy", "--type", "f32")
+	if f, err := matfile.Open(filepath.Join(dir, "narrow.npy")); err != nil || f.Type != "f32" {
+		t.Errorf("--type f32: %+v, %v", f, err)
+	} else {
+		f.Close()
+	}
+	if !within(load(t, filepath.Join(dir, "sum.npy")), want, a, b, 2*gemm.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
+		t.Error("A·B + C is wrong")
+	}
+}
+
+func TestMultiplyInTheField(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.csv", "2,3\n0,1\n")
+	write("b.csv", "128,1\n1,1\n")
+	// 2·128 is x·x⁷ = x⁸ = 0x1d in the field; sums are exclusive ors.
+	r := succeed(t, dir, "multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.csv", "--type", "gf256")
+	got, err := os.ReadFile(filepath.Join(dir, "c.csv"))
+	if err != nil || string(got) != fmt.Sprintf("%d,%d\n1,1\n", 0x1d^3, 2^3) {
+		t.Errorf("%q, %v, %s", got, err, r.stderr)
+	}
+	succeed(t, dir, "multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.npy", "--type", "gf256")
+	fail(t, dir, 1, "compute in the field of bytes with --type gf256", "multiply", "--a", "c.npy", "--b", "b.csv", "--out", "d.npy")
+}
+
+func TestMultiplyRefuses(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.csv", "1,2\n3,4\n")
+	write("nan.csv", "1,2\n3,NaN\n")
+	write("wide.csv", "1,2,3\n")
+	write("ragged.csv", "1,2\n3\n")
+	write("vast.mtx", "%%MatrixMarket matrix coordinate real general\n2 1000000000 1\n1 1 1\n")
+	write("tall.mtx", "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1\n1 1 1\n")
+	content, err := os.ReadFile(testdata(t, "f8-a-c.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("short.npy", string(content[:len(content)-8]))
+	write("corrupt.npy", strings.Replace(string(content), "NUMPY", "NUMPI", 1))
+	write("claims.npy", strings.Replace(string(content), "(37, 53)", "(37, 99)", 1))
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		status        int
+		a, b, out     string
+		want, variant string
+	}{
+		{1, "a.csv", "wide.csv", "c.npy", "shapes do not conform: A is 2×2 and B is 1×3", ""},
+		{1, "ragged.csv", "a.csv", "c.npy", "ragged.csv: line 2: 1 numbers", ""},
+		{1, "short.npy", "a.csv", "c.npy", "the file is cut off or corrupt", ""},
+		{1, "corrupt.npy", "a.csv", "c.npy", "the file is no .npy", ""},
+		{1, "claims.npy", "a.csv", "c.npy", "37×99 float64 elements are 29304 bytes, the file has 15688", ""},
+		{1, "absent.npy", "a.csv", "c.npy", "absent.npy: no such file", ""},
+		{1, "vast.mtx", "tall.mtx", "c.npy", "the product needs ", ""},
+		{1, "a.csv", "a.csv", "absent/c.npy", "absent/c.npy: cannot be written", ""},
+		{2, "a.csv", "a.csv", "c.npy", `"serial/packt"`, "serial/packt"},
+	} {
+		args := []string{"multiply", "--a", c.a, "--b", c.b, "--out", c.out}
+		if c.variant != "" {
+			args = append(args, "--variant", c.variant)
+		}
+		fail(t, dir, c.status, c.want, args...)
+	}
+	fail(t, dir, 1, "A*B is 2×2 and C is 1×3", "multiply", "--a", "a.csv", "--b", "a.csv", "--c", "wide.csv", "--out", "c.npy")
+	fail(t, dir, 2, "computes C = A*B only", "multiply", "--a", "a.csv", "--b", "a.csv", "--alpha", "2", "--out", "c.npy", "--variant", "serial/naive")
+	after, err := os.ReadDir(dir)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("refusals left %v, %v", after, err)
+	}
+	// A disk that is full when the result is written: the shell's limit on files
+	// stands in for it.
+	full := exec.CommandContext(t.Context(), "sh", "-c", `trap "" XFSZ; ulimit -f 1; exec "$@"`, "sh",
+		binary, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
+	full.Dir = dir
+	if out, err := full.CombinedOutput(); err == nil || full.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "c.npy: cannot be written: ") {
+		t.Errorf("a full disk: %v, %s", err, out)
+	}
+	after, err = os.ReadDir(dir)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("a full disk left %v, %v", after, err)
+	}
+	r := succeed(t, dir, "multiply", "--a", "nan.csv", "--b", "a.csv", "--out", "c.csv")
+	if !strings.Contains(r.stderr, "not verified: NaN or Inf is among the operands") {
+		t.Errorf("NaN among the operands: %q", r.stderr)
+	}
+}
+
+// startUp is the limit on the time that gemm --help takes.
+const startUp = 50 * time.Millisecond
+
+func TestStartUp(t *testing.T) {
+	best := time.Hour
+	for range 20 { // the fastest, since the machine may be busy
+		begin := time.Now()
+		succeed(t, "", "--help")
+		best = min(best, time.Since(begin))
+	}
+	if best > startUp {
+		t.Errorf("gemm --help takes %v, want at most %v", best, startUp)
+	}
+}
+
+func BenchmarkStartUp(b *testing.B) {
+	for b.Loop() {
+		if err := exec.Command(binary, "--help").Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

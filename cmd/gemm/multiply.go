@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/gf256"
+	"gemm/internal/catalog"
+	"gemm/internal/matfile"
+)
+
+func multiplyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "multiply",
+		Usage:     "multiply the matrices in two files",
+		UsageText: "--a FILE --b FILE --out FILE [options]",
+		Description: "Computes C = alpha*A*B + beta*C. The files are NumPy's .npy (float32, float64; C\n" +
+			"or Fortran order), Matrix Market's .mtx or .csv, by their names. The result is\n" +
+			"verified before it is written.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "a", Usage: "`FILE` of A"},
+			&cli.StringFlag{Name: "b", Usage: "`FILE` of B"},
+			&cli.StringFlag{Name: "c", Usage: "`FILE` of the C that beta multiplies"},
+			&cli.StringFlag{Name: "out", Usage: "`FILE` for the result; it may be one of the others"},
+			&cli.StringFlag{Name: "variant", DefaultText: "the fastest here", Usage: "`NAME` of the variant that multiplies"},
+			&cli.StringFlag{Name: "type", DefaultText: "f32 where all files are, or else f64", Usage: "compute in `TYPE`: f32, f64 or gf256"},
+			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
+			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C", DefaultText: "1 with --c, 0 without"},
+		},
+		Action: runMultiply,
+	}
+}
+
+// product is what multiply is asked to compute.
+type product struct {
+	a, b, c     *matfile.File // c is nil where β is 0
+	out         string
+	variant     string // empty: the fastest
+	alpha, beta float64
+	warn        func(format string, args ...any)
+}
+
+func runMultiply(c *cli.Context) error {
+	p := product{out: c.String("out"), variant: c.String("variant"), alpha: c.Float64("alpha"), beta: c.Float64("beta")}
+	p.warn = func(format string, args ...any) {
+		fmt.Fprintf(c.App.ErrWriter, "gemm multiply: "+format+"\n", args...)
+	}
+	for _, name := range []string{"a", "b", "out", "c"} {
+		if c.String(name) == "" {
+			if name == "c" {
+				continue
+			}
+			return usagef("--%s is missing; see gemm multiply --help", name)
+		}
+		if err := matfile.CheckName(c.String(name)); err != nil {
+			return usagef("--%s %v", name, err)
+		}
+	}
+	switch typ := c.String("type"); {
+	case typ != "" && !slices.Contains(elementTypes, typ):
+		return usagef("--type %q: wants one of f64, f32, gf256", typ)
+	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
+		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
+	case c.IsSet("beta") && p.beta != 0 && !c.IsSet("c"):
+		return usagef("--beta %v wants the C that it multiplies: give --c", p.beta)
+	}
+	if err := finite(c, "alpha", "beta"); err != nil {
+		return err
+	}
+	if c.IsSet("c") && !c.IsSet("beta") {
+		p.beta = 1
+	}
+	for name, file := range map[string]**matfile.File{"a": &p.a, "b": &p.b, "c": &p.c} {
+		if c.String(name) == "" {
+			continue
+		}
+		f, err := matfile.Open(c.String(name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		*file = f
+	}
+	if err := p.checkShapes(); err != nil {
+		return err
+	}
+	typ := p.elementType(c.String("type"))
+	for _, f := range []*matfile.File{p.a, p.b, p.c} {
+		if f != nil && f.Type == "gf256" && typ != "gf256" {
+			return errors.New("an operand holds bytes (uint8): save it as float64, or compute in the field of bytes with --type gf256")
+		}
+	}
+	if err := matfile.Writable(p.out); err != nil {
+		return err
+	}
+	switch typ {
+	case "f32":
+		return multiply[float32](c.Context, p)
+	case "f64":
+		return multiply[float64](c.Context, p)
+	default:
+		return multiply[gf256.Elem](c.Context, p)
+	}
+}
+
+// finite returns an error unless the flags are finite numbers.
+func finite(c *cli.Context, names ...string) error {
+	for _, name := range names {
+		if x := c.Float64(name); math.IsNaN(x) || math.IsInf(x, 0) {
+			return usagef("--%s %v: wants a finite number", name, x)
+		}
+	}
+	return nil
+}
+
+// checkShapes returns an error unless the files conform.
+func (p product) checkShapes() error {
+	if p.a.Cols != p.b.Rows {
+		return fmt.Errorf("%w: A is %d×%d and B is %d×%d, A must have as many columns as B has rows",
+			gemm.ErrShape, p.a.Rows, p.a.Cols, p.b.Rows, p.b.Cols)
+	}
+	if p.c != nil && (p.c.Rows != p.a.Rows || p.c.Cols != p.b.Cols) {
+		return fmt.Errorf("%w: A*B is %d×%d and C is %d×%d", gemm.ErrShape, p.a.Rows, p.b.Cols, p.c.Rows, p.c.Cols)
+	}
+	return nil
+}
+
+// elementType returns the type to compute in.
+func (p product) elementType(asked string) string {
+	if asked != "" {
+		return asked
+	}
+	for _, f := range []*matfile.File{p.a, p.b, p.c} {
+		if f != nil && f.Type != "f32" {
+			return "f64"
+		}
+	}
+	return "f32"
+}
+
+// multiply computes and verifies the product in T and writes it.
+func multiply[T gemm.Element](ctx context.Context, p product) error {
+	v, params, err := choose[T](ctx, p)
+	if err != nil {
+		return err
+	}
+	job := compare.Case{
+		Variant: v, Type: gemm.TypeName[T](), Shape: compare.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
+		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
+	}
+	if err := checkMemory("the product", job.Bytes()); err != nil {
+		return err
+	}
+	m, err := gemm.New[T](v, params)
+	if err != nil {
+		return err
+	}
+	op := compare.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
+	if op.A, err = matfile.Read[T](p.a); err != nil {
+		return err
+	}
+	if op.B, err = matfile.Read[T](p.b); err != nil {
+		return err
+	}
+	c := gemm.NewMatrix[T](job.M, job.N)
+	if p.beta != 0 {
+		if op.C0, err = matfile.Read[T](p.c); err != nil {
+			return err
+		}
+		copy(c.Data, op.C0.Data)
+	}
+	start := time.Now()
+	if err := apply(ctx, m, op, c); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w; nothing was written", errInterrupted)
+		}
+		return err
+	}
+	took := time.Since(start)
+
+	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
+	verifier := compare.NewVerifier(op, 1)
+	if !verifier.Finite() {
+		p.warn("%s; not verified: NaN or Inf is among the operands", what)
+		return matfile.Write(p.out, c)
+	}
+	limit := compare.LimitOf[T](v, job.M, job.N, job.K, resolved(v, params), p.alpha, p.beta, false)
+	verdict := verifier.Check(c, limit)
+	if !verdict.OK() {
+		return fmt.Errorf("%s; the result is wrong and was not written: %s", what, verdict.Reason)
+	}
+	p.warn("%s; verified: residual %.2g <= bound %.2g (%s)", what, verdict.Residual, verdict.Bound, verdict.Kind)
+	return matfile.Write(p.out, c)
+}
+
+// apply computes op into c, which holds C₀ where β is not 0.
+func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op compare.Operation[T], c gemm.Matrix[T]) error {
+	if op.Alpha == 1 && op.Beta == 0 {
+		return m.Multiply(ctx, c, op.A, op.B)
+	}
+	switch m := any(m).(type) {
+	case gemm.Gemmer[float32]:
+		op, c := any(op).(compare.Operation[float32]), any(c).(gemm.Matrix[float32])
+		return m.Gemm(ctx, op.TransA, op.TransB, float32(op.Alpha), op.A, op.B, float32(op.Beta), c)
+	case gemm.Gemmer[float64]:
+		op, c := any(op).(compare.Operation[float64]), any(c).(gemm.Matrix[float64])
+		return m.Gemm(ctx, op.TransA, op.TransB, op.Alpha, op.A, op.B, op.Beta, c)
+	}
+	return errPlain
+}
+
+// errPlain: a variant was asked for α or β that has none.
+var errPlain = errors.New("computes C = A*B only, without --alpha, --beta and --c: choose a production variant such as serial/packed")
+
+// choose returns the variant and its parameters: the one asked for, or the
+// fastest.
+func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.Params, error) {
+	if p.variant == "" {
+		return fastest[T](ctx)
+	}
+	v, err := named(p.variant, catalog.Variants())
+	if err != nil {
+		return v, nil, fmt.Errorf("--variant: %w", err)
+	}
+	params := threaded(v)
+	m, err := gemm.New[T](v, params)
+	if err != nil {
+		return v, nil, err
+	}
+	if (p.alpha != 1 || p.beta != 0) && !production(m) {
+		return v, nil, usagef("--variant %s %v", v.Name, errPlain)
+	}
+	return v, params, nil
+}
+
+// fastest returns the production variant that multiplies matrices of medium size
+// in the least time. In the field, which has none yet, it tries every variant.
+func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, error) {
+	const size, calls = 192, 3
+	var best gemm.Variant
+	var params gemm.Params
+	least := time.Duration(math.MaxInt64)
+	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
+	for _, v := range catalog.Variants() {
+		p := threaded(v)
+		m, err := gemm.New[T](v, p)
+		if err != nil || (gemm.TypeName[T]() != "gf256" && !production(m)) {
+			continue // not here, or not made for speed
+		}
+		for range calls { // the first warms up
+			start := time.Now()
+			if err := m.Multiply(ctx, c, a, b); err != nil {
+				break
+			}
+			if took := time.Since(start); took < least {
+				best, params, least = v, p, took
+			}
+		}
+	}
+	if best.Name == "" {
+		return best, nil, fmt.Errorf("%w: no variant for %s can run here; see gemm list", gemm.ErrUnavailable, gemm.TypeName[T]())
+	}
+	return best, params, ctx.Err()
+}
+
+// production reports whether m is the full BLAS operation, as the variants made
+// for speed are.
+func production[T gemm.Element](m gemm.Multiplier[T]) bool {
+	switch any(m).(type) {
+	case gemm.Gemmer[float32], gemm.Gemmer[float64]:
+		return true
+	}
+	return false
+}
+
+// threaded returns the parameters that have v use all processors.
+func threaded(v gemm.Variant) gemm.Params {
+	if slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
+		return gemm.Params{"threads": runtime.GOMAXPROCS(0)}
+	}
+	return gemm.Params{}
+}
+
+// resolved returns all parameters of v, whose constructor has accepted p.
+func resolved(v gemm.Variant, p gemm.Params) gemm.Params {
+	r, err := v.Resolve(p)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"gemm/compare"
+)
+
+// progress keeps the rows that a driver finishes and, where standard error is a
+// terminal, shows a bar with what is running and the time left.
+type progress struct {
+	rows     []compare.Record
+	bar      *progressbar.ProgressBar // nil: none
+	terminal int                      // file descriptor
+}
+
+// barWidth is the width of the bar, in columns; besidesBar is that of the numbers
+// beside it.
+const (
+	barWidth   = 16
+	besidesBar = 34
+)
+
+// newProgress returns the progress of measuring the given number of cases.
+func newProgress(stderr io.Writer, cases int) *progress {
+	p := &progress{}
+	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = int(f.Fd())
+		p.bar = progressbar.NewOptions(cases,
+			progressbar.OptionSetWriter(stderr),
+			progressbar.OptionSetDescription("measuring the peak"),
+			progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetWidth(barWidth),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetRenderBlankState(true),
+		)
+	}
+	return p
+}
+
+// Begin implements compare.Progress.
+func (p *progress) Begin(cases []compare.Case) {
+	if p.bar == nil {
+		return
+	}
+	what := cases[0].String()
+	switch {
+	case cases[0].Build != "":
+		what = fmt.Sprintf("build %s: %d variants", cases[0].Build, len(cases))
+	case len(cases) > 1:
+		what += fmt.Sprintf(" and %d in turn", len(cases)-1)
+	}
+	if width, _, err := term.GetSize(p.terminal); err == nil { // a longer line could not be replaced
+		what = what[:min(len(what), max(width-barWidth-besidesBar, 0))]
+	}
+	p.bar.Describe(what)
+}
+
+// Done implements compare.Progress.
+func (p *progress) Done(r compare.Record, kept bool) {
+	p.rows = append(p.rows, r)
+	switch {
+	case p.bar == nil:
+	case kept: // took no time, by which the time left is predicted
+		p.bar.ChangeMax(p.bar.GetMax() - 1)
+	default:
+		_ = p.bar.Add(1) // an error of the terminal is no reason to stop
+	}
+}
+
+// Close removes the bar.
+func (p *progress) Close() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm/compare"
+	"gemm/compare/report"
+)
+
+func reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "report",
+		Usage:       "write the report from records, of one host or several",
+		UsageText:   "--in FILE [--in FILE ...] [options]",
+		Description: "The PDF wants xelatex.",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "in", Usage: "`FILE` of records; the records of several are merged"},
+			&cli.StringFlag{Name: "format", Value: "html", DefaultText: "html", Usage: "`LIST` of formats: " + strings.Join(report.Formats(), ", ")},
+			langFlag(),
+			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the report"},
+			forceFlag("with --format json: replace the records that are there"),
+		},
+		Action: runReport,
+	}
+}
+
+func langFlag() cli.Flag {
+	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: en, zh"}
+}
+
+// language returns the value of --lang.
+func language(c *cli.Context) (string, error) {
+	lang := c.String("lang")
+	if lang != "en" && lang != "zh" {
+		return "", usagef("--lang %q: wants en or zh", lang)
+	}
+	return lang, nil
+}
+
+func runReport(c *cli.Context) error {
+	if len(c.StringSlice("in")) == 0 {
+		return usagef("--in is missing; see gemm report --help")
+	}
+	formats, err := chosen("format", c.String("format"), report.Formats())
+	if err != nil {
+		return err
+	}
+	lang, err := language(c)
+	if err != nil {
+		return err
+	}
+	var docs []compare.Document
+	for _, name := range c.StringSlice("in") {
+		doc, err := compare.Load(name)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, doc)
+	}
+	doc, err := compare.Merge(docs...)
+	if err != nil {
+		return err
+	}
+	dir := c.String("out")
+	records := filepath.Join(dir, "results.json")
+	if slices.Contains(formats, "json") && !c.Bool("force") {
+		if _, err := os.Stat(records); err == nil {
+			return fmt.Errorf("%w: %s: replace them with --force, or name another folder with --out", compare.ErrExists, records)
+		}
+	}
+	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang})
+	if err != nil {
+		return err
+	}
+	return printPaths(c.App.Writer, paths)
+}
+
+// printPaths writes the names of the files of a report, a line each, the figures
+// in one.
+func printPaths(w io.Writer, paths []string) error {
+	var b strings.Builder
+	figures := 0
+	for _, path := range paths {
+		if filepath.Base(filepath.Dir(path)) == "figures" {
+			figures++
+			continue
+		}
+		fmt.Fprintln(&b, path)
+	}
+	if figures > 0 {
+		fmt.Fprintf(&b, "%s: %d files\n", filepath.Dir(paths[0]), figures) // the figures come first
+	}
+	return writeAll(w, []byte(b.String()))
+}

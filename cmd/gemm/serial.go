@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm/compare"
+	"gemm/internal/sample"
+)
+
+func serialCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "serial",
+		Usage:     "measure and verify the variants that run on one processor",
+		UsageText: "[options]",
+		Description: "Flags of lists measure every combination; --cutoff, --leaf and --block apply to\n" +
+			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
+			"want a production variant, such as serial/packed.",
+		Flags: []cli.Flag{
+			variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64"),
+			&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
+			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
+			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
+			&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the rows of each matrix"},
+			&cli.StringFlag{Name: "cutoff", Usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
+			&cli.StringFlag{Name: "leaf", Usage: "`LIST` of variants that a recursive variant hands over to"},
+			&cli.StringFlag{Name: "block", Usage: "`LIST` of block sizes"},
+			&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
+			&cli.DurationFlag{Name: "time", Value: 2 * time.Second, Usage: "`DURATION` of a row's samples at most"},
+			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
+			jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"),
+		},
+		Action: runSerial,
+	}
+}
+
+// sweeps are the flags whose values are crossed, and whether they are integers.
+var sweeps = []struct {
+	flag    string
+	integer bool
+}{{"cutoff", true}, {"leaf", false}, {"block", true}}
+
+// serialLadder returns the rows that the flags ask for.
+func serialLadder(c *cli.Context) (compare.Ladder, error) {
+	l := compare.Ladder{Alpha: c.Float64("alpha"), Beta: c.Float64("beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
+	var err error
+	if l.Variants, err = parseVariants(c.String("variants"), family("serial")); err != nil {
+		return l, err
+	}
+	if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
+		return l, err
+	}
+	if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
+		return l, err
+	}
+	if l.Ops, err = chosen("trans", c.String("trans"), []string{"nn", "nt", "tn", "tt"}); err != nil {
+		return l, err
+	}
+	if err := finite(c, "alpha", "beta"); err != nil {
+		return l, err
+	}
+	if l.LD < 0 {
+		return l, usagef("--ld %d: wants 0 or more", l.LD)
+	}
+	for _, s := range sweeps {
+		if !c.IsSet(s.flag) {
+			continue
+		}
+		if s.integer {
+			l.Sweep[s.flag], err = integers(s.flag, c.String(s.flag))
+		} else {
+			var parts []string
+			parts, err = list(s.flag, c.String(s.flag))
+			for _, part := range parts {
+				l.Sweep[s.flag] = append(l.Sweep[s.flag], part)
+			}
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func runSerial(c *cli.Context) error {
+	l, err := serialLadder(c)
+	if err != nil {
+		return err
+	}
+	if err := positive(c, "reps", "time", "timeout"); err != nil {
+		return err
+	}
+	cases := l.Cases()
+	if len(cases) == 0 {
+		return usagef("none of the variants has the type %s", c.String("type"))
+	}
+	for name := range l.Sweep {
+		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {
+			return usagef("--%s: none of the variants has it", name)
+		}
+	}
+	file := c.String("json")
+	how, err := mode(c)
+	if err != nil {
+		return err
+	}
+	if how != compare.Create && (file == "" || file == stdoutName) {
+		return usagef("--resume and --force are for the records in --json FILE")
+	}
+	if err := checkCases(cases); err != nil {
+		return err
+	}
+	store := &compare.Store{}
+	if file != "" && file != stdoutName {
+		if err := checkRegular(file); err != nil {
+			return err
+		}
+		if store, err = compare.OpenStore(file, how); err != nil {
+			return err
+		}
+	}
+	p, err := measure(c, compare.Driver{
+		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond,
+		Budget: compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")},
+	}, cases, file)
+	if file == stdoutName {
+		data, encodeErr := store.Encode()
+		if encodeErr == nil {
+			encodeErr = writeAll(c.App.Writer, data)
+		}
+		return errors.Join(err, encodeErr)
+	}
+	return errors.Join(err, printTable(c.App.Writer, p.rows))
+}
+
+// measure runs the driver over the cases. An error says what went wrong with the
+// rows, or how to go on after an interruption; file is where the records are.
+func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
+	p := newProgress(c.App.ErrWriter, len(cases))
+	defer p.Close()
+	d.Progress, d.Command, d.Serial = p, commandLine(), serialArgs
+	err := d.Run(c.Context, cases)
+	switch {
+	case c.Context.Err() != nil && (file == "" || file == stdoutName):
+		return p, fmt.Errorf("%w after %d of %d rows; with --json FILE the next time can go on from there", errInterrupted, len(p.rows), len(cases))
+	case c.Context.Err() != nil:
+		return p, fmt.Errorf("%w; %d of %d rows are in %s: go on with the same command and --resume", errInterrupted, len(p.rows), len(cases), file)
+	case err != nil:
+		return p, err
+	}
+	return p, outcome(p.rows)
+}
+
+// commandLine returns the command that is running as one would type it.
+func commandLine() string {
+	words := []string{"gemm"}
+	for _, word := range os.Args[1:] {
+		if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// serialArgs returns the arguments that have a build of this program measure
+// cases of the ladder and write the records to standard output.
+func serialArgs(cases []compare.Case, b compare.Budget, seed uint64) []string {
+	var variants, sizes, types []string
+	add := func(set *[]string, s string) {
+		if !slices.Contains(*set, s) {
+			*set = append(*set, s)
+		}
+	}
+	for _, c := range cases {
+		add(&variants, c.Variant.Name)
+		add(&sizes, c.Shape.String())
+		add(&types, c.Type)
+	}
+	return []string{
+		"serial", "--variants", strings.Join(variants, ","), "--sizes", strings.Join(sizes, ","), "--type", strings.Join(types, ","),
+		"--reps", strconv.Itoa(b.Reps), "--time", b.Time.String(), "--timeout", b.Timeout.String(),
+		"--seed", strconv.FormatUint(seed, 10), "--json", stdoutName,
+	}
+}
