@@ -76,7 +76,7 @@ var externalTable = map[string][]string{
 	"github.com/klauspost/cpuid":    {"internal/cpu"},
 	"github.com/sbinet/npyio":       {"internal/matfile"},
 	"github.com/google/renameio":    {"compare", "internal/matfile", "cmd/gemm"},
-	"github.com/agnivade":           {"cmd/gemm"},
+	"github.com/agnivade":           {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":    nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum": {"serial", "blas"},
 }
