@@ -472,9 +472,13 @@ func (d drawn) compiler(typ string) (chart.Bars, bool) {
 		Title:  fmt.Sprintf("%s, n = %d: speed relative to the build for GOAMD64=v1", typ, n),
 		XLabel: "times as fast",
 	}
+	var present []string
 	for _, b := range builds {
-		bars.Names = append(bars.Names, b.legend)
-		bars.Colors = append(bars.Colors, b.color)
+		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Build == b.name }) {
+			present = append(present, b.name)
+			bars.Names = append(bars.Names, b.legend)
+			bars.Colors = append(bars.Colors, b.color)
+		}
 	}
 	for _, variant := range distinct(rows, variantOf) {
 		find := func(build string) int {
@@ -485,8 +489,8 @@ func (d drawn) compiler(typ string) (chart.Bars, bool) {
 			continue
 		}
 		g := chart.Group{Label: variant}
-		for i, b := range builds {
-			switch at := find(b.name); {
+		for i, build := range present {
+			switch at := find(build); {
 			case at == base:
 				g.Bars = append(g.Bars, chart.Bar{Point: measured(rows[at], 0, 1), Color: i})
 			case at >= 0:

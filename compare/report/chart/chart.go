@@ -74,7 +74,7 @@ func (ch Curve) draw(c draw.Canvas) {
 	}
 	if ch.Slope.Rise > 0 {
 		ridge := ch.Limit.Level / ch.Slope.Rise
-		p.X.Min, p.X.Max = min(p.X.Min, ridge)/2, max(p.X.Max, ridge)*2
+		p.X.Min, p.X.Max = min(p.X.Min/2, ridge/10), max(p.X.Max, ridge)*2 // the slope has room for its label
 	} else {
 		p.X.Min, p.X.Max = p.X.Min/1.04, p.X.Max*1.04
 	}
@@ -252,14 +252,20 @@ func (ch Bars) draw(c draw.Canvas) {
 	}
 	// One unit of y is a point: bars have the same height whatever their number.
 	var ticks plot.ConstantTicks
-	at := 0.0
+	at, lowest, highest := 0.0, 1.0, 1.0
 	for _, g := range ch.Groups {
 		tall := barHeight * float64(len(g.Bars))
 		ticks = append(ticks, plot.Tick{Value: at - tall/2, Label: g.Label})
 		at -= tall + groupGap
 		for _, b := range g.Bars {
-			p.X.Min, p.X.Max = min(p.X.Min, b.Lo), max(p.X.Max, b.Hi)
+			p.X.Min, p.X.Max = min(p.X.Min, b.Y), max(p.X.Max, b.Y)
+			lowest, highest = min(lowest, b.Lo), max(highest, b.Hi)
 		}
+	}
+	// An interval may take half as much again as the bars; what is beyond is cut off.
+	p.X.Max = max(p.X.Max, min(highest, 1.5*p.X.Max))
+	if ch.Log {
+		p.X.Min = min(p.X.Min, max(lowest, p.X.Min/1.5))
 	}
 	p.Y.Min, p.Y.Max = at+groupGap/2, groupGap/2
 	p.Y.Tick.Marker = ticks
@@ -318,10 +324,17 @@ func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 			c.SetColor(ch.Colors[b.Color])
 			c.Fill(box.Path())
 			middle := (box.Min.Y + box.Max.Y) / 2
+			end := to
 			if b.Hi > b.Lo {
-				c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(b.Lo), middle, x(b.Hi), middle)
+				lo := max(b.Lo, p.X.Min)
+				end = x(min(b.Hi, p.X.Max))
+				c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(lo), middle, end, middle)
+				if b.Hi > p.X.Max { // an arrow: it goes on
+					c.StrokeLines(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)},
+						[]vg.Point{{X: end - 3, Y: middle + 2}, {X: end, Y: middle}, {X: end - 3, Y: middle - 2}})
+				}
 			}
-			write(c, text, vg.Point{X: max(from, x(b.Hi)) + 4, Y: middle}, threeDigits(b.Y)+"×")
+			write(c, text, vg.Point{X: max(from, end) + 4, Y: middle}, threeDigits(b.Y)+"×")
 			at -= barHeight
 		}
 		at -= groupGap

@@ -45,7 +45,7 @@ var charts = map[string]Chart{
 	},
 	"bars": Bars{
 		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
-		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 1.6}, 1}}}},
+		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
 	},
 	"log bars": Bars{
 		Title: "f64", XLabel: "times as fast", Log: true, Colors: Palette,
