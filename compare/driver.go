@@ -150,15 +150,20 @@ func flops(c Case) float64 {
 	return 2 * c.Terms()
 }
 
-// predicted evaluates the variant's model for the case on this host: its traffic
-// goes between memory and the last level of cache.
+// predicted evaluates the variant's model for the case on this host.
 func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
 	m := c.Variant.Model(c.M, c.N, c.K, p)
 	size := elementSize(c.Type)
 	out := &Predicted{Flops: m.Flops, Accesses: m.Accesses, Workspace: m.Workspace * size}
-	if m.Traffic != nil && len(d.host.Caches) > 0 {
-		last := d.host.Caches[len(d.host.Caches)-1]
-		out.Traffic = size * m.Traffic(float64(last.Bytes)/size, float64(last.Line)/size)
+	for _, cache := range d.host.Caches {
+		if m.Traffic == nil {
+			break
+		}
+		traffic := size * m.Traffic(float64(cache.Bytes)/size, float64(cache.Line)/size)
+		if cache.Level <= 2 {
+			out.CoreTraffic = traffic
+		}
+		out.Traffic = traffic
 	}
 	return out
 }

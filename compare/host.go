@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -82,6 +83,9 @@ func (r RunInfo) sameProgram(s RunInfo) bool {
 	return r.Git == s.Git && r.Go == s.Go && r.GOAMD64 == s.GOAMD64 && r.Flags == s.Flags
 }
 
+// ceilingTries is how often a peak is measured; the best one counts.
+const ceilingTries = 3
+
 // measureCeilings measures the peaks of multiply-adds and the memory bandwidth at
 // each number of threads, for the given time each, and puts them in h.
 func measureCeilings(ctx context.Context, h *Host, run string, threads []int, each time.Duration) {
@@ -95,7 +99,12 @@ func measureCeilings(ctx context.Context, h *Host, run string, threads []int, ea
 			if ctx.Err() != nil {
 				return
 			}
+			// The best of some: a thread that shares its core for a moment halves one.
 			gflops, isa := peak.FMA(pipe, n, each)
+			for range ceilingTries - 1 {
+				again, _ := peak.FMA(pipe, n, each)
+				gflops = math.Max(gflops, again)
+			}
 			h.Ceilings = append(h.Ceilings, Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: Number(gflops), Run: run})
 		}
 		if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"gemm"
@@ -27,6 +28,14 @@ var (
 // rounds is the number of bursts that cases measured in turn are sampled in.
 const rounds = 3
 
+// smallPeer is the number of terms of a product below which the cost of calling
+// into a library of others counts and is measured; largePeer is the number from
+// which a good library reaches half of the peak.
+const (
+	smallPeer = 256 * 256 * 256
+	largePeer = 512 * 512 * 512
+)
+
 // setting holds the operands and the verifier that consecutive cases share.
 type setting struct {
 	key      string
@@ -48,6 +57,8 @@ type contender struct {
 	explain func() gemm.Params
 	close   func() error
 	phases  map[string]time.Duration
+
+	overhead time.Duration // of a call into a library, where it counts
 }
 
 // errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
@@ -111,6 +122,9 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		}
 		return time.Since(start), nil
 	}
+	if c.Variant.Family() == "reference" && c.Terms() < smallPeer {
+		t.overhead = callOverhead(ctx, m)
+	}
 	if c.Beta != 0 {
 		t.sampler.Before = func() { restore(o.c, o.c0) }
 	}
@@ -118,6 +132,25 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		t.stage(ctx, func() (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) })
 	}
 	return t
+}
+
+// callOverhead returns the time of a product of 1×1 matrices, the median of some
+// batches; 0 where it fails.
+func callOverhead[T gemm.Element](ctx context.Context, m gemm.Multiplier[T]) time.Duration {
+	a, b, c := gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1)
+	s := sample.Sampler{Inner: 100, Call: func(ctx context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			if err := m.Multiply(ctx, c, a, b); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	}}
+	if s.Burst(ctx, sample.Budget{Reps: 10}) != nil {
+		return 0
+	}
+	return time.Duration(sample.Summarize(s.Seconds).Median * float64(time.Second))
 }
 
 // stage replaces t's calls by those of a staged run.
@@ -289,7 +322,7 @@ func (d *Driver) finish(t *contender) Record {
 	}
 	switch {
 	case errors.Is(t.err, gemm.ErrUnavailable):
-		r.Status, r.Reason = Unavailable, t.err.Error()
+		r.Status, r.Reason = Unavailable, strings.TrimPrefix(t.err.Error(), gemm.ErrUnavailable.Error()+": ")
 	case errors.Is(t.err, errTimeout):
 		r.Status, r.Reason = Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", t.err, d.Budget.Timeout)
 	case t.err != nil:
@@ -307,10 +340,13 @@ func (d *Driver) finish(t *contender) Record {
 	if s.Bounded() {
 		r.CI = &[2]float64{s.Lo, s.Hi}
 		if !(s.Hi-s.Lo <= 0.1*s.Median) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("wide spread: the 95 %% interval spans %.0f %% of the median; repeat on a quiet machine", 100*(s.Hi-s.Lo)/s.Median))
+			r.Warnings = append(r.Warnings, "wide spread: repeat on a quiet machine")
 		}
 	} else {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d samples give no interval: raise --time and --timeout", len(r.Samples)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: raise --timeout", sample.MinForInterval))
+	}
+	if t.overhead > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs %v of the median", t.overhead))
 	}
 	terms := t.c.Terms()
 	if r.Type == "gf256" {
@@ -321,6 +357,9 @@ func (d *Driver) finish(t *contender) Record {
 		r.Rate = r.Gflops
 		if c, ok := d.ceiling(r.Type, r.Threads); ok {
 			r.PercentPeak = Number(100 * float64(r.Gflops) / c)
+			if t.c.Variant.Family() == "reference" && terms >= largePeer && !(r.PercentPeak >= 50) {
+				r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
+			}
 		}
 	}
 	if len(t.phases) > 0 {

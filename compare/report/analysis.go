@@ -147,7 +147,7 @@ func predictions(before, after compare.Record) [3]float64 {
 		return a / b
 	}
 	p, q := before.Predicted, after.Predicted
-	return [3]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.Traffic, q.Traffic)}
+	return [3]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.CoreTraffic, q.CoreTraffic)}
 }
 
 // explained says which of the predictions accounts for a measured ratio: of those

@@ -62,6 +62,7 @@ var csvColumns = []struct {
 	{"predicted_flops", func(r compare.Record) string { return csvNumber(prediction(r).Flops) }},
 	{"predicted_accesses", func(r compare.Record) string { return csvNumber(prediction(r).Accesses) }},
 	{"predicted_workspace_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Workspace) }},
+	{"predicted_core_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).CoreTraffic) }},
 	{"predicted_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Traffic) }},
 	{"phases_s", func(r compare.Record) string { return csvPhases(r.Phases) }},
 }
@@ -109,7 +110,7 @@ func csvEnd(r compare.Record, end int) string {
 func prediction(r compare.Record) compare.Predicted {
 	if r.Predicted == nil {
 		nan := math.NaN()
-		return compare.Predicted{Flops: nan, Accesses: nan, Workspace: nan, Traffic: nan}
+		return compare.Predicted{Flops: nan, Accesses: nan, Workspace: nan, CoreTraffic: nan, Traffic: nan}
 	}
 	return *r.Predicted
 }

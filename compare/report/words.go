@@ -72,7 +72,7 @@ var phrases = map[string]phrase{
 	"col.p":              {"p", "p"},
 	"col.operations":     {"Predicted: operations", "预测：运算"},
 	"col.accesses":       {"accesses", "访存"},
-	"col.traffic":        {"traffic", "内存流量"},
+	"col.traffic":        {"traffic behind L2", "L2 之后的流量"},
 	"col.verdict":        {"Verdict", "结论"},
 	"col.timeratio":      {"Time over packed", "时间 / packed"},
 	"col.saved":          {"Operations saved", "节省的运算"},
@@ -237,7 +237,7 @@ var phrases = map[string]phrase{
 	"ladder.largest": {"At %s the speed-up is %s", "在 %s 加速比为 %s"},
 	"ladder.missing": {" Not both were timed at %s.", "在 %s 未能两者都计时。"},
 
-	"explained.predicted":   {"Predicted are %s by operations, %s by accesses, %s by traffic.", "预测值：按运算 %s，按访存 %s，按流量 %s。"},
+	"explained.predicted":   {"Predicted are %s by operations, %s by accesses, %s by traffic behind the second level of cache.", "预测值：按运算 %s，按访存 %s，按二级缓存之后的流量 %s。"},
 	"explained.unpredicted": {"The models predict nothing here.", "模型没有给出预测。"},
 	"explained.by":          {" Closest: %s.", "最接近的是：%s。"},
 	"explained.operations":  {"operations", "运算"},
