@@ -35,8 +35,8 @@ browse() {
 }
 
 # page WIDTH writes a page that holds the report in a frame of that width, which no
-# browser's least window size touches, and, once loaded, says how large the report is
-# and which elements stick out of it.
+# least window size of a browser limits, and that, once loaded, says how large the
+# report is and what sticks out of it.
 page() {
 	cat <<-HTML
 		<!doctype html><meta charset="utf-8"><style>body{margin:0}iframe{border:0;display:block}</style>
@@ -44,13 +44,23 @@ page() {
 		<script>
 		onload = () => {
 			const doc = document.getElementById("frame").contentDocument.documentElement
-			const out = [...doc.querySelectorAll("body *")].filter(e => {
-				if (e.getBoundingClientRect().right <= $1 + 1) return false
-				for (let p = e.parentElement; p; p = p.parentElement)
-					if (getComputedStyle(p).overflowX !== "visible") return false
-				return true
-			}).map(e => e.tagName.toLowerCase() + (e.id && "#" + e.id))
-			document.body.dataset.size = doc.scrollWidth + "x" + doc.scrollHeight + " " + out.slice(0, 5).join(" ")
+			// Text can stick out of an element that does not.
+			const texts = document.createTreeWalker(doc.querySelector("body"), NodeFilter.SHOW_TEXT)
+			const out = []
+			const sticksOut = (box, parent, name) => {
+				if (box.right <= $1 + 1) return
+				for (let p = parent; p; p = p.parentElement)
+					if (getComputedStyle(p).overflowX !== "visible") return
+				out.push(name)
+			}
+			for (const e of doc.querySelectorAll("body *"))
+				sticksOut(e.getBoundingClientRect(), e.parentElement, e.tagName.toLowerCase() + (e.id && "#" + e.id))
+			for (let text; (text = texts.nextNode()); ) {
+				const range = document.createRange()
+				range.selectNodeContents(text)
+				sticksOut(range.getBoundingClientRect(), text.parentElement, text.data.trim().slice(0, 60))
+			}
+			document.body.dataset.size = doc.scrollWidth + "x" + doc.scrollHeight + " " + out.slice(0, 5).join(", ")
 			document.getElementById("frame").height = doc.scrollHeight
 		}
 		</script>
