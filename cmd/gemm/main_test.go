@@ -439,7 +439,8 @@ func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file)
+	args := []string{"serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file}
+	cmd := exec.CommandContext(t.Context(), binary, append(args, "--force")...)
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -459,11 +460,30 @@ func TestInterrupt(t *testing.T) {
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		t.Errorf("status %d, want 130", got)
 	}
-	if want := "1 of 2 rows are in " + file + ": go on with the same command and --resume"; !strings.Contains(stderr.String(), want) {
+	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args, " ") + " --resume\n"; !strings.Contains(stderr.String(), want) {
 		t.Errorf("standard error %q, want %q", stderr.String(), want)
 	}
 	if doc := records(t, file); len(doc.Records) != 1 || doc.Records[0].M != 16 {
 		t.Errorf("%d records", len(doc.Records))
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, c := range []struct {
+		args       []string
+		line, next string
+	}{
+		{[]string{"serial", "--sizes", "8,9"}, "gemm serial --sizes 8,9", "gemm serial --sizes 8,9 --resume"},
+		{[]string{"compare", "--out", "my dir", "--force"}, "gemm compare --out 'my dir' --force", "gemm compare --out 'my dir' --resume"},
+		{[]string{"compare", "-resume=true", "--out", "it's"}, `gemm compare -resume=true --out 'it'\''s'`, `gemm compare --out 'it'\''s' --resume`},
+		{[]string{"compare", "--out", "force", "--variants", ""}, "gemm compare --out force --variants ''", "gemm compare --out force --variants '' --resume"},
+	} {
+		if got := commandLine(c.args); got != c.line {
+			t.Errorf("%q: %s, want %s", c.args, got, c.line)
+		}
+		if got := resumption(c.args); got != c.next {
+			t.Errorf("%q goes on with %s, want %s", c.args, got, c.next)
+		}
 	}
 }
 

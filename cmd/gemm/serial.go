@@ -146,29 +146,42 @@ func runSerial(c *cli.Context) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
-	d.Progress, d.Command, d.Serial = p, commandLine(), serialArgs
+	d.Progress, d.Command, d.Serial = p, commandLine(os.Args[1:]), serialArgs
 	err := d.Run(c.Context, cases)
 	switch {
 	case c.Context.Err() != nil && (file == "" || file == stdoutName):
 		return p, fmt.Errorf("%w after %d of %d rows; with --json FILE the next time can go on from there", errInterrupted, len(p.rows), len(cases))
 	case c.Context.Err() != nil:
-		return p, fmt.Errorf("%w; %d of %d rows are in %s: go on with the same command and --resume", errInterrupted, len(p.rows), len(cases), file)
+		return p, fmt.Errorf("%w; %d of %d rows are in %s: go on with %s", errInterrupted, len(p.rows), len(cases), file, resumption(os.Args[1:]))
 	case err != nil:
 		return p, err
 	}
 	return p, outcome(p.rows)
 }
 
-// commandLine returns the command that is running as one would type it.
-func commandLine() string {
+// commandLine returns the command with the arguments as one would type it.
+func commandLine(args []string) string {
 	words := []string{"gemm"}
-	for _, word := range os.Args[1:] {
+	for _, word := range args {
 		if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
+}
+
+// resumption returns the command that goes on where the one with the arguments
+// was interrupted.
+func resumption(args []string) string {
+	var kept []string
+	for _, arg := range args {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if isFlag := strings.HasPrefix(arg, "-"); !isFlag || name != "force" && name != "resume" {
+			kept = append(kept, arg)
+		}
+	}
+	return commandLine(append(kept, "--resume"))
 }
 
 // serialArgs returns the arguments that have a build of this program measure

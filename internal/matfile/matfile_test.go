@@ -359,7 +359,7 @@ func TestWritable(t *testing.T) {
 	checkError(t, name, Writable(name), "is no regular file")
 	checkError(t, "m.txt", Writable(filepath.Join(dir, "m.txt")), "ends neither in")
 	absent := filepath.Join(dir, "absent", "m.npy")
-	checkError(t, absent, Writable(absent), "cannot be written")
+	checkError(t, absent, Writable(absent), "absent/m.npy: cannot be written: no such file or directory")
 	if err := Write(absent, gemm.NewMatrix[float64](1, 1)); err == nil {
 		t.Error("written to a folder that is not there")
 	}

@@ -2,7 +2,9 @@ package matfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,7 +26,7 @@ func Writable(name string) error {
 	}
 	p, err := newPending(name)
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", name, err)
+		return unwritable(name, err)
 	}
 	return p.Cleanup()
 }
@@ -41,7 +43,7 @@ func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
 	}
 	p, err := newPending(name)
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", name, err)
+		return unwritable(name, err)
 	}
 	defer p.Cleanup() // nothing, once it has replaced the file
 	w := bufio.NewWriterSize(p, 1<<16)
@@ -57,9 +59,19 @@ func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
 		err = p.CloseAtomicallyReplace()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", name, err)
+		return unwritable(name, err)
 	}
 	return nil
+}
+
+// unwritable says why name cannot be written, without the name of the temporary
+// file that stands in for it.
+func unwritable(name string, err error) error {
+	var fault *fs.PathError
+	if errors.As(err, &fault) {
+		err = fault.Err
+	}
+	return fmt.Errorf("%s: cannot be written: %w", name, err)
 }
 
 // folder returns the folder of name, where the temporary file goes so that it
