@@ -18,7 +18,9 @@ package block
 
 import (
 	"context"
+	"unsafe"
 
+	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 )
 
@@ -156,10 +158,12 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 	return nil
 }
 
-// grown returns a slice of n elements, buf's own where it is large enough.
-func grown[T any](buf []T, n int) []T {
+// grown returns a slice of n elements, buf's own where it is large enough, and
+// otherwise a new one on huge pages where the system gives them.
+func grown[T kernel.Float](buf []T, n int) []T {
 	if cap(buf) < n {
-		return make([]T, n)
+		buf = make([]T, n)
+		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(buf)), uintptr(n)*unsafe.Sizeof(buf[0]))
 	}
 	return buf[:n]
 }
