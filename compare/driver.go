@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/sample"
 )
 
 // Progress is told what is happening. Its methods are called on the goroutine of
@@ -37,10 +38,21 @@ type Driver struct {
 	// it so.
 	Serial func(cases []Case, b Budget, seed uint64) []string
 
+	Probes []Probe // measured before the cases
+
 	host    Host
 	run     RunInfo
 	setting setting
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
+}
+
+// Probe is a piece of work that is no product, whose rate on one processor is
+// recorded beside the rows.
+type Probe struct {
+	Name   string
+	Params gemm.Params
+	Call   func()
+	Flops  float64 // of one call
 }
 
 // Run measures the cases that the store does not hold yet, in their order. Rows
@@ -185,7 +197,34 @@ func (d *Driver) begin(ctx context.Context) error {
 	if d.Ceilings > 0 {
 		measureCeilings(ctx, &d.host, d.run.ID, []int{1, runtime.GOMAXPROCS(0)}, d.Ceilings)
 	}
-	return errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run), ctx.Err())
+	measurements, err := d.probe(ctx)
+	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
+}
+
+// probe measures the probes as rows are, for as long as a ceiling.
+func (d *Driver) probe(ctx context.Context) ([]Measurement, error) {
+	var out []Measurement
+	for _, p := range d.Probes {
+		s := sample.Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
+			start := time.Now()
+			for range times {
+				p.Call()
+			}
+			return time.Since(start), nil
+		}}
+		if _, err := s.Warm(ctx); err != nil {
+			return nil, err
+		}
+		if err := s.Burst(ctx, sample.Budget{Reps: sample.MinForInterval, Time: d.Ceilings}); err != nil {
+			return nil, err
+		}
+		m := Measurement{Host: d.host.ID, Run: d.run.ID, Name: p.Name, Params: p.Params, Unit: "GFLOP/s"}
+		for _, seconds := range s.Seconds {
+			m.Samples = append(m.Samples, p.Flops/seconds/1e9)
+		}
+		out = append(out, m)
+	}
+	return out, ctx.Err()
 }
 
 // ceiling returns the measured peak for the type at that number of busy threads.

@@ -290,6 +290,25 @@ func TestStagersAreTimedByTheirOwnClock(t *testing.T) {
 	}
 }
 
+func TestProbesAreRecordedOnce(t *testing.T) {
+	var p silent
+	store := &Store{}
+	for range 2 {
+		calls := 0
+		d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Probes: []Probe{{
+			Name: "micro-kernel", Params: gemm.Params{"type": "f64"}, Flops: 100,
+			Call: func() { calls++; time.Sleep(20 * time.Microsecond) },
+		}}}
+		if err := d.Run(t.Context(), nil); err != nil || calls == 0 {
+			t.Fatalf("%v after %d calls", err, calls)
+		}
+	}
+	ms := store.Document().Measurements
+	if len(ms) != 1 || len(ms[0].Samples) < 6 || !(ms[0].Samples[0] > 0 && ms[0].Samples[0] <= 100/20e-6/1e9) {
+		t.Errorf("measurements %+v, want one of at most 5e-3 GFLOP/s", ms)
+	}
+}
+
 func TestNonGemmersAreUnavailableForTransposes(t *testing.T) {
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}

@@ -131,7 +131,7 @@ func (s *Store) adopt(doc Document) error {
 			return err
 		}
 	}
-	s.doc.Measurements = append(s.doc.Measurements, doc.Measurements...)
+	s.putMeasurements(doc.Measurements)
 	return nil
 }
 
@@ -190,6 +190,26 @@ func (s *Store) putRun(r RunInfo) {
 		return
 	}
 	s.doc.Runs[i] = r
+}
+
+// PutMeasurements adds measurements, or replaces those of the same run, name and
+// parameters, and writes the file.
+func (s *Store) PutMeasurements(measurements ...Measurement) error {
+	s.putMeasurements(measurements)
+	return s.write()
+}
+
+func (s *Store) putMeasurements(measurements []Measurement) {
+	for _, m := range measurements {
+		i := slices.IndexFunc(s.doc.Measurements, func(old Measurement) bool {
+			return old.Run == m.Run && old.Name == m.Name && old.Params.String() == m.Params.String()
+		})
+		if i < 0 {
+			s.doc.Measurements = append(s.doc.Measurements, m)
+			continue
+		}
+		s.doc.Measurements[i] = m
+	}
 }
 
 // Put adds rows, or replaces those with their identities, and writes the file.

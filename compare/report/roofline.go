@@ -2,10 +2,12 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"gemm/compare"
+	"gemm/internal/sample"
 )
 
 // standing is a row under the roofline of its host (Williams, Waterman and Patterson,
@@ -59,8 +61,29 @@ func (b *builder) roofline(v *view) (Section, bool) {
 		b.readRoofs(&s, v, typ, roofs)
 		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, typ)
 		s.add(table)
+		b.microKernel(&s, v, typ, rows)
 	}
 	return s, found
+}
+
+// microKernel says what share of its micro-kernel's rate in the first level of
+// cache the packed product reaches at its largest cube, where both were measured
+// in one run.
+func (b *builder) microKernel(s *Section, v *view, typ string, rows []compare.Record) {
+	var packed compare.Record
+	for _, r := range rows {
+		if r.Variant == "serial/packed" && r.M == r.N && r.N == r.K && r.N > packed.N {
+			packed = r
+		}
+	}
+	for _, m := range v.measurements {
+		if m.Name != "micro-kernel" || m.Params["type"] != typ || m.Run != packed.Run || packed.N == 0 {
+			continue
+		}
+		rate := sample.Summarize(m.Samples).Median
+		s.text(&b.speaker, "roofline.kernel", code(fmt.Sprint(m.Params["kernel"])), significant(rate),
+			code(packed.Variant), percent(float64(packed.Gflops)/rate), escape(problemOf(packed).label()))
+	}
 }
 
 // roof places a variant's row at its largest case, cubes preferred, under the

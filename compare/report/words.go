@@ -314,6 +314,7 @@ var phrases = map[string]phrase{
 	"roofline.computes": {"Limited by computing, by prediction: %s.", "按预测受限于计算的有：%s。"},
 	"roofline.range":    {"Closest to its limit is %s with %s, furthest from it %s with %s.", "最接近上限的是 %s，达到 %s；最远的是 %s，为 %s。"},
 	"roofline.short":    {"Below a quarter of the peak although memory does not hold them back: %s. There the processor waits for itself: for the sum before, for a cache nearer than memory, or for want of vector instructions.", "虽不受内存限制却不到峰值四分之一的有：%s。此时处理器在等自己：等上一次求和、等比内存更近的缓存，或者缺少向量指令。"},
+	"roofline.kernel":   {"The micro-kernel %s runs at %s GFLOP/s from the first level of cache; %s reaches %s of that at %s. The rest is packing, the update of C, and the caches further out.", "微内核 %s 在一级缓存中达到 %s GFLOP/s；%s 在 %[5]s 时达到其 %[4]s。其余花在打包、更新 C 和更外层的缓存上。"},
 	"roofline.above":    {"Above the predicted limit: %s. The model has one cache with strict replacement; the machine keeps more of the operands close than it says.", "超过预测上限的有：%s。模型只有一级、严格替换的缓存；机器把操作数留在近处的比模型所说的多。"},
 
 	// Peers.
