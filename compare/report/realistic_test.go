@@ -124,7 +124,7 @@ func realistic() compare.Document {
 				r := base("ladder", "reference/"+peer, typ, n, n, n)
 				r.Turn = fmt.Sprint(typ, n)
 				if peer == "blis" {
-					r.Status, r.Reason = compare.Unavailable, "no libblis.so found; install libblis4, or name it in GEMM_BLIS"
+					r.Status, r.Reason = compare.Unavailable, "no BLIS among libblis.so.4, /opt/vendor/compilers_and_libraries/linux/latest/lib/intel64/libblis-mt.so.*; install libblis4, or set GEMM_BLIS"
 				} else {
 					r = timed(r, 2*faster/1.6*[2][5]float64{{52, 38, 43, 45, 44}, {56, 57, 53, 52, 52}}[j][i])
 					if n == 128 {

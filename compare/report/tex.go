@@ -280,9 +280,18 @@ func texLines(c Code) []string {
 	return lines
 }
 
-// texString returns s so that TeX prints its characters.
+// texString returns s so that TeX prints its characters. It may break words so
+// long that they are paths.
 func texString(s string) string {
-	return texRunes(s, "")
+	words := strings.Split(s, " ")
+	for i, word := range words {
+		breaks := ""
+		if len(word) > 30 {
+			breaks = "/_.-"
+		}
+		words[i] = texRunes(word, breaks)
+	}
+	return strings.Join(words, " ")
 }
 
 // texCode returns s as literal text that may be broken after punctuation.

@@ -38,6 +38,10 @@ next:
 				continue next
 			}
 		}
+		if rest, ok := strings.CutPrefix(s, `\allowbreak{}`); ok {
+			s = rest
+			continue
+		}
 		if rest, ok := strings.CutPrefix(s, "{}"); ok {
 			s = rest
 			continue
@@ -53,7 +57,7 @@ next:
 // takes for a command, a comment or a ligature.
 func FuzzTeX(f *testing.F) {
 	for _, seed := range []string{
-		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`", "γ_k ≤ 2⁻⁵³·k × µ ᵢⱼ √ – — “”", "矩阵 乘法", "$\\times$", "100 % & #1",
+		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`", "γ_k ≤ 2⁻⁵³·k × µ ᵢⱼ √ – — “”", "矩阵 乘法", "$\\times$", "100 % & #1", "/a/rather-long/path_of.many--parts/that.goes/on",
 	} {
 		f.Add(seed)
 	}
