@@ -128,7 +128,7 @@ func runSerial(c *cli.Context) error {
 		}
 	}
 	p, err := measure(c, compare.Driver{
-		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond,
+		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
 		Budget: compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")},
 	}, cases, file)
 	if file == stdoutName {
