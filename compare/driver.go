@@ -172,8 +172,11 @@ func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
 			break
 		}
 		traffic := size * m.Traffic(float64(cache.Bytes)/size, float64(cache.Line)/size)
-		if cache.Level <= 2 {
-			out.CoreTraffic = traffic
+		switch cache.Level {
+		case 1:
+			out.L1Traffic = traffic
+		case 2:
+			out.L2Traffic = traffic
 		}
 		out.Traffic = traffic
 	}

@@ -173,11 +173,11 @@ type Predicted struct {
 	Flops     float64 `json:"flops"`
 	Accesses  float64 `json:"accesses"`        // elements loaded and stored
 	Workspace float64 `json:"workspace_bytes"` // besides the operands
-	// CoreTraffic is the bytes moved between the second level of cache, which a
-	// core has for itself, and what lies behind it; Traffic those between the last
-	// level of cache and memory.
-	CoreTraffic float64 `json:"core_traffic_bytes"`
-	Traffic     float64 `json:"traffic_bytes"`
+	// The bytes moved between a level of cache and what lies behind it: the first
+	// level, the second, and the last, behind which is memory.
+	L1Traffic float64 `json:"l1_traffic_bytes"`
+	L2Traffic float64 `json:"l2_traffic_bytes"`
+	Traffic   float64 `json:"traffic_bytes"`
 }
 
 // Speed reports whether r may be quoted with a speed: it is ok and was timed.

@@ -45,7 +45,7 @@ func (b *builder) steps(v *view) (Section, bool) {
 			s.text(&b.speaker, "ladder.of", fam, typ)
 			table := Table{
 				ID: "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix, Caption: b.say("ladder.caption", fam, typ),
-				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic", "verdict"),
+				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
 				Command: b.rerun(v, rows),
 			}
 			var items []Text
@@ -93,7 +93,7 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 		predicted := predictions(before, after)
 		lines = append(lines, Row{Cells: []Text{
 			name, escape(p.label()), Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)),
-			Text(significant(predicted[0])), Text(significant(predicted[1])), Text(significant(predicted[2])),
+			Text(significant(predicted[0])), Text(significant(predicted[1])), Text(significant(predicted[2])), Text(significant(predicted[3])),
 			b.verdict(c.Outcome),
 		}})
 	}
@@ -135,10 +135,10 @@ func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) Text {
 
 // predictions returns the ratios of operations, accesses and traffic that the
 // models of two rows predict, NaN where they do not.
-func predictions(before, after compare.Record) [3]float64 {
+func predictions(before, after compare.Record) [4]float64 {
 	nan := math.NaN()
 	if before.Predicted == nil || after.Predicted == nil {
-		return [3]float64{nan, nan, nan}
+		return [4]float64{nan, nan, nan, nan}
 	}
 	ratio := func(a, b float64) float64 {
 		if !(a > 0) || !(b > 0) {
@@ -147,7 +147,7 @@ func predictions(before, after compare.Record) [3]float64 {
 		return a / b
 	}
 	p, q := before.Predicted, after.Predicted
-	return [3]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.CoreTraffic, q.CoreTraffic)}
+	return [4]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.L1Traffic, q.L1Traffic), ratio(p.L2Traffic, q.L2Traffic)}
 }
 
 // explained says which of the predictions accounts for a measured ratio: of those
@@ -158,12 +158,12 @@ func (b *builder) explained(before, after compare.Record, c comparison) (text Te
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
 		return b.say("explained.unpredicted"), false
 	}
-	text = b.say("explained.predicted", significant(predicted[0]), significant(predicted[1]), significant(predicted[2]))
+	text = b.say("explained.predicted", significant(predicted[0]), significant(predicted[1]), significant(predicted[2]), significant(predicted[3]))
 	if c.Outcome != quicker && c.Outcome != slower {
 		return text, false
 	}
 	nearest, name := math.Ln2, ""
-	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic"} {
+	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic1", "explained.traffic2"} {
 		sameSide := predicted[i] > 1.01 && c.Ratio > 1 || predicted[i] < 0.99 && c.Ratio < 1
 		if d := math.Abs(math.Log(predicted[i] / c.Ratio)); sameSide && d <= nearest {
 			nearest, name = d, key

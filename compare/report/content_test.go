@@ -54,7 +54,7 @@ func row(variant string, n int, seconds float64, change ...func(*compare.Record)
 	sampled(20, seconds)(&r)
 	r.PercentPeak = r.Gflops / 40 * 100
 	work := 2 * math.Pow(float64(n), 3)
-	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, CoreTraffic: work, Traffic: work}
+	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, L1Traffic: work, L2Traffic: work, Traffic: work}
 	for _, f := range change {
 		f(&r)
 	}
@@ -170,9 +170,9 @@ func ladder() []compare.Record {
 		s := math.Pow(float64(n)/64, 3)
 		work := 2 * math.Pow(float64(n), 3)
 		rows = append(rows,
-			row("serial/naive", n, 1e-3*s, predicted(compare.Predicted{Flops: work, Accesses: work, CoreTraffic: 8 * work, Traffic: 8 * work})),
-			row("serial/ikj", n, 1e-4*s, predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, CoreTraffic: work, Traffic: work})),
-			row("serial/packed", n, 5e-5*s, predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, CoreTraffic: work / 8, Traffic: work / 8})),
+			row("serial/naive", n, 1e-3*s, predicted(compare.Predicted{Flops: work, Accesses: work, L1Traffic: 8 * work, L2Traffic: 4 * work, Traffic: 8 * work})),
+			row("serial/ikj", n, 1e-4*s, predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, L1Traffic: work, L2Traffic: work, Traffic: work})),
+			row("serial/packed", n, 5e-5*s, predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, L1Traffic: work / 8, L2Traffic: work / 8, Traffic: work / 8})),
 		)
 	}
 	return rows
@@ -195,7 +195,7 @@ func strassens(variant string, over [3]float64, change ...func(*compare.Record))
 		s := math.Pow(float64(n)/64, 3)
 		work := 2 * math.Pow(float64(n), 3)
 		rows = append(rows, row(variant, n, 5e-5*s*over[i], append([]func(*compare.Record){
-			predicted(compare.Predicted{Flops: 0.875 * work, Accesses: work, Workspace: 3 << 20, CoreTraffic: work / 4, Traffic: work / 4}),
+			predicted(compare.Predicted{Flops: 0.875 * work, Accesses: work, Workspace: 3 << 20, L1Traffic: work / 4, L2Traffic: work / 4, Traffic: work / 4}),
 			func(r *compare.Record) {
 				r.BoundKind, r.Residual, r.Bound = gemm.Normwise, compare.Number(9.0/16*float64(n)*3e-16), 1e-10
 			},
@@ -329,11 +329,15 @@ var sentences = []struct {
 	}), []string{"| call overhead | library=openblas | 3 | 540 | ns"}, nil},
 
 	{"a gain that traffic accounts for", with(),
-		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic behind the second level of cache. Closest: traffic.",
-			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | gain"}, []string{"a loss at"}},
-	{"a gain that accesses account for", planted(row("serial/naive", 64, 2e-3), row("serial/ikj", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 524288, CoreTraffic: 524288, Traffic: 524288}))),
+		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic behind the first level of cache and 4.00 behind the second. Closest: traffic behind the first level of cache.",
+			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"}, []string{"a loss at"}},
+	{"a gain that the second level of cache accounts for", planted(
+		row("serial/naive", 64, 2e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 2})),
+		row("serial/ikj", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 1}))),
+		[]string{"Closest: traffic behind the second level of cache."}, nil},
+	{"a gain that accesses account for", planted(row("serial/naive", 64, 2e-3), row("serial/ikj", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 524288, L1Traffic: 524288, L2Traffic: 524288, Traffic: 524288}))),
 		[]string{"Closest: accesses."}, []string{"Closest: traffic"}},
-	{"a gain that operations account for", planted(row("serial/divide", 64, 2e-3), row("serial/strassen", 64, 1.6e-3, predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, CoreTraffic: 524288, Traffic: 524288}))),
+	{"a gain that operations account for", planted(row("serial/divide", 64, 2e-3), row("serial/strassen", 64, 1.6e-3, predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, L1Traffic: 524288, L2Traffic: 524288, Traffic: 524288}))),
 		[]string{"Closest: operations."}, nil},
 	{"a gain that nothing accounts for", planted(row("serial/transposed", 64, 2e-3), row("serial/unrolled", 64, 1e-3)),
 		[]string{"None of them accounts for it.", "it is in the processor"}, []string{"Closest:"}},
@@ -367,7 +371,7 @@ var sentences = []struct {
 	{"Strassen is level", with(strassens("serial/winograd", [3]float64{1.2, 1.1, 1})...),
 		[]string{"`serial/winograd` has not been shown to pay up to n = 256, the largest size measured: there its time cannot be told from that of packed (1.00 times).", "| not distinguishable | 12.5 %", "At n = 64, `serial/winograd` takes 1.20 times"}, nil},
 	{"Strassen where it does not recurse", with(append(strassens("serial/strassen", [3]float64{1.1, 1.4, 1.4}), row("serial/packed", 32, 1e-5),
-		row("serial/strassen", 32, 1e-5, predicted(compare.Predicted{Flops: 65536, Accesses: 1, Workspace: 1, CoreTraffic: 65536, Traffic: 65536})))...),
+		row("serial/strassen", 32, 1e-5, predicted(compare.Predicted{Flops: 65536, Accesses: 1, Workspace: 1, L1Traffic: 65536, L2Traffic: 65536, Traffic: 65536})))...),
 		[]string{"At n = 64, `serial/strassen` takes 1.10 times the time of packed. It executes 0.875 times the operations."}, nil},
 	{"Strassen without packed", lacking(with(strassens("serial/strassen", [3]float64{1, 1, 1})...), "serial/packed"),
 		[]string{"was not timed on a square case beside `serial/packed`, so no crossover can be named", "**Size.** It pays for large dense products only, and few programs have those.\n"}, []string{"it executes"}},
@@ -412,7 +416,7 @@ var sentences = []struct {
 	{"a micro-kernel", changed(with(), func(d *compare.Document) {
 		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "go-2x4"}, Unit: "GFLOP/s", Samples: []float64{13, 13.1, 12.9}}}
 	}), []string{"The micro-kernel `go-2x4` runs at 13.0 GFLOP/s from the first level of cache; `serial/packed` reaches 80.7 % of that at"}, nil},
-	{"far below the peak", with(row("serial/unrolled", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, CoreTraffic: 1000, Traffic: 1000}))),
+	{"far below the peak", with(row("serial/unrolled", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1000, L2Traffic: 1000, Traffic: 1000}))),
 		[]string{"Below a quarter of the peak although memory does not hold them back: `serial/unrolled`."}, nil},
 	{"above the roof", with(row("serial/blocked", 64, 2e-5)), []string{"Above the predicted limit: `serial/blocked`."}, nil},
 

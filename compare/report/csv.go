@@ -62,7 +62,8 @@ var csvColumns = []struct {
 	{"predicted_flops", func(r compare.Record) string { return csvNumber(prediction(r).Flops) }},
 	{"predicted_accesses", func(r compare.Record) string { return csvNumber(prediction(r).Accesses) }},
 	{"predicted_workspace_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Workspace) }},
-	{"predicted_core_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).CoreTraffic) }},
+	{"predicted_l1_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).L1Traffic) }},
+	{"predicted_l2_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).L2Traffic) }},
 	{"predicted_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Traffic) }},
 	{"phases_s", func(r compare.Record) string { return csvPhases(r.Phases) }},
 }
@@ -110,7 +111,7 @@ func csvEnd(r compare.Record, end int) string {
 func prediction(r compare.Record) compare.Predicted {
 	if r.Predicted == nil {
 		nan := math.NaN()
-		return compare.Predicted{Flops: nan, Accesses: nan, Workspace: nan, CoreTraffic: nan, Traffic: nan}
+		return compare.Predicted{Flops: nan, Accesses: nan, Workspace: nan, L1Traffic: nan, L2Traffic: nan, Traffic: nan}
 	}
 	return *r.Predicted
 }

@@ -105,7 +105,7 @@ func realistic() compare.Document {
 			for i, n := range sizes {
 				r := base("ladder", "serial/"+v.name, typ, n, n, n)
 				work := 2 * math.Pow(float64(n), 3)
-				r.Predicted = &compare.Predicted{Flops: v.flops * work, Accesses: work, Workspace: 1e5, CoreTraffic: v.traffic * work / faster, Traffic: v.traffic * work / faster}
+				r.Predicted = &compare.Predicted{Flops: v.flops * work, Accesses: work, Workspace: 1e5, L1Traffic: v.traffic * work / faster, L2Traffic: v.traffic * work / faster, Traffic: v.traffic * work / faster}
 				switch {
 				case v.name == "naive" && n == 1024 && typ == "f32":
 					r.Status, r.Reason = compare.Skipped, "predicted 7.7 s, the budget of a row is 2 s; raise --timeout"
