@@ -113,7 +113,9 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, failed := measure(c, compare.Driver{Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings}, cases, records)
+	p, failed := measure(c, compare.Driver{
+		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Probes: probes(cases),
+	}, cases, records)
 	if c.Context.Err() != nil {
 		return failed
 	}

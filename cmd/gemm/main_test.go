@@ -506,6 +506,9 @@ func TestCompareAndReport(t *testing.T) {
 			t.Errorf("compare's table lacks %s:\n%s", v.Name, compared)
 		}
 	}
+	if len(doc.Measurements) != 1 || doc.Measurements[0].Name != "micro-kernel" || doc.Measurements[0].Params["type"] != "f64" {
+		t.Errorf("measurements beside the rows of packed f64: %+v", doc.Measurements)
+	}
 	fail(t, dir, 1, "records are there already", "compare", "--out", "d", "--sizes", "24")
 	fail(t, dir, 1, "records are there already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
 
