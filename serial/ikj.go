@@ -12,7 +12,7 @@ import (
 //
 //	for i, for l: C[i][:] += A[i][l]·B[l][:]
 //
-// Nothing else has changed, the sums are even rounded alike. But the innermost
+// Nothing else has changed, and every sum is formed in the same order. But the innermost
 // loop now runs along rows, so that every element of a line is used at once and
 // the hardware can fetch the next line ahead; A's element stays in a register;
 // and the steps of the loop, each on a sum of its own, do not wait for one

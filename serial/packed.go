@@ -47,6 +47,12 @@ func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	return p.gemm(ctx, alpha, view(a, tA), view(b, tB), beta, c, k)
 }
 
+// Resolved implements gemm.Explainer: the micro-kernel and the blocking.
+func (p packed[T]) Resolved() gemm.Params {
+	blocking := p.engine.Blocking()
+	return gemm.Params{"kernel": p.engine.Kernel().Name, "mc": blocking.MC, "kc": blocking.KC, "nc": blocking.NC}
+}
+
 // gemm computes C ← α·A·B + β·C for operands that conform.
 func (p packed[T]) gemm(ctx context.Context, alpha T, a, b block.View[T], beta T, c gemm.Matrix[T], k int) error {
 	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, a, b, beta, c.Data, c.Stride)
@@ -85,7 +91,7 @@ func packedModel(m, n, k int, _ gemm.Params) gemm.Model {
 	cut := e.Cut(m, n, k)
 	mc, nc, kc := float64(cut.MC), float64(cut.NC), float64(cut.KC)
 	across, down, deep := ceil(s.n, cut.NC), ceil(s.m, cut.MC), ceil(s.k, cut.KC)
-	mr, nr := e.Tile()
+	mr, nr := e.Kernel().MR, e.Kernel().NR
 	copies := 2 * (s.a*across + s.b)
 	tiles := s.terms*(1/float64(mr)+1/float64(nr)) + 2*s.c*deep
 	model := s.model(copies+tiles, func(cache, _ float64) float64 {

@@ -340,6 +340,18 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
+// TestResolved: packed says what its micro-kernel and its blocks are.
+func TestResolved(t *testing.T) {
+	m, err := gemm.New[float64](find(t, "serial/packed"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.(gemm.Explainer).Resolved()
+	if p.Text("kernel") == "" || p.Int("mc") <= 0 || p.Int("kc") <= 0 || p.Int("nc") <= 0 {
+		t.Errorf("resolved to %v", p)
+	}
+}
+
 // TestTraffic compares the models with what their files say, for a cache that
 // holds a few rows but none of the operands.
 func TestTraffic(t *testing.T) {

@@ -107,8 +107,11 @@ func (e *Engine[T]) Cut(m, n, k int) Blocking {
 	}
 }
 
-// Tile returns the rows and columns of the kernel's tile.
-func (e *Engine[T]) Tile() (mr, nr int) { return e.kernel.MR, e.kernel.NR }
+// Kernel returns the engine's micro-kernel.
+func (e *Engine[T]) Kernel() kernel.Kernel[T] { return e.kernel }
+
+// Blocking returns the largest blocks that the engine makes.
+func (e *Engine[T]) Blocking() Blocking { return e.blocking }
 
 // up returns n rounded up to a multiple of step.
 func up(n, step int) int { return (n + step - 1) / step * step }
