@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -61,7 +60,7 @@ type Probe struct {
 // the store; what went wrong with a row is in the row.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	d.rates = map[string]float64{}
-	if err := d.begin(ctx); err != nil {
+	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}
 	defer func() { d.setting = setting{} }()
@@ -183,9 +182,9 @@ func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
 	return out
 }
 
-// begin describes the host and the run, measures the ceilings and puts all that
-// in the store.
-func (d *Driver) begin(ctx context.Context) error {
+// begin describes the host and the run, measures the ceilings at the numbers of
+// threads that the cases use, and puts all that in the store.
+func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	host, err := DescribeHost()
 	if err != nil {
 		return err
@@ -198,7 +197,11 @@ func (d *Driver) begin(ctx context.Context) error {
 		}
 	}
 	if d.Ceilings > 0 {
-		measureCeilings(ctx, &d.host, d.run.ID, []int{1, runtime.GOMAXPROCS(0)}, d.Ceilings)
+		var threads []int
+		for _, c := range cases {
+			threads = append(threads, c.Threads())
+		}
+		measureCeilings(ctx, &d.host, d.run.ID, threads, d.Ceilings)
 	}
 	measurements, err := d.probe(ctx)
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))

@@ -385,4 +385,7 @@ func TestUnwritableFolderIsFoundAtOnce(t *testing.T) {
 	if _, err := OpenStore(filepath.Join(file, "results.json"), Create); err == nil {
 		t.Error("a folder that is a file passes for writable")
 	}
+	if _, err := OpenStore(t.TempDir(), Replace); err == nil {
+		t.Error("a folder passes for a file that may be replaced")
+	}
 }

@@ -41,8 +41,10 @@ type Store struct {
 // folder that cannot be written is found before anything is measured.
 func OpenStore(path string, mode Mode) (*Store, error) {
 	s := &Store{path: path}
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
 	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file: choose another place for the records", path)
 	case err == nil && mode == Create:
 		return nil, fmt.Errorf("%w: %s (continue with --resume or replace them with --force)", ErrExists, path)
 	case err == nil && mode == Resume:
