@@ -12,11 +12,11 @@ import (
 //
 //	for i, for l: C[i][:] += A[i][l]·B[l][:]
 //
-// Nothing else has changed, and every sum is formed in the same order. But the innermost
-// loop now runs along rows, so that every element of a line is used at once and
-// the hardware can fetch the next line ahead; A's element stays in a register;
-// and the steps of the loop, each on a sum of its own, do not wait for one
-// another. Three accesses a step are left, 3mnk + mk.
+// Nothing else has changed, and every sum is formed in the same order. But the
+// innermost loop now runs along rows, so that every element of a line is used at
+// once and the hardware can fetch the next line ahead; A's element stays in a
+// register; and the steps of the loop, each on a sum of its own, do not wait for
+// one another. Three accesses a step are left, 3mnk + mk.
 //
 // B is read m times unless all of it stays in cache: m·kn elements, L times less
 // than naive moves where its columns do not fit. A row of C stays in cache while
