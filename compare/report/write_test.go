@@ -168,6 +168,13 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// drawable returns small with rows for two figures.
+func drawable() compare.Document {
+	doc := small()
+	doc.Records = append(doc.Records, row("serial/naive", 64, 1e-3), row("serial/naive", 128, 9e-3), row("serial/packed", 128, 1e-3))
+	return doc
+}
+
 // tree returns the files below dir with their contents.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -191,11 +198,11 @@ func tree(t *testing.T, dir string) map[string]string {
 // same bytes again.
 func TestWrite(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "new", "folder"), t.TempDir()
-	paths, err := Write(a, realistic(), WriteOptions{})
+	paths, err := Write(a, drawable(), WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(b, realistic(), WriteOptions{Lang: "en", Command: "gemm"}); err != nil {
+	if _, err := Write(b, drawable(), WriteOptions{Lang: "en", Command: "gemm"}); err != nil {
 		t.Fatal(err)
 	}
 	first, second := tree(t, a), tree(t, b)
@@ -208,7 +215,7 @@ func TestWrite(t *testing.T) {
 		named = append(named, name)
 	}
 	want := []string{"report.html", "report.md", "report.tex", "results.bench.txt", "results.csv", "results.json"}
-	for _, d := range Drawings(realistic(), "en") {
+	for _, d := range Drawings(drawable(), "en") {
 		for _, ext := range []string{".svg", ".png", ".pdf"} {
 			want = append(want, filepath.Join("figures", d.ID+ext))
 		}
@@ -238,7 +245,7 @@ func TestWriteFormats(t *testing.T) {
 		{"csv", "results.csv", ""}, {"json", "results.json", ""}, {"bench", "results.bench.txt", ""},
 	} {
 		dir := t.TempDir()
-		if _, err := Write(dir, realistic(), WriteOptions{Formats: []string{test.format}, Lang: "zh"}); err != nil {
+		if _, err := Write(dir, drawable(), WriteOptions{Formats: []string{test.format}, Lang: "zh"}); err != nil {
 			t.Fatal(err)
 		}
 		files := tree(t, dir)
