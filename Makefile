@@ -16,9 +16,13 @@ export DEPS GO
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Without its revision where git is absent or does not trust the folder's owner:
-# go build would refuse.
-VCS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+# With its revision, for the records, unless git is absent or does not trust the
+# folder's owner: go build would refuse.
+VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
+
+# Pure Go; the comparison builds itself anew with other compiler options, and finds
+# what has been compiled so.
+build report: export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
 .PHONY: help report test build deps lint generate bench fuzz check-report clean
@@ -37,7 +41,7 @@ test: ## run every test: plain, under the race detector, and with every instruct
 	scripts/test.sh
 
 build: ## build bin/gemm
-	CGO_ENABLED=0 $(GO) build -trimpath $(VCS) -o bin/ ./cmd/...
+	$(GO) build $(VCS) -o bin/ ./cmd/...
 
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
