@@ -43,6 +43,9 @@ func (m Matrix[T]) Set(i, j int, v T) { m.Data[i*m.Stride+j] = v }
 
 // Row returns row i as a slice of length and capacity Cols.
 func (m Matrix[T]) Row(i int) []T {
+	if m.Cols == 0 {
+		return nil
+	}
 	lo := i * m.Stride
 	return m.Data[lo : lo+m.Cols : lo+m.Cols]
 }

@@ -39,3 +39,73 @@ func TestCheckGemm(t *testing.T) {
 		}
 	}
 }
+
+func TestBlocksShareDataAndStride(t *testing.T) {
+	m := gemm.Matrix[float64]{Rows: 3, Cols: 4, Stride: 6, Data: make([]float64, 2*6+4)}
+	block := m.Slice(1, 2, 2, 2)
+	block.Set(1, 1, 7)
+	if got := m.At(2, 3); got != 7 || block.Stride != 6 || len(block.Data) != 6+2 {
+		t.Errorf("element (2, 3) is %g, stride %d, %d elements; want 7, 6, 8", got, block.Stride, len(block.Data))
+	}
+	if row := m.Row(2); len(row) != 4 || cap(row) != 4 || row[3] != 7 {
+		t.Errorf("row 2 is %v with capacity %d, want four elements and no more", row, cap(row))
+	}
+	for _, empty := range []gemm.Matrix[float64]{m.Slice(3, 0, 0, 4), m.Slice(0, 4, 3, 0)} {
+		if err := empty.Check(); err != nil {
+			t.Errorf("an empty block: %v", err)
+		}
+		for i := range empty.Rows {
+			if len(empty.Row(i)) != 0 {
+				t.Errorf("row %d of an empty block is %v", i, empty.Row(i))
+			}
+		}
+	}
+	for _, outside := range [][4]int{{-1, 0, 1, 1}, {0, 0, 4, 1}, {2, 3, 1, 2}, {0, 0, -1, 1}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a block %v outside of 3×4 is given out", outside)
+				}
+			}()
+			m.Slice(outside[0], outside[1], outside[2], outside[3])
+		}()
+	}
+}
+
+func TestCheckShapes(t *testing.T) {
+	matrix := gemm.NewMatrix[float32]
+	narrow := matrix(2, 3)
+	narrow.Stride = 2
+	for name, test := range map[string]struct {
+		c, a, b gemm.Matrix[float32]
+		ok      bool
+	}{
+		"conform":       {matrix(2, 4), matrix(2, 3), matrix(3, 4), true},
+		"k is 0":        {matrix(2, 4), matrix(2, 0), matrix(0, 4), true},
+		"inner differs": {matrix(2, 4), matrix(2, 3), matrix(2, 4), false},
+		"C has rows":    {matrix(3, 4), matrix(2, 3), matrix(3, 4), false},
+		"stride":        {matrix(2, 4), narrow, matrix(3, 4), false},
+		"negative":      {gemm.Matrix[float32]{Rows: -1}, gemm.Matrix[float32]{Rows: -1}, matrix(0, 0), false},
+	} {
+		if err := gemm.CheckShapes(test.c, test.a, test.b); (err == nil) != test.ok || err != nil && !errors.Is(err, gemm.ErrShape) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestConversionsShareData(t *testing.T) {
+	m := gemm.NewMatrix[float64](2, 3)
+	back := gemm.FromDense(gemm.Dense(m))
+	back.Set(1, 2, 5)
+	general := gemm.FromGeneral64(gemm.General64(m))
+	general.Set(0, 1, 4)
+	if m.At(1, 2) != 5 || m.At(0, 1) != 4 {
+		t.Errorf("writes through gonum's types are lost: %v", m.Data)
+	}
+	s := gemm.NewMatrix[float32](2, 3)
+	single := gemm.FromGeneral32(gemm.General32(s))
+	single.Set(1, 1, 3)
+	if s.At(1, 1) != 3 {
+		t.Errorf("writes through blas32.General are lost: %v", s.Data)
+	}
+}

@@ -120,6 +120,15 @@ func Merge(docs ...Document) (Document, error) {
 	return s.Document(), nil
 }
 
+// Encode returns the document as JSON, a line a record.
+func (d Document) Encode() ([]byte, error) {
+	var s Store
+	if err := s.adopt(d); err != nil {
+		return nil, err
+	}
+	return s.Encode()
+}
+
 // adopt adds all of doc.
 func (s *Store) adopt(doc Document) error {
 	for _, h := range doc.Hosts {

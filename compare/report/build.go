@@ -124,9 +124,7 @@ func (s *Section) list(items []Text) {
 
 // figure adds the figure of the given ID if there is a drawing for it.
 func (b *builder) figure(s *Section, v *view, id, key, command string, args ...any) {
-	if len(b.doc.Hosts) > 1 {
-		id += "-" + v.ID
-	}
+	id += v.suffix
 	if b.drawings[id] {
 		s.add(Figure{ID: id, Caption: b.say(key, args...), Alt: b.plain(key+".alt", args...), Command: command})
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -126,7 +125,10 @@ func csvPhases(phases map[string]float64) string {
 
 // JSON writes doc as gemm report reads it, a line a record.
 func JSON(w io.Writer, doc compare.Document) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", " ")
-	return out.Encode(doc)
+	data, err := doc.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }

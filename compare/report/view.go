@@ -198,24 +198,26 @@ func speed(r compare.Record) (compare.Number, string) {
 	return value, unit
 }
 
-// ceiling returns the measured peak of a type at a number of busy threads.
+// ceiling returns the measured peak of a type at a number of busy threads, the
+// highest where several runs measured it.
 func (v *view) ceiling(typ string, threads int) (compare.Ceiling, bool) {
-	i := slices.IndexFunc(v.Ceilings, func(c compare.Ceiling) bool {
-		return c.Unit == "cpu" && c.Pipe == typ && c.Threads == threads && c.Gflops.Known()
-	})
-	if i < 0 {
-		return compare.Ceiling{}, false
+	var highest compare.Ceiling
+	for _, c := range v.Ceilings {
+		if c.Unit == "cpu" && c.Pipe == typ && c.Threads == threads && c.Gflops.Known() && c.Gflops > highest.Gflops {
+			highest = c
+		}
 	}
-	return v.Ceilings[i], true
+	return highest, highest.Gflops > 0
 }
 
-// bandwidth returns the measured triad at a number of busy threads.
+// bandwidth returns the measured triad at a number of busy threads, the highest
+// where several runs measured it.
 func (v *view) bandwidth(threads int) (compare.Bandwidth, bool) {
-	i := slices.IndexFunc(v.Bandwidths, func(b compare.Bandwidth) bool {
-		return b.Unit == "cpu" && b.Name == "triad" && b.Threads == threads && b.GBps.Known()
-	})
-	if i < 0 {
-		return compare.Bandwidth{}, false
+	var highest compare.Bandwidth
+	for _, w := range v.Bandwidths {
+		if w.Unit == "cpu" && w.Name == "triad" && w.Threads == threads && w.GBps.Known() && w.GBps > highest.GBps {
+			highest = w
+		}
 	}
-	return v.Bandwidths[i], true
+	return highest, highest.GBps > 0
 }

@@ -3,8 +3,6 @@
 package catalog
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,9 +12,6 @@ import (
 	"gemm/reference"
 	"gemm/serial"
 )
-
-// ErrUnknown: there is no variant of that name.
-var ErrUnknown = errors.New("catalog: unknown variant")
 
 // Variants returns every variant, family by family in the order of the report.
 func Variants() []gemm.Variant {
@@ -32,19 +27,6 @@ func Families() []string {
 		}
 	}
 	return families
-}
-
-// Find returns the variant called name, or an ErrUnknown with the names nearest to
-// it.
-func Find(name string) (gemm.Variant, error) {
-	var names []string
-	for _, v := range Variants() {
-		if v.Name == name {
-			return v, nil
-		}
-		names = append(names, v.Name)
-	}
-	return gemm.Variant{}, fmt.Errorf("%w %q; the nearest are %s", ErrUnknown, name, strings.Join(Nearest(name, names), ", "))
 }
 
 // Nearest returns the up to three of the names that are most like word, by the

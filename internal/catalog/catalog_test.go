@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,14 +61,14 @@ func TestBoundsAndModelsAreSane(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	if v, err := Find("serial/ikj"); err != nil || v.Name != "serial/ikj" {
-		t.Errorf("Find(serial/ikj) = %s, %v", v.Name, err)
+func TestNearest(t *testing.T) {
+	var names []string
+	for _, v := range Variants() {
+		names = append(names, v.Name)
 	}
 	for word, want := range map[string]string{"serial/strasen": "serial/strassen", "ikj": "serial/ikj", "openbals": "reference/openblas"} {
-		_, err := Find(word)
-		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), want) {
-			t.Errorf("Find(%s) = %v, want an ErrUnknown that names %s", word, err, want)
+		if near := Nearest(word, names); near[0] != want || len(near) != 3 {
+			t.Errorf("nearest to %s are %v, want %s first of three", word, near, want)
 		}
 	}
 }

@@ -1,0 +1,99 @@
+package gemm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// described is a variant with a parameter of every kind.
+var described = gemm.Variant{
+	Name: "family/algorithm",
+	Params: []gemm.Param{
+		{Name: "cutoff", Default: 64, Min: 1, Max: 1024},
+		{Name: "leaf", Default: "a", Choices: []string{"a", "b"}},
+	},
+	F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
+		return nil, errors.New("constructed with " + p.String())
+	},
+}
+
+func TestResolve(t *testing.T) {
+	p, err := described.Resolve(gemm.Params{"cutoff": 32})
+	if err != nil || p.Int("cutoff") != 32 || p.Text("leaf") != "a" {
+		t.Errorf("Resolve(cutoff=32) = %v, %v", p, err)
+	}
+	for text, bad := range map[string]gemm.Params{
+		"has no block":       {"block": 1},
+		"at least 1":         {"cutoff": 0},
+		"at most 1024":       {"cutoff": 1025},
+		"wants an integer":   {"cutoff": "many"},
+		"wants one of a, b":  {"leaf": "c"},
+		"is 3, wants one of": {"leaf": 3},
+		"is a float64":       {"cutoff": 1.5},
+	} {
+		if _, err := described.Resolve(bad); !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), text) {
+			t.Errorf("Resolve(%v) = %v, want an ErrParam with %q", bad, err, text)
+		}
+	}
+	if _, err := described.Resolve(gemm.Params{"block": 1, "cutoff": 0}); !strings.Contains(err.Error(), "block") || !strings.Contains(err.Error(), "cutoff") {
+		t.Errorf("of two bad parameters only one is named: %v", err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	if _, err := gemm.New[float64](described, nil); err == nil || err.Error() != "constructed with cutoff=64 leaf=a" {
+		t.Errorf("New = %v, want the constructor's error with the defaults", err)
+	}
+	if _, err := gemm.New[gf256.Elem](described, nil); !errors.Is(err, gemm.ErrType) {
+		t.Errorf("New of a type that is not there = %v", err)
+	}
+	if _, err := gemm.New[float64](described, gemm.Params{"cutoff": -1}); !errors.Is(err, gemm.ErrParam) {
+		t.Errorf("New with a bad parameter = %v", err)
+	}
+	if described.Family() != "family" || strings.Join(described.Types(), " ") != "f64" {
+		t.Errorf("family %s, types %v", described.Family(), described.Types())
+	}
+}
+
+func TestParamsInJSON(t *testing.T) {
+	want := gemm.Params{"cutoff": 64, "leaf": "serial/packed"}
+	data, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got gemm.Params
+	if err := json.Unmarshal(data, &got); err != nil || got.String() != want.String() || got.Int("cutoff") != 64 {
+		t.Errorf("%s is read as %v, %v", data, got, err)
+	}
+	for _, bad := range []string{`{"cutoff":1.5}`, `{"cutoff":[1]}`, `[]`} {
+		if err := json.Unmarshal([]byte(bad), &got); err == nil {
+			t.Errorf("%s is read as %v", bad, got)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	const u = 0x1p-53
+	if got := gemm.Gamma(10, u); math.Abs(got-10*u) > 1e-29 {
+		t.Errorf("γ₁₀ = %g, want about %g", got, 10*u)
+	}
+	if !math.IsInf(gemm.Gamma(1/u, u), 1) {
+		t.Error("γ_k is finite although k·u is 1")
+	}
+	small, large := gemm.Classical.Random(8, 8, 8, nil, u), gemm.Classical.Random(4096, 4096, 4096, nil, u)
+	if small != gemm.Classical.Worst(8, 8, 8, nil, u) {
+		t.Errorf("for few terms the random bound is %g, want the worst-case one", small)
+	}
+	if worst := gemm.Classical.Worst(4096, 4096, 4096, nil, u); !(large < worst/5) {
+		t.Errorf("for 4096 terms the random bound is %g, the worst-case one %g", large, worst)
+	}
+	if gemm.UnitRoundoff[float32]() != 0x1p-24 || gemm.UnitRoundoff[float64]() != u || gemm.UnitRoundoff[gf256.Elem]() != 0 {
+		t.Error("a unit roundoff is wrong")
+	}
+}
