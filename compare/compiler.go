@@ -43,9 +43,14 @@ var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial
 // measureBuild builds this program with the options of the cases and has the
 // child measure them.
 func (d *Driver) measureBuild(ctx context.Context, cases []Case) ([]Record, error) {
-	measured, run, err := d.child(ctx, cases)
+	doc, err := d.child(ctx, cases)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	var run RunInfo
+	if err == nil {
+		run = doc.Runs[0]
+		run.Host = d.host.ID
 	}
 	var records []Record
 	for _, c := range cases {
@@ -57,7 +62,7 @@ func (d *Driver) measureBuild(ctx context.Context, cases []Case) ([]Record, erro
 		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
 		if err != nil {
 			r.Reason = err.Error()
-		} else if m, ok := childRow(measured, r); ok {
+		} else if m, ok := childRow(doc.Records, r); ok {
 			m.Host, m.Run, m.Experiment, m.Build, m.Params = r.Host, run.ID, r.Experiment, r.Build, r.Params
 			if peak, ok := d.ceiling(m.Type, m.Threads); ok && m.Speed() {
 				m.PercentPeak = Number(100 * float64(m.Gflops) / peak)
@@ -68,12 +73,14 @@ func (d *Driver) measureBuild(ctx context.Context, cases []Case) ([]Record, erro
 		}
 		records = append(records, r)
 	}
-	if err == nil {
-		if err := d.Store.PutRun(run); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return records, nil
 	}
-	return records, nil
+	for i := range doc.Measurements {
+		doc.Measurements[i].Host = d.host.ID
+		doc.Measurements[i].Params["build"] = cases[0].Build
+	}
+	return records, errors.Join(d.Store.PutRun(run), d.Store.PutMeasurements(doc.Measurements...))
 }
 
 // childRow finds the row of the child that r asked for.
@@ -87,10 +94,10 @@ func childRow(rows []Record, r Record) (Record, bool) {
 }
 
 // child builds the program for the cases, which share a build, runs it and
-// returns its records and its run.
-func (d *Driver) child(ctx context.Context, cases []Case) ([]Record, RunInfo, error) {
+// returns what it measured in its one run.
+func (d *Driver) child(ctx context.Context, cases []Case) (Document, error) {
 	if runtime.GOARCH != "amd64" {
-		return nil, RunInfo{}, fmt.Errorf("%w: GOAMD64 is an option for amd64, this is %s", gemm.ErrUnavailable, runtime.GOARCH)
+		return Document{}, fmt.Errorf("%w: GOAMD64 is an option for amd64, this is %s", gemm.ErrUnavailable, runtime.GOARCH)
 	}
 	var build Build
 	for _, b := range Builds() {
@@ -100,12 +107,12 @@ func (d *Driver) child(ctx context.Context, cases []Case) ([]Record, RunInfo, er
 	}
 	dir, err := os.MkdirTemp("", "gemm-build-")
 	if err != nil {
-		return nil, RunInfo{}, err
+		return Document{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program := filepath.Join(dir, "gemm")
 	if err := build.compile(ctx, program); err != nil {
-		return nil, RunInfo{}, err
+		return Document{}, err
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, d.Serial(cases, d.Budget, d.Seed)...)
@@ -114,11 +121,9 @@ func (d *Driver) child(ctx context.Context, cases []Case) ([]Record, RunInfo, er
 	doc, err := Parse(stdout.Bytes())
 	if err != nil || len(doc.Runs) != 1 {
 		// A row that is wrong makes the child fail too, but with its records written.
-		return nil, RunInfo{}, fmt.Errorf("build %s: %w: %s", build.Name, errors.Join(runErr, err), lastLine(stderr.String()))
+		return Document{}, fmt.Errorf("build %s: %w: %s", build.Name, errors.Join(runErr, err), lastLine(stderr.String()))
 	}
-	run := doc.Runs[0]
-	run.Host = d.host.ID
-	return doc.Records, run, nil
+	return doc, nil
 }
 
 // compile builds cmd/gemm with b's options from the source that this program is

@@ -346,7 +346,7 @@ func (d *Driver) finish(t *contender) Record {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: raise --timeout", sample.MinForInterval))
 	}
 	if t.overhead > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs %v of the median", t.overhead))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs about %v of the median", t.overhead.Round(50*time.Nanosecond)))
 	}
 	terms := t.c.Terms()
 	if r.Type == "gf256" {
