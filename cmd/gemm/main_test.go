@@ -434,13 +434,12 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "r.json")
+// interrupted starts the command, sends it the signal of Ctrl-C as soon as the
+// records hold a row, and returns what it wrote to standard error.
+func interrupted(t *testing.T, file string, args ...string) string {
+	t.Helper()
 	var stderr strings.Builder
-	args := []string{"serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file}
-	cmd := exec.CommandContext(t.Context(), binary, append(args, "--force")...)
+	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -460,11 +459,28 @@ func TestInterrupt(t *testing.T) {
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		t.Errorf("status %d, want 130", got)
 	}
-	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args, " ") + " --resume\n"; !strings.Contains(stderr.String(), want) {
-		t.Errorf("standard error %q, want %q", stderr.String(), want)
-	}
 	if doc := records(t, file); len(doc.Records) != 1 || doc.Records[0].M != 16 {
 		t.Errorf("%d records", len(doc.Records))
+	}
+	return stderr.String()
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "r.json")
+	args := []string{"serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file}
+	stderr := interrupted(t, file, append(args, "--force")...)
+	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args, " ") + " --resume\n"; !strings.Contains(stderr, want) {
+		t.Errorf("standard error %q, want %q", stderr, want)
+	}
+}
+
+func TestInterruptedComparisonHasAReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	interrupted(t, filepath.Join(dir, "results.json"), "compare", "--variants", "serial/naive", "--sizes", "16,900", "--type", "f64", "--out", dir)
+	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), "serial/naive") {
+		t.Errorf("no report of the row that was measured: %v", err)
 	}
 }
 
