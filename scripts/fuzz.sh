@@ -5,7 +5,7 @@
 set -euo pipefail
 
 go="${GO:-go}"
-time="${1:?usage: scripts/fuzz.sh TIME, such as 30s}"
+time="${1:?usage: scripts/fuzz.sh TIME, such as 30s or 2000x}"
 
 # go test -list prints the targets of a package and then "ok", its path and the time.
 listing="$("$go" test -list '^Fuzz' ./...)"
