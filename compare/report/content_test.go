@@ -780,6 +780,7 @@ func TestAdviceIsComplete(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, test := range []struct{ got, want string }{
+		{revision("80094f7c3d2b1a09f8e7d6c5b4a3928170fedcba+dirty"), "80094f7c3d2b+dirty"}, {revision("abc"), "abc"}, {revision(""), ""},
 		{significant(0), "0"}, {significant(nan), "—"}, {significant(inf), "—"}, {significant(-inf), "—"},
 		{significant(1), "1.00"}, {significant(9.999), "10.0"}, {significant(99.96), "100"}, {significant(1234), "1230"},
 		{significant(0.12345), "0.123"}, {significant(0.001), "0.00100"}, {significant(0.0009994), "9.99e-04"},

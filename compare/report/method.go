@@ -172,7 +172,7 @@ func (b *builder) runs(s *Section, v *view) {
 	}
 	for _, r := range v.runs {
 		t.Rows = append(t.Rows, Row{Cells: []Text{
-			code(r.ID), Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")), escape(cmp.Or(r.Git, absent)),
+			code(r.ID), Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")), escape(cmp.Or(revision(r.Git), absent)),
 			escape(cmp.Or(r.Go, absent)), escape(cmp.Or(r.GOAMD64, absent)), escape(cmp.Or(r.Flags, absent)),
 		}})
 	}

@@ -12,6 +12,15 @@ import (
 // absent stands for a number that is not there.
 const absent = "—"
 
+// revision shortens a revision to the twelve digits that tell it apart.
+func revision(git string) string {
+	hash, dirty, _ := strings.Cut(git, "+")
+	if dirty != "" {
+		dirty = "+" + dirty
+	}
+	return hash[:min(12, len(hash))] + dirty
+}
+
 // significant returns x with three significant digits, absent where it is not
 // finite. Very small and very large numbers are given as 1.23e-16.
 func significant(x float64) string {

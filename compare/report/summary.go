@@ -72,7 +72,7 @@ func (b *builder) revisions() []Text {
 	for _, run := range b.doc.Runs {
 		if used[run.ID] && run.Git != "" && !seen[run.Git] {
 			seen[run.Git] = true
-			out = append(out, code(run.Git))
+			out = append(out, code(revision(run.Git)))
 		}
 	}
 	return out
