@@ -18,7 +18,8 @@ import (
 	"testing/fstest"
 )
 
-// module is the path that the imports of this repository begin with.
+// module is the path that the imports of this repository begin with. Whoever
+// publishes it under another name changes it here too.
 const module = "gemm"
 
 // importTable says which packages of this module a package may import in code
@@ -402,12 +403,15 @@ func TestLayoutFaults(t *testing.T) {
 			"serial/ikj.go": "package",
 		}, "serial/ikj.go:1:8: expected"},
 	}
+	// The trees are planted under the name that this module has been given.
+	rename := strings.NewReplacer(`"gemm`, `"`+module, "imports gemm", "imports "+module).Replace
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			tree := fstest.MapFS{}
 			for file, text := range test.files {
-				tree[file] = &fstest.MapFile{Data: []byte(text)}
+				tree[file] = &fstest.MapFile{Data: []byte(rename(text))}
 			}
+			test.want = rename(test.want)
 			err := checkLayout(tree)
 			switch {
 			case test.want == "" && err != nil:
