@@ -25,6 +25,10 @@ type Bound struct {
 	Kind   BoundKind
 	Worst  func(m, n, k int, p Params, u float64) float64
 	Random func(m, n, k int, p Params, u float64) float64
+	// Largest limits the magnitude of every number that the algorithm computes on
+	// the way, for max|A| = max|B| = 1. Integers up to q are multiplied without any
+	// rounding where q²·Largest is at most 1/u.
+	Largest func(m, n, k int, p Params) float64
 }
 
 // UnitRoundoff returns the unit roundoff u of T: 2⁻²⁴ for float32, 2⁻⁵³ for
@@ -75,4 +79,5 @@ var Classical = Bound{
 		probable := math.Expm1(Confidence(mnk)*math.Sqrt(kf)*u + kf*u*u/(1-u))
 		return math.Min(Gamma(kf, u), probable)
 	},
+	Largest: func(_, _, k int, _ Params) float64 { return float64(k) },
 }

@@ -97,6 +97,7 @@ func (c Case) Bytes() float64 {
 	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
 	}
+	total *= 2 // and those of the check on integers
 	if p, err := c.Variant.Resolve(c.Params); err == nil && c.Variant.Model != nil {
 		total += size * c.Variant.Model(c.M, c.N, c.K, p).Workspace
 	}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"gemm"
@@ -137,9 +140,15 @@ func (b Build) compile(ctx context.Context, program string) error {
 	if err != nil {
 		return fmt.Errorf("%w: the go command is not on PATH: install Go to build with other compiler options", gemm.ErrUnavailable)
 	}
-	cmd := exec.CommandContext(ctx, goTool, "build", "-buildvcs=auto", "-gcflags="+b.Gcflags, "-o", program, "./cmd/gemm")
+	// As this program was built, but for b's options: what is compiled already is
+	// found, and git is asked only where it answered before.
+	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""), "-gcflags=" + b.Gcflags}
+	if buildSetting("-trimpath") == "true" {
+		args = append(args, "-trimpath")
+	}
+	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", program, "./cmd/gemm")...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOAMD64="+b.GOAMD64)
+	cmd.Env = append(os.Environ(), "GOAMD64="+b.GOAMD64, "CGO_ENABLED="+cmp.Or(buildSetting("CGO_ENABLED"), "0"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build with GOAMD64=%s -gcflags=%q: %w: %s", b.GOAMD64, b.Gcflags, err, lastLine(string(out)))
 	}
@@ -148,6 +157,20 @@ func (b Build) compile(ctx context.Context, program string) error {
 
 // modulePath returns the name of this module, which a publisher may change.
 func modulePath() string { return reflect.TypeFor[gemm.Params]().PkgPath() }
+
+// buildSetting returns how this program was built, empty where that is not known.
+func buildSetting(key string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
 
 // sourceRoot returns the folder of this module: the working folder or the
 // program's, or one above them.

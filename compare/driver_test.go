@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/sample"
 )
 
 // multiplier is a Multiplier made of a function.
@@ -192,6 +193,48 @@ func TestNeighboursInTurn(t *testing.T) {
 		if r.Turn == "" || r.Status != OK || len(r.Samples) < testBudget.Reps {
 			t.Errorf("%s: turn %q, %s, %d samples", name, r.Turn, r.Status, len(r.Samples))
 		}
+	}
+}
+
+// TestNeighboursThatFillUpWithSamples has so many samples that the first bursts
+// alone could take all that a row keeps; every burst has to leave a result.
+func TestNeighboursThatFillUpWithSamples(t *testing.T) {
+	calls := 0
+	jitter := func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		calls++
+		wait := 15 * time.Microsecond
+		if calls%2 == 0 {
+			wait *= 3
+		}
+		for start := time.Now(); time.Since(start) < wait; {
+		}
+		return product(ctx, c, a, b)
+	}
+	var p silent
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: 600 * time.Millisecond, Timeout: 20 * time.Second}, Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{variant("serial/packed", jitter), variant("serial/gonum", jitter)}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range p.rows {
+		if r.Status != OK || len(r.Samples) > sample.MaxSamples {
+			t.Errorf("%s: %s, %s (%d samples)", r.Variant, r.Status, r.Reason, len(r.Samples))
+		}
+	}
+}
+
+// TestIntegersFindWhatRoundingHides plants an error below the bound.
+func TestIntegersFindWhatRoundingHides(t *testing.T) {
+	r := ladder(t, 33, variant("test/nearly", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		_ = product(ctx, c, a, b)
+		c.Set(5, 7, c.At(5, 7)*(1+0x1p-51))
+		return nil
+	}))["test/nearly"]
+	if r.Status != Wrong || !strings.Contains(r.Reason, "of integers") || r.Bound != 0 || !(r.Residual > 0) {
+		t.Errorf("%s, residual %v, bound %v, %q; want wrong by the check on integers", r.Status, r.Residual, r.Bound, r.Reason)
+	}
+	if bound := gemm.Classical.Random(33, 33, 33, nil, 0x1p-53); bound < 0x1p-51 {
+		t.Errorf("the bound is %g: the planted error is above it", bound)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"time"
@@ -36,11 +37,14 @@ const (
 	largePeer = 512 * 512 * 512
 )
 
-// setting holds the operands and the verifier that consecutive cases share.
+// setting holds the operands and the verifiers that consecutive cases share.
 type setting struct {
 	key      string
 	operands any // operands[T]
 	verifier any // Verifier[T]
+	integers int // magnitude of the operands of the exact check; 0: there are none yet
+	exact    any // operands[T] of integers
+	exactly  any // Verifier[T] of their product
 }
 
 // contender is a case made ready: the multiplier and how it is called.
@@ -51,6 +55,9 @@ type contender struct {
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the row's
 	err     error
+	exact   func(ctx context.Context) (Verdict, error)  // multiplies integers; nil: none are exact
+	stage   func(ctx context.Context) (gemm.Run, error) // nil: Multiply is called
+	done    bool                                        // verified, needs no further samples
 	poison  func()
 	collect func(ctx context.Context) error
 	check   func() Verdict
@@ -98,15 +105,18 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 	if d.setting.key != key {
 		d.setting = setting{} // lets go of the last operands before taking new ones
 		o := newOperands[T](c, d.Seed)
-		tA, tB := c.Transposes()
-		v := NewVerifier(Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}, d.Seed)
-		d.setting = setting{key: key, operands: o, verifier: v}
+		d.setting = setting{key: key, operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
 		runtime.GC()
 	}
 	o := d.setting.operands.(operands[T])
 	v := d.setting.verifier.(Verifier[T])
 	limit := LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
 	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
+	if q := exactIntegers[T](c, t.params); q > 0 {
+		t.exact = func(ctx context.Context) (Verdict, error) { return multiplyIntegers(ctx, d, c, m, call, q) }
+	} else if c.Type != "gf256" {
+		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
+	}
 	t.poison = func() { poison(o.c) }
 	t.check = func() Verdict { return v.Check(o.c, limit) }
 	if e, ok := m.(gemm.Explainer); ok {
@@ -129,9 +139,97 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		t.sampler.Before = func() { restore(o.c, o.c0) }
 	}
 	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
-		t.stage(ctx, func() (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) })
+		t.stage = func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) }
 	}
 	return t
+}
+
+// maxInteger is the magnitude of the integers that are multiplied at most.
+const maxInteger = 64
+
+// exactIntegers returns the magnitude, a power of two, of integers that the case
+// multiplies without rounding; 0 where there is none.
+func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
+	u := gemm.UnitRoundoff[T]()
+	if u == 0 || c.Alpha != math.Trunc(c.Alpha) || c.Beta != math.Trunc(c.Beta) {
+		return 0
+	}
+	largest := c.Variant.Bound.Largest(c.M, c.N, c.K, p)
+	for q := maxInteger; q > 0; q /= 2 {
+		f := float64(q)
+		if max(1, math.Abs(c.Alpha))*f*f*largest+math.Abs(c.Beta)*f <= 1/u {
+			return q
+		}
+	}
+	return 0
+}
+
+// multiplyIntegers has m multiply integers, with the very shape and parameters
+// that are timed, and checks that the product is exact: what is lost in the noise
+// of rounding, such as one term of a sum, shows here.
+func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T]) error, q int) (Verdict, error) {
+	if d.setting.integers != q {
+		d.setting.exact, d.setting.exactly = nil, nil
+		o := newIntegers[T](c, d.Seed, q)
+		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+	}
+	o := d.setting.exact.(operands[T])
+	poison(o.c)
+	if c.Beta != 0 {
+		restore(o.c, o.c0)
+	}
+	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
+		run, err := s.Stage(ctx, o.c, o.a, o.b)
+		if err != nil {
+			return Verdict{}, err
+		}
+		_, err = run.Do(ctx)
+		if err == nil {
+			err = run.Collect(ctx)
+		}
+		if err := errors.Join(err, run.Close()); err != nil {
+			return Verdict{}, err
+		}
+	} else if err := call(ctx, o); err != nil {
+		return Verdict{}, err
+	}
+	return d.setting.exactly.(Verifier[T]).Check(o.c, Limit{Kind: gemm.Componentwise}), nil
+}
+
+// begin checks the product of integers, stages the operands where they are
+// staged, and warms up.
+func (t *contender) begin(ctx context.Context, b Budget) {
+	if t.exact != nil {
+		var v Verdict
+		t.within(ctx, func(ctx context.Context) (err error) {
+			v, err = t.exact(ctx)
+			return err
+		})
+		if t.err == nil && !v.OK() {
+			t.judge(v)
+			t.record.Reason = "of integers, whose product is exact: " + t.record.Reason
+			return
+		}
+	}
+	if t.stage != nil {
+		t.within(ctx, t.place)
+	}
+	if t.err == nil {
+		t.poison()
+	}
+	t.within(ctx, func(ctx context.Context) error {
+		took, err := t.sampler.Warm(ctx)
+		if err == nil && took > b.Time && b.Timeout > 0 && 2*took > t.timeout {
+			// There is no time for a second call: the first one is the sample.
+			t.sampler.Seconds = []float64{took.Seconds()}
+			t.done = true
+		}
+		return err
+	})
+	if t.done {
+		t.within(ctx, t.collect)
+		t.verify()
+	}
 }
 
 // callOverhead returns the time of a product of 1×1 matrices, the median of some
@@ -153,12 +251,11 @@ func callOverhead[T gemm.Element](ctx context.Context, m gemm.Multiplier[T]) tim
 	return time.Duration(sample.Summarize(s.Seconds).Median * float64(time.Second))
 }
 
-// stage replaces t's calls by those of a staged run.
-func (t *contender) stage(_ context.Context, stage func() (gemm.Run, error)) {
-	run, err := stage()
+// place stages the operands and replaces t's calls by those of the staged run.
+func (t *contender) place(ctx context.Context) error {
+	run, err := t.stage(ctx)
 	if err != nil {
-		t.err = err
-		return
+		return err
 	}
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
 		var total time.Duration
@@ -174,6 +271,13 @@ func (t *contender) stage(_ context.Context, stage func() (gemm.Run, error)) {
 	}
 	t.collect = run.Collect
 	t.close = run.Close
+	return nil
+}
+
+// operation returns what the case computes of its operands.
+func operation[T gemm.Element](c Case, o operands[T]) Operation[T] {
+	tA, tB := c.Transposes()
+	return Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
 }
 
 // caller returns how m computes the case.
@@ -243,17 +347,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 		t := d.prepare(ctx, c)
 		defer func() { _ = t.close() }()
 		contenders[i] = t
-		if t.err == nil {
-			t.poison()
-		}
-		t.within(ctx, func(ctx context.Context) error {
-			took, err := t.sampler.Warm(ctx)
-			if err == nil && took > d.Budget.Time && d.Budget.Timeout > 0 && took*2 > d.Budget.Timeout {
-				// There is no time for a second call: the first one is the sample.
-				t.sampler.Seconds = []float64{took.Seconds()}
-			}
-			return err
-		})
+		t.begin(ctx, d.Budget)
 	}
 	bursts := 1
 	if len(contenders) > 1 {
@@ -261,21 +355,20 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	}
 	for burst := range bursts {
 		for _, t := range contenders {
-			if t.err != nil {
+			if t.err != nil || t.done || t.record.Status == Wrong {
 				continue
 			}
-			if len(t.sampler.Seconds) == 0 || burst > 0 {
-				t.poison()
-				t.within(ctx, func(ctx context.Context) error {
-					done := len(t.sampler.Seconds)
-					return t.sampler.Burst(ctx, sample.Budget{
-						Reps:  done + (d.Budget.Reps-done+bursts-burst-1)/(bursts-burst),
-						Time:  d.Budget.Time / time.Duration(bursts),
-						Limit: t.timeout / time.Duration(bursts-burst),
-					})
+			t.poison()
+			t.within(ctx, func(ctx context.Context) error {
+				done := len(t.sampler.Seconds)
+				return t.sampler.Burst(ctx, sample.Budget{
+					Reps:  done + (d.Budget.Reps-done+bursts-burst-1)/(bursts-burst),
+					Time:  d.Budget.Time / time.Duration(bursts),
+					Limit: t.timeout / time.Duration(bursts-burst),
+					Max:   sample.MaxSamples * (burst + 1) / bursts,
 				})
-			}
-			if t.err == nil && burst == bursts-1 {
+			})
+			if burst == bursts-1 {
 				t.within(ctx, t.collect)
 				t.verify()
 			}
@@ -297,13 +390,18 @@ func (t *contender) verify() {
 		return
 	}
 	v := t.check()
-	t.record.Residual = Number(v.Residual)
+	t.judge(v)
+	if v.Weak {
+		t.record.Warnings = append(t.record.Warnings, "the error bound exceeds the elements themselves: this check cannot see a lost element")
+	}
+}
+
+// judge puts the verdict into the row.
+func (t *contender) judge(v Verdict) {
+	t.record.Residual, t.record.Bound = Number(v.Residual), Number(v.Bound)
 	t.record.Status = OK
 	if !v.OK() {
 		t.record.Status, t.record.Reason = Wrong, v.Reason
-	}
-	if v.Weak {
-		t.record.Warnings = append(t.record.Warnings, "the error bound exceeds the elements themselves: this check cannot see a lost element")
 	}
 }
 

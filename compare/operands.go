@@ -40,6 +40,39 @@ func newOperands[T gemm.Element](c Case, seed uint64) operands[T] {
 	return o
 }
 
+// newIntegers draws operands for the case like those of newOperands whose elements
+// are integers from −q to q.
+func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
+	o := operands[T]{c: allocate[T](c.M, c.N, c.LDC())}
+	fill := func(rows, cols int, transposed bool, ld int, stream uint64) gemm.Matrix[T] {
+		if transposed {
+			rows, cols = cols, rows
+		}
+		x := allocate[T](rows, cols, ld)
+		rng := rand.New(rand.NewPCG(seed, stream))
+		for i := range rows {
+			row := x.Row(i)
+			for j := range row {
+				integer := rng.IntN(2*q+1) - q
+				switch p := any(&row[j]).(type) {
+				case *float32:
+					*p = float32(integer)
+				case *float64:
+					*p = float64(integer)
+				}
+			}
+		}
+		return x
+	}
+	tA, tB := c.Transposes()
+	o.a = fill(c.M, c.K, tA != blas.NoTrans, c.LDA(), streamR)
+	o.b = fill(c.K, c.N, tB != blas.NoTrans, c.LDB(), streamT)
+	if c.Beta != 0 {
+		o.c0 = fill(c.M, c.N, false, c.LDC(), streamS)
+	}
+	return o
+}
+
 // The streams of random numbers: the signs of the rows of op(A), of k and of the
 // columns of op(B). The magnitudes of a matrix come from its two streams joined.
 const (

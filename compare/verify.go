@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,8 +49,8 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 // Verifier checks results of one operation.
 //
 // Small products are compared element by element with a reference in twice the
-// working precision. For large ones the reference is computed for a sample of
-// elements, and every element enters a probe: with x a vector of random signs
+// working precision. For large ones the reference is computed for some rows, those
+// at the edges of tiles among them, and every element enters a probe: with x a vector of random signs
 // on a block of w columns, C·x is compared with A·(B·x), both in twice the
 // working precision (after Freivalds, Probabilistic machines can use less
 // running time, 1977). Where every error obeys |ΔC_ij| ≤ d_ij, Hoeffding's
@@ -69,10 +70,11 @@ type Verifier[T gemm.Element] interface {
 }
 
 const (
-	fullTerms    = 1 << 27 // terms up to which every element is compared
+	fullTerms    = 1 << 24 // terms up to which every element is compared
 	fullElements = 1 << 22 // elements up to which every element is compared
 	probes       = 2       // vectors of random signs a result is multiplied with
-	sampled      = 256     // elements compared one by one in a large product
+	sampledRows  = 64      // rows of a large product, at most, whose elements are compared one by one
+	sampled      = 256     // elements of those that the typical size is taken from
 	minWidth     = 16      // columns of the narrowest probe
 	margin       = 4       // times its probe's limit by which a lost element stands out
 	fieldProbes  = 16      // random vectors over GF(2⁸): a wrong row passes with probability 2⁻¹²⁸
@@ -161,35 +163,44 @@ func (v *floatVerifier[T]) Finite() bool { return v.finite }
 func (v *floatVerifier[T]) reference() {
 	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
 	v.whole = float64(m)*float64(n) <= fullElements && float64(m)*float64(n)*float64(k) <= fullTerms
-	if v.whole {
-		v.elements = make([]element, 0, m*n)
-		hi, lo, abs := make([]float64, n), make([]float64, n), make([]float64, n)
-		for i := range m {
-			clear(hi)
-			clear(lo)
-			clear(abs)
-			for l := range k {
-				v.addRow(hi, lo, abs, v.a.At(i, l), v.b.Row(l))
-			}
-			for j := range n {
-				v.elements = append(v.elements, v.finish(i, j, hi[j], lo[j], abs[j]))
-			}
-		}
-		return
+	rows := make([]int, m)
+	for i := range rows {
+		rows[i] = i
 	}
-	rng := rand.New(rand.NewPCG(v.seed, 1))
-	at := [][2]int{{0, 0}, {0, n - 1}, {m - 1, 0}, {m - 1, n - 1}}
-	for len(at) < sampled {
-		at = append(at, [2]int{rng.IntN(m), rng.IntN(n)})
+	if count := min(sampledRows, max(1, fullElements/max(1, n))); !v.whole && count < m {
+		rows = sampleRows(m, count, v.seed)
 	}
-	one := func(x float64) []float64 { return []float64{x} }
-	for _, p := range at {
-		hi, lo, abs := one(0), one(0), one(0)
+	v.elements = make([]element, 0, len(rows)*n)
+	hi, lo, abs := make([]float64, n), make([]float64, n), make([]float64, n)
+	for _, i := range rows {
+		clear(hi)
+		clear(lo)
+		clear(abs)
 		for l := range k {
-			v.addRow(hi, lo, abs, v.a.At(p[0], l), one(v.b.At(l, p[1])))
+			v.addRow(hi, lo, abs, v.a.At(i, l), v.b.Row(l))
 		}
-		v.elements = append(v.elements, v.finish(p[0], p[1], hi[0], lo[0], abs[0]))
+		for j := range n {
+			v.elements = append(v.elements, v.finish(i, j, hi[j], lo[j], abs[j]))
+		}
 	}
+}
+
+// sampleRows returns that many of m rows, in order: the last, those on both sides
+// of the last edges of tiles and blocks of the usual sizes, and random ones.
+func sampleRows(m, count int, seed uint64) []int {
+	chosen := map[int]bool{m - 1: true}
+	for _, size := range []int{2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512} {
+		for _, i := range []int{m/size*size - 1, m / size * size} {
+			if i > 0 && i < m && len(chosen) < count/2 {
+				chosen[i] = true
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for len(chosen) < count {
+		chosen[rng.IntN(m)] = true
+	}
+	return slices.Sorted(maps.Keys(chosen))
 }
 
 // addRow adds a·b[j] to the pair (hi[j], lo[j]), and its magnitude to abs[j].

@@ -223,6 +223,10 @@ func (s scheme) bound() gemm.Bound {
 			higher := max(0, g.worst-u*g.first)
 			return math.Min(g.worst, lambda*u*math.Sqrt(g.weight*g.first)+higher)
 		},
+		Largest: func(m, n, k int, p gemm.Params) float64 {
+			// A rounding enters with the weight of the number that is rounded.
+			return s.growth(m, n, k, p.Int("cutoff"), 0).weight
+		},
 	}
 }
 

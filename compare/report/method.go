@@ -34,7 +34,7 @@ func (b *builder) measured() Section {
 		b.say("measured.speed"), b.say("measured.contrast"),
 	})
 	s.text(&b.speaker, "verified.intro")
-	s.list([]Text{b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
+	s.list([]Text{b.say("verified.exact"), b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
 	return s
 }
 

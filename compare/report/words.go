@@ -203,7 +203,8 @@ var phrases = map[string]phrase{
 
 	"verified.intro": {"A row is ok only if the very result that was timed was checked:", "只有被计时的结果本身通过检验，该行才算正确："},
 	"verified.fresh": {"**Nothing left over.** Before the call C is filled with values that no product has, so that an element that is not written is found.", "**不留旧值。** 调用前 C 填满任何乘积都不会有的值，未写入的元素必被发现。"},
-	"verified.float": {"**Reference.** Small products are compared element by element with a reference in twice the working precision. Of large ones a sample of elements is, and every element enters a probe: C·x against A·(B·x) for vectors x of random signs.", "**参考。** 小规模乘积逐元素与两倍工作精度的参考值比较。大规模乘积抽样比较部分元素，同时每个元素都进入探测：对随机符号向量 x 比较 C·x 与 A·(B·x)。"},
+	"verified.exact": {"**Integers.** Before it is timed, each variant multiplies matrices of small integers of the same shape, for which the arithmetic is exact: a single wrong digit is found.", "**整数。** 计时之前，每个实现先对同样形状的小整数矩阵相乘，此时运算是精确的：错一位也会被发现。"},
+	"verified.float": {"**Reference.** Small products are compared element by element with a reference in twice the working precision. Of large ones 64 rows are, and every element enters a probe: C·x against A·(B·x) for vectors x of random signs.", "**参考。** 小规模乘积逐元素与两倍工作精度的参考值比较。大规模乘积比较其中 64 行，同时每个元素都进入探测：对随机符号向量 x 比较 C·x 与 A·(B·x)。"},
 	"verified.bound": {"**Bound.** The residual is the largest error found, divided by (|A||B|)ᵢⱼ where the bound is componentwise and by max|A|·max|B| where it is normwise. The bound follows from the algorithm's rounding errors, taken as independent; it is not chosen to fit.", "**界。** 残差是所见的最大误差：逐元素的界除以 (|A||B|)ᵢⱼ，按范数的界除以 max|A|·max|B|。界由算法的舍入误差（视为相互独立）推导而来，不是凑出来的。"},
 	"verified.field": {"**Field.** Over GF(2⁸) arithmetic is exact: the residual counts what is wrong, and the bound is 0.", "**有限域。** GF(2⁸) 上的运算是精确的：残差是错误的个数，界为 0。"},
 

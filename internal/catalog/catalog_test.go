@@ -23,7 +23,7 @@ func TestEveryVariantIsDescribed(t *testing.T) {
 		if v.Doc == "" || strings.Contains(v.Doc, "\n") {
 			t.Errorf("%s: its doc is %q, want one line", v.Name, v.Doc)
 		}
-		if len(v.Types()) == 0 || v.Model == nil || v.Bound.Kind == "" || v.Bound.Worst == nil || v.Bound.Random == nil {
+		if len(v.Types()) == 0 || v.Model == nil || v.Bound.Kind == "" || v.Bound.Worst == nil || v.Bound.Random == nil || v.Bound.Largest == nil {
 			t.Errorf("%s lacks a type, a model or a bound", v.Name)
 		}
 		for _, q := range v.Params {

@@ -3,6 +3,7 @@
 package sample
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"runtime"
@@ -34,6 +35,7 @@ type Budget struct {
 	Reps  int           // samples at least, where Limit allows; below 1 is 1
 	Time  time.Duration // stop after this long even if the median is not known well
 	Limit time.Duration // stop after this long even before Reps are reached; 0: no limit
+	Max   int           // samples at most, of all bursts; 0: MaxSamples
 }
 
 // Sampler measures one piece of work in one or several bursts. Between bursts
@@ -74,8 +76,8 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	return d / time.Duration(s.Inner), nil
 }
 
-// Burst takes samples until the median is known to Precision or b is used up.
-// Collection of garbage is off while it runs. It returns the error of Call or
+// Burst takes samples until the median is known to Precision or b is used up, but
+// one at least unless there are b.Max already. Collection of garbage is off while it runs. It returns the error of Call or
 // of ctx; the samples taken until then are kept.
 func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	runtime.LockOSThread()
@@ -83,7 +85,7 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	start := time.Now()
 	next := MinForInterval
-	for len(s.Seconds) < MaxSamples {
+	for most := cmp.Or(b.Max, MaxSamples); len(s.Seconds) < most; {
 		if s.Before != nil {
 			s.Before()
 		}

@@ -96,6 +96,22 @@ func TestLimitsOfABudget(t *testing.T) {
 	}
 }
 
+func TestEveryBurstHasRoomForASample(t *testing.T) {
+	i := 0
+	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
+		i++
+		return time.Duration(1+i%7) * time.Millisecond, nil
+	}}
+	for burst := 1; burst <= 2; burst++ {
+		if err := s.Burst(t.Context(), Budget{Time: time.Hour, Max: 10 * burst}); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Seconds) != 10*burst {
+			t.Errorf("%d samples after burst %d, want %d", len(s.Seconds), burst, 10*burst)
+		}
+	}
+}
+
 func TestErrorsEndABurst(t *testing.T) {
 	boom := errors.New("boom")
 	s := Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) { return 0, boom }}
