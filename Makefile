@@ -25,7 +25,7 @@ VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo
 build report: export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help report test build deps lint generate bench fuzz check-report clean
+.PHONY: help report test build deps lint generate docs bench fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ lint: ## check format, vet and staticcheck
 
 generate: ## write the generated code anew
 	$(GO) generate ./...
+
+docs: build ## render docs/serial from the records in results/
+	bin/gemm report --in results/serial.json --format md --out docs/serial
+	rm -f docs/serial/figures/*.png
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...

@@ -114,7 +114,7 @@ func runCompare(c *cli.Context) error {
 		return err
 	}
 	p, failed := measure(c, compare.Driver{
-		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Probes: probes(cases),
+		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings,
 	}, cases, records)
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.

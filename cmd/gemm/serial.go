@@ -146,7 +146,7 @@ func runSerial(c *cli.Context) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
-	d.Progress, d.Command, d.Serial = p, commandLine(os.Args[1:]), serialArgs
+	d.Probes, d.Progress, d.Command, d.Serial = probes(cases), p, commandLine(os.Args[1:]), serialArgs
 	err := d.Run(c.Context, cases)
 	switch {
 	case c.Context.Err() != nil && (file == "" || file == stdoutName):
