@@ -71,13 +71,17 @@ func fences(text, language string) []string {
 	return blocks
 }
 
-// anchors returns the anchors of the headings of a Markdown text.
+// anchors returns the anchors of the headings of a Markdown text, and those that it
+// sets itself.
 func anchors(text string) []string {
 	var names []string
 	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		name := strings.ToLower(match[1])
 		name = regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(name, "")
 		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	for _, match := range regexp.MustCompile(`<a id="([^"]*)">`).FindAllStringSubmatch(text, -1) {
+		names = append(names, match[1])
 	}
 	return names
 }
@@ -102,7 +106,7 @@ func TestLinks(t *testing.T) {
 				continue
 			}
 			if match[2] != "" && !slices.Contains(anchors(read(t, target)), match[2]) {
-				t.Errorf("%s: links to %s#%s, which has no such heading", name, match[1], match[2])
+				t.Errorf("%s: links to %s#%s, which has no such place", name, match[1], match[2])
 			}
 		}
 	}
