@@ -330,7 +330,7 @@ var sentences = []struct {
 
 	{"a gain that traffic accounts for", with(),
 		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic behind the first level of cache and 4.00 behind the second. Closest: traffic behind the first level of cache.",
-			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"}, []string{"a loss at"}},
+			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"}, []string{"a loss at"}},
 	{"a gain that the second level of cache accounts for", planted(
 		row("serial/naive", 64, 2e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 2})),
 		row("serial/ikj", 64, 1e-3, predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 1}))),
@@ -790,7 +790,7 @@ func TestNumbers(t *testing.T) {
 		{byteSize(0), "0 B"}, {byteSize(512), "512 B"}, {byteSize(1024), "1 KiB"}, {byteSize(1000), "0.977 KiB"},
 		{byteSize(48 << 10), "48 KiB"}, {byteSize(1.5 * 1024 * 1024), "1.5 MiB"}, {byteSize(3 << 40), "3 TiB"}, {byteSize(nan), "—"},
 		{extent(1, 2, significant), "1.00 – 2.00"}, {extent(nan, 2, significant), "—"}, {extent(1, inf, significant), "—"},
-		{probability(nan), "—"}, {probability(1e-9), "< 0.0001"}, {probability(0.0123), "0.012"}, {probability(1), "1"},
+		{probability(nan), "—"}, {probability(1e-9), "<\u00a00.0001"}, {probability(0.0123), "0.012"}, {probability(1), "1"},
 		{percent(0.125), "12.5 %"}, {percent(nan), "—"},
 	} {
 		if test.got != test.want {

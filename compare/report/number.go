@@ -78,13 +78,14 @@ func extent(lo, hi float64, format func(float64) string) string {
 	return fmt.Sprintf("%s – %s", format(lo), format(hi))
 }
 
-// probability returns a p value: two significant digits, "< 0.0001" below that.
+// probability returns a p value: two significant digits, "< 0.0001" below that,
+// which no line is broken in.
 func probability(p float64) string {
 	switch {
 	case math.IsNaN(p):
 		return absent
 	case p < 1e-4:
-		return "< 0.0001"
+		return "<\u00a00.0001"
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
 }
