@@ -31,6 +31,7 @@ const module = "gemm"
 //	gf256 ← gemm ← {serial, parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
+//	internal/cpu ← internal/tuned ← internal/block
 //	internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
 //
 // An arrow carries on: whoever may import a package may import what that one may
@@ -40,8 +41,9 @@ var importTable = closure(map[string][]string{
 	".":     {"gf256"},
 
 	"internal/cpu":    nil,
+	"internal/tuned":  {"internal/cpu"},
 	"internal/kernel": {"internal/cpu", "gf256"},
-	"internal/block":  {"internal/kernel"},
+	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
 	"parallel":        {".", "internal/block"},
 	"reference":       {".", "internal/cpu"},
@@ -76,7 +78,7 @@ var externalTable = map[string][]string{
 	"github.com/ebitengine/purego":  {"reference", "cuda"},
 	"github.com/klauspost/cpuid":    {"internal/cpu"},
 	"github.com/sbinet/npyio":       {"internal/matfile"},
-	"github.com/google/renameio":    {"compare", "internal/matfile", "cmd/gemm"},
+	"github.com/google/renameio":    {"compare", "internal/matfile", "internal/tuned", "cmd/gemm"},
 	"github.com/agnivade":           {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":    nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum": {"serial", "blas"},

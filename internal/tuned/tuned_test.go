@@ -1,0 +1,277 @@
+package tuned
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var epyc = Host{CPU: "AMD EPYC", Caches: []Cache{{1, 32 << 10}, {2, 1 << 20}, {3, 32 << 20}}}
+
+// sample returns settings of host with two kernels.
+func sample(host Host) Settings {
+	when := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	return Settings{Schema: Schema, Host: host, Tuned: []Tune{
+		{Type: "f32", Kernel: "avx512-32x12", Values: Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}, Time: when, Cores: 2},
+		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}, Time: when, Revision: "abc", Go: "go1.26", OS: "Linux", Cores: 2},
+	}}
+}
+
+// configured points the user's folder for configuration to an empty one, on every
+// system.
+func configured(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, dir)
+	}
+	return dir
+}
+
+func TestSaveAndRead(t *testing.T) {
+	dir := configured(t)
+	if s, err := Read(); err != nil || len(s.Tuned) != 0 {
+		t.Errorf("without a file: %v, %v", s, err)
+	}
+	want := sample(thisHost())
+	path, err := Save(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named, err := Path(); err != nil || named != path || !strings.HasPrefix(path, dir) {
+		t.Errorf("saved as %s, Path is %s, %v", path, named, err)
+	}
+	got, err := Read()
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("saved %+v, read %+v, %v", want, got, err)
+	}
+	// Another one in its place, and nothing beside it.
+	want.Tuned[0].Cutoff = 2048
+	if _, err := Save(want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(); err != nil || got.Tuned[0].Cutoff != 2048 {
+		t.Errorf("saved again: %+v, %v", got, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+	// What is refused when it is read is not written either.
+	want.Tuned[0].KC = -1
+	if _, err := Save(want); err == nil {
+		t.Error("kc = -1 was saved")
+	}
+	if got, err := Read(); err != nil || got.Tuned[0].KC != 384 {
+		t.Errorf("after a refusal: %+v, %v", got, err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	good, err := json.Marshal(sample(epyc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := parse(good, epyc); err != nil || !reflect.DeepEqual(s, sample(epyc)) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	text := string(good)
+	for name, c := range map[string]struct{ data, want string }{
+		"empty":          {"", "cut off or corrupt"},
+		"truncated":      {text[:len(text)/2], "cut off or corrupt"},
+		"corrupt":        {strings.Replace(text, ":", ";", 3), "cut off or corrupt"},
+		"no object":      {"[1]", "cut off or corrupt"},
+		"a text for kc":  {strings.Replace(text, `"kc":320`, `"kc":"320"`, 1), "cut off or corrupt"},
+		"a fraction":     {strings.Replace(text, `"kc":320`, `"kc":320.5`, 1), "cut off or corrupt"},
+		"more behind":    {text + "{}", "cut off or corrupt"},
+		"newer":          {strings.Replace(text, `"schema":1`, `"schema":2`, 1), "its schema is 2, this program reads 1"},
+		"no schema":      {"{}", "its schema is 0"},
+		"other model":    {strings.Replace(text, "AMD EPYC", "Xeon", 1), "it is of another host: Xeon with 32K, 1M, 32M of cache, here it is AMD EPYC"},
+		"other caches":   {strings.Replace(text, "1048576", "2097152", 1), "with 32K, 2M, 32M of cache, here"},
+		"type":           {strings.Replace(text, `"f64"`, `"f16"`, 1), `type "f16" is neither`},
+		"kernel":         {strings.Replace(text, `"avx512-16x14"`, `""`, 1), "f64 name no kernel"},
+		"twice":          {strings.NewReplacer(`"f64"`, `"f32"`, "avx512-16x14", "avx512-32x12").Replace(text), "settings of f32 and avx512-32x12 twice"},
+		"negative":       {strings.Replace(text, `"mc":160`, `"mc":-8`, 1), "mc of f64 is -8, it can be 1 to 16384"},
+		"large mc":       {strings.Replace(text, `"mc":160`, `"mc":16385`, 1), "mc of f64 is 16385"},
+		"large kc":       {strings.Replace(text, `"kc":320`, `"kc":4097`, 1), "kc of f64 is 4097"},
+		"large nc":       {strings.Replace(text, `"nc":2048`, `"nc":1000000000`, 1), "nc of f64 is 1000000000"},
+		"large direct":   {strings.Replace(text, `"direct":4096`, `"direct":1000000000`, 1), "direct of f64 is"},
+		"large parallel": {strings.Replace(text, `"parallel":110592`, `"parallel":1000000000000000000`, 1), "parallel of f64 is"},
+		"small cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":1`, 1), "cutoff of f64 is 1, it can be 16 to"},
+		"large cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":9000000`, 1), "cutoff of f64 is 9000000"},
+		"partial blocks": {strings.Replace(text, `"kc":320`, `"kc":0`, 1), "of mc, kc and nc of f64 one is 0"},
+	} {
+		if c.data == text {
+			t.Errorf("%s: the fault was not planted", name)
+		}
+		s, err := parse([]byte(c.data), epyc)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if len(s.Tuned) != 0 {
+			t.Errorf("%s: settings %+v", name, s)
+		}
+	}
+}
+
+// A file that cannot be used is one line that names it and the remedy, and no
+// settings.
+func TestUnusableFile(t *testing.T) {
+	configured(t)
+	path, err := Save(sample(thisHost()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string) {
+		t.Helper()
+		s, err := Read()
+		if err == nil || len(s.Tuned) != 0 || !strings.HasPrefix(err.Error(), path+" is ignored: ") ||
+			!strings.Contains(err.Error(), "gemm tune") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %+v, %v", what, s, err)
+		}
+	}
+	if err := os.Truncate(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	check("truncated")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	check("a folder")
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("Writable with a folder in its place: %v", err)
+	}
+}
+
+func TestWritable(t *testing.T) {
+	dir := configured(t)
+	if err := Writable(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
+		t.Errorf("Writable left %v, %v", left, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, file)
+	}
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("below a file: %v", err)
+	}
+	if _, err := Save(sample(thisHost())); err == nil {
+		t.Error("saved below a file")
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, "")
+	}
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), "no folder for the settings") {
+		t.Errorf("without a home: %v", err)
+	}
+	if s, err := Read(); err != nil || len(s.Tuned) != 0 {
+		t.Errorf("without a home: %+v, %v", s, err)
+	}
+}
+
+func TestEnabled(t *testing.T) {
+	for _, c := range []struct {
+		value      string
+		test, want bool
+	}{{"", false, true}, {"", true, false}, {"on", true, true}, {"on", false, true}, {"off", false, false}, {"off", true, false}} {
+		if got, err := enabled(c.value, c.test); err != nil || got != c.want {
+			t.Errorf("%s=%q, in a test %v: %v, %v, want %v", Variable, c.value, c.test, got, err, c.want)
+		}
+	}
+	if on, err := enabled("yes", false); on || err == nil || !strings.Contains(err.Error(), `GEMM_TUNED="yes"`) {
+		t.Errorf("GEMM_TUNED=yes: %v, %v", on, err)
+	}
+}
+
+// The settings of a kernel are for that kernel alone, and none is used once they
+// are disabled.
+func TestFor(t *testing.T) {
+	t.Cleanup(Disable)
+	Use(sample(epyc))
+	if v, ok := For("f64", "avx512-16x14"); !ok || v != (Values{160, 320, 2048, 4096, 110592, 1024}) {
+		t.Errorf("%+v, %v", v, ok)
+	}
+	for _, other := range [][2]string{{"f64", "avx2-4x12"}, {"f32", "avx512-16x14"}, {"gf256", "avx512-16x14"}} {
+		if v, ok := For(other[0], other[1]); ok || v != (Values{}) {
+			t.Errorf("%v: %+v, %v", other, v, ok)
+		}
+	}
+	Disable()
+	if v, ok := For("f64", "avx512-16x14"); ok || v != (Values{}) {
+		t.Errorf("disabled: %+v, %v", v, ok)
+	}
+}
+
+func TestWith(t *testing.T) {
+	before := sample(epyc)
+	changed := before.Tuned[1]
+	changed.Cutoff = 4096
+	after := before.With(changed).With(Tune{Type: "f64", Kernel: "avx2-4x12"})
+	var order []string
+	for _, tune := range after.Tuned {
+		order = append(order, tune.Type+" "+tune.Kernel)
+	}
+	if got := strings.Join(order, ", "); got != "f32 avx512-32x12, f64 avx2-4x12, f64 avx512-16x14" {
+		t.Errorf("settings of %s", got)
+	}
+	if v, _ := after.Find("f64", "avx512-16x14"); v.Cutoff != 4096 || v.MC != 160 {
+		t.Errorf("replaced by %+v", v)
+	}
+	if !reflect.DeepEqual(before, sample(epyc)) {
+		t.Errorf("the settings before have become %+v", before)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for _, c := range []struct {
+		host Host
+		want string
+	}{
+		{epyc, "amd-epyc-32k-1m-32m.json"},
+		{Host{CPU: "Intel(R) Xeon(R) Platinum 8480+"}, "intel-r-xeon-r-platinum-8480.json"},
+		{Host{CPU: "../../etc/passwd"}, "etc-passwd.json"},
+		{Host{CPU: strings.Repeat("x", 300), Caches: []Cache{{1, 48 << 10}}}, strings.Repeat("x", maxName) + "-48k.json"},
+	} {
+		if got := c.host.file(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.host, got, c.want)
+		}
+	}
+}
+
+// Whatever a file holds, what is taken from it is within the limits.
+func FuzzParse(f *testing.F) {
+	good, err := json.Marshal(sample(epyc))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"schema":1,"host":{"cpu":"AMD EPYC"},"tuned":[{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parse(data, epyc)
+		if err != nil && len(s.Tuned) > 0 {
+			t.Errorf("settings %+v with the error %v", s, err)
+		}
+		for _, tune := range s.Tuned {
+			if v := tune.Values; v.MC < 0 || v.MC > maxMC || v.KC < 0 || v.KC > maxKC || v.NC < 0 || v.NC > maxNC ||
+				(v.MC == 0) != (v.KC == 0) || v.Direct < 0 || v.Parallel < 0 || v.Cutoff < 0 {
+				t.Errorf("settings %+v", tune)
+			}
+		}
+	})
+}
