@@ -9,19 +9,21 @@ import (
 	"gemm/internal/block"
 )
 
-// packed is the product of BLAS libraries: five loops round a micro-kernel, with
-// the blocks of A and B copied, before they are used, into the order of their use
-// (gemm/internal/block has the loops, gemm/internal/kernel the micro-kernels).
+// packed is the product of BLAS libraries: loops round a micro-kernel, with the
+// blocks of A and B copied, before they are used, into the order of their use
+// (gemm/internal/block has the loops, gemm/internal/kernel the micro-kernels, in the
+// widest vector instructions of the processor).
 //
 // Over blocked it adds a level below the caches, the registers: a tile of MR×NR
 // sums stays there for a whole block of k, and each of the MR + NR elements that
 // are loaded serves NR or MR of them. That leaves mnk·(1/MR + 1/NR) loads and
 // 2mn·k/KC accesses to C, and no loop over fewer than a tile's elements. The copies
 // make every load contiguous, whatever the strides, transposes and powers of two,
-// at the price of 2·(mk·n/NC + kn) accesses and a workspace of MC·KC + KC·NC.
+// at the price of 2·(mk + kn·m/MC) accesses and a workspace of MC·KC + KC·NC. Small
+// products and those of few rows or columns do without them.
 //
-// B is read once, A n/NC times and C gone through k/KC times; the blocks are
-// sized for the caches, one each (see block.Fit).
+// A is read once, B m/MC times and C gone through k/KC times; the blocks are sized
+// for the caches, one each (see block.Fit).
 type packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
 // accumulate implements accumulator.
@@ -37,8 +39,7 @@ func (p packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 0, c, a.Cols)
 }
 
-// Gemm implements gemm.Gemmer. α is absorbed in the copy of B: α·B is rounded
-// before the products are formed.
+// Gemm implements gemm.Gemmer. α multiplies the sums of products.
 func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
@@ -69,7 +70,7 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:  "serial/packed",
-		Doc:   "the five loops of BLAS libraries: packed blocks round a micro-kernel that keeps a tile of C in registers",
+		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
 		Model: packedModel,
 		Bound: gemm.Classical,
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
@@ -88,18 +89,19 @@ func packedModel(m, n, k int, _ gemm.Params) gemm.Model {
 	if s.terms == 0 {
 		return s.model(0, nil)
 	}
-	cut := e.Cut(m, n, k)
-	mc, nc, kc := float64(cut.MC), float64(cut.NC), float64(cut.KC)
-	across, down, deep := ceil(s.n, cut.NC), ceil(s.m, cut.MC), ceil(s.k, cut.KC)
-	mr, nr := e.Kernel().MR, e.Kernel().NR
-	copies := 2 * (s.a*across + s.b)
-	tiles := s.terms*(1/float64(mr)+1/float64(nr)) + 2*s.c*deep
+	p := e.Plan(m, n, k, block.View[float64]{Row: k, Col: 1}, block.View[float64]{Row: n, Col: 1})
+	mc, nc, kc := float64(p.MC), float64(p.NC), float64(p.KC)
+	down, across, deep := ceil(s.m, p.MC), ceil(s.n, p.NC), ceil(s.k, p.KC)
+	mr := float64(e.Kernel().MR)
+	copies := pick(p.PackA, 2*s.a, 0) + pick(p.PackB, 2*s.b*down, 0)
+	tiles := ceil(s.m, e.Kernel().MR)*s.b + ceil(s.n, e.Kernel().NR)*s.a + 2*s.c*deep
 	model := s.model(copies+tiles, func(cache, _ float64) float64 {
-		return s.b + // read once, to be packed
-			pick(kc*nc+mc*kc <= cache, 0, 2*s.b+down*s.b) + // the packed block of B
-			across*s.a*pick(mc*kc+kc*float64(nr) <= cache, 1, 3) + // A, and the packed block of A
-			pick(mc*kc+kc*float64(nr) <= cache, 0, across*s.a*nc/float64(nr)) + // which every sliver of B meets
-			2*s.c*pick(s.m*nc+kc*nc+mc*kc <= cache, 1, deep)
+		held := pick(p.PackA, mc*kc, 0) + pick(p.PackB, kc*nc, 0)
+		return pick(p.PackA && held > cache, 3, 1)*s.a + // read once, to be packed
+			pick(held <= cache, 0, across*s.a) + // the packed panel of A, for every block of B
+			down*s.b*pick(kc*nc+mr*kc <= cache, 1, 3) + // B, and the packed block of B
+			pick(kc*nc+mr*kc <= cache, 0, down*s.b*mc/mr) + // which every sliver of A meets
+			2*s.c*pick(mc*s.n+held <= cache, 1, deep)
 	})
 	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](block.Serial).Workspace(m, n, k)))
 	return model

@@ -1,19 +1,23 @@
-// Package block multiplies matrices by the five loops of Goto and van de Geijn
-// round a micro-kernel (Anatomy of High-Performance Matrix Multiplication, ACM
-// TOMS 34(3), 2008, in the form of Van Zee and van de Geijn, BLIS, ACM TOMS
-// 41(3), 2015):
+// Package block multiplies matrices by loops round a micro-kernel, after Goto and
+// van de Geijn (Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3),
+// 2008) and Van Zee and van de Geijn (BLIS, ACM TOMS 41(3), 2015):
 //
-//	for jc over n by NC                    columns of B and C
-//	  for pc over k by KC                  pack B[pc, jc] into slivers of NR columns: in L3
-//	    for ic over m by MC                pack A[ic, pc] into slivers of MR rows: in L2
-//	      for jr over NC by NR             one sliver of B: in L1
-//	        for ir over MC by MR           micro-kernel: a tile of C in registers
+//	for ic over m by MC                    rows of A and C
+//	  for pc over k by KC                  pack A[ic, pc] into slivers of MR rows: in L3
+//	    for jc over n by NC                pack B[pc, jc] into slivers of NR columns: in L2
+//	      for ir over MC by MR             one sliver of A: in L1
+//	        for jr over NC by NR           micro-kernel: a tile of C in registers
+//
+// It is theirs with A and B exchanged, as suits rows that are contiguous: the
+// micro-kernel goes along a row of tiles, reads B by vectors and A by single
+// elements, and so the block that stays in L2 is B's.
 //
 // Packing copies a block into the order in which the micro-kernel reads it, so
 // that the kernel's loads are contiguous whatever the operand's stride, and a
-// block does not compete with itself for the sets of a cache. It also absorbs
-// the transposes, which are only strides, and α. It costs O(mk·n/NC + kn) copies
-// for 2mnk operations.
+// block does not compete with itself for the sets of a cache. It also absorbs the
+// transposes, which are only strides. It costs O(mk + kn·m/MC) copies for 2mnk
+// operations. A product that is too small to pay for that, or has too few rows or
+// columns to use a copy twice, reads its operands where they lie.
 package block
 
 import (
@@ -29,6 +33,11 @@ import (
 type View[T kernel.Float] struct {
 	Data     []T
 	Row, Col int
+}
+
+// from returns the part of v that begins at element (i, l).
+func (v View[T]) from(i, l int) View[T] {
+	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
 // Loop runs body(worker, i) once for every i in [0, n) and returns when all
@@ -52,59 +61,45 @@ type Engine[T kernel.Float] struct {
 	kernel   kernel.Kernel[T]
 	blocking Blocking
 	loop     Loop
-	b        []T // packed block of B
+	a        []T // packed panel of A
 	workers  []workspace[T]
-	packB    func(worker, i int) // e.packSliver and e.updateRows, made once:
+	packA    func(worker, i int) // e.packSliver and e.updateBlock, made once:
 	update   func(worker, i int) // a method value is an allocation
 	job      job[T]
 }
 
 // workspace is what one worker has for itself.
 type workspace[T kernel.Float] struct {
-	a    []T // packed block of A
-	tile []T // of C, where the tile sticks out over an edge
+	b     []T // packed block of B
+	block int // which one it is
+	_     [64]byte
 }
 
-// job is the block that the workers are busy with: C[:, jc] += A[:, pc]·B[pc, jc].
+// job is what the workers are busy with: C[ic, :] += A[ic, pc]·B[pc, :].
 type job[T kernel.Float] struct {
-	ctx       context.Context
-	m, nc, kc int // of the block
-	mc        int // rows of a piece of it
-	alpha     T
-	a, b      View[T] // their first elements are the block's
-	beta      T
-	c         []T // its first element is the block's
-	ldc       int
+	ctx     context.Context
+	m, n, k int // of the panel
+	alpha   T
+	a, b    View[T] // the operands from the panel's first elements on
+	beta    T
+	c       []T
+	ldc     int
+
+	slivers  int // of A
+	packedA  bool
+	packedB  bool
+	nc       int // columns of a block of B
+	share    int // slivers of A in a task
+	shares   int // tasks for a block of B
+	sequence int // of the panel, for telling blocks apart
 }
 
 // New returns an engine for the kernel. MC and NC need not be multiples of the
 // tile.
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
 	e := &Engine[T]{kernel: k, blocking: blocking, loop: loop, workers: make([]workspace[T], loop.Workers)}
-	e.packB, e.update = e.packSliver, e.updateRows
+	e.packA, e.update = e.packSliver, e.updateBlock
 	return e
-}
-
-// Workspace returns the number of elements that an m×n×k product packs into, with
-// one worker.
-func (e *Engine[T]) Workspace(m, n, k int) int {
-	if m == 0 || n == 0 || k == 0 {
-		return 0
-	}
-	cut := e.Cut(m, n, k)
-	return (up(cut.MC, e.kernel.MR)+up(cut.NC, e.kernel.NR))*cut.KC + e.kernel.MR*e.kernel.NR
-}
-
-// Cut returns the blocking of an m×n×k product: blocks no larger than the
-// engine's, of equal size, and of A at least one for each worker. No dimension is
-// 0.
-func (e *Engine[T]) Cut(m, n, k int) Blocking {
-	share := up(m, len(e.workers)*e.kernel.MR) / len(e.workers)
-	return Blocking{
-		MC: pieces(m, min(e.blocking.MC, share), e.kernel.MR),
-		KC: pieces(k, e.blocking.KC, 1),
-		NC: pieces(n, e.blocking.NC, e.kernel.NR),
-	}
 }
 
 // Kernel returns the engine's micro-kernel.
@@ -118,8 +113,8 @@ func up(n, step int) int { return (n + step - 1) / step * step }
 
 // Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; element (i, j) of C
 // is c[i*ldc+j]. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. The
-// error is ctx's, which is looked at once a block of A; C is then undefined.
-// Once the buffers have grown to the shape it allocates nothing.
+// error is ctx's, which is looked at once a block of B; C is then undefined. Once
+// the buffers have grown to the shape it allocates nothing.
 func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,34 +126,62 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		scale(m, n, beta, c, ldc)
 		return nil
 	}
-	cut := e.Cut(m, n, k)
-	mc, kc, nc := cut.MC, cut.KC, cut.NC
-	mr, nr := e.kernel.MR, e.kernel.NR
-	e.b = grown(e.b, up(nc, nr)*kc)
+	p := e.Plan(m, n, k, a, b)
+	if p.Small() {
+		e.direct(m, n, k, alpha, a, b, beta, c, ldc)
+		return nil
+	}
+	if p.PackA {
+		e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
+	}
 	for w := range e.workers {
-		e.workers[w].a = grown(e.workers[w].a, up(mc, mr)*kc)
-		e.workers[w].tile = grown(e.workers[w].tile, mr*nr)
+		if p.PackB {
+			e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
+		}
+		e.workers[w].block = -1
 	}
 	defer func() { e.job = job[T]{} }() // lets go of the operands
-	for jc := 0; jc < n; jc += nc {
-		for pc := 0; pc < k; pc += kc {
-			e.job = job[T]{
-				ctx: ctx, m: m, nc: min(nc, n-jc), kc: min(kc, k-pc), mc: mc,
-				alpha: alpha, beta: 1, c: c[jc:], ldc: ldc,
-				a: View[T]{a.Data[pc*a.Col:], a.Row, a.Col},
-				b: View[T]{b.Data[pc*b.Row+jc*b.Col:], b.Row, b.Col},
+	sequence := 0
+	for ic := 0; ic < m; ic += p.MC {
+		for pc := 0; pc < k; pc += p.KC {
+			g := job[T]{
+				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KC, k-pc), alpha: alpha, beta: 1,
+				a: a.from(ic, pc), b: b.from(pc, 0), c: c[ic*ldc:], ldc: ldc,
+				packedA: p.PackA, packedB: p.PackB, nc: p.NC, sequence: sequence,
 			}
 			if pc == 0 {
-				e.job.beta = beta
+				g.beta = beta
 			}
-			e.loop.Run(up(e.job.nc, nr)/nr, e.packB)
-			e.loop.Run((m+mc-1)/mc, e.update)
+			g.slivers = (g.m + e.kernel.MR - 1) / e.kernel.MR
+			g.share = min(p.Share, g.slivers)
+			g.shares = (g.slivers + g.share - 1) / g.share
+			e.job = g
+			if p.PackA {
+				e.loop.Run((g.slivers+packed-1)/packed, e.packA)
+			}
+			blocks := (n + p.NC - 1) / p.NC
+			e.loop.Run(blocks*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			sequence += blocks
 		}
 	}
 	return nil
+}
+
+// direct computes a small product without packing or workers.
+func (e *Engine[T]) direct(m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) {
+	slivers := (m + e.kernel.MR - 1) / e.kernel.MR
+	rows, more := m/slivers, m%slivers
+	for i, s := 0, 0; s < slivers; s++ {
+		r := rows
+		if s < more {
+			r++
+		}
+		e.kernel.Run(r, n, k, alpha, a.Data[i*a.Row:], a.Row, a.Col, b.Data, b.Row, e.kernel.NR, beta, c[i*ldc:], ldc)
+		i += r
+	}
 }
 
 // grown returns a slice of n elements, buf's own where it is large enough, and
@@ -187,83 +210,74 @@ func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
 	}
 }
 
-// packSliver packs sliver i of the block of B, scaled by α.
-func (e *Engine[T]) packSliver(_, i int) {
-	g, nr := &e.job, e.kernel.NR
-	j := i * nr
-	pack(e.b[j*g.kc:][:nr*g.kc], nr, min(nr, g.nc-j), g.alpha, g.b.Data[j*g.b.Col:], g.b.Col, g.b.Row)
+// sliver returns the first row of sliver s of A's panel and its height: the rows
+// are shared out evenly, since a lower tile is a slower one.
+func (g *job[T]) sliver(s int) (row, height int) {
+	height, more := g.m/g.slivers, g.m%g.slivers
+	row = s*height + min(s, more)
+	if s < more {
+		height++
+	}
+	return row, height
 }
 
-// updateRows computes piece i of the rows of the block of C.
-func (e *Engine[T]) updateRows(worker, i int) {
-	g := &e.job
+// packed is the number of slivers that are packed in one task.
+const packed = 8
+
+// packSliver packs a task's slivers of A.
+func (e *Engine[T]) packSliver(_, task int) {
+	g, mr := &e.job, e.kernel.MR
+	for s := task * packed; s < min((task+1)*packed, g.slivers); s++ {
+		row, height := g.sliver(s)
+		e.pack(e.a[s*mr*g.k:][:mr*g.k], mr, height, g.k, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col)
+	}
+}
+
+// updateBlock computes a task: some slivers of A times one block of B.
+func (e *Engine[T]) updateBlock(worker, task int) {
+	g, w := &e.job, &e.workers[worker]
 	if g.ctx.Err() != nil {
 		return
 	}
 	mr, nr := e.kernel.MR, e.kernel.NR
-	w := &e.workers[worker]
-	top := i * g.mc
-	mc := min(g.mc, g.m-top)
-	for ir := 0; ir < mc; ir += mr {
-		pack(w.a[ir*g.kc:][:mr*g.kc], mr, min(mr, mc-ir), 1, g.a.Data[(top+ir)*g.a.Row:], g.a.Row, g.a.Col)
-	}
-	c := g.c[top*g.ldc:]
-	for jr := 0; jr < g.nc; jr += nr {
-		b := e.b[jr*g.kc:][:nr*g.kc]
-		for ir := 0; ir < mc; ir += mr {
-			a := w.a[ir*g.kc:][:mr*g.kc]
-			if ir+mr <= mc && jr+nr <= g.nc {
-				e.kernel.Run(g.kc, a, b, g.beta, c[ir*g.ldc+jr:], g.ldc)
-				continue
-			}
-			e.kernel.Run(g.kc, a, b, 0, w.tile, nr)
-			add(min(mr, mc-ir), min(nr, g.nc-jr), w.tile, nr, g.beta, c[ir*g.ldc+jr:], g.ldc)
-		}
-	}
-}
-
-// add computes C ← tile + β·C for the part of a tile that lies in the matrix.
-func add[T kernel.Float](m, n int, tile []T, ldt int, beta T, c []T, ldc int) {
-	for i := range m {
-		row := c[i*ldc:][:n]
-		for j, sum := range tile[i*ldt:][:n] {
-			if beta == 0 {
-				row[j] = sum
-			} else {
-				row[j] = sum + beta*row[j]
+	block, first := task/g.shares, task%g.shares*g.share
+	j := block * g.nc
+	nc := min(g.nc, g.n-j)
+	b, bRow, bNext := g.b.Data[j*g.b.Col:], g.b.Row, nr
+	if g.packedB {
+		b, bRow, bNext = w.b, nr, nr*g.k
+		if w.block != g.sequence+block {
+			w.block = g.sequence + block
+			for jr := 0; jr < nc; jr += nr {
+				e.pack(w.b[jr*g.k:][:nr*g.k], nr, min(nr, nc-jr), g.k, g.b.Data[(j+jr)*g.b.Col:], g.b.Col, g.b.Row)
 			}
 		}
 	}
-}
-
-// pack copies a sliver of the given number of lanes into dst: lane p of step l,
-// src[p*lane+l*step], to dst[l*lanes+p], scaled by α. Lanes from have on lie
-// outside the matrix and become zero. It walks src the way in which it is
-// contiguous.
-func pack[T kernel.Float](dst []T, lanes, have int, alpha T, src []T, lane, step int) {
-	if have < lanes {
-		clear(dst)
-	}
-	if step == 1 {
-		for p := range have {
-			for _, x := range src[p*lane:][:len(dst)/lanes] {
-				dst[p] = alpha * x
-				p += lanes
-			}
-		}
-		return
-	}
-	for at := 0; len(dst) >= lanes; at += step {
-		to := dst[:have]
-		if lane == 1 {
-			for p, x := range src[at:][:have] {
-				to[p] = alpha * x
-			}
+	for s := first; s < min(first+g.share, g.slivers); s++ {
+		row, height := g.sliver(s)
+		c := g.c[row*g.ldc+j:]
+		if g.packedA {
+			e.kernel.Run(height, nc, g.k, g.alpha, e.a[s*mr*g.k:], 1, mr, b, bRow, bNext, g.beta, c, g.ldc)
 		} else {
-			for p := range to {
-				to[p] = alpha * src[at+p*lane]
+			e.kernel.Run(height, nc, g.k, g.alpha, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col, b, bRow, bNext, g.beta, c, g.ldc)
+		}
+	}
+}
+
+// pack copies a sliver of steps×have elements into dst, with the given number of
+// lanes a step: lane p of step l, src[p*lane+l*step], to dst[l*lanes+p]. What is in
+// the other lanes is undefined.
+func (e *Engine[T]) pack(dst []T, lanes, have, steps int, src []T, lane, step int) {
+	switch {
+	case lane == 1:
+		e.kernel.Copy(steps, have, dst, lanes, src, step)
+	case step == 1:
+		e.kernel.Transpose(have, steps, dst, lanes, src, lane)
+	default:
+		for l := range steps {
+			for p := range have {
+				dst[l*lanes+p] = src[p*lane+l*step]
 			}
 		}
-		dst = dst[lanes:]
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
@@ -45,7 +46,7 @@ func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
 
 func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
-	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}} {
+	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		for trans := range 4 {
 			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)
@@ -83,7 +84,7 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 func TestGemm(t *testing.T) {
 	loops := map[string]Loop{"serial": Serial, "goroutines": goroutines}
 	for name, loop := range loops {
-		for _, blocking := range []Blocking{{1, 1, 1}, {2, 3, 4}, {5, 7, 9}, {64, 64, 64}} {
+		for _, blocking := range []Blocking{{1, 1, 1, 0}, {2, 3, 4, 0}, {5, 7, 9, 0}, {40, 7, 60, 0}, {64, 64, 64, 0}, {64, 64, 64, 1 << 20}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testGemm[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testGemm[float64](t, blocking, loop) })
 		}
@@ -91,22 +92,27 @@ func TestGemm(t *testing.T) {
 }
 
 func TestWorkspace(t *testing.T) {
-	for _, shape := range [][3]int{{0, 1, 1}, {1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}} {
-		e := New(kernel.Best[float64](), Blocking{32, 24, 40}, Serial)
-		m, n, k := shape[0], shape[1], shape[2]
-		a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
-		if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
-			t.Fatal(err)
-		}
-		held := cap(e.b) + cap(e.workers[0].a) + cap(e.workers[0].tile)
-		if want := e.Workspace(m, n, k); held != want {
-			t.Errorf("%v: holds %d elements, Workspace says %d", shape, held, want)
+	for _, shape := range [][3]int{{0, 1, 1}, {1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}, {100, 200, 3}} {
+		for _, direct := range []int{0, 1000} {
+			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct}, goroutines)
+			m, n, k := shape[0], shape[1], shape[2]
+			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
+				t.Fatal(err)
+			}
+			held := cap(e.a)
+			for _, w := range e.workers {
+				held += cap(w.b)
+			}
+			if want := e.Workspace(m, n, k); held != want {
+				t.Errorf("%v: holds %d elements, Workspace says %d", shape, held, want)
+			}
 		}
 	}
 }
 
 func TestAllocations(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{16, 16, 16}, Serial)
+	e := New(kernel.Best[float64](), Blocking{16, 16, 16, 0}, Serial)
 	const n = 40
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
@@ -130,7 +136,7 @@ func (c *countdown) Err() error {
 }
 
 func TestCancelled(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{8, 8, 8}, Serial)
+	e := New(kernel.Best[float64](), Blocking{8, 8, 8, 0}, Serial)
 	const n = 40
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
@@ -151,11 +157,11 @@ func TestFit(t *testing.T) {
 		size, mr, nr int
 		want         Blocking
 	}{
-		{DefaultCaches, 8, 2, 4, Blocking{32, 512, 256}},
-		{DefaultCaches, 4, 2, 4, Blocking{64, 512, 512}},
-		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{776, 84, 4080}},
-		{Caches{}, 8, 2, 4, Blocking{8, 64, 64}},
-		{Caches{1 << 30, 1 << 30, 1 << 30}, 8, 6, 16, Blocking{1020, 512, 4096}},
+		{DefaultCaches, 8, 2, 4, Blocking{340, 384, 40, 64 * 64 * 64}},
+		{DefaultCaches, 4, 8, 48, Blocking{680, 384, 192, 64 * 64 * 64}},
+		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{3072, 256, 240, 64 * 64 * 64}},
+		{Caches{48 << 10, 2 << 20, 32 << 20}, 8, 8, 24, Blocking{2048, 384, 336, 64 * 64 * 64}},
+		{Caches{}, 8, 2, 4, Blocking{8, 64, 16, 64 * 64 * 64}},
 	}
 	for _, test := range tests {
 		if got := Fit(test.caches, test.size, test.mr, test.nr); got != test.want {
@@ -200,17 +206,37 @@ func TestPieces(t *testing.T) {
 }
 
 func BenchmarkGemm(b *testing.B) {
-	for _, n := range []int{64, 256, 1024} {
-		b.Run(fmt.Sprintf("f64/n=%d", n), func(b *testing.B) {
-			e := Host[float64](Serial)
-			x := View[float64]{make([]float64, n*n), n, 1}
-			c := make([]float64, n*n)
+	b.Run("f64", benchGemm[float64])
+	b.Run("f32", benchGemm[float32])
+}
+
+func benchGemm[T kernel.Float](b *testing.B) {
+	e := Host[T](Serial)
+	for _, shape := range [][3]int{
+		{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {16, 16, 16}, {32, 32, 32}, {48, 48, 48},
+		{64, 64, 64}, {65, 65, 65}, {100, 100, 100}, {127, 127, 127}, {128, 128, 128}, {256, 256, 256}, {257, 257, 257},
+		{512, 512, 512}, {1000, 1000, 1000}, {1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096},
+		{4096, 4096, 16}, {16, 4096, 4096}, {4096, 16, 4096}, {8192, 64, 64}, {64, 64, 8192}, {1, 4096, 4096},
+	} {
+		b.Run(fmt.Sprintf("%dx%dx%d", shape[0], shape[1], shape[2]), func(b *testing.B) {
+			m, n, k := shape[0], shape[1], shape[2]
+			x, y, c := filled[T](m*k), filled[T](k*n), filled[T](m*n)
 			for b.Loop() {
-				if err := e.Gemm(b.Context(), n, n, n, 1, x, x, 0, c, n); err != nil {
+				if err := e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, c, n); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(b.N)*2*float64(n)*float64(n)*float64(n)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(float64(b.N)*2*float64(m)*float64(n)*float64(k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 	}
+}
+
+// filled returns n small numbers, on huge pages where the system gives them.
+func filled[T kernel.Float](n int) []T {
+	x := make([]T, n)
+	cpu.HugePages(unsafe.Pointer(unsafe.SliceData(x)), uintptr(n)*unsafe.Sizeof(x[0]))
+	for i := range x {
+		x[i] = T(i%13) - 6
+	}
+	return x
 }

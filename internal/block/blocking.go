@@ -9,8 +9,12 @@ import (
 )
 
 // Blocking is the size of the blocks that the loops cut a product into, in
-// elements: A into blocks of MC×KC, B into blocks of KC×NC.
-type Blocking struct{ MC, KC, NC int }
+// elements: A into panels of MC×KC, B into blocks of KC×NC.
+type Blocking struct {
+	MC, KC, NC int
+	// Direct is the largest product m·n·k that reads its operands where they lie.
+	Direct int
+}
 
 // Caches are the data caches of one core, in bytes. A shared one counts with the
 // share that a core may take.
@@ -52,20 +56,21 @@ func Host[T kernel.Float](loop Loop) *Engine[T] {
 // bytes, after Goto and van de Geijn (Anatomy of High-Performance Matrix
 // Multiplication, ACM TOMS 34(3), 2008, section 6.3) and Low, Igual, Smith and
 // Quintana-Ortí (Analytical Modeling Is Enough for High-Performance BLIS, ACM
-// TOMS 43(2), 2016):
+// TOMS 43(2), 2016), with A and B exchanged:
 //
-//   - the sliver of B, KC×nr, stays in half of L1, while slivers of A pass;
-//   - the block of A, MC×KC, stays in half of L2, while slivers of B pass;
-//   - the block of B, KC×NC, stays in half of L3.
+//   - the sliver of A, mr×KC, stays in half of L1, while slivers of B pass;
+//   - the block of B, KC×NC, stays in half of L2, while slivers of A pass;
+//   - the panel of A, MC×KC, stays in half of L3.
 //
-// KC is limited to 512, beyond which the update of C is no longer noticeable,
-// and NC to 4096, which keeps the packed block of B small without an L3.
+// KC is limited to 512, beyond which the update of C is no longer noticeable, and
+// MC×KC to 6 MiB.
 func Fit(c Caches, size, mr, nr int) Blocking {
-	kc := clamp(c.L1/2/size/nr, 4, 64, 512)
+	kc := clamp(c.L1/2/size/mr, 4, 64, 384)
 	return Blocking{
-		MC: clamp(c.L2/2/size/kc, mr, 4*mr, 1024),
-		KC: kc,
-		NC: clamp(c.L3/2/size/kc, nr, 16*nr, 4096),
+		MC:     clamp(min(c.L3/2, 6<<20)/size/kc, mr, 4*mr, 1<<20),
+		KC:     kc,
+		NC:     clamp(c.L2/2/size/kc, nr, 4*nr, 1024),
+		Direct: 64 * 64 * 64,
 	}
 }
 
@@ -86,4 +91,62 @@ func pieces(n, most, step int) int {
 	}
 	size := (n + count - 1) / count
 	return (size + step - 1) / step * step
+}
+
+// Plan is how one product is computed.
+type Plan struct {
+	MC, KC, NC   int  // the blocks, none larger than the product
+	PackA, PackB bool // copied, or read where they lie
+	Share        int  // slivers of A that a task computes with one block of B
+	small        bool
+}
+
+// Small reports whether the product is computed in one go, unpacked and by one
+// worker.
+func (p Plan) Small() bool { return p.small }
+
+// Plan returns how an m×n×k product of a and b is computed; no dimension is 0.
+func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
+	mr, nr := e.kernel.MR, e.kernel.NR
+	if e.kernel.Strided && b.Col == 1 && m*n*k <= e.blocking.Direct {
+		return Plan{MC: m, KC: k, NC: n, Share: m, small: true}
+	}
+	p := Plan{
+		MC:    pieces(m, e.blocking.MC, mr),
+		KC:    pieces(k, e.blocking.KC, 4),
+		PackA: !e.kernel.Strided || n > 2*nr,
+		PackB: !e.kernel.Strided || b.Col != 1 || m > 2*mr,
+	}
+	workers := len(e.workers)
+	most := e.blocking.NC
+	if workers > 1 {
+		// Three tasks for each worker, as far as blocks stay worth packing.
+		most = min(most, max(4*nr, up((n+3*workers-1)/(3*workers), nr)))
+	}
+	p.NC = pieces(n, most, nr)
+	blocks, slivers := (n+p.NC-1)/p.NC, (p.MC+mr-1)/mr
+	p.Share = slivers
+	if workers > 1 && blocks < 3*workers {
+		shares := (3*workers + blocks - 1) / blocks
+		p.Share = max(min(slivers, 4), (slivers+shares-1)/shares)
+	}
+	return p
+}
+
+// Workspace returns the number of elements that an m×n×k product packs into.
+func (e *Engine[T]) Workspace(m, n, k int) int {
+	if m == 0 || n == 0 || k == 0 {
+		return 0
+	}
+	p, need := e.Plan(m, n, k, View[T]{nil, k, 1}, View[T]{nil, n, 1}), 0
+	if p.small {
+		return 0
+	}
+	if p.PackA {
+		need += up(p.MC, e.kernel.MR) * p.KC
+	}
+	if p.PackB {
+		need += up(p.NC, e.kernel.NR) * p.KC * len(e.workers)
+	}
+	return need
 }

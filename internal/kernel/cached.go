@@ -1,16 +1,24 @@
 package kernel
 
-// Cached returns a call of k on slivers that stay in the first level of cache,
-// and the operations that one call does: the rate of the packed product if its
-// loops, its packing and its memory cost nothing.
-func (k Kernel[T]) Cached() (call func(), flops float64) {
-	const kc = 256
-	a, b, c := make([]T, kc*k.MR), make([]T, kc*k.NR), make([]T, k.MR*k.NR)
+// Cached returns a call of k on operands that stay in the first level of cache, and
+// the operations that one call does: the rate of the packed product if its loops,
+// its packing and its memory cost nothing.
+func (k *Kernel[T]) Cached() (call func(), flops float64) { return k.repeated(64, k.NR) }
+
+// Resident is Cached with a block of B that is in the second level of cache, of the
+// given depth and number of columns: the rate if all but that costs nothing.
+func (k *Kernel[T]) Resident(depth, n int) (call func(), flops float64) {
+	return k.repeated(depth, n)
+}
+
+func (k *Kernel[T]) repeated(depth, n int) (call func(), flops float64) {
+	n = (n + k.NR - 1) / k.NR * k.NR
+	a, b, c := make([]T, depth*k.MR), make([]T, depth*n), make([]T, k.MR*n)
 	for i := range a {
 		a[i] = 1
 	}
 	for i := range b {
 		b[i] = 1
 	}
-	return func() { k.Run(kc, a, b, 0, c, k.NR) }, float64(2 * kc * k.MR * k.NR)
+	return func() { k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n) }, float64(2 * depth * k.MR * n)
 }

@@ -1,6 +1,59 @@
 package kernel
 
-// go2x4 is the portable micro-kernel, a Func with MR = 2 and NR = 4. It equals
+// portable returns the kernel in Go.
+func portable[T Float]() Kernel[T] {
+	return Kernel[T]{
+		Name: "go-2x4", MR: 2, NR: 4, together: 1,
+		rows: []Func[T]{
+			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int) {
+				for j := 0; j < n; j += 4 {
+					dots(1, min(4, n-j), k, alpha, a, aRow, aCol, b[j/4*bNext:], bRow, beta, c[j:], ldc)
+				}
+			},
+			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int) {
+				packed := aRow == 1 && aCol == 2 && bRow == 4
+				for j := 0; j < n; j += 4 {
+					if packed && j+4 <= n {
+						go2x4(k, alpha, a, b[j/4*bNext:], beta, c[j:], ldc)
+					} else {
+						dots(2, min(4, n-j), k, alpha, a, aRow, aCol, b[j/4*bNext:], bRow, beta, c[j:], ldc)
+					}
+				}
+			},
+		},
+		copy: func(rows, cols int, dst []T, ldd int, src []T, lds int) {
+			for i := range rows {
+				copy(dst[i*ldd:][:cols], src[i*lds:])
+			}
+		},
+		transpose: func(rows, cols int, dst []T, ldd int, src []T, lds int) {
+			for i := range rows {
+				for l, x := range src[i*lds:][:cols] {
+					dst[l*ldd+i] = x
+				}
+			}
+		},
+	}
+}
+
+// dots computes a tile of m×n, one element at a time.
+func dots[T Float](m, n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow int, beta T, c []T, ldc int) {
+	for i := range m {
+		for j := range n {
+			var sum T
+			for l := range k {
+				sum += a[i*aRow+l*aCol] * b[l*bRow+j]
+			}
+			if beta == 0 {
+				c[i*ldc+j] = alpha * sum
+			} else {
+				c[i*ldc+j] = alpha*sum + beta*c[i*ldc+j]
+			}
+		}
+	}
+}
+
+// go2x4 computes one full tile from packed slivers. It equals
 //
 //	for l := range kc {
 //		for i := range 2 {
@@ -10,7 +63,7 @@ package kernel
 //		}
 //	}
 //
-// and then C ← sum + β·C.
+// and then C ← α·sum + β·C.
 //
 // Register plan: eight sums, two elements of A and one of B, of the sixteen
 // floating-point registers that amd64 has. Eight sums are as many as two
@@ -19,7 +72,7 @@ package kernel
 // product takes a register of its own: 3×4 and 4×4 spill and run at two thirds
 // of the speed. Four steps of l a round share the loop's overhead, and the
 // conversion of the slices to arrays leaves one bounds check a round.
-func go2x4[T Float](kc int, a, b []T, beta T, c []T, ldc int) {
+func go2x4[T Float](kc int, alpha T, a, b []T, beta T, c []T, ldc int) {
 	a, b = a[:2*kc], b[:4*kc]
 	c0 := (*[4]T)(c)
 	c1 := (*[4]T)(c[ldc:])
@@ -93,15 +146,11 @@ func go2x4[T Float](kc int, a, b []T, beta T, c []T, ldc int) {
 		s13 += y * q[3]
 		a, b = a[2:], b[4:]
 	}
-	switch beta {
-	case 0:
-		*c0 = [4]T{s00, s01, s02, s03}
-		*c1 = [4]T{s10, s11, s12, s13}
-	case 1:
-		*c0 = [4]T{c0[0] + s00, c0[1] + s01, c0[2] + s02, c0[3] + s03}
-		*c1 = [4]T{c1[0] + s10, c1[1] + s11, c1[2] + s12, c1[3] + s13}
-	default:
-		*c0 = [4]T{beta*c0[0] + s00, beta*c0[1] + s01, beta*c0[2] + s02, beta*c0[3] + s03}
-		*c1 = [4]T{beta*c1[0] + s10, beta*c1[1] + s11, beta*c1[2] + s12, beta*c1[3] + s13}
+	if beta == 0 {
+		*c0 = [4]T{alpha * s00, alpha * s01, alpha * s02, alpha * s03}
+		*c1 = [4]T{alpha * s10, alpha * s11, alpha * s12, alpha * s13}
+		return
 	}
+	*c0 = [4]T{alpha*s00 + beta*c0[0], alpha*s01 + beta*c0[1], alpha*s02 + beta*c0[2], alpha*s03 + beta*c0[3]}
+	*c1 = [4]T{alpha*s10 + beta*c1[0], alpha*s11 + beta*c1[1], alpha*s12 + beta*c1[2], alpha*s13 + beta*c1[3]}
 }

@@ -1,0 +1,194 @@
+// Command pack generates the copies that pack operands for the micro-kernels of
+// gemm/internal/kernel/f32 and f64, for one element type. They are bound by stores,
+// so that AVX2 serves AVX-512 as well.
+//
+//	pack -type f64 -pkg f64 -out pack_amd64.s -stubs pack_amd64.go
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const width = 32 // bytes of a vector
+
+func main() {
+	typ := flag.String("type", "f64", "element type: f32 or f64")
+	flag.Parse()
+	size, ok := map[string]int{"f32": 4, "f64": 8}[*typ]
+	if !ok {
+		log.Fatalf("-type %s: f32 or f64", *typ)
+	}
+	name := fmt.Sprintf("float%d", 8*size)
+	duplicate(size, name)
+	transpose(size, name)
+	Generate()
+}
+
+// scalar moves one element.
+func scalar(size int, from, to Mem, through reg.GPVirtual) {
+	if size == 8 {
+		MOVQ(from, through)
+		MOVQ(through, to)
+		return
+	}
+	MOVL(from, through.As32())
+	MOVL(through.As32(), to)
+}
+
+// duplicate generates the copy of a block as it is.
+func duplicate(size int, typ string) {
+	TEXT("copyAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
+	Doc("copyAVX2 copies a block of rows×cols; see kernel.Copy.")
+	Pragma("noescape")
+	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
+	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
+	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
+	shift := U8(map[int]int{4: 2, 8: 3}[size])
+	for _, x := range []reg.GPVirtual{cols.(reg.GPVirtual), ldd.(reg.GPVirtual), lds.(reg.GPVirtual)} {
+		SHLQ(shift, x)
+	}
+	TESTQ(rows, rows)
+	JLE(LabelRef("done"))
+	CMPQ(cols, U32(6*width))
+	JNE(LabelRef("row"))
+
+	Comment("A whole sliver of B with AVX-512.")
+	Label("whole")
+	for half := range 2 {
+		var x [3]reg.VecVirtual
+		for i := range x {
+			x[i] = YMM()
+			VMOVDQU(Mem{Base: src, Disp: (3*half + i) * width}, x[i])
+		}
+		for i := range x {
+			VMOVDQU(x[i], Mem{Base: dst, Disp: (3*half + i) * width})
+		}
+	}
+	ADDQ(lds, src)
+	ADDQ(ldd, dst)
+	DECQ(rows)
+	JNZ(LabelRef("whole"))
+	JMP(LabelRef("done"))
+
+	Label("row")
+	at, left := GP64(), GP64()
+	XORQ(at, at)
+	MOVQ(cols, left)
+	Label("vector")
+	SUBQ(U8(width), left)
+	JLT(LabelRef("half"))
+	x := YMM()
+	VMOVDQU(Mem{Base: src, Index: at, Scale: 1}, x)
+	VMOVDQU(x, Mem{Base: dst, Index: at, Scale: 1})
+	ADDQ(U8(width), at)
+	JMP(LabelRef("vector"))
+	Label("half")
+	ADDQ(U8(width), left)
+	CMPQ(left, U8(width/2))
+	JLT(LabelRef("elements"))
+	y := XMM()
+	VMOVDQU(Mem{Base: src, Index: at, Scale: 1}, y)
+	VMOVDQU(y, Mem{Base: dst, Index: at, Scale: 1})
+	ADDQ(U8(width/2), at)
+	Label("elements")
+	CMPQ(at, cols)
+	JGE(LabelRef("next"))
+	scalar(size, Mem{Base: src, Index: at, Scale: 1}, Mem{Base: dst, Index: at, Scale: 1}, GP64())
+	ADDQ(U8(size), at)
+	JMP(LabelRef("elements"))
+	Label("next")
+	ADDQ(lds, src)
+	ADDQ(ldd, dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// transpose generates the copy of four rows into columns.
+func transpose(size int, typ string) {
+	TEXT("transposeAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
+	Doc("transposeAVX2 copies up to four rows into columns; see kernel.Transpose.")
+	Pragma("noescape")
+	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
+	dst := Load(Param("dst").Base(), GP64())
+	ldd, lds := Load(Param("ldd"), GP64()), Load(Param("lds"), GP64())
+	shift := U8(map[int]int{4: 2, 8: 3}[size])
+	SHLQ(shift, ldd)
+	SHLQ(shift, lds)
+	var row [4]reg.GPVirtual
+	row[0] = Load(Param("src").Base(), GP64()).(reg.GPVirtual)
+	Comment("A row that there is not is the one before it.")
+	for i := 1; i < 4; i++ {
+		row[i] = GP64()
+		next := GP64()
+		MOVQ(row[i-1], row[i])
+		LEAQ(Mem{Base: row[i-1], Index: lds, Scale: 1}, next)
+		CMPQ(rows, U8(i))
+		CMOVQGT(next, row[i])
+	}
+	lanes := width / size
+	SUBQ(U8(lanes), cols)
+	JLT(LabelRef("rest"))
+	Label("block")
+	var x, y [4]reg.VecVirtual
+	for i := range x {
+		x[i], y[i] = YMM(), YMM()
+		VMOVUPD(Mem{Base: row[i]}, x[i])
+		ADDQ(U8(width), row[i])
+	}
+	if size == 8 {
+		VUNPCKLPD(x[1], x[0], y[0]) // 00 10 02 12
+		VUNPCKHPD(x[1], x[0], y[1]) // 01 11 03 13
+		VUNPCKLPD(x[3], x[2], y[2]) // 20 30 22 32
+		VUNPCKHPD(x[3], x[2], y[3])
+		VPERM2F128(U8(0x20), y[2], y[0], x[0])
+		VPERM2F128(U8(0x20), y[3], y[1], x[1])
+		VPERM2F128(U8(0x31), y[2], y[0], x[2])
+		VPERM2F128(U8(0x31), y[3], y[1], x[3])
+		for i := range x {
+			VMOVUPD(x[i], Mem{Base: dst})
+			ADDQ(ldd, dst)
+		}
+	} else {
+		VUNPCKLPS(x[1], x[0], y[0]) // 00 10 01 11 | 04 14 05 15
+		VUNPCKHPS(x[1], x[0], y[1]) // 02 12 03 13 | 06 16 07 17
+		VUNPCKLPS(x[3], x[2], y[2])
+		VUNPCKHPS(x[3], x[2], y[3])
+		VUNPCKLPD(y[2], y[0], x[0]) // column 0 | 4
+		VUNPCKHPD(y[2], y[0], x[1])
+		VUNPCKLPD(y[3], y[1], x[2])
+		VUNPCKHPD(y[3], y[1], x[3])
+		for i := range x {
+			VMOVUPS(x[i].AsX(), Mem{Base: dst})
+			ADDQ(ldd, dst)
+		}
+		for i := range x {
+			VEXTRACTF128(U8(1), x[i], Mem{Base: dst})
+			ADDQ(ldd, dst)
+		}
+	}
+	SUBQ(U8(lanes), cols)
+	JGE(LabelRef("block"))
+	Label("rest")
+	ADDQ(U8(lanes), cols)
+	JEQ(LabelRef("done"))
+	Label("column")
+	for i := range row {
+		scalar(size, Mem{Base: row[i]}, Mem{Base: dst, Disp: i * size}, GP64())
+		ADDQ(U8(size), row[i])
+	}
+	ADDQ(ldd, dst)
+	DECQ(cols)
+	JNZ(LabelRef("column"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
