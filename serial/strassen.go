@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gemm"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
 )
 
 // strassen divides as divide does, all three dimensions at once, but computes the
@@ -119,7 +121,7 @@ func strassenVariant() gemm.Variant {
 		Name: "serial/strassen",
 		Doc:  "Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the leaf's cutoff",
 		Params: []gemm.Param{
-			cutoffParam(defaultCutoff, "least dimension that is not halved any more"),
+			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
 			leafParam("serial/packed"),
 		},
 		Model: strassenScheme.model,
@@ -129,6 +131,20 @@ func strassenVariant() gemm.Variant {
 	}
 }
 
-// defaultCutoff is the cutoff of strassen and winograd: half of where they begin
-// to be faster than a packed leaf in portable Go.
-const defaultCutoff = 256
+// untunedCutoff is the cutoff of strassen and winograd on a host that was not tuned:
+// half of where they begin to be faster than a packed leaf in portable Go.
+const untunedCutoff = 256
+
+// defaultCutoff returns the cutoff of strassen and winograd where none is asked for:
+// the one that gemm tune measured on this host, or else untunedCutoff. A variant has
+// one default for both of its types. Where they were found to differ it is the
+// larger, at which neither loses; they seldom do, since float32 halves the time of
+// the additions and of the products alike.
+func defaultCutoff() int {
+	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
+	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)
+	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
+		return cutoff
+	}
+	return untunedCutoff
+}

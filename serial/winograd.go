@@ -121,7 +121,7 @@ func winogradVariant() gemm.Variant {
 		Name: "serial/winograd",
 		Doc:  "Winograd's form of Strassen's algorithm: 15 additions and two temporaries, larger errors",
 		Params: []gemm.Param{
-			cutoffParam(defaultCutoff, "least dimension that is not halved any more"),
+			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
 			leafParam("serial/packed"),
 		},
 		Model: winogradScheme.model,

@@ -1,0 +1,57 @@
+package serial
+
+import (
+	"testing"
+
+	"gemm"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
+)
+
+// The cutoff of this host is the default, and what is predicted of a product and
+// checked of its result goes by it.
+func TestTunedCutoff(t *testing.T) {
+	t.Cleanup(tuned.Disable)
+	f32, f64 := kernel.Best[float32]().Name, kernel.Best[float64]().Name
+	entry := func(typ, kernel string, cutoff int) tuned.Tune {
+		return tuned.Tune{Type: typ, Kernel: kernel, Values: tuned.Values{Cutoff: cutoff}}
+	}
+	for _, c := range []struct {
+		what  string
+		tuned []tuned.Tune
+		want  int
+	}{
+		{"nothing", nil, untunedCutoff},
+		{"both types", []tuned.Tune{entry("f32", f32, 700), entry("f64", f64, 500)}, 700},
+		{"one type", []tuned.Tune{entry("f64", f64, 40)}, 40},
+		{"blocks alone", []tuned.Tune{entry("f64", f64, 0)}, untunedCutoff},
+		{"another kernel", []tuned.Tune{entry("f64", "none", 40)}, untunedCutoff},
+	} {
+		tuned.Use(tuned.Settings{Tuned: c.tuned})
+		for _, name := range []string{"serial/strassen", "serial/winograd"} {
+			v := find(t, name)
+			p, err := v.Resolve(nil)
+			if err != nil || p.Int("cutoff") != c.want {
+				t.Errorf("%s, tuned for %s: %v, %v, want a cutoff of %d", name, c.what, p, err, c.want)
+			}
+			const n = 1000
+			asked, err := v.Resolve(gemm.Params{"cutoff": c.want})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := v.Model(n, n, n, p).Workspace, v.Model(n, n, n, asked).Workspace; got != want {
+				t.Errorf("%s, tuned for %s: a workspace of %v is predicted, want %v", name, c.what, got, want)
+			}
+			m, err := gemm.New[float64](v, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.(*recursion[float64]).cutoff; got != c.want {
+				t.Errorf("%s, tuned for %s: it halves down to %d, want %d", name, c.what, got, c.want)
+			}
+		}
+		if p, err := find(t, "serial/divide").Resolve(nil); err != nil || p.Int("cutoff") != 128 {
+			t.Errorf("serial/divide, tuned for %s: %v, %v", c.what, p, err)
+		}
+	}
+}
