@@ -91,11 +91,12 @@ type Values struct {
 	Cutoff int `json:"cutoff"`
 }
 
-// The limits of values. The largest blocks take 1.5 GiB in float64.
+// The limits of values.
 const (
-	maxMC       = 1 << 14
+	maxMC       = 1 << 16
 	maxKC       = 1 << 12
-	maxNC       = 1 << 15
+	maxNC       = 1 << 16
+	maxBlock    = 1 << 24 // elements of MC×KC and of KC×NC: 128 MiB of float64
 	maxDirect   = 1 << 27 // operands of 512×512 do not fit the second level of any cache
 	maxParallel = 1 << 45
 	minCutoff   = 16 // below it the additions of a level cost more than it saves on any machine
@@ -120,6 +121,9 @@ func (t Tune) check() error {
 		if v.value != 0 && (v.value < v.lo || v.value > v.max) {
 			return fmt.Errorf("%s of %s is %d, it can be %d to %d, or 0 where it was not measured", v.name, t.Type, v.value, v.lo, v.max)
 		}
+	}
+	if t.MC*t.KC > maxBlock || t.KC*t.NC > maxBlock {
+		return fmt.Errorf("the blocks of %s are %d×%d and %d×%d, they can have %d elements", t.Type, t.MC, t.KC, t.KC, t.NC, maxBlock)
 	}
 	if known := t.MC > 0; known != (t.KC > 0) || known != (t.NC > 0) {
 		return fmt.Errorf("of mc, kc and nc of %s one is 0 and another is not", t.Type)

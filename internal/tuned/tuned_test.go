@@ -94,10 +94,11 @@ func TestParse(t *testing.T) {
 		"type":           {strings.Replace(text, `"f64"`, `"f16"`, 1), `type "f16" is neither`},
 		"kernel":         {strings.Replace(text, `"avx512-16x14"`, `""`, 1), "f64 name no kernel"},
 		"twice":          {strings.NewReplacer(`"f64"`, `"f32"`, "avx512-16x14", "avx512-32x12").Replace(text), "settings of f32 and avx512-32x12 twice"},
-		"negative":       {strings.Replace(text, `"mc":160`, `"mc":-8`, 1), "mc of f64 is -8, it can be 1 to 16384"},
-		"large mc":       {strings.Replace(text, `"mc":160`, `"mc":16385`, 1), "mc of f64 is 16385"},
+		"negative":       {strings.Replace(text, `"mc":160`, `"mc":-8`, 1), "mc of f64 is -8, it can be 1 to 65536"},
+		"large mc":       {strings.Replace(text, `"mc":160`, `"mc":65537`, 1), "mc of f64 is 65537"},
 		"large kc":       {strings.Replace(text, `"kc":320`, `"kc":4097`, 1), "kc of f64 is 4097"},
 		"large nc":       {strings.Replace(text, `"nc":2048`, `"nc":1000000000`, 1), "nc of f64 is 1000000000"},
+		"large block":    {strings.NewReplacer(`"mc":160`, `"mc":65536`, `"kc":320`, `"kc":4096`).Replace(text), "the blocks of f64 are 65536×4096 and 4096×2048"},
 		"large direct":   {strings.Replace(text, `"direct":4096`, `"direct":1000000000`, 1), "direct of f64 is"},
 		"large parallel": {strings.Replace(text, `"parallel":110592`, `"parallel":1000000000000000000`, 1), "parallel of f64 is"},
 		"small cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":1`, 1), "cutoff of f64 is 1, it can be 16 to"},
@@ -268,7 +269,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("settings %+v with the error %v", s, err)
 		}
 		for _, tune := range s.Tuned {
-			if v := tune.Values; v.MC < 0 || v.MC > maxMC || v.KC < 0 || v.KC > maxKC || v.NC < 0 || v.NC > maxNC ||
+			if v := tune.Values; v.MC < 0 || v.MC > maxMC || v.KC < 0 || v.KC > maxKC || v.NC < 0 || v.NC > maxNC || v.MC*v.KC > maxBlock || v.KC*v.NC > maxBlock ||
 				(v.MC == 0) != (v.KC == 0) || v.Direct < 0 || v.Parallel < 0 || v.Cutoff < 0 {
 				t.Errorf("settings %+v", tune)
 			}
