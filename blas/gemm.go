@@ -1,0 +1,41 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) {
+		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	double.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Sgemm is Dgemm for float32.
+func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) {
+		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	single.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// gemmFits reports whether the arguments are right and C has elements.
+func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
+		return false
+	}
+	rowsA, colsA := ordered(tA, m, k)
+	rowsB, colsB := ordered(tB, k, n)
+	return fits(a, rowsA, colsA, lda) && fits(b, rowsB, colsB, ldb) && fits(c, m, n, ldc)
+}
+
+func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	w := p.borrow()
+	w.multiply(m, n, k, alpha, stored(tA, a, lda), stored(tB, b, ldb), beta, stored(blas.NoTrans, c, ldc))
+	w.giveBack()
+}

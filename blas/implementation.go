@@ -1,0 +1,83 @@
+// Package blas makes gonum fast: Implementation is gonum's own BLAS with the
+// routines of level 3, products and solutions with matrices on both sides, done by
+// the packed kernels of this module. One line in a program,
+//
+//	blas64.Use(blas.Implementation{}) // and blas32.Use, for float32
+//
+// and mat.Dense.Mul, LU, Cholesky, QR, SVD and whatever else calls those routines
+// are served by them; nothing else changes. No cgo is needed.
+//
+// What is overridden, for float64 (D) and float32 (S):
+//
+//	gemm     C ← α·op(A)·op(B) + β·C
+//	symm     C ← α·A·B + β·C or α·B·A + β·C, A symmetric
+//	syrk     C ← α·A·Aᵀ + β·C or α·Aᵀ·A + β·C, one triangle of it
+//	syr2k    C ← α·(A·Bᵀ + B·Aᵀ) + β·C or α·(Aᵀ·B + Bᵀ·A) + β·C, one triangle of it
+//	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
+//	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
+//
+// All of them are products: the last five cut the special matrix recursively into
+// halves until what is left on its diagonal is a small block, so that all but
+// O(n²) of their work is done by gemm on full matrices (Kågström, Ling and Van Loan,
+// GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth, Gustavson, Jonsson and
+// Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for Dense
+// Matrix Library Software, SIAM Review 46(1), 2004).
+//
+// Arguments are checked as gonum checks them, and bad ones panic with its messages.
+// Results differ from gonum's in rounding, and in what becomes of zeros that meet
+// NaN or Inf: gonum leaves out products with a zero of one operand; here gemm,
+// symm, syrk and syr2k leave out none, so that 0·NaN is NaN, as IEEE 754 and the
+// BLAS standard have it, and trmm and trsm may leave out some, as the standard
+// allows. β = 0 does not read C, and α = 0 reads neither A nor B.
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready,
+// and any number of goroutines may call it at the same time. Matrices are stored
+// by rows; every routine's arguments are those that gonum documents.
+type Implementation struct{ gonum.Implementation }
+
+var (
+	_ blas.Float64    = Implementation{}
+	_ blas.Float32    = Implementation{}
+	_ blas.Complex128 = Implementation{}
+	_ blas.Complex64  = Implementation{}
+)
+
+// fits reports whether the data hold a rows×cols matrix whose rows begin ld
+// elements apart, by the rules of gonum. Where an argument is wrong or there is
+// nothing to compute, a routine here calls gonum's, which panics or returns.
+func fits[T any](data []T, rows, cols, ld int) bool {
+	return ld >= max(1, cols) && len(data) >= (rows-1)*ld+cols
+}
+
+// isTranspose, isTriangle, isSide and isDiag report whether a flag has one of its
+// values.
+func isTranspose(t blas.Transpose) bool {
+	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
+}
+func isTriangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
+func isSide(s blas.Side) bool     { return s == blas.Left || s == blas.Right }
+func isDiag(d blas.Diag) bool     { return d == blas.NonUnit || d == blas.Unit }
+
+// ordered returns (rows, cols) of the matrix that t is applied to, so that the
+// result is rows×cols.
+func ordered(t blas.Transpose, rows, cols int) (int, int) {
+	if t == blas.NoTrans {
+		return rows, cols
+	}
+	return cols, rows
+}
+
+// order returns the number of rows of a square matrix that multiplies an m×n one
+// from side s.
+func order(s blas.Side, m, n int) int {
+	if s == blas.Left {
+		return m
+	}
+	return n
+}

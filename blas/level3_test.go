@@ -1,0 +1,441 @@
+package blas
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"gemm"
+)
+
+// call holds the arguments of any routine of level 3; each reads those that it has.
+type call[T gemm.Float] struct {
+	s             blas.Side
+	ul            blas.Uplo
+	tA, tB        blas.Transpose
+	d             blas.Diag
+	m, n, k       int
+	alpha, beta   T
+	a, b, c       []T
+	lda, ldb, ldc int
+}
+
+// String leaves out the operands.
+func (x call[T]) String() string {
+	return fmt.Sprintf("%c %c %c %c %c m=%d n=%d k=%d α=%v β=%v lda=%d (%d) ldb=%d (%d) ldc=%d (%d)",
+		max(x.s, '0'), max(x.ul, '0'), max(x.tA, '0'), max(x.tB, '0'), max(x.d, '0'), x.m, x.n, x.k, x.alpha, x.beta,
+		x.lda, len(x.a), x.ldb, len(x.b), x.ldc, len(x.c))
+}
+
+// clone returns x with operands of its own.
+func (x call[T]) clone() call[T] {
+	x.a, x.b, x.c = slices.Clone(x.a), slices.Clone(x.b), slices.Clone(x.c)
+	return x
+}
+
+// routines are the routines of level 3 of one implementation.
+type routines[T gemm.Float] struct {
+	gemm  func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	symm  func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	syrk  func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
+	syr2k func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+	trmm  func(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+	trsm  func(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
+}
+
+func doubles(x blas.Float64) routines[float64] {
+	return routines[float64]{x.Dgemm, x.Dsymm, x.Dsyrk, x.Dsyr2k, x.Dtrmm, x.Dtrsm}
+}
+
+func singles(x blas.Float32) routines[float32] {
+	return routines[float32]{x.Sgemm, x.Ssymm, x.Ssyrk, x.Ssyr2k, x.Strmm, x.Strsm}
+}
+
+var names = []string{"gemm", "symm", "syrk", "syr2k", "trmm", "trsm"}
+
+// run calls a routine.
+func (r routines[T]) run(name string, x call[T]) {
+	switch name {
+	case "gemm":
+		r.gemm(x.tA, x.tB, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc)
+	case "symm":
+		r.symm(x.s, x.ul, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc)
+	case "syrk":
+		r.syrk(x.ul, x.tA, x.n, x.k, x.alpha, x.a, x.lda, x.beta, x.c, x.ldc)
+	case "syr2k":
+		r.syr2k(x.ul, x.tA, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc)
+	case "trmm":
+		r.trmm(x.s, x.ul, x.tA, x.d, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb)
+	case "trsm":
+		r.trsm(x.s, x.ul, x.tA, x.d, x.m, x.n, x.alpha, x.a, x.lda, x.b, x.ldb)
+	default:
+		panic("blas: no routine " + name)
+	}
+}
+
+func pick[E any](rng *rand.Rand, from ...E) E { return from[rng.IntN(len(from))] }
+
+// draw draws everything but the operands and their leading dimensions. All scalars
+// are powers of two, or zero.
+func draw[T gemm.Float](rng *rand.Rand, m, n, k int) call[T] {
+	transposes := []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans}
+	return call[T]{
+		s: pick(rng, blas.Left, blas.Right), ul: pick(rng, blas.Upper, blas.Lower), d: pick(rng, blas.Unit, blas.NonUnit),
+		tA: pick(rng, transposes...), tB: pick(rng, transposes...),
+		m: m, n: n, k: k, alpha: pick[T](rng, 1, -1, 2, 0.5, 0), beta: pick[T](rng, 0, 1, -2, 0.5),
+	}
+}
+
+// sentinel is what lies between the rows of an operand, behind them, and wherever a
+// routine has nothing to read: it spoils what it gets into.
+func sentinel[T gemm.Float]() T {
+	var zero T
+	if _, ok := any(zero).(float32); ok {
+		return T(math.Float32frombits(0x7fc12345))
+	}
+	return T(math.Float64frombits(0x7ff8_1234_5678_9abc))
+}
+
+// operand returns a rows×cols matrix of the given elements, a sentinel where
+// element says there is none, with up to 3 sentinels between the rows and 5 behind.
+func operand[T gemm.Float](rng *rand.Rand, rows, cols int, element func(i, j int) (T, bool)) ([]T, int) {
+	ld := max(1, cols) + rng.IntN(4)
+	data := make([]T, max(0, (rows-1)*ld+cols)+rng.IntN(2)*5)
+	for i := range data {
+		data[i] = sentinel[T]()
+	}
+	for i := range rows {
+		for j := range cols {
+			if x, ok := element(i, j); ok {
+				data[i*ld+j] = x
+			}
+		}
+	}
+	return data, ld
+}
+
+// full draws small integers.
+func full[T gemm.Float](rng *rand.Rand) func(i, j int) (T, bool) {
+	return func(int, int) (T, bool) { return T(rng.IntN(11) - 5), true }
+}
+
+// one limits element to a triangle, without the diagonal where d is Unit.
+func one[T gemm.Float](ul blas.Uplo, d blas.Diag, element func(i, j int) (T, bool)) func(i, j int) (T, bool) {
+	return func(i, j int) (T, bool) {
+		if i == j && d == blas.Unit || i < j && ul == blas.Lower || i > j && ul == blas.Upper {
+			return 0, false
+		}
+		return element(i, j)
+	}
+}
+
+// dense is a matrix by its elements, of which it has those in [0, cols) of a row
+// that has reports.
+type dense[T gemm.Float] struct {
+	at  func(i, j int) T
+	has func(i, j int) bool
+}
+
+func always(int, int) bool { return true }
+
+// plain returns op of what is stored in data.
+func plain[T gemm.Float](t blas.Transpose, data []T, ld int) dense[T] {
+	if t != blas.NoTrans {
+		return dense[T]{func(i, j int) T { return data[j*ld+i] }, always}
+	}
+	return dense[T]{func(i, j int) T { return data[i*ld+j] }, always}
+}
+
+// special returns op of the triangular matrix that is stored in data, or the
+// symmetric one.
+func special[T gemm.Float](ul blas.Uplo, t blas.Transpose, d blas.Diag, data []T, ld int, symmetric bool) dense[T] {
+	inside := func(i, j int) bool { return i == j || (i < j) == (ul == blas.Upper) }
+	m := dense[T]{
+		at: func(i, j int) T {
+			switch {
+			case !inside(i, j):
+				return data[j*ld+i]
+			case i == j && d == blas.Unit:
+				return 1
+			default:
+				return data[i*ld+j]
+			}
+		},
+		has: func(i, j int) bool { return symmetric || inside(i, j) },
+	}
+	if t != blas.NoTrans {
+		return m.t()
+	}
+	return m
+}
+
+func (x dense[T]) t() dense[T] {
+	return dense[T]{func(i, j int) T { return x.at(j, i) }, func(i, j int) bool { return x.has(j, i) }}
+}
+
+// times returns the sum of the terms of element (i, j) of a product, those which
+// both matrices have.
+func times[T gemm.Float](a, b dense[T], i, j, k int) T {
+	var sum T
+	for l := range k {
+		if a.has(i, l) && b.has(l, j) {
+			sum += a.at(i, l) * b.at(l, j)
+		}
+	}
+	return sum
+}
+
+// update computes C ← α·X + β·C in the elements that has reports, element by
+// element as the BLAS standard has it: α = 0 leaves X alone and β = 0 leaves C.
+func update[T gemm.Float](m, n int, alpha T, x func(i, j int) T, beta T, c []T, ldc int, has func(i, j int) bool) {
+	for i := range m {
+		for j := range n {
+			if !has(i, j) {
+				continue
+			}
+			var sum T
+			if alpha != 0 {
+				sum = alpha * x(i, j)
+			}
+			if beta != 0 {
+				sum += beta * c[i*ldc+j]
+			}
+			c[i*ldc+j] = sum
+		}
+	}
+}
+
+// prepared returns the call with operands of small integers. trsm's are drawn from
+// the solution backwards, which is returned too: its diagonal is of powers of two,
+// and all that is computed on the way is exact.
+func prepared[T gemm.Float](rng *rand.Rand, name string, x call[T]) (_ call[T], solution []T) {
+	k := order(x.s, x.m, x.n)
+	square := func(element func(i, j int) (T, bool)) { x.a, x.lda = operand(rng, k, k, one(x.ul, x.d, element)) }
+	result := func(m, n int, element func(i, j int) (T, bool)) {
+		if x.beta == 0 {
+			element = func(int, int) (T, bool) { return 0, false }
+		}
+		x.c, x.ldc = operand(rng, m, n, element)
+	}
+	switch name {
+	case "gemm":
+		rows, cols := ordered(x.tA, x.m, x.k)
+		x.a, x.lda = operand(rng, rows, cols, full[T](rng))
+		rows, cols = ordered(x.tB, x.k, x.n)
+		x.b, x.ldb = operand(rng, rows, cols, full[T](rng))
+		result(x.m, x.n, full[T](rng))
+	case "symm":
+		x.d = blas.NonUnit
+		square(full[T](rng))
+		x.b, x.ldb = operand(rng, x.m, x.n, full[T](rng))
+		result(x.m, x.n, full[T](rng))
+	case "syrk", "syr2k":
+		rows, cols := ordered(x.tA, x.n, x.k)
+		x.a, x.lda = operand(rng, rows, cols, full[T](rng))
+		x.b, x.ldb = operand(rng, rows, cols, full[T](rng))
+		result(x.n, x.n, one(x.ul, blas.NonUnit, full[T](rng)))
+	case "trmm":
+		square(full[T](rng))
+		x.b, x.ldb = operand(rng, x.m, x.n, full[T](rng))
+	case "trsm":
+		square(func(i, j int) (T, bool) {
+			if i == j {
+				return pick[T](rng, 1, -1, 2, 0.5), true
+			}
+			return T(rng.IntN(5) - 2), true
+		})
+		x.b, x.ldb = operand(rng, x.m, x.n, full[T](rng))
+		solution = slices.Clone(x.b)
+		if x.alpha == 0 {
+			update(x.m, x.n, 0, nil, 0, solution, x.ldb, always)
+			break
+		}
+		backwards := x
+		backwards.alpha = 1 / x.alpha
+		x.b = reference("trmm", backwards).b
+	default:
+		panic("blas: no routine " + name)
+	}
+	return x, solution
+}
+
+// reference returns the call as the routine must leave it, trsm aside, by the
+// definition of each element.
+func reference[T gemm.Float](name string, x call[T]) call[T] {
+	x = x.clone()
+	inside := func(i, j int) bool { return i == j || (i < j) == (x.ul == blas.Upper) }
+	side := func(a, b dense[T]) func(i, j int) T {
+		if x.s == blas.Right {
+			return func(i, j int) T { return times(b, a, i, j, x.n) }
+		}
+		return func(i, j int) T { return times(a, b, i, j, x.m) }
+	}
+	switch name {
+	case "gemm":
+		a, b := plain(x.tA, x.a, x.lda), plain(x.tB, x.b, x.ldb)
+		update(x.m, x.n, x.alpha, func(i, j int) T { return times(a, b, i, j, x.k) }, x.beta, x.c, x.ldc, always)
+	case "symm":
+		a := special(x.ul, blas.NoTrans, blas.NonUnit, x.a, x.lda, true)
+		update(x.m, x.n, x.alpha, side(a, plain(blas.NoTrans, x.b, x.ldb)), x.beta, x.c, x.ldc, always)
+	case "syrk":
+		a := plain(x.tA, x.a, x.lda)
+		update(x.n, x.n, x.alpha, func(i, j int) T { return times(a, a.t(), i, j, x.k) }, x.beta, x.c, x.ldc, inside)
+	case "syr2k":
+		a, b := plain(x.tA, x.a, x.lda), plain(x.tA, x.b, x.ldb)
+		update(x.n, x.n, x.alpha, func(i, j int) T {
+			return times(a, b.t(), i, j, x.k) + times(b, a.t(), i, j, x.k)
+		}, x.beta, x.c, x.ldc, inside)
+	case "trmm":
+		a := special(x.ul, x.tA, x.d, x.a, x.lda, false)
+		b := plain(blas.NoTrans, slices.Clone(x.b), x.ldb)
+		update(x.m, x.n, x.alpha, side(a, b), 0, x.b, x.ldb, always)
+	default:
+		panic("blas: no reference of " + name)
+	}
+	return x
+}
+
+// expected returns a call with operands, and the same as it must be afterwards.
+func expected[T gemm.Float](rng *rand.Rand, name string, x call[T]) (before, after call[T]) {
+	before, solution := prepared(rng, name, x)
+	if name != "trsm" {
+		return before, reference(name, before)
+	}
+	after = before.clone()
+	after.b = solution
+	return before, after
+}
+
+// same reports whether two numbers are equal, zeros of both signs included, or are
+// NaNs of the same bits.
+func same[T gemm.Float](x, y T) bool {
+	if x == y {
+		return true
+	}
+	switch x := any(x).(type) {
+	case float32:
+		return math.Float32bits(x) == math.Float32bits(any(y).(float32))
+	default:
+		return math.Float64bits(any(x).(float64)) == math.Float64bits(any(y).(float64))
+	}
+}
+
+// differ returns where the operands of two calls are not the same, or "".
+func differ[T gemm.Float](got, want call[T]) string {
+	for _, o := range []struct {
+		name      string
+		got, want []T
+		ld        int
+	}{{"A", got.a, want.a, got.lda}, {"B", got.b, want.b, got.ldb}, {"C", got.c, want.c, got.ldc}} {
+		for i := range o.got {
+			if !same(o.got[i], o.want[i]) {
+				return fmt.Sprintf("%s(%d, %d) is %v, want %v", o.name, i/o.ld, i%o.ld, o.got[i], o.want[i])
+			}
+		}
+	}
+	return ""
+}
+
+// check calls the routine with random operands and compares exactly.
+func check[T gemm.Float](t *testing.T, r routines[T], rng *rand.Rand, name string, m, n, k int) {
+	t.Helper()
+	got, want := expected(rng, name, draw[T](rng, m, n, k))
+	r.run(name, got)
+	if where := differ(got, want); where != "" {
+		t.Fatalf("%s %v: %s", name, got, where)
+	}
+}
+
+// TestExact multiplies small integers, for which every routine is exact, and
+// expects every element of every operand to be what it must be: also those between
+// the rows, of the other triangle, and of a unit diagonal.
+func TestExact(t *testing.T) {
+	sizes := []int{1, 2, 3, 7, order0 - 1, order0, order0 + 1, width, width + 3, 2*width + 5}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 60 {
+				check(t, doubles(impl), rng, name, pick(rng, sizes...), pick(rng, sizes...), pick(rng, sizes...))
+				check(t, singles(impl), rng, name, pick(rng, sizes...), pick(rng, sizes...), pick(rng, sizes...))
+			}
+			check(t, doubles(impl), rng, name, 200, 333, 0)
+			check(t, doubles(impl), rng, name, 333, 200, 150)
+			check(t, singles(impl), rng, name, 200, 333, 100)
+		})
+	}
+}
+
+// FuzzExact is TestExact for any shape.
+func FuzzExact(f *testing.F) {
+	for i := range names {
+		f.Add(uint8(i), true, uint8(40), uint8(70), uint8(9), uint64(i))
+		f.Add(uint8(i), false, uint8(3), uint8(100), uint8(0), uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, routine uint8, double bool, m, n, k uint8, seed uint64) {
+		rng, name := rand.New(rand.NewPCG(seed, 3)), names[int(routine)%len(names)]
+		if double {
+			check(t, doubles(impl), rng, name, int(m), int(n), int(k))
+		} else {
+			check(t, singles(impl), rng, name, int(m), int(n), int(k))
+		}
+	})
+}
+
+// outcome returns what a routine panics with, nil where it does not.
+func outcome[T gemm.Float](r routines[T], name string, x call[T]) (recovered any) {
+	defer func() { recovered = recover() }()
+	r.run(name, x)
+	return nil
+}
+
+// testArguments calls both implementations with arguments many of which are wrong:
+// they must panic with the same values or compute the same.
+func testArguments[T gemm.Float](t *testing.T, ours, theirs routines[T]) {
+	for _, name := range names {
+		rng := rand.New(rand.NewPCG(4, 5))
+		panics := map[any]int{}
+		for range 4000 {
+			x := draw[T](rng, pick(rng, -1, 0, 1, 2, 3), pick(rng, -1, 0, 1, 2, 3), pick(rng, -1, 0, 1, 2, 3))
+			for _, spoil := range []func(){
+				func() { x.s = 'x' }, func() { x.ul = blas.All }, func() { x.d = 0 }, func() { x.tA = 0 }, func() { x.tB = 'n' },
+			} {
+				if rng.IntN(20) == 0 {
+					spoil()
+				}
+			}
+			for _, data := range []struct {
+				x  *[]T
+				ld *int
+			}{{&x.a, &x.lda}, {&x.b, &x.ldb}, {&x.c, &x.ldc}} {
+				*data.ld = pick(rng, 0, 1, 2, 3, 3, 4, 4)
+				*data.x = make([]T, pick(rng, 0, 1, 3, 7, 9, 11, 12, 12, 12, 12))
+				for i := range *data.x {
+					(*data.x)[i] = T(pick(rng, -2, -1, 1, 2))
+				}
+			}
+			got, want := x.clone(), x.clone()
+			gotPanic, wantPanic := outcome(ours, name, got), outcome(theirs, name, want)
+			if gotPanic != wantPanic {
+				t.Fatalf("%s %v: panics with %v, gonum with %v", name, x, gotPanic, wantPanic)
+			}
+			if where := differ(got, want); where != "" {
+				t.Fatalf("%s %v: %s, by gonum", name, x, where)
+			}
+			panics[wantPanic]++
+		}
+		// Side or transpose, triangle, dimensions, leading dimensions and lengths.
+		if len(panics) < 7 || panics[nil] < 50 {
+			t.Errorf("%s: only these outcomes were met: %v", name, panics)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Run("f64", func(t *testing.T) { testArguments(t, doubles(impl), doubles(gonum.Implementation{})) })
+	t.Run("f32", func(t *testing.T) { testArguments(t, singles(impl), singles(gonum.Implementation{})) })
+}

@@ -1,0 +1,70 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/block"
+)
+
+// view is a matrix in memory, by rows or by columns: element (i, j) is
+// Data[i*Row+j*Col]. Every transpose, and with it every side and triangle, becomes
+// a view here; below it there is one case of each routine.
+type view[T gemm.Float] = block.View[T]
+
+// stored returns op of the matrix whose rows begin ld elements apart.
+func stored[T gemm.Float](t blas.Transpose, data []T, ld int) view[T] {
+	v := view[T]{Data: data, Row: ld, Col: 1}
+	if t == blas.NoTrans {
+		return v
+	}
+	return transposed(v)
+}
+
+// transposed returns the transpose of v.
+func transposed[T gemm.Float](v view[T]) view[T] {
+	return view[T]{Data: v.Data, Row: v.Col, Col: v.Row}
+}
+
+// from returns the part of v that begins at (i, j), which is empty where v has no
+// such element.
+func from[T gemm.Float](v view[T], i, j int) view[T] {
+	return view[T]{Data: v.Data[min(i*v.Row+j*v.Col, len(v.Data)):], Row: v.Row, Col: v.Col}
+}
+
+// lower returns the symmetric matrix one triangle of which is stored in v as a
+// view whose lower triangle is stored.
+func lower[T gemm.Float](u blas.Uplo, v view[T]) view[T] {
+	if u == blas.Upper {
+		return transposed(v)
+	}
+	return v
+}
+
+// triangle is a triangular matrix.
+type triangle[T gemm.Float] struct {
+	view[T]
+	upper bool // or lower
+	unit  bool // the diagonal is not stored, but one
+}
+
+// triangular returns op of the matrix one triangle of which is stored in data.
+func triangular[T gemm.Float](u blas.Uplo, t blas.Transpose, d blas.Diag, data []T, ld int) triangle[T] {
+	return triangle[T]{stored(t, data, ld), (u == blas.Upper) == (t == blas.NoTrans), d == blas.Unit}
+}
+
+// transposed returns the transpose of t.
+func (t triangle[T]) transposed() triangle[T] {
+	return triangle[T]{transposed(t.view), !t.upper, t.unit}
+}
+
+// from returns the triangle whose diagonal is that of t from element i on.
+func (t triangle[T]) from(i int) triangle[T] {
+	return triangle[T]{from(t.view, i, i), t.upper, t.unit}
+}
+
+// half returns where to cut n elements in two: near the middle, and at a multiple
+// of the blocks that the recursion ends at.
+func half(n, block int) int {
+	return (n/2 + block - 1) / block * block
+}
