@@ -179,7 +179,7 @@ func (e *Engine[T]) direct(m, n, k int, alpha T, a, b View[T], beta T, c []T, ld
 		if s < more {
 			r++
 		}
-		e.kernel.Run(r, n, k, alpha, a.Data[i*a.Row:], a.Row, a.Col, b.Data, b.Row, e.kernel.NR, beta, c[i*ldc:], ldc)
+		e.kernel.Run(r, n, k, alpha, a.Data[i*a.Row:], a.Row, a.Col, b.Data, b.Row, e.kernel.NR, beta, c[i*ldc:], ldc, r*a.Row)
 		i += r
 	}
 }
@@ -257,9 +257,9 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 		row, height := g.sliver(s)
 		c := g.c[row*g.ldc+j:]
 		if g.packedA {
-			e.kernel.Run(height, nc, g.k, g.alpha, e.a[s*mr*g.k:], 1, mr, b, bRow, bNext, g.beta, c, g.ldc)
+			e.kernel.Run(height, nc, g.k, g.alpha, e.a[s*mr*g.k:], 1, mr, b, bRow, bNext, g.beta, c, g.ldc, mr*g.k)
 		} else {
-			e.kernel.Run(height, nc, g.k, g.alpha, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col, b, bRow, bNext, g.beta, c, g.ldc)
+			e.kernel.Run(height, nc, g.k, g.alpha, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col, b, bRow, bNext, g.beta, c, g.ldc, height*g.a.Row)
 		}
 	}
 }

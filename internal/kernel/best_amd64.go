@@ -51,7 +51,7 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 }
 
 // funcs gives functions their name in this package.
-func funcs[T Float](in []func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int)) []Func[T] {
+func funcs[T Float](in []func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int)) []Func[T] {
 	out := make([]Func[T], len(in))
 	for i, f := range in {
 		out[i] = f

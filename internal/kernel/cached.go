@@ -20,5 +20,5 @@ func (k *Kernel[T]) repeated(depth, n int) (call func(), flops float64) {
 	for i := range b {
 		b[i] = 1
 	}
-	return func() { k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n) }, float64(2 * depth * k.MR * n)
+	return func() { k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n, 0) }, float64(2 * depth * k.MR * n)
 }

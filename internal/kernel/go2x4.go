@@ -5,12 +5,12 @@ func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
 		Name: "go-2x4", MR: 2, NR: 4, together: 1,
 		rows: []Func[T]{
-			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int) {
+			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, _ int) {
 				for j := 0; j < n; j += 4 {
 					dots(1, min(4, n-j), k, alpha, a, aRow, aCol, b[j/4*bNext:], bRow, beta, c[j:], ldc)
 				}
 			},
-			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int) {
+			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, _ int) {
 				packed := aRow == 1 && aCol == 2 && bRow == 4
 				for j := 0; j < n; j += 4 {
 					if packed && j+4 <= n {

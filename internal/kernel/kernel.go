@@ -37,9 +37,12 @@ type Kernel[T Float] struct {
 // at c[i·ldc]. β = 0 does not read C. What lies beside the n columns, also in the
 // last sliver of B, is neither read nor written.
 //
+// The caller will soon use what lies ahead elements after A's first: a Func may fetch
+// that into a cache, or not.
+//
 // The product is summed over k before it is multiplied by α. A call should be
 // short, since assembly cannot be preempted: its caller limits n and k.
-type Func[T Float] func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int)
+type Func[T Float] func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int)
 
 // Copy copies a block of rows×cols from src to dst: row i of src begins at
 // src[i·lds].
@@ -47,7 +50,7 @@ type Copy[T Float] func(rows, cols int, dst []T, ldd int, src []T, lds int)
 
 // Run computes a row of tiles of r rows, 1 ≤ r ≤ MR; see Func. It panics before it
 // writes anything where a slice is too short.
-func (k *Kernel[T]) Run(r, n, depth int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc int) {
+func (k *Kernel[T]) Run(r, n, depth int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int) {
 	if n <= 0 {
 		return
 	}
@@ -60,7 +63,7 @@ func (k *Kernel[T]) Run(r, n, depth int, alpha T, a []T, aRow, aCol int, b []T, 
 		}
 	}
 	_ = c[(r-1)*ldc+n-1]
-	k.rows[r-1](n, depth, alpha, a, aRow, aCol, b, bRow, bNext, beta, c, ldc)
+	k.rows[r-1](n, depth, alpha, a, aRow, aCol, b, bRow, bNext, beta, c, ldc, ahead)
 }
 
 // Copy copies the rows×cols block src to dst, row i to dst[i·ldd:].

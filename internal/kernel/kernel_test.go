@@ -48,7 +48,7 @@ func testRun[T Float](t *testing.T) {
 								}
 							}
 						}
-						k.Run(r, n, depth, alpha, a, layout.aRow, layout.aCol, b, layout.bRow, layout.bNext, beta, c, ldc)
+						k.Run(r, n, depth, alpha, a, layout.aRow, layout.aCol, b, layout.bRow, layout.bNext, beta, c, ldc, 0)
 						for i := range r {
 							for j := range ldc {
 								got := c[i*ldc+j]
@@ -90,7 +90,7 @@ func TestRunScalars(t *testing.T) {
 	nan := math.NaN()
 	for _, s := range [][2]float64{{nan, 0}, {1, nan}} {
 		c := filled(k.NR, 1.0)
-		k.Run(1, k.NR, 1, s[0], filled(1, 1.0), 1, 1, filled(k.NR, 1.0), k.NR, k.NR, s[1], c, k.NR)
+		k.Run(1, k.NR, 1, s[0], filled(1, 1.0), 1, 1, filled(k.NR, 1.0), k.NR, k.NR, s[1], c, k.NR, 0)
 		for j, x := range c {
 			if !math.IsNaN(x) {
 				t.Errorf("%s α=%v β=%v: element %d is %v, want NaN", k.Name, s[0], s[1], j, x)
@@ -116,7 +116,7 @@ func TestPreconditions(t *testing.T) {
 				}
 			}()
 			a, b := filled(lens[0], 1.0), filled(lens[1], 1.0)
-			k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n)
+			k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n, 0)
 		}()
 		for i, x := range c {
 			if x != 0 {

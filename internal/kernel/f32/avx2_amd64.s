@@ -20,9 +20,9 @@ DATA window<>+56(SB)/4, $0x00000000
 DATA window<>+60(SB)/4, $0x00000000
 GLOBL window<>(SB), RODATA|NOPTR, $64
 
-// func rows1AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·rows1AVX2(SB), NOSPLIT, $0-144
+// func rows1AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·rows1AVX2(SB), NOSPLIT, $16-152
 	MOVQ n+0(FP), R12
 	MOVQ aRow+48(FP), CX
 	MOVQ aCol+56(FP), SI
@@ -34,24 +34,34 @@ TEXT ·rows1AVX2(SB), NOSPLIT, $0-144
 	SHLQ $0x02, R8
 	LEAQ (CX)(CX*2), DX
 
+	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
+	MOVQ    k+8(FP), R13
+	SUBQ    $0x04, R13
+	MOVQ    $0x00000003, BP
+	CMPQ    R13, BP
+	CMOVQLT BP, R13
+	MOVQ    R13, (SP)
+
+	// The others ask for the next sliver of A.
+	MOVQ a_base+24(FP), BP
+	MOVQ ahead+144(FP), R13
+	LEAQ (BP)(R13*4), BP
+	MOVQ BP, 8(SP)
+
 tile:
-	CMPQ       R12, $0x18
-	JLT        edge
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	MOVQ       ldc+136(FP), R13
-	MOVQ       R11, AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	MOVQ       a_base+24(FP), AX
-	MOVQ       R10, DI
-	MOVQ       k+8(FP), R9
-	SUBQ       $0x04, R9
-	JLT        fullrest
+	CMPQ   R12, $0x18
+	JLT    edge
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   a_base+24(FP), AX
+	MOVQ   R10, DI
+	MOVQ   k+8(FP), R9
+	MOVQ   ldc+136(FP), R13
+	MOVQ   R11, BP
+	JMP    checkC
 
-fullround:
+roundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -96,10 +106,71 @@ fullround:
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         SI, AX
+	PREFETCHT0   (BP)
+	PREFETCHT0   64(BP)
+	PREFETCHT0   95(BP)
+	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
-	JGE          fullround
 
-fullrest:
+checkC:
+	CMPQ R9, (SP)
+	JGT  roundC
+	MOVQ 8(SP), BP
+	SUBQ $0x04, R9
+	JLT  rest
+
+round:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	ADDQ         SI, AX
+	PREFETCHT1   (BP)
+	ADDQ         $0x40, BP
+	SUBQ         $0x04, R9
+	JGE          round
+
+rest:
+	MOVQ BP, 8(SP)
 	ADDQ $0x04, R9
 	JEQ  fullwrite
 
@@ -326,9 +397,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rows2AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·rows2AVX2(SB), NOSPLIT, $0-144
+// func rows2AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·rows2AVX2(SB), NOSPLIT, $16-152
 	MOVQ n+0(FP), R12
 	MOVQ aRow+48(FP), CX
 	MOVQ aCol+56(FP), SI
@@ -340,31 +411,37 @@ TEXT ·rows2AVX2(SB), NOSPLIT, $0-144
 	SHLQ $0x02, R8
 	LEAQ (CX)(CX*2), DX
 
+	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
+	MOVQ    k+8(FP), R13
+	SUBQ    $0x08, R13
+	MOVQ    $0x00000003, BP
+	CMPQ    R13, BP
+	CMOVQLT BP, R13
+	MOVQ    R13, (SP)
+
+	// The others ask for the next sliver of A.
+	MOVQ a_base+24(FP), BP
+	MOVQ ahead+144(FP), R13
+	LEAQ (BP)(R13*4), BP
+	MOVQ BP, 8(SP)
+
 tile:
-	CMPQ       R12, $0x18
-	JLT        edge
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	MOVQ       ldc+136(FP), R13
-	MOVQ       R11, AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	MOVQ       a_base+24(FP), AX
-	MOVQ       R10, DI
-	MOVQ       k+8(FP), R9
-	SUBQ       $0x04, R9
-	JLT        fullrest
+	CMPQ   R12, $0x18
+	JLT    edge
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   a_base+24(FP), AX
+	MOVQ   R10, DI
+	MOVQ   k+8(FP), R9
+	MOVQ   ldc+136(FP), R13
+	MOVQ   R11, BP
+	JMP    checkC
 
-fullround:
+roundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -425,10 +502,87 @@ fullround:
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
 	ADDQ         SI, AX
+	PREFETCHT0   (BP)
+	PREFETCHT0   64(BP)
+	PREFETCHT0   95(BP)
+	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
-	JGE          fullround
 
-fullrest:
+checkC:
+	CMPQ R9, (SP)
+	JGT  roundC
+	MOVQ 8(SP), BP
+	SUBQ $0x04, R9
+	JLT  rest
+
+round:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	ADDQ         SI, AX
+	PREFETCHT1   (BP)
+	ADDQ         $0x40, BP
+	SUBQ         $0x04, R9
+	JGE          round
+
+rest:
+	MOVQ BP, 8(SP)
 	ADDQ $0x04, R9
 	JEQ  fullwrite
 
@@ -733,9 +887,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rows3AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·rows3AVX2(SB), NOSPLIT, $0-144
+// func rows3AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·rows3AVX2(SB), NOSPLIT, $16-152
 	MOVQ n+0(FP), R12
 	MOVQ aRow+48(FP), CX
 	MOVQ aCol+56(FP), SI
@@ -747,38 +901,40 @@ TEXT ·rows3AVX2(SB), NOSPLIT, $0-144
 	SHLQ $0x02, R8
 	LEAQ (CX)(CX*2), DX
 
+	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
+	MOVQ    k+8(FP), R13
+	SUBQ    $0x0c, R13
+	MOVQ    $0x00000003, BP
+	CMPQ    R13, BP
+	CMOVQLT BP, R13
+	MOVQ    R13, (SP)
+
+	// The others ask for the next sliver of A.
+	MOVQ a_base+24(FP), BP
+	MOVQ ahead+144(FP), R13
+	LEAQ (BP)(R13*4), BP
+	MOVQ BP, 8(SP)
+
 tile:
-	CMPQ       R12, $0x18
-	JLT        edge
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	MOVQ       ldc+136(FP), R13
-	MOVQ       R11, AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	MOVQ       a_base+24(FP), AX
-	MOVQ       R10, DI
-	MOVQ       k+8(FP), R9
-	SUBQ       $0x04, R9
-	JLT        fullrest
+	CMPQ   R12, $0x18
+	JLT    edge
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   a_base+24(FP), AX
+	MOVQ   R10, DI
+	MOVQ   k+8(FP), R9
+	MOVQ   ldc+136(FP), R13
+	MOVQ   R11, BP
+	JMP    checkC
 
-fullround:
+roundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -855,10 +1011,103 @@ fullround:
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
 	ADDQ         SI, AX
+	PREFETCHT0   (BP)
+	PREFETCHT0   64(BP)
+	PREFETCHT0   95(BP)
+	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
-	JGE          fullround
 
-fullrest:
+checkC:
+	CMPQ R9, (SP)
+	JGT  roundC
+	MOVQ 8(SP), BP
+	SUBQ $0x04, R9
+	JLT  rest
+
+round:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	ADDQ         SI, AX
+	PREFETCHT1   (BP)
+	ADDQ         $0x40, BP
+	SUBQ         $0x04, R9
+	JGE          round
+
+rest:
+	MOVQ BP, 8(SP)
 	ADDQ $0x04, R9
 	JEQ  fullwrite
 
@@ -1241,9 +1490,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rows4AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·rows4AVX2(SB), NOSPLIT, $0-144
+// func rows4AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·rows4AVX2(SB), NOSPLIT, $16-152
 	MOVQ n+0(FP), R12
 	MOVQ aRow+48(FP), CX
 	MOVQ aCol+56(FP), SI
@@ -1255,45 +1504,43 @@ TEXT ·rows4AVX2(SB), NOSPLIT, $0-144
 	SHLQ $0x02, R8
 	LEAQ (CX)(CX*2), DX
 
+	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
+	MOVQ    k+8(FP), R13
+	SUBQ    $0x10, R13
+	MOVQ    $0x00000003, BP
+	CMPQ    R13, BP
+	CMOVQLT BP, R13
+	MOVQ    R13, (SP)
+
+	// The others ask for the next sliver of A.
+	MOVQ a_base+24(FP), BP
+	MOVQ ahead+144(FP), R13
+	LEAQ (BP)(R13*4), BP
+	MOVQ BP, 8(SP)
+
 tile:
-	CMPQ       R12, $0x18
-	JLT        edge
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	VXORPS     Y9, Y9, Y9
-	VXORPS     Y10, Y10, Y10
-	VXORPS     Y11, Y11, Y11
-	MOVQ       ldc+136(FP), R13
-	MOVQ       R11, AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	LEAQ       (AX)(R13*4), AX
-	PREFETCHT0 (AX)
-	PREFETCHT0 64(AX)
-	PREFETCHT0 95(AX)
-	MOVQ       a_base+24(FP), AX
-	MOVQ       R10, DI
-	MOVQ       k+8(FP), R9
-	SUBQ       $0x04, R9
-	JLT        fullrest
+	CMPQ   R12, $0x18
+	JLT    edge
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   a_base+24(FP), AX
+	MOVQ   R10, DI
+	MOVQ   k+8(FP), R9
+	MOVQ   ldc+136(FP), R13
+	MOVQ   R11, BP
+	JMP    checkC
 
-fullround:
+roundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1386,10 +1633,119 @@ fullround:
 	VFMADD231PS  Y15, Y13, Y10
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         SI, AX
+	PREFETCHT0   (BP)
+	PREFETCHT0   64(BP)
+	PREFETCHT0   95(BP)
+	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
-	JGE          fullround
 
-fullrest:
+checkC:
+	CMPQ R9, (SP)
+	JGT  roundC
+	MOVQ 8(SP), BP
+	SUBQ $0x04, R9
+	JLT  rest
+
+round:
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         SI, AX
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VMOVUPS      64(DI), Y14
+	PREFETCHT0   1536(DI)
+	PREFETCHT0   1600(DI)
+	ADDQ         R8, DI
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS (AX)(DX*1), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         SI, AX
+	PREFETCHT1   (BP)
+	ADDQ         $0x40, BP
+	SUBQ         $0x04, R9
+	JGE          round
+
+rest:
+	MOVQ BP, 8(SP)
 	ADDQ $0x04, R9
 	JEQ  fullwrite
 

@@ -5,7 +5,7 @@ package f32
 //go:generate go run -C ../_asm ./pack -type f32 -pkg f32 -out ../f32/pack_amd64.s -stubs ../f32/pack_amd64.go
 
 // rows computes a row of tiles; see kernel.Func.
-type rows = func(n, k int, alpha float32, a []float32, aRow, aCol int, b []float32, bRow, bNext int, beta float32, c []float32, ldc int)
+type rows = func(n, k int, alpha float32, a []float32, aRow, aCol int, b []float32, bRow, bNext int, beta float32, c []float32, ldc, ahead int)
 
 // AVX512 computes tiles of 1 to 8 rows and three vectors of 64 bytes.
 var AVX512 = [...]rows{

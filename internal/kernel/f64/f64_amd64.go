@@ -5,7 +5,7 @@ package f64
 //go:generate go run -C ../_asm ./pack -type f64 -pkg f64 -out ../f64/pack_amd64.s -stubs ../f64/pack_amd64.go
 
 // rows computes a row of tiles; see kernel.Func.
-type rows = func(n, k int, alpha float64, a []float64, aRow, aCol int, b []float64, bRow, bNext int, beta float64, c []float64, ldc int)
+type rows = func(n, k int, alpha float64, a []float64, aRow, aCol int, b []float64, bRow, bNext int, beta float64, c []float64, ldc, ahead int)
 
 // AVX512 computes tiles of 1 to 8 rows and three vectors of 64 bytes.
 var AVX512 = [...]rows{

@@ -24,6 +24,8 @@ type generator struct {
 	vectors int    // vectors in a row of a full tile
 	unroll  int    // steps of k a round
 
+	limit, next Mem // on the stack: see rows
+
 	vector    func(i int) reg.VecPhysical
 	spare     int // the first register that holds neither sums nor B
 	last      int // the last register
@@ -59,6 +61,7 @@ var (
 	cAt     = reg.R11 // element (0, 0) of the tile
 	columns = reg.R12 // to come
 	scratch = reg.R13
+	fetch   = reg.RBP // what is asked for ahead of its use
 )
 
 func main() {
@@ -129,7 +132,7 @@ func (g *generator) window() {
 func (g *generator) rows(r int) {
 	typ := fmt.Sprintf("float%d", 8*g.size)
 	name := fmt.Sprintf("rows%d%s", r, g.isa)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(n, k int, alpha %[1]s, a []%[1]s, aRow, aCol int, b []%[1]s, bRow, bNext int, beta %[1]s, c []%[1]s, ldc int)", typ))
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n, k int, alpha %[1]s, a []%[1]s, aRow, aCol int, b []%[1]s, bRow, bNext int, beta %[1]s, c []%[1]s, ldc, ahead int)", typ))
 	Doc(
 		fmt.Sprintf("%s computes C ← α·A·B + β·C for %d rows of C; see kernel.Func.", name, r),
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", r*g.vectors, g.vectors),
@@ -147,6 +150,19 @@ func (g *generator) rows(r int) {
 		SHLQ(U8(shift), x)
 	}
 	LEAQ(Mem{Base: aRow, Index: aRow, Scale: 2}, aRow3)
+	g.limit, g.next = AllocLocal(8), AllocLocal(8)
+	Comment("The rounds of a tile that ask for a row of C each end at this number of steps to come.")
+	Load(Param("k"), scratch)
+	SUBQ(U8(g.unroll*r), scratch)
+	MOVQ(U32(g.unroll-1), fetch)
+	CMPQ(scratch, fetch)
+	CMOVQLT(fetch, scratch)
+	MOVQ(scratch, g.limit)
+	Comment("The others ask for the next sliver of A.")
+	Load(Param("a").Base(), fetch)
+	Load(Param("ahead"), scratch)
+	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
+	MOVQ(fetch, g.next)
 
 	Label("tile")
 	CMPQ(columns, U8(g.vectors*g.lanes()))
@@ -212,30 +228,44 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 			g.zero(g.sum(i, j))
 		}
 	}
-	if !masked {
-		g.prefetchC(r)
-	}
 	Load(Param("a").Base(), aTop)
 	if r > 4 {
 		LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
 	}
 	MOVQ(bTop, bAt)
 	Load(Param("k"), steps)
-	unroll := g.unroll
-	if masked {
-		unroll = 1
-	}
-	if unroll > 1 {
-		SUBQ(U8(unroll), steps)
-		JLT(LabelRef(label + "rest"))
-		Label(label + "round")
-		for range unroll {
+	if !masked {
+		Load(Param("ldc"), scratch)
+		MOVQ(cAt, fetch)
+		JMP(LabelRef("checkC"))
+		Label("roundC")
+		for range g.unroll {
 			g.step(r, v, masked)
 		}
-		SUBQ(U8(unroll), steps)
-		JGE(LabelRef(label + "round"))
-		Label(label + "rest")
-		ADDQ(U8(unroll), steps)
+		for at := 0; at < g.vectors*g.width; at += 64 {
+			PREFETCHT0(Mem{Base: fetch, Disp: at})
+		}
+		PREFETCHT0(Mem{Base: fetch, Disp: g.vectors*g.width - 1})
+		LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
+		SUBQ(U8(g.unroll), steps)
+		Label("checkC")
+		CMPQ(steps, g.limit)
+		JGT(LabelRef("roundC"))
+
+		MOVQ(g.next, fetch)
+		SUBQ(U8(g.unroll), steps)
+		JLT(LabelRef("rest"))
+		Label("round")
+		for range g.unroll {
+			g.step(r, v, masked)
+		}
+		PREFETCHT1(Mem{Base: fetch})
+		ADDQ(U8(64), fetch)
+		SUBQ(U8(g.unroll), steps)
+		JGE(LabelRef("round"))
+		Label("rest")
+		MOVQ(fetch, g.next)
+		ADDQ(U8(g.unroll), steps)
 	} else {
 		TESTQ(steps, steps)
 	}
@@ -247,21 +277,6 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 
 	Label(label + "write")
 	g.write(label, r, v, masked)
-}
-
-// prefetchC asks for the tile of C, which is needed after the last step.
-func (g *generator) prefetchC(r int) {
-	Load(Param("ldc"), scratch)
-	MOVQ(cAt, aTop)
-	for i := range r {
-		for at := 0; at < g.vectors*g.width; at += 64 {
-			PREFETCHT0(Mem{Base: aTop, Disp: at})
-		}
-		PREFETCHT0(Mem{Base: aTop, Disp: g.vectors*g.width - 1})
-		if i+1 < r {
-			LEAQ(Mem{Base: aTop, Index: scratch, Scale: uint8(g.size)}, aTop)
-		}
-	}
 }
 
 // step generates one step of k: v vectors of B, r broadcasts of A, r·v multiply-adds.
