@@ -34,7 +34,7 @@ func compareCommand() *cli.Command {
 			resumeFlag(), forceFlag("replace the records that are there"),
 			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
 			variantsFlag(), sizesFlag("", "the profile's"), typeFlag(strings.Join(elementTypes, ",")),
-			langFlag(),
+			langFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
 	}
@@ -87,6 +87,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 }
 
 func runCompare(c *cli.Context) error {
+	useTuned(c)
 	cases, profile, err := comparison(c)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"gemm/compare"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
+	"gemm/internal/tuned"
 )
 
 // Flags that several commands have.
@@ -42,6 +43,22 @@ func resumeFlag() cli.Flag {
 
 func forceFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "force", DisableDefaultText: true, Usage: usage}
+}
+
+func noTunedFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true, Usage: "ignore what gemm tune measured here: block sizes and cut-offs at their defaults"}
+}
+
+// useTuned has the variants use the settings tuned on this host, or ignore them
+// where --no-tuned is there. It comes before the first variant is looked up. What is
+// wrong with the settings is a warning.
+func useTuned(c *cli.Context) {
+	if c.Bool("no-tuned") {
+		tuned.Disable()
+	}
+	if _, err := tuned.Load(); err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %v\n", c.Command.Name, err)
+	}
 }
 
 // mode returns what to do with records that are there already.

@@ -12,9 +12,12 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/internal/block"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
+	"gemm/internal/kernel"
 	"gemm/internal/peak"
+	"gemm/internal/tuned"
 )
 
 func infoCommand() *cli.Command {
@@ -38,7 +41,22 @@ type information struct {
 	Free     int64        `json:"memory_available"` // bytes; 0: not known
 	ISAs     []cpu.ISA    `json:"isas"`             // what GEMM_CPU can be, widest first
 	Build    build        `json:"build"`
+	Kernels  []engine     `json:"kernels"`  // how packed products are computed, a type each
 	Backends []backend    `json:"backends"` // the variants that depend on what is installed
+}
+
+// engine is how packed products of one element type are computed.
+type engine struct {
+	Type   string `json:"type"`
+	Kernel string `json:"kernel"` // the micro-kernel
+	MC     int    `json:"mc"`     // the blocks in use; see block.Blocking
+	KC     int    `json:"kc"`
+	NC     int    `json:"nc"`
+	Direct int    `json:"direct"`
+	// Tuned is what gemm tune measured, and File where it is kept; null and empty
+	// where the settings are computed from the caches.
+	Tuned *tuned.Tune `json:"tuned"`
+	File  string      `json:"file,omitempty"`
 }
 
 // build is how the program was built.
@@ -60,13 +78,14 @@ type backend struct {
 }
 
 func runInfo(c *cli.Context) error {
+	useTuned(c)
 	host, err := compare.DescribeHost()
 	if err != nil {
 		return err
 	}
 	info := information{
 		Schema: compare.Schema, Host: host, Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
-		ISAs: cpu.Supported(), Build: describeBuild(), Backends: backends(),
+		ISAs: cpu.Supported(), Build: describeBuild(), Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Backends: backends(),
 	}
 	if c.Bool("peak") {
 		if err := measurePeak(c, &info.Host); err != nil {
@@ -93,6 +112,25 @@ func describeBuild() build {
 		}
 	}
 	return b
+}
+
+// describeEngine returns how packed products of T are computed.
+func describeEngine[T kernel.Float]() engine {
+	e := block.Host[T](block.Serial)
+	blocks := e.Blocking()
+	d := engine{
+		Type: gemm.TypeName[T](), Kernel: e.Kernel().Name,
+		MC: blocks.MC, KC: blocks.KC, NC: blocks.NC, Direct: blocks.Direct,
+	}
+	settings, err := tuned.Load()
+	if err != nil { // useTuned has said so
+		return d
+	}
+	if t, ok := settings.Find(d.Type, d.Kernel); ok {
+		d.Tuned = &t
+		d.File, _ = tuned.Path() // where it has been read from
+	}
+	return d
 }
 
 // backends returns the libraries that were looked for.
@@ -168,6 +206,9 @@ func printInfo(c *cli.Context, info information) error {
 		isas[i] = string(isa)
 	}
 	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
+	for _, e := range info.Kernels {
+		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d%s", e.Kernel, e.MC, e.KC, e.NC, e.Direct, origin(e))
+	}
 	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
 	row("huge pages", "%s", h.PagePolicy)
 	row("system", "%s", known(h.OS))
@@ -187,6 +228,23 @@ func printInfo(c *cli.Context, info information) error {
 		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))
 	}
 	return w.Flush()
+}
+
+// origin says where the settings of an engine come from.
+func origin(e engine) string {
+	if e.Tuned == nil {
+		return ", computed from the caches: gemm tune measures them"
+	}
+	text := ""
+	for _, v := range []struct {
+		name  string
+		value int
+	}{{"parallel", e.Tuned.Parallel}, {"cutoff", e.Tuned.Cutoff}} {
+		if v.value > 0 {
+			text += fmt.Sprintf(" %s=%d", v.name, v.value)
+		}
+	}
+	return fmt.Sprintf("%s, tuned on %s: %s", text, e.Tuned.Time.Local().Format(time.DateOnly), e.File)
 }
 
 // known returns text, or says that it is not known.

@@ -21,6 +21,7 @@ import (
 	"gemm/compare"
 	"gemm/internal/catalog"
 	"gemm/internal/matfile"
+	"gemm/internal/tuned"
 )
 
 // binary is the program under test, built once.
@@ -34,6 +35,11 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
+		// The program under test is no test: it would use what was tuned on this machine.
+		if err := os.Setenv(tuned.Variable, "off"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 		binary = filepath.Join(dir, "gemm")
 		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
@@ -269,7 +275,7 @@ func TestList(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	text := succeed(t, "", "info").stdout
-	for _, want := range []string{"processor", "instructions", "memory", "build", "reference/openblas"} {
+	for _, want := range []string{"processor", "instructions", "packed f64", "packed f32", "memory", "build", "reference/openblas"} {
 		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
 			t.Errorf("info lacks %q:\n%s", want, text)
 		}

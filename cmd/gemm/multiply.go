@@ -36,6 +36,7 @@ func multiplyCommand() *cli.Command {
 			&cli.StringFlag{Name: "type", DefaultText: "f32 where all files are, or else f64", Usage: "compute in `TYPE`: f32, f64 or gf256"},
 			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
 			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C", DefaultText: "1 with --c, 0 without"},
+			noTunedFlag(),
 		},
 		Action: runMultiply,
 	}
@@ -51,6 +52,7 @@ type product struct {
 }
 
 func runMultiply(c *cli.Context) error {
+	useTuned(c)
 	p := product{out: c.String("out"), variant: c.String("variant"), alpha: c.Float64("alpha"), beta: c.Float64("beta")}
 	p.warn = func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "gemm multiply: "+format+"\n", args...)

@@ -36,7 +36,7 @@ func serialCommand() *cli.Command {
 			&cli.DurationFlag{Name: "time", Value: 2 * time.Second, Usage: "`DURATION` of a row's samples at most"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
-			jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"),
+			jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
 		},
 		Action: runSerial,
 	}
@@ -91,6 +91,7 @@ func serialLadder(c *cli.Context) (compare.Ladder, error) {
 }
 
 func runSerial(c *cli.Context) error {
+	useTuned(c)
 	l, err := serialLadder(c)
 	if err != nil {
 		return err
@@ -146,7 +147,14 @@ func runSerial(c *cli.Context) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
-	d.Probes, d.Progress, d.Command, d.Serial = probes(cases), p, commandLine(os.Args[1:]), serialArgs
+	d.Probes, d.Progress, d.Command = probes(cases), p, commandLine(os.Args[1:])
+	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
+		args := serialArgs(cases, b, seed)
+		if c.Bool("no-tuned") {
+			args = append(args, "--no-tuned")
+		}
+		return args
+	}
 	err := d.Run(c.Context, cases)
 	switch {
 	case c.Context.Err() != nil && (file == "" || file == stdoutName):

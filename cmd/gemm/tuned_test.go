@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm/compare"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
+)
+
+// tunedHost has the program under test keep its settings in an empty folder, and
+// returns the variables of its environment that say so.
+func tunedHost(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	variables := []string{tuned.Variable + "=on"}
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, dir) // of this test, for tuned.Path
+		variables = append(variables, name+"="+dir)
+	}
+	return variables
+}
+
+// plant saves settings for the kernels of this host and returns their file.
+func plant(t *testing.T, v tuned.Values) string {
+	t.Helper()
+	s := tuned.Settings{}
+	for typ, name := range map[string]string{"f64": kernel.Best[float64]().Name, "f32": kernel.Best[float32]().Name} {
+		s = s.With(tuned.Tune{Type: typ, Kernel: name, Values: v, Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)})
+	}
+	path, err := tuned.Save(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// strassenCutoff runs gemm serial and returns the cut-off that Strassen's algorithm
+// had, and standard error.
+func strassenCutoff(t *testing.T, variables []string, args ...string) (any, string) {
+	t.Helper()
+	r := start(t, "", variables, append([]string{"serial", "--variants", "serial/strassen", "--sizes", "70", "--time", "1ms", "--json", "-"}, args...)...)
+	doc, err := compare.Parse([]byte(r.stdout))
+	if err != nil || r.status != 0 || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
+		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
+	}
+	return doc.Records[0].Resolved["cutoff"], r.stderr
+}
+
+func TestTunedSettingsAreUsed(t *testing.T) {
+	variables := tunedHost(t)
+	if r := start(t, "", variables, "info"); r.status != 0 || r.stderr != "" || strings.Count(r.stdout, "computed from the caches") != 2 {
+		t.Errorf("without settings: %+v", r)
+	}
+	path := plant(t, tuned.Values{Cutoff: 33})
+	if got, stderr := strassenCutoff(t, variables); got != 33 || stderr != "" {
+		t.Errorf("tuned: a cutoff of %v, %q", got, stderr)
+	}
+	if got, stderr := strassenCutoff(t, variables, "--no-tuned"); got == 33 || stderr != "" {
+		t.Errorf("--no-tuned: a cutoff of %v, %q", got, stderr)
+	}
+
+	text := start(t, "", variables, "info").stdout
+	if want := "cutoff=33, tuned on 2026-01-02: " + path; strings.Count(text, want) != 2 {
+		t.Errorf("info does not say %q twice:\n%s", want, text)
+	}
+	var doc information
+	if err := json.Unmarshal([]byte(start(t, "", variables, "info", "--json", "-").stdout), &doc); err != nil || len(doc.Kernels) != 2 {
+		t.Fatalf("%v, %+v", err, doc.Kernels)
+	}
+	for _, e := range doc.Kernels {
+		if e.Tuned == nil || e.Tuned.Cutoff != 33 || e.File != path || e.KC < 1 {
+			t.Errorf("info --json: %+v", e)
+		}
+	}
+	off := start(t, "", append(variables, tuned.Variable+"=off"), "info").stdout
+	if strings.Contains(off, path) || strings.Count(off, "computed from the caches") != 2 {
+		t.Errorf("info with %s=off:\n%s", tuned.Variable, off)
+	}
+}
+
+// Settings that cannot be used are one warning, and nothing fails for them.
+func TestUnusableSettings(t *testing.T) {
+	variables := tunedHost(t)
+	untuned, _ := strassenCutoff(t, variables, "--no-tuned")
+	path := plant(t, tuned.Values{Cutoff: 33})
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1,2\n3,4\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write := func(data string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ignored := path + " is ignored: "
+	for name, data := range map[string]string{
+		"newer":  strings.Replace(string(good), `"schema": 1`, `"schema": 2`, 1),
+		"absurd": strings.Replace(string(good), `"cutoff": 33`, `"cutoff": 1`, 1),
+	} {
+		write(data)
+		r := start(t, "", variables, "info")
+		if r.status != 0 || !strings.HasPrefix(r.stderr, "gemm info: "+ignored) || !strings.Contains(r.stderr, "gemm tune") || strings.Count(r.stdout, "computed from the caches") != 2 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	write(string(good[:len(good)/2]))
+	got, stderr := strassenCutoff(t, variables)
+	if got != untuned || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "gemm serial: "+ignored) {
+		t.Errorf("truncated: a cutoff of %v, want %v; %q", got, untuned, stderr)
+	}
+	for _, args := range [][]string{
+		{"multiply", "--a", "a.csv", "--b", "a.csv", "--out", "c.csv"},
+		{"compare", "--variants", "serial/ikj", "--sizes", "8", "--type", "gf256", "--force", "--out", "d"},
+	} {
+		if r := start(t, dir, variables, args...); r.status != 0 || strings.Count(r.stderr, ignored) != 1 {
+			t.Errorf("gemm %v: status %d, %q", args, r.status, r.stderr)
+		}
+		if r := start(t, dir, variables, append(args, "--no-tuned")...); r.status != 0 || strings.Contains(r.stderr, path) {
+			t.Errorf("gemm %v --no-tuned: status %d, %q", args, r.status, r.stderr)
+		}
+	}
+	if r := start(t, "", append(variables, tuned.Variable+"=perhaps"), "info"); r.status != 0 || !strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
+		t.Errorf("GEMM_TUNED=perhaps: %d, %q", r.status, r.stderr)
+	}
+}
