@@ -11,6 +11,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/peak"
 	"gemm/internal/sample"
 )
 
@@ -62,11 +63,23 @@ type contender struct {
 	collect func(ctx context.Context) error
 	check   func() Verdict
 	explain func() gemm.Params
+	warn    func() []string
 	close   func() error
 	phases  map[string]time.Duration
 
 	overhead time.Duration // of a call into a library, where it counts
 }
+
+// Repeater is implemented by a gemm.Run that computes its product several times on
+// one request and returns what that cost together: calls that are too short to be
+// timed one by one, elsewhere than in this process.
+type Repeater interface {
+	Repeat(ctx context.Context, times int) (gemm.Cost, error)
+}
+
+// Warner is implemented by a Multiplier that knows why its speed says little of it.
+// Every warning is one sentence; they are kept in the row.
+type Warner interface{ Warnings() []string }
 
 // errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
 var errNoGemmer = errors.New("computes C = A·B only: no transposes, α or β")
@@ -122,6 +135,9 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 	if e, ok := m.(gemm.Explainer); ok {
 		t.explain = e.Resolved
 	}
+	if w, ok := m.(Warner); ok {
+		t.warn = w.Warnings
+	}
 	t.collect = func(context.Context) error { return nil }
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
 		start := time.Now()
@@ -132,14 +148,14 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		}
 		return time.Since(start), nil
 	}
-	if c.Variant.Family() == "reference" && c.Terms() < smallPeer {
-		t.overhead = callOverhead(ctx, m)
-	}
 	if c.Beta != 0 {
 		t.sampler.Before = func() { restore(o.c, o.c0) }
 	}
 	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
 		t.stage = func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) }
+	}
+	if c.Variant.Family() == "reference" && t.stage == nil && c.Terms() < smallPeer {
+		t.overhead = callOverhead(ctx, m)
 	}
 	return t
 }
@@ -257,7 +273,13 @@ func (t *contender) place(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	repeater, repeats := run.(Repeater)
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
+		if repeats {
+			cost, err := repeater.Repeat(ctx, times)
+			t.phases = cost.Phases
+			return cost.Time, err
+		}
 		var total time.Duration
 		for range times {
 			cost, err := run.Do(ctx)
@@ -334,16 +356,20 @@ func (t *contender) within(ctx context.Context, f func(ctx context.Context) erro
 
 var errTimeout = errors.New("took longer than the row's time limit")
 
+// ceilingTime is how long the ceiling is measured after each burst of a case that is
+// compared with others.
+const ceilingTime = 6 * time.Millisecond
+
 // measure samples the cases in turn and returns their rows, or the context's
-// error where it was cancelled: then there are none.
+// error where it was cancelled: then there are none. Where cases are compared with
+// one another, the ceiling is measured in turn with them too, after each burst at the
+// number of threads of its case.
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	procs := runtime.GOMAXPROCS(0)
-	if cases[0].Variant.Family() == "serial" {
-		runtime.GOMAXPROCS(1)
-		defer runtime.GOMAXPROCS(procs)
-	}
+	defer runtime.GOMAXPROCS(procs)
 	contenders := make([]*contender, len(cases))
 	for i, c := range cases {
+		runtime.GOMAXPROCS(processors(c, procs))
 		t := d.prepare(ctx, c)
 		defer func() { _ = t.close() }()
 		contenders[i] = t
@@ -353,11 +379,13 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	if len(contenders) > 1 {
 		bursts = rounds
 	}
+	peaks := map[int][]float64{} // by threads
 	for burst := range bursts {
 		for _, t := range contenders {
 			if t.err != nil || t.done || t.record.Status == Wrong {
 				continue
 			}
+			runtime.GOMAXPROCS(processors(t.c, procs))
 			t.poison()
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)
@@ -368,6 +396,10 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 					Max:   sample.MaxSamples * (burst + 1) / bursts,
 				})
 			})
+			if d.Ceilings > 0 && t.c.Turn != "" {
+				gflops, _ := peak.FMA(t.c.Type, t.record.Threads, ceilingTime)
+				peaks[t.record.Threads] = append(peaks[t.record.Threads], gflops)
+			}
 			if burst == bursts-1 {
 				t.within(ctx, t.collect)
 				t.verify()
@@ -379,9 +411,21 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	}
 	records := make([]Record, len(contenders))
 	for i, t := range contenders {
+		if found := peaks[t.record.Threads]; len(found) > 0 {
+			t.record.Ceiling = sample.Summarize(found).Median
+		}
 		records[i] = d.finish(t)
 	}
 	return records, nil
+}
+
+// processors returns the number of processors that a case may use of those that this
+// process has: the serial family is measured on one, gonum's too.
+func processors(c Case, all int) int {
+	if c.Variant.Family() == "serial" {
+		return 1
+	}
+	return max(all, c.Threads())
 }
 
 // verify checks the result that the last sample left in c.
@@ -443,6 +487,9 @@ func (d *Driver) finish(t *contender) Record {
 	} else {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: raise --timeout", sample.MinForInterval))
 	}
+	if t.warn != nil {
+		r.Warnings = append(r.Warnings, t.warn()...)
+	}
 	if t.overhead > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs about %v of the median", t.overhead.Round(50*time.Nanosecond)))
 	}
@@ -453,7 +500,11 @@ func (d *Driver) finish(t *contender) Record {
 	} else {
 		r.Gflops = Number(2 * terms / s.Median / 1e9)
 		r.Rate = r.Gflops
-		if c, ok := d.ceiling(r.Type, r.Threads); ok {
+		c, ok := d.ceiling(r.Type, r.Threads)
+		if r.Ceiling > 0 {
+			c, ok = r.Ceiling, true
+		}
+		if ok {
 			r.PercentPeak = Number(100 * float64(r.Gflops) / c)
 			if t.c.Variant.Family() == "reference" && terms >= largePeer && !(r.PercentPeak >= 50) {
 				r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")

@@ -160,6 +160,10 @@ type Record struct {
 	Unit        string      `json:"unit"` // of rate: GFLOP/s, Gmul/s
 	DataGBps    Number      `json:"data_gbps"`
 	PercentPeak Number      `json:"percent_peak"`
+	// Ceiling is the rate of multiply-adds on registers at as many threads, in
+	// GFLOP/s, measured in turn with the row: what PercentPeak divides by. 0: it was
+	// not measured so, and that of the run stands.
+	Ceiling float64 `json:"ceiling_gflops,omitempty"`
 
 	Phases    map[string]float64 `json:"phases_s,omitempty"`
 	Residual  Number             `json:"residual"` // normalised; null with a reason where it is not finite

@@ -11,8 +11,9 @@ import (
 	"gemm"
 )
 
-// multiplier is a product of an opened library.
+// multiplier is a product of a library that is opened in this process.
 type multiplier[T gemm.Float] struct {
+	library *library
 	lib     *routines
 	routine uintptr // sgemm_ or dgemm_
 	threads int
@@ -29,22 +30,35 @@ type scalars[T gemm.Float] struct {
 	tA, tB                 byte
 }
 
-// newMultiplier opens l and returns its product. The error is an ErrUnavailable
-// where l is not there or cannot use that many threads.
-func newMultiplier[T gemm.Float](l *library, p gemm.Params) (gemm.Multiplier[T], error) {
+// invoke calls the routine with the scalars and the matrices at the addresses.
+func (s *scalars[T]) invoke(routine uintptr, a, b, c unsafe.Pointer) {
+	invoke(routine,
+		unsafe.Pointer(&s.tA), unsafe.Pointer(&s.tB),
+		unsafe.Pointer(&s.m), unsafe.Pointer(&s.n), unsafe.Pointer(&s.k),
+		unsafe.Pointer(&s.alpha), a, unsafe.Pointer(&s.lda), b, unsafe.Pointer(&s.ldb),
+		unsafe.Pointer(&s.beta), c, unsafe.Pointer(&s.ldc))
+}
+
+// newShared opens l in this process and returns its product. The error is an
+// ErrUnavailable where l is not there or cannot use that many threads.
+func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 	r, err := l.open()
 	if err != nil {
 		return nil, err
 	}
-	threads := p.Int("threads")
 	if most := r.mostThreads(threads); most < threads {
-		return nil, fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.title, most)
+		return nil, l.tooFew(most, threads)
 	}
 	routine := r.dgemm
 	if gemm.TypeName[T]() == "f32" {
 		routine = r.sgemm
 	}
-	return &multiplier[T]{r, routine, threads, new(scalars[T])}, nil
+	return &multiplier[T]{l, r, routine, threads, new(scalars[T])}, nil
+}
+
+// tooFew returns the error of a library that cannot use as many threads.
+func (l *library) tooFew(most, threads int) error {
+	return fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.title, most)
 }
 
 // Multiply implements gemm.Multiplier.
@@ -78,10 +92,8 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 		scale(c, beta)
 		return nil
 	}
-	for _, i := range []int{c.Rows, c.Cols, k, a.Stride, b.Stride, c.Stride} {
-		if i > math.MaxInt32 {
-			return fmt.Errorf("%w: dimension or stride %d exceeds the %d of the library's 32-bit integers", gemm.ErrUnavailable, i, math.MaxInt32)
-		}
+	if err := indices(c.Rows, c.Cols, k, a.Stride, b.Stride, c.Stride); err != nil {
+		return err
 	}
 	s := x.scalars
 	*s = scalars[T]{
@@ -91,12 +103,17 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	}
 	x.lib.enter(x.threads)
 	defer x.lib.leave()
-	invoke(x.routine,
-		unsafe.Pointer(&s.tA), unsafe.Pointer(&s.tB),
-		unsafe.Pointer(&s.m), unsafe.Pointer(&s.n), unsafe.Pointer(&s.k),
-		unsafe.Pointer(&s.alpha), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(&s.lda),
-		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(&s.ldb),
-		unsafe.Pointer(&s.beta), unsafe.Pointer(unsafe.SliceData(c.Data)), unsafe.Pointer(&s.ldc))
+	s.invoke(x.routine, unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)))
+	return nil
+}
+
+// indices returns an ErrUnavailable unless the integers fit those of a library.
+func indices(values ...int) error {
+	for _, i := range values {
+		if i > math.MaxInt32 {
+			return fmt.Errorf("%w: dimension or stride %d exceeds the %d of the library's 32-bit integers", gemm.ErrUnavailable, i, math.MaxInt32)
+		}
+	}
 	return nil
 }
 
@@ -122,8 +139,17 @@ func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
 	}
 }
 
-// Resolved implements gemm.Explainer: the threads, and of the library the version,
-// the kernel and the file.
-func (x *multiplier[T]) Resolved() gemm.Params {
-	return gemm.Params{"threads": x.threads, "version": x.lib.version, "kernel": x.lib.kernel, "library": x.lib.file}
+// Resolved implements gemm.Explainer: the threads, the process, and of the library
+// the version, the kernel and the file.
+func (x *multiplier[T]) Resolved() gemm.Params { return x.lib.resolved(x.threads, "shared") }
+
+// Warnings returns why a speed of this library says little of it: an empty list where
+// nothing is known against it.
+func (x *multiplier[T]) Warnings() []string { return x.library.warnings(x.lib) }
+
+func (l *library) warnings(r *routines) []string {
+	if r.slow == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.title, r.version, r.kernel, r.slow)}
 }

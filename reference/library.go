@@ -1,12 +1,10 @@
 package reference
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -20,12 +18,13 @@ type library struct {
 	variable string   // environment variable with a path or name to use instead of the names
 	names    []string // that are tried in order: a name for the system's loader, or a pattern of paths
 	remedy   string   // what to install
-	// load opens the file and prepares it: it makes the settings that the library
-	// reads when it is opened or first used, and says what it is.
-	load func(name string) (*routines, error)
+	// load opens the file in a place and prepares it: it makes the settings that the
+	// library reads when it is opened or first used, and says what it is.
+	load func(p place, name string) (*routines, error)
 
 	mu     sync.Mutex
-	opened *routines
+	opened *routines       // in this process
+	idle   map[int][]*peer // in processes of their own, by threads
 }
 
 // routines is a library that has been opened.
@@ -33,6 +32,8 @@ type routines struct {
 	file         string // base name of what was opened
 	version      string
 	kernel       string // what it computes with on this processor
+	forced       string // the setting by which it was made to; empty: its own choice
+	slow         string // why the kernel does not suit the processor; empty: it does
 	sgemm, dgemm uintptr
 	// setThreads sets the number of threads of later calls, and returns the number
 	// that they will use: fewer where the library has not so many.
@@ -47,27 +48,54 @@ type routines struct {
 	threads int
 }
 
-// open opens the library unless it has been, and returns it. The error is an
-// ErrUnavailable that names what was tried and what to do.
+// described returns the kernel with what there is to say of it.
+func (r *routines) described() string {
+	kernel := r.kernel
+	if r.forced != "" {
+		kernel += " (" + r.forced + ")"
+	}
+	if r.slow != "" {
+		kernel += " (slow on this processor: " + r.slow + ")"
+	}
+	return kernel
+}
+
+// resolved returns what there is to say of a product by r in a process that is its
+// own or that it shares with this program.
+func (r *routines) resolved(threads int, process string) gemm.Params {
+	return gemm.Params{"threads": threads, "version": r.version, "kernel": r.described(), "library": r.file, "process": process}
+}
+
+// open opens the library in this process unless it has been, and returns it. The
+// error is an ErrUnavailable that names what was tried and what to do.
 func (l *library) open() (*routines, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.opened != nil {
 		return l.opened, nil
 	}
+	r, err := l.search(func(name string) (*routines, error) {
+		p := new(here)
+		calm(p)
+		return l.load(p, name)
+	})
+	l.opened = r
+	return r, err
+}
+
+// search calls load with the names of the library until one succeeds.
+func (l *library) search(load func(name string) (*routines, error)) (*routines, error) {
 	if name := os.Getenv(l.variable); name != "" {
-		r, err := l.load(name)
+		r, err := load(name)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s=%s: %s", gemm.ErrUnavailable, l.variable, name, line(err))
 		}
-		l.opened = r
 		return r, nil
 	}
 	var broken string
 	for _, name := range expand(l.names) {
-		r, err := l.load(name)
+		r, err := load(name)
 		if err == nil {
-			l.opened = r
 			return r, nil
 		}
 		// The loader of Linux names the file that is missing: another one than this
@@ -108,17 +136,39 @@ func choose(linux, darwin []string) []string {
 	return linux
 }
 
-// newRoutines looks up what every library has. set has been looked up already.
-func newRoutines(d *dynamic, name string) (*routines, error) {
+// newRoutines looks up what every library has.
+func newRoutines(p place, name string) (*routines, error) {
 	r := &routines{file: filepath.Base(name)}
 	for symbol, to := range map[string]*uintptr{"sgemm_": &r.sgemm, "dgemm_": &r.dgemm} {
-		address, err := d.symbol(symbol)
+		address, err := p.find(symbol)
 		if err != nil {
 			return nil, err
 		}
 		*to = address
 	}
 	return r, nil
+}
+
+// lacking returns an error unless p has the symbols.
+func lacking(p place, symbols ...string) error {
+	for _, symbol := range symbols {
+		if _, err := p.find(symbol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// threadsBy returns a setThreads of functions of p that set and return the number: 0
+// where the process of the library has ended.
+func threadsBy(p place, set, get string) func(n int) int {
+	return func(n int) int {
+		if _, err := p.integer(set, n); err != nil {
+			return 0
+		}
+		n, _ = p.integer(get)
+		return n
+	}
 }
 
 // mostThreads returns the number of threads, at most n, that calls can use.
@@ -153,35 +203,11 @@ func (r *routines) leave() {
 	r.mu.RUnlock()
 }
 
-// set makes a setting in the environment of the libraries, unless one of the names
-// is set already; the first is the one that is set. It reports whether it did.
-func set(value string, names ...string) bool {
-	if slices.ContainsFunc(names, func(name string) bool { _, ok := os.LookupEnv(name); return ok }) {
-		return false
-	}
-	return setenv(names[0], value) == nil
-}
-
-// calm keeps the workers of libgomp from spinning long between calls. It has to
-// come before anything that may load libgomp.
-func calm() { set("1000", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY") }
-
-// mapped returns the files that the process has mapped and whose base name begins
-// with the prefix, in order of address; none where the system does not say.
-func mapped(prefix string) []string {
-	maps, err := os.Open("/proc/self/maps")
-	if err != nil {
-		return nil
-	}
-	defer maps.Close()
-	var out []string
-	for lines := bufio.NewScanner(maps); lines.Scan(); {
-		if _, file, ok := strings.Cut(lines.Text(), "/"); ok {
-			file = "/" + file
-			if strings.HasPrefix(filepath.Base(file), prefix) && !slices.Contains(out, file) {
-				out = append(out, file)
-			}
-		}
-	}
-	return out
+// calm keeps the workers of libraries in this process from spinning long between
+// calls. It has to come before anything that may load libgomp or OpenBLAS, whose
+// workers look at 2¹⁶ ticks of the clock for work before they sleep; 2²⁶ is the
+// default.
+func calm(p place) {
+	set(p, "1000", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+	set(p, "16", "OPENBLAS_THREAD_TIMEOUT")
 }

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unsafe"
+
+	"gemm/internal/cpu"
 )
 
 // mkl is Intel's oneMKL by its single dynamic library, which loads the layers and
@@ -27,57 +28,61 @@ const (
 	layerGNU        = 3
 )
 
-func loadMKL(name string) (*routines, error) {
-	calm()
-	d, err := open(name)
-	if err != nil {
+func loadMKL(p place, name string) (*routines, error) {
+	if err := p.open(name); err != nil {
 		return nil, err
 	}
-	r, err := newRoutines(d, name)
-	if err != nil {
-		return nil, err
+	r, err := newRoutines(p, name)
+	if err == nil {
+		err = lacking(p, "MKL_Get_Version_String", "MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Dynamic", "MKL_Set_Threading_Layer")
 	}
-	var version func(*byte, int32)
-	var threads func() int32
-	var setThreads, setDynamic func(int32)
-	var setLayer func(int32) int32
-	if err := d.bind(map[string]any{
-		"MKL_Get_Version_String": &version, "MKL_Get_Max_Threads": &threads, "MKL_Set_Num_Threads": &setThreads,
-		"MKL_Set_Dynamic": &setDynamic, "MKL_Set_Threading_Layer": &setLayer,
-	}); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if _, ok := os.LookupEnv("MKL_THREADING_LAYER"); !ok {
-		layer, err := threadingLayer(mapped("libmkl_rt"))
+		layer, err := threadingLayer(p, mapped(p, "libmkl_rt"))
+		if err == nil {
+			_, err = p.integer("MKL_Set_Threading_Layer", layer)
+		}
 		if err != nil {
 			return nil, err
 		}
-		setLayer(layer)
 	}
-	text := make([]byte, 256)
-	version(unsafe.SliceData(text), int32(len(text)))
-	r.version = mklVersion(string(text))
-	setDynamic(0) // as many threads as it is told, not as it sees fit
-	r.setThreads = func(n int) int {
-		setThreads(int32(n))
-		return int(threads())
+	text, err := p.buffer("MKL_Get_Version_String")
+	if err != nil {
+		return nil, err
 	}
+	r.version = mklVersion(text)
+	if _, err := p.integer("MKL_Set_Dynamic", 0); err != nil { // as many threads as it is told, not as it sees fit
+		return nil, err
+	}
+	r.setThreads = threadsBy(p, "MKL_Set_Num_Threads", "MKL_Get_Max_Threads")
 	// The kernels are loaded with the first product.
-	s := &scalars[float64]{m: 1, n: 1, k: 1, lda: 1, ldb: 1, ldc: 1, alpha: 1, tA: 'N', tB: 'N'}
-	x := make([]float64, 1)
 	r.setThreads(1)
-	invoke(r.dgemm,
-		unsafe.Pointer(&s.tA), unsafe.Pointer(&s.tB), unsafe.Pointer(&s.m), unsafe.Pointer(&s.n), unsafe.Pointer(&s.k),
-		unsafe.Pointer(&s.alpha), unsafe.Pointer(&x[0]), unsafe.Pointer(&s.lda), unsafe.Pointer(&x[0]), unsafe.Pointer(&s.ldb),
-		unsafe.Pointer(&s.beta), unsafe.Pointer(&x[0]), unsafe.Pointer(&s.ldc))
-	r.kernel = mklKernel(mapped("libmkl_"))
+	if err := p.first(r.dgemm); err != nil {
+		return nil, err
+	}
+	r.kernel = mklKernel(mapped(p, "libmkl_"))
+	r.slow = slowMKL(r.kernel, cpu.Supported())
 	return r, nil
+}
+
+// slowMKL returns why kernels do not suit the processor, or "". MKL chooses by the
+// maker of the processor before it looks at its instructions.
+func slowMKL(kernel string, sets []cpu.ISA) string {
+	switch {
+	case slices.Contains(sets, cpu.AVX512) && !strings.HasPrefix(kernel, "avx512"):
+		return "does not use its AVX-512, as MKL does on processors of Intel's"
+	case slices.Contains(sets, cpu.AVX2NoGFNI) && !strings.HasPrefix(kernel, "avx512") && !strings.HasPrefix(kernel, "avx2"):
+		return "does not use its AVX2, as MKL does on processors of Intel's"
+	}
+	return ""
 }
 
 // threadingLayer returns the layer to use with a library of the given files: GNU's
 // where it is there, else the sequential one. MKL ends the process when a layer
 // that it is told to use is missing, and does not load libgomp itself.
-func threadingLayer(files []string) (int32, error) {
+func threadingLayer(p place, files []string) (int, error) {
 	has := func(part string) bool {
 		return slices.ContainsFunc(files, func(file string) bool {
 			found, _ := filepath.Glob(filepath.Join(filepath.Dir(file), part+".*"))
@@ -89,7 +94,7 @@ func threadingLayer(files []string) (int32, error) {
 			return 0, fmt.Errorf("%s is not beside it: install it whole", part)
 		}
 	}
-	if has("libmkl_gnu_thread") && openGlobal("libgomp.so.1") == nil {
+	if has("libmkl_gnu_thread") && p.openGlobal("libgomp.so.1") == nil {
 		return layerGNU, nil
 	}
 	if len(files) > 0 && !has("libmkl_sequential") {

@@ -40,68 +40,56 @@ func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	return ""
 }
 
-func loadOpenBLAS(name string) (*routines, error) {
-	calm()
-	// The workers look at 2¹⁶ ticks of the clock for work before they sleep; 2²⁶
-	// is the default.
-	set("16", "OPENBLAS_THREAD_TIMEOUT")
-	d, core, err := openOpenBLAS(name)
+func loadOpenBLAS(p place, name string) (*routines, error) {
+	open := func() (core string, err error) {
+		if err := p.open(name); err != nil {
+			return "", err
+		}
+		return p.text("openblas_get_corename")
+	}
+	core, err := open()
 	if err != nil {
 		return nil, err
 	}
-	remark := ""
+	var forced, slow string
 	// The kernel is chosen when the library is opened, so a better one takes
 	// opening it again.
 	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		own := core
-		if set(better, "OPENBLAS_CORETYPE") {
-			d.close()
-			if d, core, err = openOpenBLAS(name); err != nil {
+		if set(p, better, "OPENBLAS_CORETYPE") {
+			if err := p.unload(); err != nil {
 				return nil, err
 			}
-			remark = fmt.Sprintf(" (OPENBLAS_CORETYPE=%s; its own choice is %s)", better, own)
+			if core, err = open(); err != nil {
+				return nil, err
+			}
+			forced = fmt.Sprintf("OPENBLAS_CORETYPE=%s; its own choice is %s", better, own)
 		}
 		if core == own {
-			remark = fmt.Sprintf(" (slow on this processor: a newer OpenBLAS, or one with %s, is faster)", better)
+			forced, slow = "", fmt.Sprintf("a newer OpenBLAS, or one with %s, is faster", better)
 		}
 	}
-	r, err := newRoutines(d, name)
+	r, err := newRoutines(p, name)
+	if err == nil {
+		err = lacking(p, "openblas_get_num_threads", "openblas_set_num_threads")
+	}
 	if err != nil {
 		return nil, err
 	}
-	var config func() string
-	var parallel, threads func() int32
-	var setThreads func(int32)
-	if err := d.bind(map[string]any{
-		"openblas_get_config": &config, "openblas_get_parallel": &parallel,
-		"openblas_get_num_threads": &threads, "openblas_set_num_threads": &setThreads,
-	}); err != nil {
+	config, err := p.text("openblas_get_config") // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+	if err != nil {
 		return nil, err
 	}
-	// "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
-	if words := strings.Fields(config()); len(words) > 1 {
+	if words := strings.Fields(config); len(words) > 1 {
 		r.version = words[1]
 	}
-	r.kernel = core + remark
-	const openMP = 2
-	r.perThread = parallel() == openMP
-	r.setThreads = func(n int) int {
-		setThreads(int32(n))
-		return int(threads())
-	}
-	return r, nil
-}
-
-// openOpenBLAS opens the file and returns the name of its kernels.
-func openOpenBLAS(name string) (*dynamic, string, error) {
-	d, err := open(name)
+	parallel, err := p.integer("openblas_get_parallel")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	var core func() string
-	if err := d.bind(map[string]any{"openblas_get_corename": &core}); err != nil {
-		d.close()
-		return nil, "", err
-	}
-	return d, core(), nil
+	const openMP = 2
+	r.kernel, r.forced, r.slow = core, forced, slow
+	r.perThread = parallel == openMP
+	r.setThreads = threadsBy(p, "openblas_set_num_threads", "openblas_get_num_threads")
+	return r, nil
 }

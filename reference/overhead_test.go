@@ -16,12 +16,12 @@ import (
 // return a number.
 func BenchmarkCall(b *testing.B) {
 	need(b, openBLAS)
-	m, err := newMultiplier[float64](openBLAS, gemm.Params{"threads": 1})
+	m, err := newShared[float64](openBLAS, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := open(mapped("libopenblas")[0])
-	if err != nil {
+	d := new(here)
+	if err := d.open(mapped(d, "libopenblas")[0]); err != nil {
 		b.Fatal(err)
 	}
 	x, y, z := gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1), gemm.NewMatrix[float64](1, 1)
@@ -34,10 +34,12 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("cblas", func(b *testing.B) {
-		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32, beta float64, c *float64, ldc int32)
-		if err := d.bind(map[string]any{"cblas_dgemm": &dgemm}); err != nil {
+		address, err := d.find("cblas_dgemm")
+		if err != nil {
 			b.Fatal(err)
 		}
+		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32, beta float64, c *float64, ldc int32)
+		purego.RegisterFunc(&dgemm, address)
 		const rowMajor, noTrans = 101, 111
 		b.ReportAllocs()
 		for b.Loop() {
@@ -45,7 +47,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("nothing", func(b *testing.B) {
-		address, err := d.symbol("openblas_get_num_threads")
+		address, err := d.find("openblas_get_num_threads")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -33,6 +33,20 @@ func need(t testing.TB, l *library) *routines {
 // libraries are those of Variants, in its order.
 var libraries = []*library{openBLAS, mkl, blis}
 
+// places returns this process and, where there is a C compiler, one for a library.
+func places(t *testing.T) []place {
+	out := []place{new(here)}
+	if file, err := program(); err == nil {
+		p, err := newProcess(file, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.kill)
+		out = append(out, p)
+	}
+	return out
+}
+
 func TestVariants(t *testing.T) {
 	for i, v := range Variants() {
 		t.Run(v.Name, func(t *testing.T) {
@@ -95,22 +109,23 @@ func TestAbsent(t *testing.T) {
 			t.Setenv("GEMM_NOWHERE", test.value)
 			l := &library{
 				name: "nowhere", title: "Nowhere", variable: "GEMM_NOWHERE", names: test.names, remedy: "install nowhere7",
-				load: func(name string) (*routines, error) {
-					_, err := open(name)
-					return nil, err
-				},
+				load: func(p place, name string) (*routines, error) { return nil, p.open(name) },
 			}
-			_, err := newMultiplier[float64](l, gemm.Params{"threads": 1})
-			if !errors.Is(err, gemm.ErrUnavailable) {
-				t.Fatalf("the error is %v, want an ErrUnavailable", err)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not contain %q", err, want)
+			shared := func() error { _, err := newShared[float64](l, 1); return err }
+			own := func() error { _, err := newMultiplier[float64](l, 1); return err }
+			for _, construct := range []func() error{shared, own} {
+				err := construct()
+				if !errors.Is(err, gemm.ErrUnavailable) {
+					t.Fatalf("the error is %v, want an ErrUnavailable", err)
 				}
-			}
-			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q has several lines", err)
+				for _, want := range test.want {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%q does not contain %q", err, want)
+					}
+				}
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("%q has several lines", err)
+				}
 			}
 		})
 	}
@@ -122,8 +137,10 @@ func TestOther(t *testing.T) {
 		t.Skip("needs a library that is always there")
 	}
 	for _, l := range libraries {
-		if _, err := l.load("libc.so.6"); err == nil || !strings.Contains(err.Error(), "it is not the library meant") {
-			t.Errorf("libc as %s: %v", l.title, err)
+		for _, p := range places(t) {
+			if _, err := l.load(p, "libc.so.6"); err == nil || !strings.Contains(err.Error(), "it is not the library meant") {
+				t.Errorf("libc as %s: %v", l.title, err)
+			}
 		}
 	}
 }
@@ -178,11 +195,11 @@ func TestSlowArch(t *testing.T) {
 }
 
 func TestThreadingLayer(t *testing.T) {
-	hasGNU := openGlobal("libgomp.so.1") == nil
+	hasGNU := new(here).openGlobal("libgomp.so.1") == nil
 	whole := []string{"libmkl_rt.so.2", "libmkl_core.so.2", "libmkl_intel_lp64.so.2"}
 	tests := map[string]struct {
 		files []string
-		want  int32
+		want  int
 		fails string
 	}{
 		"sequential": {append(whole, "libmkl_sequential.so.2"), layerSequential, ""},
@@ -200,12 +217,12 @@ func TestThreadingLayer(t *testing.T) {
 		if test.want == layerGNU && !hasGNU {
 			test.want = layerSequential
 		}
-		got, err := threadingLayer([]string{filepath.Join(dir, "libmkl_rt.so.2")})
+		got, err := threadingLayer(new(here), []string{filepath.Join(dir, "libmkl_rt.so.2")})
 		if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
 			t.Errorf("%s: layer %d, %v; want %d, error %q", name, got, err, test.want, test.fails)
 		}
 	}
-	if got, err := threadingLayer(nil); got != layerSequential || err != nil {
+	if got, err := threadingLayer(new(here), nil); got != layerSequential || err != nil {
 		t.Errorf("where the files are not known: layer %d, %v", got, err)
 	}
 }
@@ -232,6 +249,32 @@ func TestMKL(t *testing.T) {
 	}
 }
 
+func TestSlowMKL(t *testing.T) {
+	avx2 := []cpu.ISA{cpu.AVX2, cpu.AVX2NoGFNI, cpu.SSSE3, cpu.Generic}
+	for _, test := range []struct {
+		kernel string
+		sets   []cpu.ISA
+		want   string
+	}{
+		{"avx512", append([]cpu.ISA{cpu.AVX512}, avx2...), ""},
+		{"avx2", append([]cpu.ISA{cpu.AVX512}, avx2...), "AVX-512"},
+		{"avx2", avx2, ""},
+		{"def", avx2, "AVX2"},
+		{"mc3", avx2[2:], ""},
+	} {
+		if got := slowMKL(test.kernel, test.sets); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s on %v: %q, want a remark on %q", test.kernel, test.sets, got, test.want)
+		}
+	}
+	warned := mkl.warnings(&routines{version: "2020.0.4", kernel: "def", slow: "does not use its AVX2"})
+	if want := "Intel MKL 2020.0.4 computes with its kernel def, slow on this processor: does not use its AVX2"; len(warned) != 1 || warned[0] != want {
+		t.Errorf("the warnings are %q, want %q", warned, want)
+	}
+	if warned := mkl.warnings(&routines{}); warned != nil {
+		t.Errorf("warns of nothing: %q", warned)
+	}
+}
+
 func TestSystem(t *testing.T) {
 	for _, test := range []struct {
 		files []string
@@ -252,17 +295,17 @@ func TestSystem(t *testing.T) {
 // TestSet makes settings for libraries, and sees that it leaves what the user set
 // and what children inherit.
 func TestSet(t *testing.T) {
-	if err := setenv("GEMM_TEST_PROBE", "1"); err != nil {
+	if err := new(here).setenv("GEMM_TEST_PROBE", "1"); err != nil {
 		t.Skip(err)
 	}
 	if value, ok := os.LookupEnv("GEMM_TEST_PROBE"); ok {
 		t.Errorf("setenv shows in this process's own environment, as %q", value)
 	}
 	t.Setenv("GEMM_TEST_USER", "")
-	if set("1", "GEMM_TEST_OTHER", "GEMM_TEST_USER") {
+	if set(new(here), "1", "GEMM_TEST_OTHER", "GEMM_TEST_USER") {
 		t.Error("a setting of the user's, though empty, is overruled")
 	}
-	if !set("1", "GEMM_TEST_OTHER") {
+	if !set(new(here), "1", "GEMM_TEST_OTHER") {
 		t.Error("a setting is not made")
 	}
 }
@@ -288,7 +331,7 @@ func kernelOf(l *library) string {
 	if err != nil {
 		return err.Error()
 	}
-	return r.kernel
+	return r.described()
 }
 
 // TestOpenBLASKernel opens OpenBLAS as the user set it, and where it believes to
@@ -296,7 +339,7 @@ func kernelOf(l *library) string {
 func TestOpenBLASKernel(t *testing.T) {
 	if isChild() {
 		if lie := os.Getenv("REFERENCE_TEST_LIE"); lie != "" {
-			if err := setenv("OPENBLAS_CORETYPE", lie); err != nil {
+			if err := new(here).setenv("OPENBLAS_CORETYPE", lie); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -326,7 +369,7 @@ func TestBLISKernel(t *testing.T) {
 		os.Exit(0)
 	}
 	need(t, blis)
-	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) || !system(mapped("libblis")) {
+	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) || !system(mapped(new(here), "libblis")) {
 		t.Skip("whether it has the kernels for Haswell is not known")
 	}
 	const haswell = "3"
@@ -350,7 +393,7 @@ func TestThreads(t *testing.T) {
 			var all sync.WaitGroup
 			for worker := range 4 {
 				all.Go(func() {
-					m, err := newMultiplier[float64](l, gemm.Params{"threads": 1 + worker%3})
+					m, err := newShared[float64](l, 1+worker%3)
 					if err != nil {
 						t.Error(err)
 						return
@@ -400,7 +443,7 @@ func TestPerThread(t *testing.T) {
 func TestTooMany(t *testing.T) {
 	one := &routines{setThreads: func(int) int { return 1 }}
 	l := &library{title: "One", opened: one}
-	if _, err := newMultiplier[float32](l, gemm.Params{"threads": 2}); !errors.Is(err, gemm.ErrUnavailable) {
+	if _, err := newShared[float32](l, 2); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("two threads of a library that has one: %v", err)
 	}
 }

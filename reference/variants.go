@@ -17,8 +17,12 @@ func Variants() []gemm.Variant {
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 			Model:  model,
 			Bound:  gemm.Classical,
-			F32:    func(p gemm.Params) (gemm.Multiplier[float32], error) { return newMultiplier[float32](l, p) },
-			F64:    func(p gemm.Params) (gemm.Multiplier[float64], error) { return newMultiplier[float64](l, p) },
+			F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
+				return newMultiplier[float32](l, p.Int("threads"))
+			},
+			F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
+				return newMultiplier[float64](l, p.Int("threads"))
+			},
 		})
 	}
 	return out
@@ -29,7 +33,8 @@ func Variants() []gemm.Variant {
 // between it and what lies beyond (Smith, Lowery, Langou, van de Geijn, A Tight
 // I/O Lower Bound for Matrix Multiplication, arXiv:1702.02017). Accesses are the
 // same with the registers in the place of the cache. The workspace is that of
-// OpenBLAS, 32 MiB a thread.
+// OpenBLAS, 32 MiB a thread, and the operands once more: those in a process of the
+// library's own.
 func model(m, n, k int, p gemm.Params) gemm.Model {
 	mf, nf, kf := float64(m), float64(n), float64(k)
 	const (
@@ -46,7 +51,7 @@ func model(m, n, k int, p gemm.Params) gemm.Model {
 	return gemm.Model{
 		Flops:     2 * mf * nf * kf,
 		Accesses:  traffic(registers, 1),
-		Workspace: float64(buffer * p.Int("threads")),
+		Workspace: float64(buffer*p.Int("threads")) + mf*kf + kf*nf + mf*nf,
 		Traffic:   traffic,
 	}
 }

@@ -1,0 +1,241 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+)
+
+// peer is a library that is opened in a process of its own.
+type peer struct {
+	*process
+	*routines
+}
+
+// take returns the library in a process of its own, one that is idle or a new one,
+// with that many threads. It is the caller's until it is given back. The error is an
+// ErrUnavailable where l is not there or cannot use that many threads.
+func (l *library) take(program string, threads int) (*peer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for idle := l.idle[threads]; len(idle) > 0; {
+		p := idle[len(idle)-1]
+		idle = idle[:len(idle)-1]
+		l.idle[threads] = idle
+		if !p.dead() {
+			return p, nil
+		}
+	}
+	var p *process
+	load := func(name string, again bool) (r *routines, err error) {
+		if p, err = newProcess(program, again); err != nil {
+			return nil, err
+		}
+		return l.load(p, name)
+	}
+	r, err := l.search(func(name string) (*routines, error) {
+		r, err := load(name, false)
+		if err != nil && p != nil && p.dead() {
+			r, err = load(name, true)
+		}
+		if err != nil && p != nil {
+			p.kill()
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if most := r.setThreads(threads); most < threads {
+		p.kill()
+		return nil, l.tooFew(most, threads)
+	}
+	return &peer{p, r}, nil
+}
+
+// give makes the peer idle.
+func (l *library) give(p *peer, threads int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.idle == nil {
+		l.idle = map[int][]*peer{}
+	}
+	l.idle[threads] = append(l.idle[threads], p)
+}
+
+// newMultiplier returns the product of l: in a process of its own where that can be
+// had, else in this one. The error is an ErrUnavailable where l is not there or
+// cannot use that many threads.
+func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], error) {
+	program, err := program()
+	if err != nil {
+		return newShared[T](l, threads)
+	}
+	p, err := l.take(program, threads)
+	if err != nil {
+		return nil, err
+	}
+	l.give(p, threads)
+	return &separate[T]{library: l, program: program, threads: threads, lib: p.routines}, nil
+}
+
+// separate is a product of a library that is staged in a process of the library's
+// own. Operands that are here are multiplied here: one library may be open in both.
+type separate[T gemm.Float] struct {
+	library *library
+	program string
+	threads int
+	lib     *routines      // in its own process
+	shared  *multiplier[T] // in this process; nil until it is needed
+}
+
+// open opens the library in this process.
+func (x *separate[T]) open() (err error) {
+	if x.shared == nil {
+		x.shared, err = newShared[T](x.library, x.threads)
+	}
+	return err
+}
+
+// Multiply implements gemm.Multiplier, in this process.
+func (x *separate[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := x.open(); err != nil {
+		return err
+	}
+	return x.shared.Multiply(ctx, c, a, b)
+}
+
+// Gemm implements gemm.Gemmer, in this process.
+func (x *separate[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	if err := x.open(); err != nil {
+		return err
+	}
+	return x.shared.Gemm(ctx, tA, tB, alpha, a, b, beta, c)
+}
+
+// Resolved implements gemm.Explainer: the threads, the process, and of the library
+// the version, the kernel and the file.
+func (x *separate[T]) Resolved() gemm.Params {
+	if x.shared != nil {
+		return x.shared.Resolved()
+	}
+	return x.lib.resolved(x.threads, "own")
+}
+
+// Warnings returns why a speed of this library says little of it: an empty list where
+// nothing is known against it.
+func (x *separate[T]) Warnings() []string { return x.library.warnings(x.lib) }
+
+// Stage implements gemm.Stager: it copies a and b into a process of the library's own.
+func (x *separate[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	if err := indices(a.Stride, b.Stride, c.Stride, a.Rows, b.Rows); err != nil {
+		return nil, err
+	}
+	p, err := x.library.take(x.program, x.threads)
+	if err != nil {
+		return nil, err
+	}
+	r := &run[T]{library: x.library, threads: x.threads, peer: p, c: c}
+	if c.Rows == 0 || c.Cols == 0 || a.Cols == 0 {
+		return r, nil
+	}
+	r.staged = true
+	if err := stage(ctx, p.process, c, a, b); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// run is a product that is staged in a process of the library's own.
+type run[T gemm.Float] struct {
+	library *library
+	threads int
+	peer    *peer
+	c       gemm.Matrix[T]
+	staged  bool // false: there is nothing to multiply
+}
+
+// Do implements gemm.Run.
+func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
+
+// Repeat computes the product the given number of times and returns what they cost
+// together, by the clock of the library's process, which runs while the library does.
+func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
+	if !r.staged {
+		return gemm.Cost{}, ctx.Err()
+	}
+	text, err := r.peer.ask(ctx, "run "+strconv.Itoa(times), nil, nil)
+	if err != nil {
+		return gemm.Cost{}, err
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return gemm.Cost{}, fmt.Errorf("the process of the library answers %q for a time: %w", text, err)
+	}
+	return gemm.Cost{Time: time.Duration(seconds * float64(time.Second))}, nil
+}
+
+// Collect implements gemm.Run.
+func (r *run[T]) Collect(ctx context.Context) error {
+	if !r.staged {
+		scale(r.c, 0)
+		return ctx.Err()
+	}
+	return collect(ctx, r.peer.process, r.c)
+}
+
+// Close implements gemm.Run: the process is free for another product.
+func (r *run[T]) Close() error {
+	if r.peer == nil || r.peer.dead() {
+		return nil // what ended it has been said
+	}
+	_, err := r.peer.ask(context.Background(), "drop", nil, nil)
+	r.library.give(r.peer, r.threads)
+	r.peer = nil
+	return err
+}
+
+// stage copies the operands of c = a·b into the process.
+func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) error {
+	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeName[T](), c.Rows, c.Cols, a.Cols, a.Stride, b.Stride, c.Stride)
+	_, err := p.ask(ctx, request, func(w io.Writer) error {
+		for _, x := range []gemm.Matrix[T]{a, b} {
+			for i := range x.Rows {
+				if _, err := w.Write(raw(x.Row(i))); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}, nil)
+	return err
+}
+
+// collect copies the process's C into c.
+func collect[T gemm.Float](ctx context.Context, p *process, c gemm.Matrix[T]) error {
+	_, err := p.ask(ctx, "collect", nil, func(r io.Reader) error {
+		for i := range c.Rows {
+			if _, err := io.ReadFull(r, raw(c.Row(i))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// raw returns the bytes of a row.
+func raw[T gemm.Float](row []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*int(unsafe.Sizeof(zero)))
+}

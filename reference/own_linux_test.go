@@ -1,0 +1,421 @@
+package reference
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// What package compare asks for where it is there.
+var (
+	_ compare.Repeater = (*run[float64])(nil)
+	_ compare.Warner   = (*multiplier[float64])(nil)
+	_ compare.Warner   = (*separate[float64])(nil)
+)
+
+// own returns the program of libraries, or skips the test where there is none.
+func own(t testing.TB) string {
+	t.Helper()
+	file, err := program()
+	if err != nil {
+		t.Skip(err)
+	}
+	return file
+}
+
+// staged returns the product of l in a process of its own.
+func staged[T gemm.Float](t testing.TB, l *library, threads int) *separate[T] {
+	t.Helper()
+	own(t)
+	need(t, l)
+	m, err := newMultiplier[T](l, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*separate[T])
+}
+
+// operands returns matrices with elements between their rows, and small integers in
+// them.
+func operands[T gemm.Float](m, n, k int) (c, a, b gemm.Matrix[T]) {
+	c = gemm.NewMatrix[T](m+1, n+5).Slice(0, 0, m, n)
+	a, b = gemm.NewMatrix[T](m+1, k+3).Slice(1, 2, m, k), gemm.NewMatrix[T](k+1, n+4).Slice(0, 1, k, n)
+	for i, x := range []gemm.Matrix[T]{a, b} {
+		for j := range x.Rows {
+			for l := range x.Cols {
+				x.Set(j, l, T((3*j+5*l+i)%7-3))
+			}
+		}
+	}
+	for i := range c.Data {
+		c.Data[i] = 77
+	}
+	return c, a, b
+}
+
+// check compares c with a·b, which is exact, and looks between its rows.
+func check[T gemm.Float](t *testing.T, c, a, b gemm.Matrix[T]) {
+	t.Helper()
+	for i := range c.Rows {
+		for j := range c.Stride {
+			if at := i*c.Stride + j; j >= c.Cols && at < len(c.Data) && c.Data[at] != 77 {
+				t.Fatalf("%v: what lies behind row %d was written", c, i)
+			}
+			if j >= c.Cols {
+				continue
+			}
+			var want T
+			for l := range a.Cols {
+				want += a.At(i, l) * b.At(l, j)
+			}
+			if got := c.At(i, j); got != want {
+				t.Fatalf("%v·%v: element (%d, %d) is %v, want %v", a, b, i, j, got, want)
+			}
+		}
+	}
+}
+
+// product stages, multiplies and collects.
+func product[T gemm.Float](t *testing.T, x *separate[T], m, n, k int) {
+	t.Helper()
+	ctx := context.Background()
+	c, a, b := operands[T](m, n, k)
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost, err := r.Do(ctx)
+	if err == nil {
+		err = r.Collect(ctx)
+	}
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, c, a, b)
+	if m*n*k > 0 && cost.Time <= 0 {
+		t.Errorf("%d×%d×%d took %v", m, n, k, cost.Time)
+	}
+}
+
+func TestStage(t *testing.T) {
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			x64, x32 := staged[float64](t, l, 1), staged[float32](t, l, 1)
+			for _, s := range [][3]int{{1, 1, 1}, {7, 5, 3}, {64, 64, 64}, {33, 129, 65}, {1, 200, 31}, {200, 1, 31}, {0, 3, 2}, {3, 0, 2}, {4, 3, 0}, {300, 700, 250}} {
+				product(t, x64, s[0], s[1], s[2])
+				product(t, x32, s[0], s[1], s[2])
+			}
+			if got := x64.Resolved()["process"]; got != "own" {
+				t.Errorf("resolved process %v", got)
+			}
+			c, a, b := operands[float64](3, 4, 5)
+			if err := x64.Multiply(context.Background(), c, a, b); err != nil {
+				t.Fatal(err)
+			}
+			check(t, c, a, b)
+			if got := x64.Resolved()["process"]; got != "shared" {
+				t.Errorf("after a product here: resolved process %v", got)
+			}
+			if _, err := x64.Stage(context.Background(), c, b, a); !errors.Is(err, gemm.ErrShape) {
+				t.Errorf("shapes that do not conform: %v", err)
+			}
+		})
+	}
+}
+
+// TestUncomputed asks for a product of a library that has none, and for its result.
+func TestUncomputed(t *testing.T) {
+	x := staged[float64](t, openBLAS, 1)
+	ctx := context.Background()
+	c, a, b := operands[float64](3, 3, 3)
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.(*run[float64]).peer
+	defer p.kill() // it is no OpenBLAS any more
+	if err := p.open("libc.so.6"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.simple("stage f64 0 0 0 1 1 1"); err == nil || !strings.Contains(err.Error(), "no symbol dgemm_") {
+		t.Errorf("a library without dgemm_: %v", err)
+	}
+	if _, err := r.Do(ctx); err == nil || !strings.Contains(err.Error(), "nothing is staged") {
+		t.Errorf("a product of nothing: %v", err)
+	}
+	if err := r.Collect(ctx); err == nil {
+		t.Error("a result of nothing is collected")
+	}
+}
+
+// TestRepeat times batches, whose time grows with their length and whose clock is
+// that of the process.
+func TestRepeat(t *testing.T) {
+	x := staged[float64](t, openBLAS, 1)
+	ctx := context.Background()
+	c, a, b := operands[float64](48, 48, 48)
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	best := map[int]time.Duration{}
+	for range 20 {
+		for _, times := range []int{1, 1000} {
+			start := time.Now()
+			cost, err := r.(*run[float64]).Repeat(ctx, times)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); cost.Time > took {
+				t.Fatalf("%d products took %v of %v", times, cost.Time, took)
+			}
+			best[times] = min(cmp.Or(best[times], cost.Time), cost.Time)
+		}
+	}
+	// Loose: a neighbour may have the processor. One call is not free, nor a thousand
+	// no more than one.
+	if best[1000] < 20*best[1] {
+		t.Errorf("one product takes %v, a thousand %v", best[1], best[1000])
+	}
+}
+
+// state returns the state of a process as the kernel has it: R, S, T, Z.
+func state(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "gone"
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return rest[:1]
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("not so: %s", what)
+}
+
+// TestStopped looks at the process between its turns.
+func TestStopped(t *testing.T) {
+	x := staged[float64](t, openBLAS, 2)
+	ctx := context.Background()
+	c, a, b := operands[float64](300, 300, 300)
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	pid := r.(*run[float64]).peer.cmd.Process.Pid
+	eventually(t, "the process is stopped", func() bool { return state(t, pid) == "T" })
+	if tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)); err != nil || len(tasks) < 2 {
+		t.Errorf("the process has the threads %v, %v", tasks, err)
+	}
+}
+
+// TestDead kills the process, and wants its row's error and a new process for the
+// next.
+func TestDead(t *testing.T) {
+	x := staged[float64](t, openBLAS, 1)
+	ctx := context.Background()
+	c, a, b := operands[float64](8, 8, 8)
+	r, err := x.Stage(ctx, c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.(*run[float64]).peer
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Do(ctx); err == nil || !strings.Contains(err.Error(), "the process of the library ended: signal: killed") {
+		t.Errorf("a product in a dead process: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	product(t, x, 8, 8, 8)
+}
+
+// TestLastWords has the process end with something to say.
+func TestLastWords(t *testing.T) {
+	p, err := newProcess(own(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.simple("stage what")
+	if err == nil || !strings.Contains(err.Error(), "exit status 1: stage wants a type and six integers") {
+		t.Errorf("%v", err)
+	}
+	if !p.dead() {
+		t.Error("the process is still there")
+	}
+	if _, err := newProcess(filepath.Join(t.TempDir(), "nothing"), false); err == nil {
+		t.Error("a program that is not there starts")
+	}
+}
+
+// TestRefused asks for what is not there, of a process that goes on.
+func TestRefused(t *testing.T) {
+	p, err := newProcess(own(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	for request, want := range map[string]string{
+		"dance": "no such request", "find dgemm_": "no symbol dgemm_", "open /nowhere.so": "/nowhere.so: cannot open",
+		"run 1": "nothing is staged", "collect": "nothing is staged", "setenv X": "wants a name and a value",
+		"integer": "wants a symbol", "global /nowhere.so": "cannot open", "two\nlines": "has several lines",
+	} {
+		if _, err := p.simple(request); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", request, err, want)
+		}
+	}
+	if err := p.setenv("GEMM_TEST_PROBE", "a b"); err != nil {
+		t.Error(err)
+	}
+	if err := p.open("libc.so.6"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := p.integer("abs", -7); n != 7 || err != nil {
+		t.Errorf("abs(-7) is %d, %v", n, err)
+	}
+	if files := mapped(p, "libc.so"); len(files) != 1 {
+		t.Errorf("libc is mapped from %v", files)
+	}
+}
+
+// TestCancelled cancels a product that takes long.
+func TestCancelled(t *testing.T) {
+	x := staged[float64](t, openBLAS, 1)
+	c, a, b := operands[float64](64, 64, 64)
+	r, err := x.Stage(context.Background(), c, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.(*run[float64]).Repeat(ctx, math.MaxInt32); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a product that takes hours: %v", err)
+	}
+	if !r.(*run[float64]).peer.dead() {
+		t.Error("the process is still there")
+	}
+	if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a product after its time: %v", err)
+	}
+	product(t, x, 8, 8, 8)
+}
+
+// TestOrphan ends the process that started one, which is stopped, and waits for its
+// end.
+func TestOrphan(t *testing.T) {
+	if isChild() {
+		p, err := newProcess(own(t), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("child:", p.cmd.Process.Pid)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	own(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOrphan$")
+	cmd.Env = append(os.Environ(), "REFERENCE_TEST_CHILD=1")
+	output, _ := cmd.CombinedOutput() // its error is the signal
+	_, text, _ := strings.Cut(string(output), "child: ")
+	pid, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	eventually(t, "the process has ended", func() bool { return slices.Contains([]string{"gone", "Z"}, state(t, pid)) })
+}
+
+// TestCompile compiles the program anew, and what cannot be compiled.
+func TestCompile(t *testing.T) {
+	own(t)
+	folder := t.TempDir()
+	file, err := compile(folder, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := compile(folder, source); again != file || err != nil {
+		t.Errorf("again it is %s, %v", again, err)
+	}
+	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) {
+		t.Error("it is compiled twice")
+	}
+	if other, err := compile(folder, append(slices.Clone(source), '\n')); other == file || err != nil {
+		t.Errorf("other source: %s, %v", other, err)
+	}
+	if _, err := compile(folder, []byte("int main( {")); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("what is no C: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(folder, "compile-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
+	}
+	t.Setenv("PATH", "")
+	if _, err := compile(t.TempDir(), source); err == nil || !strings.Contains(err.Error(), "install cc or gcc or clang") {
+		t.Errorf("without a compiler: %v", err)
+	}
+}
+
+// TestFewThreads asks a library in its own process for more threads than it has.
+func TestFewThreads(t *testing.T) {
+	file := own(t)
+	l := &library{title: "One", variable: "GEMM_NOWHERE", names: []string{"one"}, load: func(place, string) (*routines, error) {
+		return &routines{setThreads: func(int) int { return 1 }}, nil
+	}}
+	if _, err := l.take(file, 2); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "threads=2: this One uses at most 1") {
+		t.Errorf("two threads of a library that has one: %v", err)
+	}
+}
+
+// TestAgain loads a library that ends its process when it is asked for too much.
+func TestAgain(t *testing.T) {
+	file := own(t)
+	loads := 0
+	l := &library{title: "Fragile", variable: "GEMM_NOWHERE", names: []string{"fragile"}, load: func(p place, _ string) (*routines, error) {
+		loads++
+		if p.expendable() {
+			_, err := p.(*process).simple("stage what")
+			return nil, err
+		}
+		return &routines{setThreads: func(n int) int { return n }}, nil
+	}}
+	p, err := l.take(file, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.kill()
+	if loads != 2 {
+		t.Errorf("it was loaded %d times", loads)
+	}
+}

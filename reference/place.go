@@ -1,0 +1,67 @@
+package reference
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// place is a process that a library is loaded into: this one, or one of the
+// library's own. Errors are one line.
+type place interface {
+	// setenv sets a variable in the environment that libraries of the place see, and
+	// in no other.
+	setenv(name, value string) error
+	// open opens the library that the other methods mean from then on, by its path or
+	// by its name among the system's.
+	open(name string) error
+	// openGlobal opens another one, whose symbols libraries are to find.
+	openGlobal(name string) error
+	// unload unloads the library.
+	unload() error
+	// find returns the address of a symbol in that process.
+	find(symbol string) (uintptr, error)
+	// integer calls a function of one integer or none, and returns the int that it
+	// returns; text is the same for a function that returns a string, and buffer for
+	// one that writes a string, void f(char *, int).
+	integer(symbol string, argument ...int) (int, error)
+	text(symbol string, argument ...int) (string, error)
+	buffer(symbol string) (string, error)
+	// first computes a product of 1×1 matrices by the routine, dgemm_ at its address.
+	first(dgemm uintptr) error
+	// expendable reports whether a library may end the process: it is started again.
+	expendable() bool
+	// maps returns the name of the file that says what the process has mapped.
+	maps() string
+}
+
+// set makes a setting in the environment of the libraries of p, unless one of the
+// names is set already; the first is the one that is set. It reports whether it did.
+func set(p place, value string, names ...string) bool {
+	if slices.ContainsFunc(names, func(name string) bool { _, ok := os.LookupEnv(name); return ok }) {
+		return false
+	}
+	return p.setenv(names[0], value) == nil
+}
+
+// mapped returns the files that p has mapped and whose base name begins with the
+// prefix, in order of address; none where the system does not say.
+func mapped(p place, prefix string) []string {
+	maps, err := os.Open(p.maps())
+	if err != nil {
+		return nil
+	}
+	defer maps.Close()
+	var out []string
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		if _, file, ok := strings.Cut(lines.Text(), "/"); ok {
+			file = "/" + file
+			if strings.HasPrefix(filepath.Base(file), prefix) && !slices.Contains(out, file) {
+				out = append(out, file)
+			}
+		}
+	}
+	return out
+}
