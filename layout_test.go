@@ -45,7 +45,7 @@ var importTable = closure(map[string][]string{
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
-	"parallel":        {".", "internal/block"},
+	"parallel":        {"serial"},
 	"reference":       {".", "internal/cpu"},
 	"blas":            {"serial", "parallel"},
 

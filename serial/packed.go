@@ -26,6 +26,12 @@ import (
 // for the caches, one each (see block.Fit).
 type packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
+// NewPacked returns serial/packed on the workers of a loop: a gemm.Gemmer and
+// gemm.Explainer, as parallel/packed is.
+func NewPacked[T gemm.Float](loop block.Loop) gemm.Multiplier[T] {
+	return packed[T]{block.Host[T](loop)}
+}
+
 // accumulate implements accumulator.
 func (p packed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 1, c, a.Cols)
@@ -71,21 +77,21 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:  "serial/packed",
 		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
-		Model: packedModel,
+		Model: func(m, n, k int, _ gemm.Params) gemm.Model { return PackedModel(m, n, k, block.Serial) },
 		Bound: gemm.Classical,
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
-			return packed[float32]{block.Host[float32](block.Serial)}, nil
+			return NewPacked[float32](block.Serial), nil
 		},
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
-			return packed[float64]{block.Host[float64](block.Serial)}, nil
+			return NewPacked[float64](block.Serial), nil
 		},
 	}
 }
 
-// packedModel predicts packed's costs in float64; float32 has more elements in a
-// block, and costs no more.
-func packedModel(m, n, k int, _ gemm.Params) gemm.Model {
-	s, e := sizeOf(m, n, k), block.Host[float64](block.Serial)
+// PackedModel predicts the costs of NewPacked's product in float64; float32 has more
+// elements in a block, and costs no more.
+func PackedModel(m, n, k int, loop block.Loop) gemm.Model {
+	s, e := sizeOf(m, n, k), block.Host[float64](loop)
 	if s.terms == 0 {
 		return s.model(0, nil)
 	}
@@ -103,6 +109,6 @@ func packedModel(m, n, k int, _ gemm.Params) gemm.Model {
 			pick(kc*nc+mr*kc <= cache, 0, down*s.b*mc/mr) + // which every sliver of A meets
 			2*s.c*pick(mc*s.n+held <= cache, 1, deep)
 	})
-	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](block.Serial).Workspace(m, n, k)))
+	model.Workspace = max(float64(e.Workspace(m, n, k)), float64(block.Host[float32](loop).Workspace(m, n, k)))
 	return model
 }

@@ -16,8 +16,9 @@
 // that the kernel's loads are contiguous whatever the operand's stride, and a
 // block does not compete with itself for the sets of a cache. It also absorbs the
 // transposes, which are only strides. It costs O(mk + kn·m/MC) copies for 2mnk
-// operations. A product that is too small to pay for that, or has too few rows or
-// columns to use a copy twice, reads its operands where they lie.
+// operations. Where an operand is as well read where it lies, it is: rows of A mostly
+// are, and then the loop over jc is the outermost, so that nothing is shared between
+// workers and they meet only at the end.
 package block
 
 import (
@@ -40,16 +41,17 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop runs body(worker, i) once for every i in [0, n) and returns when all
-// calls have. Calls with the same worker follow each other; calls with different
-// ones, from 0 to Workers−1, may run at the same time.
+// Loop is a parallel for. Run runs body(worker, i) once for every i in [0, n), with
+// up to the given number of workers, at most Workers, and returns when all calls
+// have. Calls with the same worker follow each other; calls with different ones, from
+// 0 on, may run at the same time.
 type Loop struct {
 	Workers int
-	Run     func(n int, body func(worker, i int))
+	Run     func(workers, n int, body func(worker, i int))
 }
 
 // Serial is the Loop of one worker.
-var Serial = Loop{Workers: 1, Run: func(n int, body func(worker, i int)) {
+var Serial = Loop{Workers: 1, Run: func(_, n int, body func(worker, i int)) {
 	for i := range n {
 		body(0, i)
 	}
@@ -70,28 +72,23 @@ type Engine[T kernel.Float] struct {
 
 // workspace is what one worker has for itself.
 type workspace[T kernel.Float] struct {
-	b     []T // packed block of B
-	block int // which one it is
-	_     [64]byte
+	b []T      // packed block of B
+	_ [64]byte // no two workers write to one line of a cache
 }
 
-// job is what the workers are busy with: C[ic, :] += A[ic, pc]·B[pc, :].
+// job is what the workers are busy with: C += α·A·B for the rows of a panel of A.
 type job[T kernel.Float] struct {
 	ctx     context.Context
-	m, n, k int // of the panel
+	m, n, k int
 	alpha   T
-	a, b    View[T] // the operands from the panel's first elements on
+	a, b    View[T] // from the job's first elements on
 	beta    T
 	c       []T
 	ldc     int
 
-	slivers  int // of A
-	packedA  bool
-	packedB  bool
-	nc       int // columns of a block of B
-	share    int // slivers of A in a task
-	shares   int // tasks for a block of B
-	sequence int // of the panel, for telling blocks apart
+	plan    Plan
+	slivers int // of A
+	shares  int // tasks for a block of columns
 }
 
 // New returns an engine for the kernel. MC and NC need not be multiples of the
@@ -131,43 +128,43 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		e.direct(m, n, k, alpha, a, b, beta, c, ldc)
 		return nil
 	}
-	if p.PackA {
-		e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
-	}
-	for w := range e.workers {
-		if p.PackB {
+	if p.PackB {
+		for w := range p.Workers {
 			e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
 		}
-		e.workers[w].block = -1
 	}
 	defer func() { e.job = job[T]{} }() // lets go of the operands
-	sequence := 0
+	e.job = job[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha, a: a, b: b, beta: beta, c: c, ldc: ldc, plan: p}
+	if !p.PackA {
+		return e.run()
+	}
+	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
 	for ic := 0; ic < m; ic += p.MC {
 		for pc := 0; pc < k; pc += p.KC {
-			g := job[T]{
-				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KC, k-pc), alpha: alpha, beta: 1,
-				a: a.from(ic, pc), b: b.from(pc, 0), c: c[ic*ldc:], ldc: ldc,
-				packedA: p.PackA, packedB: p.PackB, nc: p.NC, sequence: sequence,
+			g := &e.job
+			g.m, g.k, g.c = min(p.MC, m-ic), min(p.KC, k-pc), c[ic*ldc:]
+			g.a, g.b = a.from(ic, pc), b.from(pc, 0)
+			if g.beta = beta; pc > 0 {
+				g.beta = 1
 			}
-			if pc == 0 {
-				g.beta = beta
-			}
-			g.slivers = (g.m + e.kernel.MR - 1) / e.kernel.MR
-			g.share = min(p.Share, g.slivers)
-			g.shares = (g.slivers + g.share - 1) / g.share
-			e.job = g
-			if p.PackA {
-				e.loop.Run((g.slivers+packed-1)/packed, e.packA)
-			}
-			blocks := (n + p.NC - 1) / p.NC
-			e.loop.Run(blocks*g.shares, e.update)
-			if err := ctx.Err(); err != nil {
+			if err := e.run(); err != nil {
 				return err
 			}
-			sequence += blocks
 		}
 	}
 	return nil
+}
+
+// run computes the job.
+func (e *Engine[T]) run() error {
+	g := &e.job
+	g.slivers = (g.m + e.kernel.MR - 1) / e.kernel.MR
+	g.shares = (g.slivers + g.plan.Share - 1) / g.plan.Share
+	if g.plan.PackA {
+		e.loop.Run(g.plan.Workers, (g.slivers+together-1)/together, e.packA)
+	}
+	e.loop.Run(g.plan.Workers, (g.n+g.plan.NC-1)/g.plan.NC*g.shares, e.update)
+	return g.ctx.Err()
 }
 
 // direct computes a small product without packing or workers.
@@ -221,46 +218,51 @@ func (g *job[T]) sliver(s int) (row, height int) {
 	return row, height
 }
 
-// packed is the number of slivers that are packed in one task.
-const packed = 8
+// together is the number of slivers that are packed in one task.
+const together = 8
 
 // packSliver packs a task's slivers of A.
 func (e *Engine[T]) packSliver(_, task int) {
 	g, mr := &e.job, e.kernel.MR
-	for s := task * packed; s < min((task+1)*packed, g.slivers); s++ {
+	for s := task * together; s < min((task+1)*together, g.slivers); s++ {
 		row, height := g.sliver(s)
 		e.pack(e.a[s*mr*g.k:][:mr*g.k], mr, height, g.k, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col)
 	}
 }
 
-// updateBlock computes a task: some slivers of A times one block of B.
+// updateBlock computes a task: some slivers of A times a block of columns of B, for
+// the whole of the job's k.
 func (e *Engine[T]) updateBlock(worker, task int) {
-	g, w := &e.job, &e.workers[worker]
-	if g.ctx.Err() != nil {
-		return
-	}
+	g, p := &e.job, &e.job.plan
 	mr, nr := e.kernel.MR, e.kernel.NR
-	block, first := task/g.shares, task%g.shares*g.share
-	j := block * g.nc
-	nc := min(g.nc, g.n-j)
-	b, bRow, bNext := g.b.Data[j*g.b.Col:], g.b.Row, nr
-	if g.packedB {
-		b, bRow, bNext = w.b, nr, nr*g.k
-		if w.block != g.sequence+block {
-			w.block = g.sequence + block
+	j, first := task/g.shares*p.NC, task%g.shares*p.Share
+	nc := min(p.NC, g.n-j)
+	beta := g.beta
+	for pc := 0; pc < g.k; pc += p.KC {
+		if g.ctx.Err() != nil {
+			return
+		}
+		kc := min(p.KC, g.k-pc)
+		b := g.b.from(pc, j)
+		bRow, bNext := b.Row, nr
+		if p.PackB {
+			packed := e.workers[worker].b
 			for jr := 0; jr < nc; jr += nr {
-				e.pack(w.b[jr*g.k:][:nr*g.k], nr, min(nr, nc-jr), g.k, g.b.Data[(j+jr)*g.b.Col:], g.b.Col, g.b.Row)
+				e.pack(packed[jr*kc:][:nr*kc], nr, min(nr, nc-jr), kc, b.Data[jr*b.Col:], b.Col, b.Row)
+			}
+			b.Data, bRow, bNext = packed, nr, nr*kc
+		}
+		for s := first; s < min(first+p.Share, g.slivers); s++ {
+			row, height := g.sliver(s)
+			c := g.c[row*g.ldc+j:]
+			if p.PackA {
+				e.kernel.Run(height, nc, kc, g.alpha, e.a[s*mr*kc:], 1, mr, b.Data, bRow, bNext, beta, c, g.ldc, mr*kc)
+			} else {
+				a := g.a.from(row, pc)
+				e.kernel.Run(height, nc, kc, g.alpha, a.Data, a.Row, a.Col, b.Data, bRow, bNext, beta, c, g.ldc, height*a.Row)
 			}
 		}
-	}
-	for s := first; s < min(first+g.share, g.slivers); s++ {
-		row, height := g.sliver(s)
-		c := g.c[row*g.ldc+j:]
-		if g.packedA {
-			e.kernel.Run(height, nc, g.k, g.alpha, e.a[s*mr*g.k:], 1, mr, b, bRow, bNext, g.beta, c, g.ldc, mr*g.k)
-		} else {
-			e.kernel.Run(height, nc, g.k, g.alpha, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col, b, bRow, bNext, g.beta, c, g.ldc, height*g.a.Row)
-		}
+		beta = 1
 	}
 }
 

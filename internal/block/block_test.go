@@ -14,11 +14,11 @@ import (
 )
 
 // goroutines is a Loop of three workers.
-var goroutines = Loop{Workers: 3, Run: func(n int, body func(worker, i int)) {
+var goroutines = Loop{Workers: 3, Run: func(workers, n int, body func(worker, i int)) {
 	var group sync.WaitGroup
-	for w := range 3 {
+	for w := range workers {
 		group.Go(func() {
-			for i := w; i < n; i += 3 {
+			for i := w; i < n; i += workers {
 				body(w, i)
 			}
 		})
@@ -84,7 +84,7 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 func TestGemm(t *testing.T) {
 	loops := map[string]Loop{"serial": Serial, "goroutines": goroutines}
 	for name, loop := range loops {
-		for _, blocking := range []Blocking{{1, 1, 1, 0}, {2, 3, 4, 0}, {5, 7, 9, 0}, {40, 7, 60, 0}, {64, 64, 64, 0}, {64, 64, 64, 1 << 20}} {
+		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1}, {64, 64, 64, 0, 1}, {64, 64, 64, 1 << 20, 1}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testGemm[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testGemm[float64](t, blocking, loop) })
 		}
@@ -94,7 +94,7 @@ func TestGemm(t *testing.T) {
 func TestWorkspace(t *testing.T) {
 	for _, shape := range [][3]int{{0, 1, 1}, {1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}, {100, 200, 3}} {
 		for _, direct := range []int{0, 1000} {
-			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct}, goroutines)
+			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct, 50000}, goroutines)
 			m, n, k := shape[0], shape[1], shape[2]
 			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
 			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
@@ -112,7 +112,7 @@ func TestWorkspace(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{16, 16, 16, 0}, Serial)
+	e := New(kernel.Best[float64](), Blocking{16, 16, 16, 0, 1}, Serial)
 	const n = 40
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
@@ -136,17 +136,26 @@ func (c *countdown) Err() error {
 }
 
 func TestCancelled(t *testing.T) {
-	e := New(kernel.Best[float64](), Blocking{8, 8, 8, 0}, Serial)
+	e := New(kernel.Best[float64](), Blocking{8, 8, 8, 0, 1}, Serial)
 	const n = 40
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
-	for left := range 20 {
+	gemm := func(left int) (looks int, err error) {
 		ctx := &countdown{t.Context(), left}
-		if err := e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n); !errors.Is(err, context.Canceled) {
+		err = e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n)
+		return left - ctx.left, err
+	}
+	looks, err := gemm(1 << 30)
+	if err != nil || looks < n/8 {
+		t.Fatalf("%d looks, %v", looks, err)
+	}
+	for left := range looks {
+		more, err := gemm(left)
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d looks: got %v", left, err)
 		}
-		if ctx.left < -10 {
-			t.Errorf("cancelled after %d looks: went on for %d more", left, -ctx.left)
+		if more > left+10 {
+			t.Errorf("cancelled after %d looks: went on for %d more", left, more-left)
 		}
 	}
 }
@@ -157,11 +166,11 @@ func TestFit(t *testing.T) {
 		size, mr, nr int
 		want         Blocking
 	}{
-		{DefaultCaches, 8, 2, 4, Blocking{340, 384, 40, 64 * 64 * 64}},
-		{DefaultCaches, 4, 8, 48, Blocking{680, 384, 192, 64 * 64 * 64}},
-		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{3072, 256, 240, 64 * 64 * 64}},
-		{Caches{48 << 10, 2 << 20, 32 << 20}, 8, 8, 24, Blocking{2048, 384, 336, 64 * 64 * 64}},
-		{Caches{}, 8, 2, 4, Blocking{8, 64, 16, 64 * 64 * 64}},
+		{DefaultCaches, 8, 2, 4, Blocking{340, 384, 40, 64 * 64 * 64, 128 * 128 * 128}},
+		{DefaultCaches, 4, 8, 48, Blocking{680, 384, 192, 64 * 64 * 64, 128 * 128 * 128}},
+		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{3072, 256, 240, 64 * 64 * 64, 128 * 128 * 128}},
+		{Caches{48 << 10, 2 << 20, 32 << 20}, 8, 8, 24, Blocking{2048, 384, 336, 64 * 64 * 64, 128 * 128 * 128}},
+		{Caches{}, 8, 2, 4, Blocking{8, 64, 16, 64 * 64 * 64, 128 * 128 * 128}},
 	}
 	for _, test := range tests {
 		if got := Fit(test.caches, test.size, test.mr, test.nr); got != test.want {

@@ -6,14 +6,19 @@ import (
 
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
+	"gemm/internal/tuned"
 )
 
 // Blocking is the size of the blocks that the loops cut a product into, in
 // elements: A into panels of MC×KC, B into blocks of KC×NC.
 type Blocking struct {
 	MC, KC, NC int
-	// Direct is the largest product m·n·k that reads its operands where they lie.
+	// Direct is the largest product m·n·k that is computed in one go, by one worker
+	// and from operands where they lie.
 	Direct int
+	// Parallel is the least product m·n·k that two workers compute, three that of one
+	// and a half times as many, and so on.
+	Parallel int
 }
 
 // Caches are the data caches of one core, in bytes. A shared one counts with the
@@ -45,11 +50,28 @@ func cachesOf(levels []cpu.Cache) Caches {
 	return c
 }
 
-// Host returns the engine of this host: its best kernel, blocked for its caches.
+// Host returns the engine of this host: its best kernel, blocked as gemm tune found
+// best or else for its caches.
 func Host[T kernel.Float](loop Loop) *Engine[T] {
 	k := kernel.Best[T]()
 	var zero T
-	return New(k, Fit(HostCaches(), int(unsafe.Sizeof(zero)), k.MR, k.NR), loop)
+	blocking := Fit(HostCaches(), int(unsafe.Sizeof(zero)), k.MR, k.NR)
+	typ := "f64"
+	if unsafe.Sizeof(zero) == 4 {
+		typ = "f32"
+	}
+	if v, ok := tuned.For(typ, k.Name); ok {
+		if v.MC > 0 {
+			blocking.MC, blocking.KC, blocking.NC = v.MC, v.KC, v.NC
+		}
+		if v.Direct > 0 {
+			blocking.Direct = v.Direct
+		}
+		if v.Parallel > 0 {
+			blocking.Parallel = v.Parallel
+		}
+	}
+	return New(k, blocking, loop)
 }
 
 // Fit returns the blocking for tiles of mr×nr of elements of the given size in
@@ -70,7 +92,7 @@ func Fit(c Caches, size, mr, nr int) Blocking {
 		MC:     clamp(min(c.L3/2, 6<<20)/size/kc, mr, 4*mr, 1<<20),
 		KC:     kc,
 		NC:     clamp(c.L2/2/size/kc, nr, 4*nr, 1024),
-		Direct: 64 * 64 * 64,
+		Direct: 64 * 64 * 64, Parallel: 128 * 128 * 128,
 	}
 }
 
@@ -98,6 +120,7 @@ type Plan struct {
 	MC, KC, NC   int  // the blocks, none larger than the product
 	PackA, PackB bool // copied, or read where they lie
 	Share        int  // slivers of A that a task computes with one block of B
+	Workers      int
 	small        bool
 }
 
@@ -109,28 +132,76 @@ func (p Plan) Small() bool { return p.small }
 func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	if e.kernel.Strided && b.Col == 1 && m*n*k <= e.blocking.Direct {
-		return Plan{MC: m, KC: k, NC: n, Share: m, small: true}
+		return Plan{MC: m, KC: k, NC: n, Share: m, Workers: 1, small: true}
 	}
-	p := Plan{
-		MC:    pieces(m, e.blocking.MC, mr),
-		KC:    pieces(k, e.blocking.KC, 4),
-		PackA: !e.kernel.Strided || n > 2*nr,
-		PackB: !e.kernel.Strided || b.Col != 1 || m > 2*mr,
+	kc, nc := e.blocking.KC, e.blocking.NC
+	p := Plan{PackA: true, PackB: true}
+	if e.kernel.Strided {
+		// A's rows are read one element at a time, which needs no copy unless they are
+		// read over and over, from pages far apart.
+		p.PackA = a.Col != 1 && n > 2*nr || n > manyTiles*nr
+		switch {
+		case b.Col == 1 && m <= fewRows*mr:
+			// Too few rows to use a copy of B: read it once, by rows that are long enough
+			// for the hardware to fetch ahead, few enough for it to follow.
+			p.PackB = false
+			kc, nc = 16, 1024
+			if m > 2*mr {
+				kc = 32
+			}
+		case n <= fewColumns:
+			// B is small, and A is read once: along its rows, as far as B stays in L2.
+			kc = max(kc, min(2048, kc*nc/up(n, nr)))
+			p.PackB = b.Col != 1 || !e.lies(b, n*min(k, kc))
+		default:
+			p.PackB = b.Col != 1 || !e.lies(b, n*k)
+		}
 	}
-	workers := len(e.workers)
-	most := e.blocking.NC
+	p.MC = m
+	if p.PackA {
+		p.MC = pieces(m, e.blocking.MC, mr)
+	}
+	p.KC = pieces(k, kc, 4)
+	workers := max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
+	p.Workers = workers
 	if workers > 1 {
 		// Three tasks for each worker, as far as blocks stay worth packing.
-		most = min(most, max(4*nr, up((n+3*workers-1)/(3*workers), nr)))
+		nc = min(nc, max(4*nr, up((n+3*workers-1)/(3*workers), nr)))
 	}
-	p.NC = pieces(n, most, nr)
+	p.NC = pieces(n, nc, nr)
 	blocks, slivers := (n+p.NC-1)/p.NC, (p.MC+mr-1)/mr
 	p.Share = slivers
 	if workers > 1 && blocks < 3*workers {
 		shares := (3*workers + blocks - 1) / blocks
-		p.Share = max(min(slivers, 4), (slivers+shares-1)/shares)
+		least := 4 // slivers
+		if p.PackB {
+			least = 16 // every task packs its block
+		}
+		p.Share = max(min(slivers, least), (slivers+shares-1)/shares)
 	}
 	return p
+}
+
+// Where the ways to compute a product part, measured on processors with AVX-512.
+const (
+	manyTiles  = 128 // tiles in a row from which A is packed
+	fewRows    = 4   // slivers of A up to which B is not
+	fewColumns = 64  // of B, for which KC grows
+)
+
+// lies reports whether the given number of elements of B are as well read where they
+// lie: they stay in L2, in vectors that do not cross the lines of the caches and in
+// rows that do not all compete for the same sets, or they are few.
+func (e *Engine[T]) lies(b View[T], elements int) bool {
+	const line, page = 64, 4096
+	var zero T
+	size := unsafe.Sizeof(zero)
+	stride := uintptr(b.Row) * size
+	half := e.blocking.KC * e.blocking.NC
+	if stride%line == 0 && stride%page != 0 && uintptr(unsafe.Pointer(unsafe.SliceData(b.Data)))%line == 0 {
+		return elements <= half
+	}
+	return elements <= half/8
 }
 
 // Workspace returns the number of elements that an m×n×k product packs into.
@@ -146,7 +217,7 @@ func (e *Engine[T]) Workspace(m, n, k int) int {
 		need += up(p.MC, e.kernel.MR) * p.KC
 	}
 	if p.PackB {
-		need += up(p.NC, e.kernel.NR) * p.KC * len(e.workers)
+		need += up(p.NC, e.kernel.NR) * p.KC * p.Workers
 	}
 	return need
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"gemm"
+	"gemm/parallel"
 	"gemm/reference"
 	"gemm/serial"
 )
 
 // Variants returns every variant, family by family in the order of the report.
 func Variants() []gemm.Variant {
-	return slices.Concat(serial.Variants(), reference.Variants())
+	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants())
 }
 
 // Families returns the names of the families in the order of the report.

@@ -58,7 +58,10 @@ func duplicate(size int, typ string) {
 	CMPQ(cols, U32(6*width))
 	JNE(LabelRef("row"))
 
-	Comment("A whole sliver of B with AVX-512.")
+	Comment("A whole sliver of B with AVX-512, which the hardware does not fetch ahead: its rows are short.")
+	ahead := GP64()
+	MOVQ(lds, ahead)
+	SHLQ(U8(3), ahead)
 	Label("whole")
 	for half := range 2 {
 		var x [3]reg.VecVirtual
@@ -69,6 +72,9 @@ func duplicate(size int, typ string) {
 		for i := range x {
 			VMOVDQU(x[i], Mem{Base: dst, Disp: (3*half + i) * width})
 		}
+	}
+	for at := 0; at <= 6*width; at += 64 {
+		PREFETCHT0(Mem{Base: src, Index: ahead, Scale: 1, Disp: min(at, 6*width-1)})
 	}
 	ADDQ(lds, src)
 	ADDQ(ldd, dst)

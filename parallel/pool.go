@@ -1,0 +1,150 @@
+package parallel
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"gemm/internal/block"
+)
+
+// Pool lets loops run on several goroutines. The goroutines are the process's, kept
+// from one loop to the next and shared by all pools: a pool itself is nothing but the
+// state of one loop, runs one at a time, and needs no closing.
+//
+// The goroutine that calls Run is the first worker, so that a loop never waits for
+// another one to begin, and the only one in a loop of one worker.
+type Pool struct {
+	workers int
+	body    func(worker, i int)
+	n       int
+	next    atomic.Int64 // the first index that nobody has taken
+	busy    atomic.Int64 // workers other than the caller that have not ended
+	done    chan struct{}
+	failed  atomic.Pointer[failure]
+}
+
+// failure is a panic of a body.
+type failure struct{ value any }
+
+// NewPool returns a pool of the given number of workers, at least one.
+func NewPool(workers int) *Pool {
+	return &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
+}
+
+// Run calls body(worker, i) once for every i in [0, n) and returns when all calls
+// have. Calls are taken in order, each by the next worker that is free, so that
+// unequal ones even out; worker is below workers and below the pool's number. A panic
+// in a body ends the loop early and is raised again by Run; the workers survive it.
+func (p *Pool) Run(workers, n int, body func(worker, i int)) {
+	workers = min(workers, p.workers, n)
+	if workers <= 1 {
+		for i := range n {
+			body(0, i)
+		}
+		return
+	}
+	p.body, p.n = body, n
+	p.next.Store(0)
+	p.busy.Store(int64(workers - 1))
+	for w := 1; w < workers; w++ {
+		hire().begin(p, w)
+	}
+	p.work(0)
+	for spin := 0; spin < spins && p.busy.Load() != 0; spin++ {
+	}
+	<-p.done
+	p.body = nil
+	if f := p.failed.Swap(nil); f != nil {
+		panic(f.value)
+	}
+}
+
+// Loop returns the pool as the loops round a micro-kernel want it.
+func (p *Pool) Loop() block.Loop { return block.Loop{Workers: p.workers, Run: p.Run} }
+
+// work calls the body until no index is left.
+func (p *Pool) work(worker int) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.failed.CompareAndSwap(nil, &failure{value})
+			p.next.Store(int64(p.n))
+		}
+	}()
+	for {
+		i := int(p.next.Add(1)) - 1
+		if i >= p.n {
+			return
+		}
+		p.body(worker, i)
+	}
+}
+
+// spins is how often one looks for what is about to happen before one sleeps: some
+// 10 µs, as long as it takes to wake a sleeper, and longer than it is from one loop of
+// a product to the next.
+const spins = 20000
+
+// hand is one of the process's goroutines that wait for work.
+type hand struct {
+	pool   *Pool
+	worker int
+	state  atomic.Int32
+	wake   chan struct{}
+}
+
+// The states of a hand.
+const (
+	looking = iota // for work
+	asleep         // until wake
+	working
+)
+
+// idle holds the hands that have no work, the last to work on top: the one least
+// likely to sleep.
+var idle struct {
+	sync.Mutex
+	hands []*hand
+}
+
+// hire returns an idle hand, a new one where there is none.
+func hire() *hand {
+	idle.Lock()
+	defer idle.Unlock()
+	if last := len(idle.hands) - 1; last >= 0 {
+		h := idle.hands[last]
+		idle.hands = idle.hands[:last]
+		return h
+	}
+	h := &hand{wake: make(chan struct{}, 1)}
+	go h.live()
+	return h
+}
+
+// begin sets h to work.
+func (h *hand) begin(p *Pool, worker int) {
+	h.pool, h.worker = p, worker
+	if h.state.Swap(working) == asleep {
+		h.wake <- struct{}{}
+	}
+}
+
+// live works, and waits for work, for ever.
+func (h *hand) live() {
+	for {
+		for spin := 0; spin < spins && h.state.Load() != working; spin++ {
+		}
+		if h.state.CompareAndSwap(looking, asleep) {
+			<-h.wake
+		}
+		p := h.pool
+		p.work(h.worker)
+		h.pool = nil
+		h.state.Store(looking)
+		idle.Lock()
+		idle.hands = append(idle.hands, h)
+		idle.Unlock()
+		if p.busy.Add(-1) == 0 {
+			p.done <- struct{}{}
+		}
+	}
+}
