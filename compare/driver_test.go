@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -330,6 +332,78 @@ func TestStagersAreTimedByTheirOwnClock(t *testing.T) {
 	r := ladder(t, 8, v)["test/staged"]
 	if r.Status != OK || r.Median != 1 || r.Phases["compute"] != 1 {
 		t.Errorf("%s, median %v s, phases %v, %q; want ok, 1 s by its own clock", r.Status, r.Median, r.Phases, r.Reason)
+	}
+}
+
+// repeated is a staged that takes batches, and has something to say of its speed.
+type repeated struct {
+	staged
+	most *int // products asked for at once
+}
+
+func (r *repeated) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &repeated{staged{c, a, b}, r.most}, nil
+}
+
+func (r *repeated) Repeat(_ context.Context, times int) (gemm.Cost, error) {
+	*r.most = max(*r.most, times)
+	return gemm.Cost{Time: time.Duration(times) * time.Microsecond}, nil
+}
+
+func (r *repeated) Warnings() []string { return []string{"it is asleep"} }
+
+func TestShortStagedProductsAreTimedInBatches(t *testing.T) {
+	most := 0
+	v := variant("reference/repeated", nil)
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &repeated{most: &most}, nil }
+	r := ladder(t, 8, v)["reference/repeated"]
+	if r.Status != OK || r.Median != 1e-6 || most < 20 || r.Inner != most {
+		t.Errorf("%s, median %v s, %d at once, inner %d, %q; want ok, 1 µs, batches of 20 µs at least", r.Status, r.Median, most, r.Inner, r.Reason)
+	}
+	if len(r.Warnings) != 1 || r.Warnings[0] != "it is asleep" {
+		t.Errorf("the warnings are %q, want its own and none of the call", r.Warnings)
+	}
+}
+
+// TestCeilingInTurn measures contenders on one thread and on two in one group.
+func TestCeilingInTurn(t *testing.T) {
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("needs two processors")
+	}
+	procs := map[string]int{}
+	v := func(name string) gemm.Variant {
+		v := variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			procs[name] = runtime.GOMAXPROCS(0)
+			return product(ctx, c, a, b)
+		})
+		if name != "serial/packed" {
+			v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+		}
+		return v
+	}
+	var p silent
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
+	before := runtime.GOMAXPROCS(0)
+	l := Ladder{
+		Variants: []gemm.Variant{v("serial/packed"), v("parallel/packed")}, Shapes: []Shape{Cube(48)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"threads": {2}},
+	}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.rows) != 2 || p.rows[0].Turn == "" || p.rows[0].Turn != p.rows[1].Turn {
+		t.Fatalf("the rows are %+v, want two in turn", p.rows)
+	}
+	for _, r := range p.rows {
+		if want := 100 * float64(r.Gflops) / r.Ceiling; r.Status != OK || !(r.Ceiling > 0) || math.Abs(float64(r.PercentPeak)-want) > 1e-9*want {
+			t.Errorf("%s: %s, ceiling %v, %v %% of it, want %v", r.Variant, r.Status, r.Ceiling, r.PercentPeak, want)
+		}
+	}
+	if p.rows[0].Ceiling == p.rows[1].Ceiling {
+		t.Errorf("the ceilings of one thread and of two are both %v", p.rows[0].Ceiling)
+	}
+	if procs["serial/packed"] != 1 || procs["parallel/packed"] < 2 || runtime.GOMAXPROCS(0) != before {
+		t.Errorf("processors in use: %v, %d afterwards, want 1, 2 or more, and %d", procs, runtime.GOMAXPROCS(0), before)
 	}
 }
 

@@ -19,6 +19,7 @@ type Ladder struct {
 	Alpha, Beta float64
 	LD          int              // added to the least leading dimensions
 	Sweep       map[string][]any // values by parameter, crossed where a variant understands them
+	Keep        func(Case) bool  // the rows that are measured; nil: all
 }
 
 // Cases returns the rows in the order in which they are measured: from small to
@@ -51,7 +52,9 @@ func (l Ladder) Cases() []Case {
 						if inTurn(v.Name) && typ != "gf256" {
 							c.Turn = fmt.Sprintf("peers %s %s %s", typ, shape, op)
 						}
-						cases = append(cases, c)
+						if l.Keep == nil || l.Keep(c) {
+							cases = append(cases, c)
+						}
 					}
 				}
 			}
@@ -61,10 +64,10 @@ func (l Ladder) Cases() []Case {
 }
 
 // inTurn reports whether a variant is measured in turn with its peers: the
-// production variant, gonum and the libraries of others.
+// production variants, gonum and the libraries of others.
 func inTurn(name string) bool {
 	v := gemm.Variant{Name: name}
-	return name == "serial/packed" || name == "serial/gonum" || v.Family() == "reference"
+	return slices.Contains([]string{"serial/packed", "parallel/packed", "serial/gonum"}, name) || v.Family() == "reference"
 }
 
 // crossed returns every combination of the swept values of the parameters that v
@@ -94,12 +97,19 @@ type Profile struct {
 	Shapes   []Shape
 	Budget   Budget
 	Ceilings time.Duration // spent on each peak and bandwidth
+	Types    []string      // nil: all
+	Threads  []int         // numbers that variants with threads are measured at; nil: their default
+	// Keep says which rows of the ladder are measured; nil: all. Page says that the
+	// profile is rendered as the page of performance and not as a report.
+	Keep     func(Case) bool
+	Page     bool
 	cutoffs  map[int][]int // cut-offs swept, by size
 	compiler int           // size of the experiment on the compiler's options
 }
 
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
-// full takes as long as good figures need.
+// full takes as long as good figures need, and peers, some minutes long, holds the
+// production variants against the libraries of others on every kind of shape.
 func Profiles() []Profile {
 	return []Profile{
 		{
@@ -128,7 +138,50 @@ func Profiles() []Profile {
 			},
 			compiler: 512,
 		},
+		{
+			Name:     "peers",
+			Shapes:   slices.Concat(cubes(smallSizes), cubes(peerSizes), skinnyShapes),
+			Budget:   peersBudget,
+			Ceilings: 300 * time.Millisecond,
+			Types:    []string{"f64", "f32"},
+			Threads:  []int{1, 2},
+			Keep:     contends,
+			Page:     true,
+		},
 	}
+}
+
+// The shapes of the profile peers.
+var (
+	smallSizes   = []int{2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48}
+	peerSizes    = []int{64, 65, 100, 127, 128, 129, 255, 256, 257, 512, 1000, 1023, 1024, 2047, 2048, 4096}
+	skinnyShapes = []Shape{{4096, 4096, 16}, {16, 4096, 4096}, {4096, 16, 4096}, {8192, 64, 64}, {64, 64, 8192}, {1, 4096, 4096}}
+)
+
+func cubes(sizes []int) []Shape {
+	var shapes []Shape
+	for _, n := range sizes {
+		shapes = append(shapes, Cube(n))
+	}
+	return shapes
+}
+
+// contends reports whether the profile peers has a row for the case: of the production
+// variants and their peers, on one thread for all shapes, on several for large cubes;
+// of gonum, which is ten times as slow, up to 1024.
+func contends(c Case) bool {
+	large := c.M == c.N && c.N == c.K && c.N >= 512
+	switch {
+	case c.Variant.Name == "serial/packed":
+		return true
+	case c.Variant.Name == "serial/gonum":
+		return c.Terms() <= 1<<30
+	case c.Variant.Name == "parallel/packed":
+		return c.Threads() > 1 && large
+	case c.Variant.Family() == "reference":
+		return c.Threads() == 1 || large
+	}
+	return false
 }
 
 // Experiments returns the rows that a comparison adds to its ladder: the sweep of

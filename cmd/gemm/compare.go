@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,13 +28,15 @@ func compareCommand() *cli.Command {
 		Usage:     "measure and verify every variant here, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
 		Description: "The folder gets results.json, which has every row and grows while they are\n" +
-			"measured, and the report in all formats but PDF.",
+			"measured, and the report in all formats but PDF; with --profile peers, the page\n" +
+			"of performance against the libraries of others.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
 			resumeFlag(), forceFlag("replace the records that are there"),
 			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
-			variantsFlag(), sizesFlag("", "the profile's"), typeFlag(strings.Join(elementTypes, ",")),
+			variantsFlag(), sizesFlag("", "the profile's"), typeFlag("", "the profile's"),
+			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
 			langFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
@@ -66,9 +69,19 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	if l.Variants, err = parseVariants(c.String("variants"), variants); err != nil {
 		return nil, profile, err
 	}
-	if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
+	l.Types = profile.Types
+	if l.Types == nil {
+		l.Types = elementTypes
+	}
+	if c.IsSet("type") {
+		if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
+			return nil, profile, err
+		}
+	}
+	if l.Sweep, err = threadSweep(c, profile); err != nil {
 		return nil, profile, err
 	}
+	l.Keep = profile.Keep
 	if c.IsSet("sizes") {
 		if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
 			return nil, profile, err
@@ -81,9 +94,40 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		}
 	}
 	if len(cases) == 0 {
+		if profile.Keep != nil {
+			return nil, profile, usagef("--profile %s has no row of these variants, sizes, types and threads", profile.Name)
+		}
 		return nil, profile, usagef("none of the variants has the type %s", c.String("type"))
 	}
 	return cases, profile, nil
+}
+
+// threadSweep returns the numbers of threads that the flag or the profile asks for, at
+// most as many as there are processors: those of a profile are cut, those of the flag
+// refused.
+func threadSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
+	most := runtime.GOMAXPROCS(0)
+	var counts []any
+	for _, n := range p.Threads {
+		if n <= most {
+			counts = append(counts, n)
+		}
+	}
+	if c.IsSet("threads") {
+		var err error
+		if counts, err = integers("threads", c.String("threads")); err != nil {
+			return nil, err
+		}
+		for _, n := range counts {
+			if n.(int) < 1 || n.(int) > most {
+				return nil, usagef("--threads %d: wants 1 to %d, the processors of this machine", n, most)
+			}
+		}
+	}
+	if counts == nil {
+		return nil, nil
+	}
+	return map[string][]any{"threads": counts}, nil
 }
 
 func runCompare(c *cli.Context) error {
@@ -97,6 +141,9 @@ func runCompare(c *cli.Context) error {
 		return err
 	}
 	lang, err := language(c)
+	if err == nil && profile.Page {
+		err = pageLanguage(lang)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,7 +166,10 @@ func runCompare(c *cli.Context) error {
 	}, cases, records)
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.
-	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
+	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" || f == "performance" })
+	if profile.Page {
+		formats = []string{"performance", "csv", "bench"}
+	}
 	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang})
 	if err != nil {
 		return errors.Join(failed, err)

@@ -33,8 +33,8 @@ func sizesFlag(value, def string) cli.Flag {
 	return &cli.StringFlag{Name: "sizes", Value: value, DefaultText: def, Usage: "`LIST` of sizes: n for square matrices, MxNxK for C of M×N and k = K"}
 }
 
-func typeFlag(value string) cli.Flag {
-	return &cli.StringFlag{Name: "type", Value: value, DefaultText: value, Usage: "`LIST` of element types: f64, f32, gf256"}
+func typeFlag(value, def string) cli.Flag {
+	return &cli.StringFlag{Name: "type", Value: value, DefaultText: def, Usage: "`LIST` of element types: f64, f32, gf256"}
 }
 
 func resumeFlag() cli.Flag {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,14 @@ func language(c *cli.Context) (string, error) {
 	return lang, nil
 }
 
+// pageLanguage returns an error unless the page of performance is written in lang.
+func pageLanguage(lang string) error {
+	if lang != "en" {
+		return usagef("--lang %s: the page of performance is in English only", lang)
+	}
+	return nil
+}
+
 func runReport(c *cli.Context) error {
 	if len(c.StringSlice("in")) == 0 {
 		return usagef("--in is missing; see gemm report --help")
@@ -53,6 +62,9 @@ func runReport(c *cli.Context) error {
 		return err
 	}
 	lang, err := language(c)
+	if err == nil && slices.Contains(formats, "performance") {
+		err = pageLanguage(lang)
+	}
 	if err != nil {
 		return err
 	}
@@ -82,20 +94,22 @@ func runReport(c *cli.Context) error {
 	return printPaths(c.App.Writer, paths)
 }
 
-// printPaths writes the names of the files of a report, a line each, the figures
-// in one.
+// printPaths writes the names of the files of a report, a line each, those of a
+// folder of figures in one.
 func printPaths(w io.Writer, paths []string) error {
-	var b strings.Builder
-	figures := 0
+	var b, folders strings.Builder
+	figures := map[string]int{}
 	for _, path := range paths {
-		if filepath.Base(filepath.Dir(path)) == "figures" {
-			figures++
-			continue
+		folder := filepath.Dir(path)
+		switch filepath.Base(folder) {
+		case "figures", "performance":
+			figures[folder]++
+		default:
+			fmt.Fprintln(&b, path)
 		}
-		fmt.Fprintln(&b, path)
 	}
-	if figures > 0 {
-		fmt.Fprintf(&b, "%s: %d files\n", filepath.Dir(paths[0]), figures) // the figures come first
+	for _, folder := range slices.Sorted(maps.Keys(figures)) {
+		fmt.Fprintf(&folders, "%s: %d files\n", folder, figures[folder])
 	}
-	return writeAll(w, []byte(b.String()))
+	return writeAll(w, []byte(b.String()+folders.String()))
 }

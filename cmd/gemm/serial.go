@@ -24,7 +24,7 @@ func serialCommand() *cli.Command {
 			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
 			"want a production variant, such as serial/packed.",
 		Flags: []cli.Flag{
-			variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64"),
+			variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64", "f64"),
 			&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
 			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
 			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,7 +11,7 @@ import (
 )
 
 // Markdown writes r as GitHub-flavoured Markdown. Figures are shown from
-// figures/<id>.svg.
+// <id>.svg in the report's folder of figures.
 func Markdown(w io.Writer, r Report) error {
 	words := r.words()
 	b := bufio.NewWriter(w)
@@ -46,8 +47,8 @@ func Markdown(w io.Writer, r Report) error {
 				fmt.Fprintf(b, "%s\n%s\n%s\n", fence, strings.TrimSuffix(block.Text, "\n"), fence)
 			case Figure:
 				figures++
-				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n![%s](figures/%s.svg)\n\n**%s %d%s**%s\n",
-					block.ID, markdownText(block.Alt), block.ID, words.figure, figures,
+				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n![%s](%s/%s.svg)\n\n**%s %d%s**%s\n",
+					block.ID, markdownText(block.Alt), cmp.Or(r.Figures, "figures"), block.ID, words.figure, figures,
 					strings.TrimSpace(words.stop), " "+markdownSpans(parse(block.Caption)))
 				command = block.Command
 			case Table:

@@ -20,7 +20,7 @@ import (
 
 // WriteOptions say what to write.
 type WriteOptions struct {
-	Formats []string // of Formats; nil: all but pdf
+	Formats []string // of Formats; nil: all but pdf and performance
 	Lang    string   // en (default) or zh
 	Command string   // the program's name in commands to type; default gemm
 }
@@ -34,6 +34,7 @@ var formats = []struct{ name, file string }{
 	{"csv", "results.csv"},
 	{"json", "results.json"},
 	{"bench", "results.bench.txt"},
+	{"performance", "performance.md"},
 }
 
 // Formats returns the names of the formats that Write writes.
@@ -50,11 +51,12 @@ func Formats() []string {
 // .png for html and md and as .pdf for tex and pdf, then report.html, report.md,
 // report.tex, report.pdf, results.csv, results.json and results.bench.txt. pdf
 // writes report.tex too and runs xelatex on it. Each file is replaced as a whole
-// or not at all; figures of another report that are there stay.
+// or not at all; figures of another report that are there stay. performance is the
+// page of Performance, performance.md with its figures in performance/<id>.svg.
 func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
-		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" })
+		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" || f == "performance" })
 	}
 	for _, f := range wanted {
 		if !slices.Contains(Formats(), f) {
@@ -82,14 +84,22 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 			out.write(name+".pdf", d.PDF)
 		}
 	}
+	page, curves := Report{}, []Drawing(nil)
+	if wants("performance") {
+		page, curves = Performance(doc, opt.Command)
+	}
+	for _, d := range curves {
+		out.write(filepath.Join(page.Figures, d.ID+".svg"), d.SVG)
+	}
 	content := map[string]func(io.Writer) error{
-		"html":  func(w io.Writer) error { return HTML(w, r, drawings) },
-		"md":    func(w io.Writer) error { return Markdown(w, r) },
-		"tex":   func(w io.Writer) error { return TeX(w, r) },
-		"pdf":   func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
-		"csv":   func(w io.Writer) error { return CSV(w, doc) },
-		"json":  func(w io.Writer) error { return JSON(w, doc) },
-		"bench": func(w io.Writer) error { return Bench(w, doc) },
+		"html":        func(w io.Writer) error { return HTML(w, r, drawings) },
+		"md":          func(w io.Writer) error { return Markdown(w, r) },
+		"tex":         func(w io.Writer) error { return TeX(w, r) },
+		"pdf":         func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
+		"csv":         func(w io.Writer) error { return CSV(w, doc) },
+		"json":        func(w io.Writer) error { return JSON(w, doc) },
+		"bench":       func(w io.Writer) error { return Bench(w, doc) },
+		"performance": func(w io.Writer) error { return Markdown(w, page) },
 	}
 	for _, f := range formats {
 		if wants(f.name) {

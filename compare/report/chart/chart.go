@@ -37,11 +37,11 @@ type Curve struct {
 	Title          string
 	XLabel, YLabel string
 	Sizes          []float64 // the ticks of x, ascending; nil: powers of ten
-	LogY           bool      // y is logarithmic; otherwise it starts at 0
+	LogY           bool      // y is logarithmic
 	Series         []Series
 	Scattered      bool  // the points of a series are not joined by lines
 	Limit          Limit // its Level 0: none
-	Top            bool  // the limit is the top of the y axis, unless data is above it
+	Top            bool  // the limit is the top of the y axis, unless data is above it; one that is not logarithmic starts at 0
 	Slope          Slope // its Rise 0: none
 }
 
@@ -90,8 +90,16 @@ func (ch Curve) draw(c draw.Canvas) {
 		}
 		p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, p.Y.Max))
 	} else {
+		lo, top := p.Y.Min, p.Y.Max
+		if ch.Top {
+			lo = 0
+		}
 		var ticks []plot.Tick
-		ticks, p.Y.Min, p.Y.Max = linearTicks(p.Y.Min, p.Y.Max)
+		ticks, p.Y.Min, p.Y.Max = linearTicks(lo, top)
+		if ch.Top && highest <= ch.Limit.Level {
+			p.Y.Max = top
+			ticks = slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value > top })
+		}
 		p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 
