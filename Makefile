@@ -25,7 +25,7 @@ VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo
 build report: export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help report test build deps lint generate docs bench fuzz check-report clean
+.PHONY: help report test gonum-tests build deps lint generate docs bench fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ report: deps build ## measure every way to multiply that this host can run, and 
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
 	scripts/test.sh
+
+gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
+	scripts/gonum-tests.sh
 
 build: ## build bin/gemm
 	$(GO) build $(VCS) -o bin/ ./cmd/...

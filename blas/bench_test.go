@@ -1,0 +1,86 @@
+package blas
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/mat"
+)
+
+// order of the matrices of the benchmarks: go test -bench . ./blas -n 2048
+var benchN = flag.Int("n", 512, "order of the matrices of the benchmarks of gonum's mat")
+
+// inTurn runs a benchmark with gonum's own BLAS in use, and with this one.
+func inTurn(b *testing.B, flops float64, run func()) {
+	for _, by := range []struct {
+		name string
+		use  blas.Float64
+	}{{"gonum", gonum.Implementation{}}, {"gemm", Implementation{}}} {
+		b.Run(fmt.Sprintf("n=%d/by=%s", *benchN, by.name), func(b *testing.B) {
+			blas64.Use(by.use)
+			defer blas64.Use(gonum.Implementation{})
+			run()
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
+
+// random returns an n×n matrix.
+func random(n int) *mat.Dense {
+	rng := rand.New(rand.NewPCG(1, 1))
+	m := mat.NewDense(n, n, nil)
+	for i := range m.RawMatrix().Data {
+		m.RawMatrix().Data[i] = rng.Float64() - 0.5
+	}
+	return m
+}
+
+func cube(n int) float64 { return float64(n) * float64(n) * float64(n) }
+
+func BenchmarkMul(b *testing.B) {
+	x, y, z := random(*benchN), random(*benchN), mat.NewDense(*benchN, *benchN, nil)
+	inTurn(b, 2*cube(*benchN), func() { z.Mul(x, y) })
+}
+
+func BenchmarkLU(b *testing.B) {
+	x := random(*benchN)
+	var lu mat.LU
+	inTurn(b, 2*cube(*benchN)/3, func() { lu.Factorize(x) })
+}
+
+func BenchmarkCholesky(b *testing.B) {
+	s := mat.NewSymDense(*benchN, random(*benchN).RawMatrix().Data)
+	for i := range *benchN {
+		s.SetSym(i, i, float64(*benchN)) // dominates its row
+	}
+	var chol mat.Cholesky
+	inTurn(b, cube(*benchN)/3, func() {
+		if !chol.Factorize(s) {
+			b.Fatal("the matrix is not positive definite")
+		}
+	})
+}
+
+func BenchmarkQR(b *testing.B) {
+	x := random(*benchN)
+	var qr mat.QR
+	inTurn(b, 4*cube(*benchN)/3, func() { qr.Factorize(x) })
+}
+
+func BenchmarkSVD(b *testing.B) {
+	x := random(*benchN)
+	var svd mat.SVD
+	inTurn(b, 4*cube(*benchN), func() {
+		if !svd.Factorize(x, mat.SVDThin) {
+			b.Fatal("the singular values were not found")
+		}
+	})
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs gonum's own tests of its matrices and of its LAPACK on our BLAS. A copy of
+# gonum's module stands in for the one in the module cache, which cannot be changed;
+# blas/testdata/main_test.go, laid into the copy, puts gemm/blas into use and fails
+# where a routine of it was not called.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+go="${GO:-go}"
+gonum=gonum.org/v1/gonum
+packages="mat lapack/gonum"
+
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+"$go" mod download "$gonum"
+cp -R "$("$go" list -m -f '{{.Dir}}' "$gonum")" "$scratch/gonum"
+chmod -R u+w "$scratch/gonum"
+cp go.mod go.sum "$scratch"
+"$go" mod edit -replace "$gonum=$scratch/gonum" "$scratch/go.mod"
+
+tested=()
+for package in $packages; do
+	sed "s/^package gonum_test\$/package ${package##*/}_test/" blas/testdata/main_test.go \
+		>"$scratch/gonum/$package/main_test.go"
+	tested+=("$gonum/$package")
+done
+"$go" test -modfile "$scratch/go.mod" -count=1 "${tested[@]}"
