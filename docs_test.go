@@ -225,9 +225,9 @@ func TestMakeTargets(t *testing.T) {
 }
 
 // TestReadmeExamples checks that the Go programs of the README are the bodies of
-// the Example tests that are named above them, so that they run.
+// Example tests, so that they run.
 func TestReadmeExamples(t *testing.T) {
-	source := read(t, "example_test.go")
+	source := read(t, "example_test.go") + read(t, "blas/example_test.go")
 	blocks := fences(read(t, "README.md"), "go")
 	if len(blocks) == 0 {
 		t.Fatal("README.md has no Go")
@@ -236,7 +236,7 @@ func TestReadmeExamples(t *testing.T) {
 		body := "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t") + "\n"
 		body = strings.ReplaceAll(body, "\n\t\n", "\n\n")
 		if !strings.Contains(source, body) {
-			t.Errorf("example_test.go does not run this program of README.md:\n%s", block)
+			t.Errorf("no Example runs this program of README.md:\n%s", block)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package blas_test
 
 import (
 	"fmt"
+	"log"
 
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
@@ -13,8 +14,9 @@ import (
 // One line, and gonum's matrices are multiplied and factorized by the kernels of
 // this module.
 func Example() {
-	blas64.Use(blas.Implementation{})
 	defer blas64.Use(gonum.Implementation{}) // what gonum uses by itself
+
+	blas64.Use(blas.Implementation{})
 
 	a := mat.NewDense(2, 2, []float64{
 		4, 2,
@@ -25,14 +27,13 @@ func Example() {
 	var square, x mat.Dense
 	square.Mul(a, a)
 	if err := x.Solve(a, b); err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	fmt.Printf("a² = %.0f\n", mat.Formatted(&square, mat.Prefix("     ")))
-	fmt.Printf("x  = %.0f\n", mat.Formatted(&x, mat.Prefix("     ")))
+	fmt.Println(mat.Formatted(&square))
+	fmt.Printf("%.3f\n", mat.Formatted(&x))
 	// Output:
-	// a² = ⎡20  14⎤
-	//      ⎣14  13⎦
-	// x  = ⎡1⎤
-	//      ⎣2⎦
+	// ⎡20  14⎤
+	// ⎣14  13⎦
+	// ⎡1.000⎤
+	// ⎣2.000⎦
 }

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
+	gonum "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	gemm "gemm/blas"
+	"gemm/blas"
 )
 
 // calls counts the calls of each routine that gonum's tests of mat and of lapack
@@ -21,41 +21,41 @@ import (
 var calls struct{ gemm, symm, syrk, syr2k, trmm, trsm atomic.Int64 }
 
 // counting is the implementation under test, counted.
-type counting struct{ gemm.Implementation }
+type counting struct{ blas.Implementation }
 
-func (c counting) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
+func (c counting) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
 	calls.gemm.Add(1)
 	c.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, x, ldx)
 }
 
-func (c counting) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
+func (c counting) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
 	calls.symm.Add(1)
 	c.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, x, ldx)
 }
 
-func (c counting) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, x []float64, ldx int) {
+func (c counting) Dsyrk(ul gonum.Uplo, t gonum.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, x []float64, ldx int) {
 	calls.syrk.Add(1)
 	c.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, x, ldx)
 }
 
-func (c counting) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
+func (c counting) Dsyr2k(ul gonum.Uplo, t gonum.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, x []float64, ldx int) {
 	calls.syr2k.Add(1)
 	c.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, x, ldx)
 }
 
-func (c counting) Dtrmm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (c counting) Dtrmm(s gonum.Side, ul gonum.Uplo, t gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	calls.trmm.Add(1)
 	c.Implementation.Dtrmm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
-func (c counting) Dtrsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (c counting) Dtrsm(s gonum.Side, ul gonum.Uplo, t gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	calls.trsm.Add(1)
 	c.Implementation.Dtrsm(s, ul, t, d, m, n, alpha, a, lda, b, ldb)
 }
 
 func TestMain(m *testing.M) {
 	blas64.Use(counting{})
-	blas32.Use(gemm.Implementation{})
+	blas32.Use(blas.Implementation{})
 	code := m.Run()
 	for routine, count := range map[string]*atomic.Int64{
 		"Dgemm": &calls.gemm, "Dsymm": &calls.symm, "Dsyrk": &calls.syrk,
