@@ -13,7 +13,6 @@ var absent = []struct{ name, what string }{
 	{"parallel", "the parallel family"},
 	{"mpi", "the mpi family"},
 	{"cuda", "the cuda family"},
-	{"tune", "the tuning of block sizes"},
 	{"rs", "Reed–Solomon coding"},
 }
 

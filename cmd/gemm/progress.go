@@ -58,10 +58,25 @@ func (p *progress) Begin(cases []compare.Case) {
 	case len(cases) > 1:
 		what += fmt.Sprintf(" and %d in turn", len(cases)-1)
 	}
+	p.describe(what)
+}
+
+// describe shows what is running.
+func (p *progress) describe(what string) {
+	if p.bar == nil {
+		return
+	}
 	if width, _, err := term.GetSize(p.terminal); err == nil { // a longer line could not be replaced
 		what = what[:min(len(what), max(width-barWidth-besidesBar, 0))]
 	}
 	p.bar.Describe(what)
+}
+
+// step counts a piece of work that is done and is no row.
+func (p *progress) step() {
+	if p.bar != nil {
+		_ = p.bar.Add(1) // an error of the terminal is no reason to stop
+	}
 }
 
 // Done implements compare.Progress.
@@ -72,7 +87,7 @@ func (p *progress) Done(r compare.Record, kept bool) {
 	case kept: // took no time, by which the time left is predicted
 		p.bar.ChangeMax(p.bar.GetMax() - 1)
 	default:
-		_ = p.bar.Add(1) // an error of the terminal is no reason to stop
+		p.step()
 	}
 }
 

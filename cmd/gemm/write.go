@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
 )
@@ -14,6 +16,18 @@ func checkRegular(name string) error {
 		return fmt.Errorf("%s is no regular file; name another, or %s for standard output", name, stdoutName)
 	}
 	return nil
+}
+
+// checkWritable returns an error unless writeFile can be expected to write name.
+func checkWritable(name string) error {
+	if err := checkRegular(name); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(filepath.Dir(name), ".probe-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // writeFile replaces the file called name, whole or not at all.

@@ -99,8 +99,13 @@ const (
 	maxBlock    = 1 << 24 // elements of MC×KC and of KC×NC: 128 MiB of float64
 	maxDirect   = 1 << 27 // operands of 512×512 do not fit the second level of any cache
 	maxParallel = 1 << 45
-	minCutoff   = 16 // below it the additions of a level cost more than it saves on any machine
-	maxCutoff   = 1 << 20
+)
+
+// The limits of a cutoff. Below the least, the additions of a level cost more than
+// it saves on any machine.
+const (
+	MinCutoff = 16
+	MaxCutoff = 1 << 20
 )
 
 // check returns what cannot be of t.
@@ -116,7 +121,7 @@ func (t Tune) check() error {
 		value, lo, max int
 	}{
 		{"mc", t.MC, 1, maxMC}, {"kc", t.KC, 1, maxKC}, {"nc", t.NC, 1, maxNC},
-		{"direct", t.Direct, 1, maxDirect}, {"parallel", t.Parallel, 1, maxParallel}, {"cutoff", t.Cutoff, minCutoff, maxCutoff},
+		{"direct", t.Direct, 1, maxDirect}, {"parallel", t.Parallel, 1, maxParallel}, {"cutoff", t.Cutoff, MinCutoff, MaxCutoff},
 	} {
 		if v.value != 0 && (v.value < v.lo || v.value > v.max) {
 			return fmt.Errorf("%s of %s is %d, it can be %d to %d, or 0 where it was not measured", v.name, t.Type, v.value, v.lo, v.max)

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+	"unsafe"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/block"
+	"gemm/internal/cpu"
+	"gemm/internal/sample"
+)
+
+// workload is a product of integers, which is exact in the arithmetic used, on which
+// ways to compute it are verified and measured.
+type workload[T gemm.Float] struct {
+	compare.Shape
+	a, b, c gemm.Matrix[T]
+	viewA   block.View[T] // of a, or of a copy of it that is stored transposed
+	viewB   block.View[T]
+	x, abx  []float64 // A·(B·x), exact
+}
+
+const (
+	maxInteger = 8       // magnitude of the elements of A and B at most
+	maxSize    = 1 << 13 // of a dimension
+	maxProbe   = 1 << 19 // of x: a row of C with one wrong element passes with probability 2⁻²⁰
+)
+
+// newWorkload returns an m×n×k product whose intermediate results may be largest
+// times the square of an element, as in gemm.Bound. All of them and the sums of the
+// check, up to k·n·maxInteger²·maxProbe, are integers that the type and float64 hold
+// exactly.
+func newWorkload[T gemm.Float](s compare.Shape, largest float64) (*workload[T], error) {
+	q := maxInteger
+	for q > 0 && float64(q*q)*largest*gemm.UnitRoundoff[T]() > 1 {
+		q /= 2
+	}
+	if q == 0 || max(s.M, s.N, s.K) > maxSize {
+		return nil, fmt.Errorf("products of %s have no exact check: choose a smaller size", s)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	drawn := func(rows, cols int) gemm.Matrix[T] {
+		m := gemm.NewMatrix[T](rows, cols)
+		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
+		for i := range m.Data {
+			m.Data[i] = T(rng.IntN(2*q+1) - q)
+		}
+		return m
+	}
+	w := &workload[T]{Shape: s, a: drawn(s.M, s.K), b: drawn(s.K, s.N), c: drawn(s.M, s.N), x: make([]float64, s.N)}
+	for j := range w.x {
+		w.x[j] = float64(rng.IntN(2*maxProbe+1) - maxProbe)
+	}
+	w.abx = times(w.a, times(w.b, w.x))
+	w.viewA = block.View[T]{Data: w.a.Data, Row: w.a.Stride, Col: 1}
+	w.viewB = block.View[T]{Data: w.b.Data, Row: w.b.Stride, Col: 1}
+	return w, nil
+}
+
+// transposeA gives engines a copy of A that is stored transposed.
+func (w *workload[T]) transposeA() {
+	stored := gemm.NewMatrix[T](w.K, w.M)
+	for i := range w.M {
+		for l, x := range w.a.Row(i) {
+			stored.Set(l, i, x)
+		}
+	}
+	w.viewA = block.View[T]{Data: stored.Data, Row: 1, Col: stored.Stride}
+}
+
+// times returns A·x.
+func times[T gemm.Float](a gemm.Matrix[T], x []float64) []float64 {
+	y := make([]float64, a.Rows)
+	for i := range y {
+		for l, v := range a.Row(i) {
+			y[i] += float64(v) * x[l]
+		}
+	}
+	return y
+}
+
+// check returns an error unless C is A·B.
+func (w *workload[T]) check() error {
+	for i, got := range times(w.c, w.x) {
+		if !(got == w.abx[i]) {
+			return fmt.Errorf("row %d of a product of %s is wrong", i, w.Shape)
+		}
+	}
+	return nil
+}
+
+// poison fills C with what no product holds.
+func (w *workload[T]) poison() {
+	for i := range w.c.Data {
+		w.c.Data[i] = T(math.NaN())
+	}
+}
+
+// by returns the product by a multiplier.
+func (w *workload[T]) by(m gemm.Multiplier[T]) func(ctx context.Context) error {
+	return func(ctx context.Context) error { return m.Multiply(ctx, w.c, w.a, w.b) }
+}
+
+// on returns the product by an engine.
+func (w *workload[T]) on(e *block.Engine[T]) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, w.c.Data, w.c.Stride)
+	}
+}
+
+// plan returns how an engine computes the product.
+func (w *workload[T]) plan(e *block.Engine[T]) block.Plan {
+	return e.Plan(w.M, w.N, w.K, w.viewA, w.viewB)
+}
+
+// race is how a candidate is measured against the incumbent.
+type race struct {
+	pairs    int       // of samples at least, as far as the time allows
+	most     int       // pairs, if the ratio is not known to 1 % before
+	hopeless int       // pairs after which a candidate that is not ahead is given up; 0: none
+	until    time.Time // no pair begins after it
+}
+
+// over reports whether the ratios say enough. What they say does not decide it, but
+// for a candidate that is given up: who stops as soon as one is ahead finds one ahead
+// by chance.
+func (r race) over(ratios []float64) bool {
+	if len(ratios) == r.hopeless {
+		return !(sample.Summarize(ratios).Median > 1)
+	}
+	if len(ratios) < r.pairs {
+		return false
+	}
+	s := sample.Summarize(ratios)
+	return len(ratios) >= r.most || s.Hi-s.Lo <= 0.02*s.Median
+}
+
+// gain is the outcome of a race: how many times as fast as the incumbent the candidate is.
+type gain struct {
+	Ratio compare.Number `json:"ratio"` // the incumbent's time over the candidate's; null without samples
+	CI    *[2]float64    `json:"ci"`    // 95 % interval of the ratio; null where there are too few pairs
+	Pairs int            `json:"pairs"`
+}
+
+// realGain is the least gain for which a setting is changed: the whole interval
+// must lie above it.
+const realGain = 1.005
+
+// faster reports whether the candidate is really faster.
+func (g gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
+
+// slower reports whether it is really slower.
+func (g gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
+
+// timed returns a sampler of compute.
+func timed(compute func(ctx context.Context) error) sample.Sampler {
+	return sample.Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			if err := compute(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	}}
+}
+
+// match verifies two ways to compute w, and then samples them in turn, A B B A, and
+// compares each pair: what else the machine does, and its clock, change little from
+// one sample to the next.
+func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent, candidate func(ctx context.Context) error) (gain, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
+	for i := range samplers {
+		w.poison()
+		if _, err := samplers[i].Warm(ctx); err != nil {
+			return gain{}, err
+		}
+		if err := w.check(); err != nil {
+			return gain{}, err
+		}
+	}
+	var ratios []float64
+	for time.Now().Before(r.until) {
+		for i := range samplers {
+			if err := samplers[(i+len(ratios))%2].Burst(ctx, sample.Budget{}); err != nil { // one sample
+				return gain{}, err
+			}
+		}
+		last := len(ratios)
+		ratios = append(ratios, samplers[0].Seconds[last]/samplers[1].Seconds[last])
+		if r.over(ratios) {
+			break
+		}
+	}
+	s := sample.Summarize(ratios)
+	g := gain{Ratio: compare.Number(s.Median), Pairs: len(ratios)}
+	if s.Bounded() {
+		g.CI = &[2]float64{s.Lo, s.Hi}
+	}
+	return g, nil
+}
+
+// axis is one of the block sizes: where it is, and what it can be.
+type axis struct {
+	name            string
+	of              func(b *block.Blocking) *int
+	least, greatest int
+	step            int // it is a multiple of
+	length          int // of the dimension that it cuts, where it is measured
+}
+
+// even returns the size of the pieces that the axis' dimension is cut into by blocks
+// of the size: an engine makes them as large as one another.
+func (a axis) even(size int) int {
+	count := (a.length + size - 1) / size
+	return ((a.length+count-1)/count + a.step - 1) / a.step * a.step
+}
+
+// beside are the values that descend tries for a size, as multiples of it.
+var beside = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
+
+// descend improves the blocking by coordinate descent: size after size, it tries
+// the values beside the best known one and keeps what better says is faster, until
+// no size changes or better returns an error. It does not try a blocking twice, nor
+// one that cuts the dimension as the best does.
+func descend(start block.Blocking, axes []axis, better func(a axis, incumbent, candidate block.Blocking) (bool, error)) (block.Blocking, error) {
+	best := start
+	var tried []block.Blocking
+	for changed := true; changed; {
+		changed = false
+		for _, a := range axes {
+			centre := *a.of(&best)
+			for _, factor := range beside {
+				candidate := best
+				size := a.even(max(1, int(float64(centre)*factor)))
+				*a.of(&candidate) = size
+				if size < a.least || size > a.greatest || size == a.even(*a.of(&best)) || slices.Contains(tried, candidate) {
+					continue
+				}
+				tried = append(tried, candidate)
+				ok, err := better(a, best, candidate)
+				if err != nil {
+					return best, err
+				}
+				if ok {
+					best, changed = candidate, true
+				}
+			}
+		}
+	}
+	return best, nil
+}
+
+// crossing returns the first of n steps for which holds, which holds for all that
+// follow, by bisection; n where there is none.
+func crossing(n int, holds func(i int) (bool, error)) (int, error) {
+	lo, hi := 0, n
+	for lo < hi {
+		mid := (lo + hi) / 2
+		ok, err := holds(mid)
+		if err != nil {
+			return n, err
+		}
+		if ok {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo, nil
+}
+
+// point is the measured effect of one level of Strassen's algorithm on products of
+// one size: the time of the product that is halved once over that of the one that is
+// not.
+type point struct {
+	n     int
+	ratio float64
+}
+
+// A level of Strassen's algorithm replaces eight products of halves by seven, which
+// take time in n³, and adds sums, which take time in n²: the ratio is α + γ/n, and
+// halving neither gains nor loses where that is 1.
+
+// breakEven returns that size between two measured ones, of which the second gains.
+func breakEven(before, after point) float64 {
+	gamma := (before.ratio - after.ratio) / (1/float64(before.n) - 1/float64(after.n))
+	alpha := after.ratio - gamma/float64(after.n)
+	if n := gamma / (1 - alpha); gamma > 0 && alpha < 1 {
+		return n
+	}
+	return float64(before.n) // noise
+}
+
+// breakEvenBeyond returns that size, as far as one measured size can tell, with ⅞
+// for α: the products of halves are as fast as the whole.
+func breakEvenBeyond(p point) float64 { return (p.ratio - 7.0/8) * 8 * float64(p.n) }
