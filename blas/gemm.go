@@ -35,7 +35,12 @@ func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, 
 }
 
 func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	va, vb, vc := stored(tA, a, lda), stored(tB, b, ldb), stored(blas.NoTrans, c, ldc)
+	if isTiny(m, n, k, alpha) {
+		multiplyTiny(m, n, k, alpha, va, vb, beta, vc)
+		return
+	}
 	w := p.borrow()
-	w.multiply(m, n, k, alpha, stored(tA, a, lda), stored(tB, b, ldb), beta, stored(blas.NoTrans, c, ldc))
+	w.multiply(m, n, k, alpha, va, vb, beta, vc)
 	w.giveBack()
 }

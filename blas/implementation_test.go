@@ -18,7 +18,7 @@ func testNonFinite[T gemm.Float](t *testing.T, r routines[T]) {
 	inf, nan := T(math.Inf(1)), T(math.NaN())
 	for _, name := range []string{"gemm", "symm", "syrk", "syr2k", "trmm"} {
 		for range 25 {
-			x := draw[T](rng, pick(rng, 5, order0, 50, 70), pick(rng, 5, order0, 50, 70), pick(rng, 3, 40))
+			x := draw[T](rng, pick(rng, 5, corner, 50, 70), pick(rng, 5, corner, 50, 70), pick(rng, 3, 40))
 			x.alpha = 1
 			x, _ = prepared(rng, name, x)
 			to := x.b
@@ -54,7 +54,7 @@ func TestNonFinite(t *testing.T) {
 // TestSolveNaN puts a NaN into the right-hand side of a triangular system: it is in
 // those unknowns that depend on it and in no other.
 func TestSolveNaN(t *testing.T) {
-	const n, k = 70, width + 9
+	const n, k = 70, strip + 9
 	for _, ul := range []blas.Uplo{blas.Upper, blas.Lower} {
 		for row := 0; row < n; row += 5 {
 			column := row * 7 % k

@@ -355,7 +355,7 @@ func check[T gemm.Float](t *testing.T, r routines[T], rng *rand.Rand, name strin
 // expects every element of every operand to be what it must be: also those between
 // the rows, of the other triangle, and of a unit diagonal.
 func TestExact(t *testing.T) {
-	sizes := []int{1, 2, 3, 7, order0 - 1, order0, order0 + 1, width, width + 3, 2*width + 5}
+	sizes := []int{1, 2, 3, 4, 5, 7, corner - 1, corner, corner + 1, 2*corner + 3, strip + 3}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))

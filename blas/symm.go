@@ -55,7 +55,7 @@ func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T,
 // of which the products with A₂₁ are full and the others are smaller ones of this
 // kind. A block on the diagonal is completed to a full matrix.
 func (w *workspace[T]) symmetric(m, n int, alpha T, a, b view[T], beta T, c view[T]) {
-	if m <= order0 {
+	if m <= corner {
 		for i := range m {
 			for j := range i + 1 {
 				x := a.Data[i*a.Row+j*a.Col]
@@ -66,7 +66,7 @@ func (w *workspace[T]) symmetric(m, n int, alpha T, a, b view[T], beta T, c view
 		w.multiply(m, n, m, alpha, w.squareOf(m), b, beta, c)
 		return
 	}
-	top := half(m, order0)
+	top := half(m, corner)
 	a21, b2, c2 := from(a, top, 0), from(b, top, 0), from(c, top, 0)
 	w.symmetric(top, n, alpha, a, b, beta, c)
 	w.multiply(top, n, m-top, alpha, transposed(a21), b2, 1, c)

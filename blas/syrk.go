@@ -79,12 +79,12 @@ func (p *precision[T]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T,
 // of which the second is a full product and the others are smaller ones of this
 // kind. A block on the diagonal is computed in full, and half of it used.
 func (w *workspace[T]) rankK(n, k int, alpha T, a view[T], beta T, c view[T]) {
-	if n <= order0 {
+	if n <= corner {
 		w.multiply(n, n, k, alpha, a, transposed(a), 0, w.squareOf(n))
 		w.addLower(n, beta, c, false)
 		return
 	}
-	top := half(n, order0)
+	top := half(n, corner)
 	a2 := from(a, top, 0)
 	w.rankK(top, k, alpha, a, beta, c)
 	w.multiply(n-top, top, k, alpha, a2, transposed(a), beta, from(c, top, 0))
@@ -94,12 +94,12 @@ func (w *workspace[T]) rankK(n, k int, alpha T, a view[T], beta T, c view[T]) {
 // rank2K computes the lower triangle of C ← α·(A·Bᵀ + B·Aᵀ) + β·C with A and B n×k,
 // cut as in rankK. A block on the diagonal is X + Xᵀ with X = α·A·Bᵀ.
 func (w *workspace[T]) rank2K(n, k int, alpha T, a, b view[T], beta T, c view[T]) {
-	if n <= order0 {
+	if n <= corner {
 		w.multiply(n, n, k, alpha, a, transposed(b), 0, w.squareOf(n))
 		w.addLower(n, beta, c, true)
 		return
 	}
-	top := half(n, order0)
+	top := half(n, corner)
 	a2, b2, c21 := from(a, top, 0), from(b, top, 0), from(c, top, 0)
 	w.rank2K(top, k, alpha, a, b, beta, c)
 	w.multiply(n-top, top, k, alpha, a2, transposed(b), beta, c21)

@@ -78,11 +78,11 @@ func (p *precision[T]) triangular(routine func(w *workspace[T], m, n int, alpha 
 // of which the second is a full product and the others are smaller ones of this
 // kind; with T lower it goes from the last rows to the first.
 func (w *workspace[T]) triangularMultiply(m, n int, alpha T, t triangle[T], b view[T]) {
-	if m <= order0 {
-		w.multiplyDiagonal(m, n, alpha, t, b)
+	if m <= corner {
+		w.inStrips(m, n, alpha, t, b, (*workspace[T]).multiplyCorner)
 		return
 	}
-	top := half(m, order0)
+	top := half(m, corner)
 	b2 := from(b, top, 0)
 	if t.upper {
 		w.triangularMultiply(top, n, alpha, t, b)
@@ -103,11 +103,11 @@ func (w *workspace[T]) triangularMultiply(m, n int, alpha T, t triangle[T], b vi
 // of which the second is a full product and the others are smaller solutions; with
 // T upper it goes from the last rows to the first.
 func (w *workspace[T]) solve(m, n int, alpha T, t triangle[T], b view[T]) {
-	if m <= order0 {
-		w.solveDiagonal(m, n, alpha, t, b)
+	if m <= corner {
+		w.inStrips(m, n, alpha, t, b, (*workspace[T]).solveCorner)
 		return
 	}
-	top := half(m, order0)
+	top := half(m, corner)
 	b2 := from(b, top, 0)
 	if t.upper {
 		w.solve(m-top, n, alpha, t.from(top), b2)
@@ -120,89 +120,161 @@ func (w *workspace[T]) solve(m, n int, alpha T, t triangle[T], b view[T]) {
 	}
 }
 
-// multiplyDiagonal is triangularMultiply for a block on the diagonal: it is
-// completed by zeros to a full matrix, which multiplies copies of B a strip at a
-// time. Where B has a NaN or an Inf, which those zeros would spread to rows that do
-// not depend on it, gonum multiplies the strip.
-func (w *workspace[T]) multiplyDiagonal(m, n int, alpha T, t triangle[T], b view[T]) {
-	w.loadTriangle(m, t)
-	for j := 0; j < n; j += width {
-		cols := min(width, n-j)
-		part := from(b, 0, j)
-		if w.load(m, cols, part) {
-			w.multiply(m, cols, m, alpha, w.squareOf(m), w.stripOf(cols), 0, part)
-			continue
-		}
-		w.trmm(blas.Left, uplo(t.upper), blas.NoTrans, blas.NonUnit, m, cols, alpha, w.square[:], m, w.strip[:], cols)
-		w.store(m, cols, part)
+// inStrips runs a routine for a block on the diagonal, of an order up to corner, and
+// a strip of B at a time.
+func (w *workspace[T]) inStrips(m, n int, alpha T, t triangle[T], b view[T],
+	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
+) {
+	if b.Col != 1 && t.Row != 1 {
+		// multiply will exchange the two, and reads its second operand by rows.
+		t.view = w.copyTriangle(m, t)
+	}
+	for j := 0; j < n; j += strip {
+		routine(w, m, min(strip, n-j), alpha, t, from(b, 0, j))
 	}
 }
 
-// solveDiagonal is solve for a block on the diagonal: gonum solves for copies of B
-// a strip at a time, which stay in the first level of cache.
-func (w *workspace[T]) solveDiagonal(m, n int, alpha T, t triangle[T], b view[T]) {
-	w.loadTriangle(m, t)
-	for j := 0; j < n; j += width {
-		cols := min(width, n-j)
-		part := from(b, 0, j)
-		w.load(m, cols, part)
-		w.trsm(blas.Left, uplo(t.upper), blas.NoTrans, blas.NonUnit, m, cols, alpha, w.square[:], m, w.strip[:], cols)
-		w.store(m, cols, part)
-	}
-}
-
-// uplo returns gonum's name of a triangle.
-func uplo(upper bool) blas.Uplo {
-	if upper {
-		return blas.Upper
-	}
-	return blas.Lower
-}
-
-// stripOf returns a view of the workspace's strip with the given number of columns.
-func (w *workspace[T]) stripOf(cols int) view[T] {
-	return view[T]{Data: w.strip[:], Row: cols, Col: 1}
-}
-
-// loadTriangle copies t, of order m, to the workspace's square, zeros and a unit
-// diagonal included.
-func (w *workspace[T]) loadTriangle(m int, t triangle[T]) {
+// copyTriangle copies t, of order m, to the workspace's square, by columns. What t
+// does not store stays undefined.
+func (w *workspace[T]) copyTriangle(m int, t triangle[T]) view[T] {
 	for i := range m {
-		for j := range m {
-			x := T(0)
-			switch {
-			case i == j && t.unit:
-				x = 1
-			case i == j, (i < j) == t.upper:
-				x = t.Data[i*t.Row+j*t.Col]
+		first, end := 0, i+1
+		if t.upper {
+			first, end = i, m
+		}
+		for j := first; j < end; j++ {
+			w.square[j*m+i] = t.Data[i*t.Row+j*t.Col]
+		}
+	}
+	return view[T]{Data: w.square[:], Row: 1, Col: m}
+}
+
+// multiplyCorner is triangularMultiply, a few rows of B at a time: those that no
+// other row needs any longer are multiplied by their own triangle, and then all
+// others are added by multiply.
+func (w *workspace[T]) multiplyCorner(m, n int, alpha T, t triangle[T], b view[T]) {
+	for left := m; left > 0; {
+		rows := min(few, left)
+		left -= rows
+		i, others := left, 0
+		if t.upper {
+			i, others = m-left-rows, m-left
+		}
+		multiplyFew(rows, n, alpha, t.from(i), from(b, i, 0))
+		if left > 0 {
+			w.multiply(rows, n, left, alpha, from(t.view, i, others), from(b, others, 0), 1, from(b, i, 0))
+		}
+	}
+}
+
+// solveCorner is solve, a few rows of B at a time: multiply subtracts what is known
+// of the others, and then they are solved for.
+func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) {
+	for known := 0; known < m; {
+		rows := min(few, m-known)
+		i, others := known, 0
+		if t.upper {
+			i, others = m-known-rows, m-known
+		}
+		if known > 0 {
+			w.multiply(rows, n, known, -1, from(t.view, i, others), from(b, others, 0), alpha, from(b, i, 0))
+			solveFew(rows, n, 1, t.from(i), from(b, i, 0))
+		} else {
+			solveFew(rows, n, alpha, t.from(i), from(b, i, 0))
+		}
+		known += rows
+	}
+}
+
+// few is the largest order of a triangle that multiplyFew and solveFew take.
+const few = 4
+
+// lowered returns a triangle of a few rows as a lower one, its diagonal inverted if
+// asked for, and where in B its first row is and how far it is to the next: an upper
+// triangle is a lower one with its rows and columns in reverse.
+func lowered[T gemm.Float](order int, t triangle[T], b view[T], inverted bool) (c [few][few]T, first, step int) {
+	step = b.Row
+	if t.upper {
+		first, step = (order-1)*b.Row, -b.Row
+	}
+	for p := range order {
+		for q := range p + 1 {
+			i, j := p, q
+			if t.upper {
+				i, j = order-1-p, order-1-q
 			}
-			w.square[i*m+j] = x
+			switch {
+			case p == q && t.unit:
+				c[p][q] = 1
+			case p == q && inverted:
+				c[p][q] = 1 / t.Data[i*t.Row+j*t.Col]
+			default:
+				c[p][q] = t.Data[i*t.Row+j*t.Col]
+			}
 		}
+	}
+	return c, first, step
+}
+
+// multiplyFew computes B ← α·T·B with T of a few rows and B of n columns.
+func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
+	c, at, step := lowered(order, t, b, false)
+	for p := range c {
+		for q := range c[p] {
+			c[p][q] *= alpha
+		}
+	}
+	x := b.Data
+	if order < few {
+		for range n {
+			for p := order - 1; p >= 0; p-- {
+				sum := c[p][p] * x[at+p*step]
+				for q := range p {
+					sum += c[p][q] * x[at+q*step]
+				}
+				x[at+p*step] = sum
+			}
+			at += b.Col
+		}
+		return
+	}
+	c00, c10, c11, c20, c21, c22 := c[0][0], c[1][0], c[1][1], c[2][0], c[2][1], c[2][2]
+	c30, c31, c32, c33 := c[3][0], c[3][1], c[3][2], c[3][3]
+	for range n {
+		x0, x1, x2, x3 := x[at], x[at+step], x[at+2*step], x[at+3*step]
+		x[at] = c00 * x0
+		x[at+step] = c10*x0 + c11*x1
+		x[at+2*step] = c20*x0 + c21*x1 + c22*x2
+		x[at+3*step] = c30*x0 + c31*x1 + (c32*x2 + c33*x3)
+		at += b.Col
 	}
 }
 
-// load copies B, m×cols, to the workspace's strip and reports whether all of its
-// elements are finite.
-func (w *workspace[T]) load(m, cols int, b view[T]) bool {
-	var zero T // until a NaN or an Inf is met, which make NaN of it
-	for i := range m {
-		row := w.strip[i*cols:][:cols]
-		src := b.Data[i*b.Row:]
-		for j := range row {
-			x := src[j*b.Col]
-			row[j] = x
-			zero += x * 0
+// solveFew computes B ← α·T⁻¹·B with T of a few rows and B of n columns.
+func solveFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
+	c, at, step := lowered(order, t, b, true)
+	x := b.Data
+	if order < few {
+		for range n {
+			for p := range order {
+				rest := alpha * x[at+p*step]
+				for q := range p {
+					rest -= c[p][q] * x[at+q*step]
+				}
+				x[at+p*step] = rest * c[p][p]
+			}
+			at += b.Col
 		}
+		return
 	}
-	return zero == 0
-}
-
-// store copies the workspace's strip to B, m×cols.
-func (w *workspace[T]) store(m, cols int, b view[T]) {
-	for i := range m {
-		dst := b.Data[i*b.Row:]
-		for j, x := range w.strip[i*cols:][:cols] {
-			dst[j*b.Col] = x
-		}
+	c00, c10, c11, c20, c21, c22 := c[0][0], c[1][0], c[1][1], c[2][0], c[2][1], c[2][2]
+	c30, c31, c32, c33 := c[3][0], c[3][1], c[3][2], c[3][3]
+	for range n {
+		x0 := alpha * x[at] * c00
+		x1 := (alpha*x[at+step] - c10*x0) * c11
+		x2 := (alpha*x[at+2*step] - c20*x0 - c21*x1) * c22
+		x3 := (alpha*x[at+3*step] - c30*x0 - c31*x1 - c32*x2) * c33
+		x[at], x[at+step], x[at+2*step], x[at+3*step] = x0, x1, x2, x3
+		at += b.Col
 	}
 }
