@@ -47,12 +47,9 @@ type information struct {
 
 // engine is how packed products of one element type are computed.
 type engine struct {
-	Type   string `json:"type"`
-	Kernel string `json:"kernel"` // the micro-kernel
-	MC     int    `json:"mc"`     // the blocks in use; see block.Blocking
-	KC     int    `json:"kc"`
-	NC     int    `json:"nc"`
-	Direct int    `json:"direct"`
+	Type   string       `json:"type"`
+	Kernel string       `json:"kernel"` // the micro-kernel
+	InUse  tuned.Values `json:"in_use"` // none of them is 0
 	// Tuned is what gemm tune measured, and File where it is kept; null and empty
 	// where the settings are computed from the caches.
 	Tuned *tuned.Tune `json:"tuned"`
@@ -117,10 +114,10 @@ func describeBuild() build {
 // describeEngine returns how packed products of T are computed.
 func describeEngine[T kernel.Float]() engine {
 	e := block.Host[T](block.Serial)
-	blocks := e.Blocking()
+	b := e.Blocking()
 	d := engine{
 		Type: gemm.TypeName[T](), Kernel: e.Kernel().Name,
-		MC: blocks.MC, KC: blocks.KC, NC: blocks.NC, Direct: blocks.Direct,
+		InUse: tuned.Values{MC: b.MC, KC: b.KC, NC: b.NC, Direct: b.Direct, Parallel: b.Parallel, Cutoff: cutoff()},
 	}
 	settings, err := tuned.Load()
 	if err != nil { // useTuned has said so
@@ -131,6 +128,16 @@ func describeEngine[T kernel.Float]() engine {
 		d.File, _ = tuned.Path() // where it has been read from
 	}
 	return d
+}
+
+// cutoff returns the least dimension that Strassen's and Winograd's algorithms do not
+// halve where none is asked for.
+func cutoff() int {
+	strassen, err := named("serial/strassen", catalog.Variants())
+	if err != nil {
+		panic(err) // it is in the list, which is the same in every build
+	}
+	return resolved(strassen, nil).Int("cutoff")
 }
 
 // backends returns the libraries that were looked for.
@@ -207,7 +214,8 @@ func printInfo(c *cli.Context, info information) error {
 	}
 	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
 	for _, e := range info.Kernels {
-		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d%s", e.Kernel, e.MC, e.KC, e.NC, e.Direct, origin(e))
+		v := e.InUse
+		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d parallel=%d cutoff=%d, %s", e.Kernel, v.MC, v.KC, v.NC, v.Direct, v.Parallel, v.Cutoff, origin(e))
 	}
 	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
 	row("huge pages", "%s", h.PagePolicy)
@@ -233,18 +241,9 @@ func printInfo(c *cli.Context, info information) error {
 // origin says where the settings of an engine come from.
 func origin(e engine) string {
 	if e.Tuned == nil {
-		return ", computed from the caches: gemm tune measures them"
+		return "computed from the caches: gemm tune measures them"
 	}
-	text := ""
-	for _, v := range []struct {
-		name  string
-		value int
-	}{{"parallel", e.Tuned.Parallel}, {"cutoff", e.Tuned.Cutoff}} {
-		if v.value > 0 {
-			text += fmt.Sprintf(" %s=%d", v.name, v.value)
-		}
-	}
-	return fmt.Sprintf("%s, tuned on %s: %s", text, e.Tuned.Time.Local().Format(time.DateOnly), e.File)
+	return fmt.Sprintf("tuned on %s: %s", e.Tuned.Time.Local().Format(time.DateOnly), e.File)
 }
 
 // known returns text, or says that it is not known.

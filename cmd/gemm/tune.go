@@ -136,9 +136,7 @@ func runTune(c *cli.Context) error {
 	t := &tuner{progress: newProgress(c.App.ErrWriter, len(plan))}
 	defer t.progress.Close()
 	t.Schema, t.Settings = compare.Schema, before
-	if err := t.forget(families); err != nil {
-		return err
-	}
+	t.forget(families)
 	start, spent := time.Now(), 0
 	for _, s := range plan {
 		t.progress.describe(s.name)
@@ -167,7 +165,7 @@ func runTune(c *cli.Context) error {
 
 // forget takes the settings of the families out of those that are in use, so that
 // they are measured against the defaults.
-func (t *tuner) forget(families []string) error {
+func (t *tuner) forget(families []string) {
 	left := func(v tuned.Values) tuned.Values {
 		if slices.Contains(families, "serial") {
 			v = tuned.Values{Parallel: v.Parallel}
@@ -179,16 +177,7 @@ func (t *tuner) forget(families []string) error {
 	}
 	keep[float64](t, left(values[float64](t)))
 	keep[float32](t, left(values[float32](t)))
-	strassen, err := named("serial/strassen", catalog.Variants())
-	if err != nil {
-		return err
-	}
-	params, err := strassen.Resolve(nil)
-	if err != nil {
-		return err
-	}
-	t.cutoff = params.Int("cutoff")
-	return nil
+	t.cutoff = cutoff()
 }
 
 // print writes what was tried, what was chosen, and where it is.

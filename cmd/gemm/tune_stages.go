@@ -388,7 +388,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 			}
 			break
 		}
-		best, note = max(n, int(breakEvenBeyond(p))), fmt.Sprintf("predicted: halving does not pay up to %d", n)
+		best, note = max(n, int(breakEvenBeyond(p))), fmt.Sprintf("halving was not faster up to %d, predicted from there", n)
 		before = &p
 	}
 	return settleCutoff[T](ctx, t, until, best, note, strassen)

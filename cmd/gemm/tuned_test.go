@@ -74,7 +74,7 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		t.Fatalf("%v, %+v", err, doc.Kernels)
 	}
 	for _, e := range doc.Kernels {
-		if e.Tuned == nil || e.Tuned.Cutoff != 33 || e.File != path || e.KC < 1 {
+		if e.Tuned == nil || e.Tuned.Cutoff != 33 || e.InUse.Cutoff != 33 || e.File != path || e.InUse.KC < 1 {
 			t.Errorf("info --json: %+v", e)
 		}
 	}
