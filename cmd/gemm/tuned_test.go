@@ -57,7 +57,8 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 	if r := start(t, "", variables, "info"); r.status != 0 || r.stderr != "" || strings.Count(r.stdout, "computed from the caches") != 2 {
 		t.Errorf("without settings: %+v", r)
 	}
-	path := plant(t, tuned.Values{Cutoff: 33})
+	planted := tuned.Values{MC: 48, KC: 40, NC: 96, Direct: 1000, Parallel: 8000, Cutoff: 33}
+	path := plant(t, planted)
 	if got, stderr := strassenCutoff(t, variables); got != 33 || stderr != "" {
 		t.Errorf("tuned: a cutoff of %v, %q", got, stderr)
 	}
@@ -74,7 +75,7 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		t.Fatalf("%v, %+v", err, doc.Kernels)
 	}
 	for _, e := range doc.Kernels {
-		if e.Tuned == nil || e.Tuned.Cutoff != 33 || e.InUse.Cutoff != 33 || e.File != path || e.InUse.KC < 1 {
+		if e.Tuned == nil || e.Tuned.Values != planted || e.InUse != planted || e.File != path {
 			t.Errorf("info --json: %+v", e)
 		}
 	}
