@@ -3,6 +3,7 @@ package blas
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -118,6 +119,25 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestWorkers calls routines with other numbers of goroutines that can run at once:
+// large products are shared out to that many.
+func TestWorkers(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for _, workers := range []int{1, 3, 2} {
+		runtime.GOMAXPROCS(workers)
+		rng := rand.New(rand.NewPCG(11, uint64(workers)))
+		check(t, doubles(impl), rng, "gemm", 150, 250, 200)
+		check(t, singles(impl), rng, "syrk", 0, 250, 200)
+		check(t, doubles(impl), rng, "trsm", 250, 150, 0)
+		w := double.borrow()
+		if w.workers != workers {
+			t.Errorf("GOMAXPROCS is %d, the workspace has %d workers", workers, w.workers)
+		}
+		w.giveBack()
+	}
 }
 
 func TestAllocations(t *testing.T) {

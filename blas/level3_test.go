@@ -178,21 +178,38 @@ func (x dense[T]) t() dense[T] {
 	return dense[T]{func(i, j int) T { return x.at(j, i) }, func(i, j int) bool { return x.has(j, i) }}
 }
 
-// times returns the sum of the terms of element (i, j) of a product, those which
-// both matrices have.
-func times[T gemm.Float](a, b dense[T], i, j, k int) T {
-	var sum T
+// times returns the product of a, m×k, and b, k×n, by rows. Terms that one of them
+// does not have are left out.
+func times[T gemm.Float](a, b dense[T], m, n, k int) []T {
+	right, has := make([]T, k*n), make([]bool, k*n)
 	for l := range k {
-		if a.has(i, l) && b.has(l, j) {
-			sum += a.at(i, l) * b.at(l, j)
+		for j := range n {
+			if has[l*n+j] = b.has(l, j); has[l*n+j] {
+				right[l*n+j] = b.at(l, j)
+			}
 		}
 	}
-	return sum
+	product := make([]T, m*n)
+	for i := range m {
+		sums := product[i*n:][:n]
+		for l := range k {
+			if !a.has(i, l) {
+				continue
+			}
+			x, has := a.at(i, l), has[l*n:]
+			for j, y := range right[l*n:][:n] {
+				if has[j] {
+					sums[j] += x * y
+				}
+			}
+		}
+	}
+	return product
 }
 
 // update computes C ← α·X + β·C in the elements that has reports, element by
 // element as the BLAS standard has it: α = 0 leaves X alone and β = 0 leaves C.
-func update[T gemm.Float](m, n int, alpha T, x func(i, j int) T, beta T, c []T, ldc int, has func(i, j int) bool) {
+func update[T gemm.Float](m, n int, alpha T, x []T, beta T, c []T, ldc int, has func(i, j int) bool) {
 	for i := range m {
 		for j := range n {
 			if !has(i, j) {
@@ -200,7 +217,7 @@ func update[T gemm.Float](m, n int, alpha T, x func(i, j int) T, beta T, c []T, 
 			}
 			var sum T
 			if alpha != 0 {
-				sum = alpha * x(i, j)
+				sum = alpha * x[i*n+j]
 			}
 			if beta != 0 {
 				sum += beta * c[i*ldc+j]
@@ -269,31 +286,32 @@ func prepared[T gemm.Float](rng *rand.Rand, name string, x call[T]) (_ call[T], 
 func reference[T gemm.Float](name string, x call[T]) call[T] {
 	x = x.clone()
 	inside := func(i, j int) bool { return i == j || (i < j) == (x.ul == blas.Upper) }
-	side := func(a, b dense[T]) func(i, j int) T {
+	side := func(a, b dense[T]) []T {
 		if x.s == blas.Right {
-			return func(i, j int) T { return times(b, a, i, j, x.n) }
+			return times(b, a, x.m, x.n, x.n)
 		}
-		return func(i, j int) T { return times(a, b, i, j, x.m) }
+		return times(a, b, x.m, x.n, x.m)
 	}
 	switch name {
 	case "gemm":
 		a, b := plain(x.tA, x.a, x.lda), plain(x.tB, x.b, x.ldb)
-		update(x.m, x.n, x.alpha, func(i, j int) T { return times(a, b, i, j, x.k) }, x.beta, x.c, x.ldc, always)
+		update(x.m, x.n, x.alpha, times(a, b, x.m, x.n, x.k), x.beta, x.c, x.ldc, always)
 	case "symm":
 		a := special(x.ul, blas.NoTrans, blas.NonUnit, x.a, x.lda, true)
 		update(x.m, x.n, x.alpha, side(a, plain(blas.NoTrans, x.b, x.ldb)), x.beta, x.c, x.ldc, always)
 	case "syrk":
 		a := plain(x.tA, x.a, x.lda)
-		update(x.n, x.n, x.alpha, func(i, j int) T { return times(a, a.t(), i, j, x.k) }, x.beta, x.c, x.ldc, inside)
+		update(x.n, x.n, x.alpha, times(a, a.t(), x.n, x.n, x.k), x.beta, x.c, x.ldc, inside)
 	case "syr2k":
 		a, b := plain(x.tA, x.a, x.lda), plain(x.tA, x.b, x.ldb)
-		update(x.n, x.n, x.alpha, func(i, j int) T {
-			return times(a, b.t(), i, j, x.k) + times(b, a.t(), i, j, x.k)
-		}, x.beta, x.c, x.ldc, inside)
+		product := times(a, b.t(), x.n, x.n, x.k)
+		for at, y := range times(b, a.t(), x.n, x.n, x.k) {
+			product[at] += y
+		}
+		update(x.n, x.n, x.alpha, product, x.beta, x.c, x.ldc, inside)
 	case "trmm":
 		a := special(x.ul, x.tA, x.d, x.a, x.lda, false)
-		b := plain(blas.NoTrans, slices.Clone(x.b), x.ldb)
-		update(x.m, x.n, x.alpha, side(a, b), 0, x.b, x.ldb, always)
+		update(x.m, x.n, x.alpha, side(a, plain(blas.NoTrans, x.b, x.ldb)), 0, x.b, x.ldb, always)
 	default:
 		panic("blas: no reference of " + name)
 	}

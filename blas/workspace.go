@@ -2,10 +2,12 @@ package blas
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/parallel"
 )
 
 // precision is what the routines of one element type share: the workspaces that lie
@@ -31,16 +33,19 @@ const (
 // workspace is what one call of a routine needs.
 type workspace[T gemm.Float] struct {
 	precision *precision[T]
+	workers   int // of the engine
 	engine    *block.Engine[T]
 	square    [corner * corner]T // a block on the diagonal
 }
 
-// borrow returns a workspace; the caller gives it back by giveBack.
+// borrow returns a workspace for as many workers as goroutines can run at once; the
+// caller gives it back by giveBack.
 func (p *precision[T]) borrow() *workspace[T] {
-	if w, ok := p.idle.Get().(*workspace[T]); ok {
+	workers := runtime.GOMAXPROCS(0)
+	if w, ok := p.idle.Get().(*workspace[T]); ok && w.workers == workers {
 		return w
 	}
-	return &workspace[T]{precision: p, engine: block.Host[T](block.Serial)}
+	return &workspace[T]{precision: p, workers: workers, engine: block.Host[T](parallel.NewPool(workers).Loop())}
 }
 
 func (w *workspace[T]) giveBack() { w.precision.idle.Put(w) }
