@@ -71,8 +71,8 @@ type choice struct {
 	Default string `json:"default"`
 	Chosen  string `json:"chosen"`
 	Note    string `json:"note,omitempty"`
-	// What the choice gains over the default, or over doing without; see Note. Null
-	// where nothing was changed.
+	// What the choice gains over the default on the product that Note names; null
+	// where the default stays.
 	Gain *gain `json:"gain"`
 }
 

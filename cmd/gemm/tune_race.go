@@ -128,6 +128,12 @@ type race struct {
 	until    time.Time // no pair begins after it
 }
 
+// before returns r with the time that it ends at.
+func (r race) before(until time.Time) race {
+	r.until = until
+	return r
+}
+
 // over reports whether the ratios say enough. What they say does not decide it, but
 // for a candidate that is given up: who stops as soon as one is ahead finds one ahead
 // by chance.

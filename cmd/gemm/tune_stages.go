@@ -115,12 +115,6 @@ var (
 	settling  = race{pairs: 15, most: 201}
 )
 
-// before returns r with the time that it ends at.
-func (r race) before(until time.Time) race {
-	r.until = until
-	return r
-}
-
 // tuneBlocks chooses the block sizes of T.
 func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	rate, err := speed[T](ctx, t)
@@ -379,6 +373,9 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		g, err := try(ctx, t, search, w, trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole), w.by(halved))
 		if err != nil {
 			return err
+		}
+		if !g.Ratio.Known() { // the time is over
+			break
 		}
 		p := point{n, 1 / float64(g.Ratio)}
 		if g.faster() {
