@@ -65,15 +65,16 @@ type Engine[T kernel.Float] struct {
 	loop     Loop
 	a        []T // packed panel of A
 	workers  []workspace[T]
-	packA    func(worker, i int) // e.packSliver and e.updateBlock, made once:
+	packA    func(worker, i int) // e.packChunk and e.updateBlock, made once:
 	update   func(worker, i int) // a method value is an allocation
 	job      job[T]
 }
 
 // workspace is what one worker has for itself.
 type workspace[T kernel.Float] struct {
-	b []T      // packed block of B
-	_ [64]byte // no two workers write to one line of a cache
+	b     []T // packed block of B
+	tiles kernel.Tiles[T]
+	_     [64]byte // no two workers write to one line of a cache
 }
 
 // job is what the workers are busy with: C += α·A·B for the rows of a panel of A.
@@ -86,16 +87,16 @@ type job[T kernel.Float] struct {
 	c       []T
 	ldc     int
 
-	plan    Plan
-	slivers int // of A
-	shares  int // tasks for a block of columns
+	plan   Plan
+	chunks int // of rows of A
+	shares int // tasks for a block of columns
 }
 
 // New returns an engine for the kernel. MC and NC need not be multiples of the
 // tile.
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
 	e := &Engine[T]{kernel: k, blocking: blocking, loop: loop, workers: make([]workspace[T], loop.Workers)}
-	e.packA, e.update = e.packSliver, e.updateBlock
+	e.packA, e.update = e.packChunk, e.updateBlock
 	return e
 }
 
@@ -123,11 +124,15 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		scale(m, n, beta, c, ldc)
 		return nil
 	}
-	p := e.Plan(m, n, k, a, b)
-	if p.Small() {
-		e.direct(m, n, k, alpha, a, b, beta, c, ldc)
+	if e.small(m, n, k, b) {
+		t := &e.workers[0].tiles
+		t.N, t.K, t.A, t.ARow, t.ACol, t.ANext = n, k, a.Data, a.Row, a.Col, 0
+		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c, ldc, alpha, beta
+		e.kernel.Run(m, t)
+		t.A, t.B, t.C = nil, nil, nil
 		return nil
 	}
+	p := e.Plan(m, n, k, a, b)
 	if p.PackB {
 		for w := range p.Workers {
 			e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
@@ -158,27 +163,13 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 // run computes the job.
 func (e *Engine[T]) run() error {
 	g := &e.job
-	g.slivers = (g.m + e.kernel.MR - 1) / e.kernel.MR
-	g.shares = (g.slivers + g.plan.Share - 1) / g.plan.Share
+	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
+	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
 	if g.plan.PackA {
-		e.loop.Run(g.plan.Workers, (g.slivers+together-1)/together, e.packA)
+		e.loop.Run(g.plan.Workers, g.chunks, e.packA)
 	}
 	e.loop.Run(g.plan.Workers, (g.n+g.plan.NC-1)/g.plan.NC*g.shares, e.update)
 	return g.ctx.Err()
-}
-
-// direct computes a small product without packing or workers.
-func (e *Engine[T]) direct(m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) {
-	slivers := (m + e.kernel.MR - 1) / e.kernel.MR
-	rows, more := m/slivers, m%slivers
-	for i, s := 0, 0; s < slivers; s++ {
-		r := rows
-		if s < more {
-			r++
-		}
-		e.kernel.Run(r, n, k, alpha, a.Data[i*a.Row:], a.Row, a.Col, b.Data, b.Row, e.kernel.NR, beta, c[i*ldc:], ldc, r*a.Row)
-		i += r
-	}
 }
 
 // grown returns a slice of n elements, buf's own where it is large enough, and
@@ -207,63 +198,56 @@ func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
 	}
 }
 
-// sliver returns the first row of sliver s of A's panel and its height: the rows
-// are shared out evenly, since a lower tile is a slower one.
-func (g *job[T]) sliver(s int) (row, height int) {
-	height, more := g.m/g.slivers, g.m%g.slivers
-	row = s*height + min(s, more)
-	if s < more {
-		height++
-	}
-	return row, height
-}
-
-// together is the number of slivers that are packed in one task.
-const together = 8
-
-// packSliver packs a task's slivers of A.
-func (e *Engine[T]) packSliver(_, task int) {
+// packChunk packs a chunk of A's panel.
+func (e *Engine[T]) packChunk(_, chunk int) {
 	g, mr := &e.job, e.kernel.MR
-	for s := task * together; s < min((task+1)*together, g.slivers); s++ {
-		row, height := g.sliver(s)
-		e.pack(e.a[s*mr*g.k:][:mr*g.k], mr, height, g.k, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col)
+	row := chunk * g.plan.Rows
+	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
+	to := e.a[row*g.k:]
+	for s := range slivers {
+		if s == taller {
+			height--
+		}
+		e.pack(to[:mr*g.k], mr, height, g.k, g.a.Data[row*g.a.Row:], g.a.Row, g.a.Col)
+		row, to = row+height, to[mr*g.k:]
 	}
 }
 
-// updateBlock computes a task: some slivers of A times a block of columns of B, for
-// the whole of the job's k.
+// updateBlock computes a task: some chunks of A times a block of columns of B, for the
+// whole of the job's k.
 func (e *Engine[T]) updateBlock(worker, task int) {
-	g, p := &e.job, &e.job.plan
+	g, p, w := &e.job, &e.job.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
 	j, first := task/g.shares*p.NC, task%g.shares*p.Share
-	nc := min(p.NC, g.n-j)
-	beta := g.beta
+	t := &w.tiles
+	t.N, t.LDC, t.Alpha, t.Beta = min(p.NC, g.n-j), g.ldc, g.alpha, g.beta
 	for pc := 0; pc < g.k; pc += p.KC {
 		if g.ctx.Err() != nil {
-			return
+			break
 		}
-		kc := min(p.KC, g.k-pc)
+		t.K = min(p.KC, g.k-pc)
 		b := g.b.from(pc, j)
-		bRow, bNext := b.Row, nr
+		t.B, t.BRow, t.BNext = b.Data, b.Row, nr
 		if p.PackB {
-			packed := e.workers[worker].b
-			for jr := 0; jr < nc; jr += nr {
-				e.pack(packed[jr*kc:][:nr*kc], nr, min(nr, nc-jr), kc, b.Data[jr*b.Col:], b.Col, b.Row)
+			for jr := 0; jr < t.N; jr += nr {
+				e.pack(w.b[jr*t.K:][:nr*t.K], nr, min(nr, t.N-jr), t.K, b.Data[jr*b.Col:], b.Col, b.Row)
 			}
-			b.Data, bRow, bNext = packed, nr, nr*kc
+			t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
 		}
-		for s := first; s < min(first+p.Share, g.slivers); s++ {
-			row, height := g.sliver(s)
-			c := g.c[row*g.ldc+j:]
+		for chunk := first; chunk < min(first+p.Share, g.chunks); chunk++ {
+			row := chunk * p.Rows
+			t.C = g.c[row*g.ldc+j:]
 			if p.PackA {
-				e.kernel.Run(height, nc, kc, g.alpha, e.a[s*mr*kc:], 1, mr, b.Data, bRow, bNext, beta, c, g.ldc, mr*kc)
+				t.A, t.ARow, t.ACol, t.ANext = e.a[row*g.k:], 1, mr, mr*g.k
 			} else {
 				a := g.a.from(row, pc)
-				e.kernel.Run(height, nc, kc, g.alpha, a.Data, a.Row, a.Col, b.Data, bRow, bNext, beta, c, g.ldc, height*a.Row)
+				t.A, t.ARow, t.ACol, t.ANext = a.Data, a.Row, a.Col, 0
 			}
+			e.kernel.Run(min(p.Rows, g.m-row), t)
 		}
-		beta = 1
+		t.Beta = 1
 	}
+	t.A, t.B, t.C = nil, nil, nil // lets go of the operands
 }
 
 // pack copies a sliver of steps×have elements into dst, with the given number of

@@ -119,20 +119,22 @@ func pieces(n, most, step int) int {
 type Plan struct {
 	MC, KC, NC   int  // the blocks, none larger than the product
 	PackA, PackB bool // copied, or read where they lie
-	Share        int  // slivers of A that a task computes with one block of B
+	Rows         int  // of A that a call of the micro-kernel takes: a chunk
+	Share        int  // chunks that a task computes with one block of columns
 	Workers      int
-	small        bool
 }
 
-// Small reports whether the product is computed in one go, unpacked and by one
-// worker.
-func (p Plan) Small() bool { return p.small }
+// small reports whether the product is computed in one go, by one worker and from
+// operands where they lie.
+func (e *Engine[T]) small(m, n, k int, b View[T]) bool {
+	return m*n*k <= e.blocking.Direct && e.kernel.Strided && b.Col == 1
+}
 
 // Plan returns how an m×n×k product of a and b is computed; no dimension is 0.
 func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	if e.kernel.Strided && b.Col == 1 && m*n*k <= e.blocking.Direct {
-		return Plan{MC: m, KC: k, NC: n, Share: m, Workers: 1, small: true}
+	if e.small(m, n, k, b) {
+		return Plan{MC: m, KC: k, NC: n, Rows: m, Share: 1, Workers: 1}
 	}
 	kc, nc := e.blocking.KC, e.blocking.NC
 	p := Plan{PackA: true, PackB: true}
@@ -169,15 +171,18 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 		nc = min(nc, max(4*nr, up((n+3*workers-1)/(3*workers), nr)))
 	}
 	p.NC = pieces(n, nc, nr)
-	blocks, slivers := (n+p.NC-1)/p.NC, (p.MC+mr-1)/mr
-	p.Share = slivers
-	if workers > 1 && blocks < 3*workers {
-		shares := (3*workers + blocks - 1) / blocks
-		least := 4 // slivers
+	p.Rows = pieces(p.MC, max(mr, mostTerms/(p.NC*p.KC)/mr*mr), mr)
+	if blocks := (n + p.NC - 1) / p.NC; workers > 1 && blocks < 3*workers {
+		// Rows are shared out too; every task packs its block of B.
+		least := 4 * mr
 		if p.PackB {
-			least = 16 // every task packs its block
+			least = 16 * mr
 		}
-		p.Share = max(min(slivers, least), (slivers+shares-1)/shares)
+		shares := (3*workers + blocks - 1) / blocks
+		p.Rows = min(p.Rows, max(least, up((p.MC+shares-1)/shares, mr)))
+		p.Share = ((p.MC+p.Rows-1)/p.Rows + shares - 1) / shares
+	} else {
+		p.Share = (p.MC + p.Rows - 1) / p.Rows
 	}
 	return p
 }
@@ -188,6 +193,10 @@ const (
 	fewRows    = 4   // slivers of A up to which B is not
 	fewColumns = 64  // of B, for which KC grows
 )
+
+// mostTerms is the number of products of elements in a call of the micro-kernel, about
+// 100 µs of one core with AVX-512: collecting garbage waits for it.
+const mostTerms = 1 << 22
 
 // lies reports whether the given number of elements of B are as well read where they
 // lie: they stay in L2, in vectors that do not cross the lines of the caches and in
@@ -210,9 +219,6 @@ func (e *Engine[T]) Workspace(m, n, k int) int {
 		return 0
 	}
 	p, need := e.Plan(m, n, k, View[T]{nil, k, 1}, View[T]{nil, n, 1}), 0
-	if p.small {
-		return 0
-	}
 	if p.PackA {
 		need += up(p.MC, e.kernel.MR) * p.KC
 	}

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"unsafe"
+
 	"gemm/internal/cpu"
 	"gemm/internal/kernel/f32"
 	"gemm/internal/kernel/f64"
@@ -28,9 +30,11 @@ func bestF32(isa cpu.ISA) Kernel[float32] {
 	k := Kernel[float32]{Strided: true, copy: f32.Copy, transpose: f32.Transpose, together: 4}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR, k.rows = "avx512-8x48", 8, 48, funcs[float32](f32.AVX512[:])
+		k.Name, k.MR, k.NR = "avx512-8x48", 8, 48
+		k.run = func(t *Tiles[float32]) { f32.AVX512(unsafe.Pointer(t)) }
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR, k.rows = "avx2-4x24", 4, 24, funcs[float32](f32.AVX2[:])
+		k.Name, k.MR, k.NR = "avx2-4x24", 4, 24
+		k.run = func(t *Tiles[float32]) { f32.AVX2(unsafe.Pointer(t)) }
 	default:
 		return portable[float32]()
 	}
@@ -41,20 +45,13 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 	k := Kernel[float64]{Strided: true, copy: f64.Copy, transpose: f64.Transpose, together: 4}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR, k.rows = "avx512-8x24", 8, 24, funcs[float64](f64.AVX512[:])
+		k.Name, k.MR, k.NR = "avx512-8x24", 8, 24
+		k.run = func(t *Tiles[float64]) { f64.AVX512(unsafe.Pointer(t)) }
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR, k.rows = "avx2-4x12", 4, 12, funcs[float64](f64.AVX2[:])
+		k.Name, k.MR, k.NR = "avx2-4x12", 4, 12
+		k.run = func(t *Tiles[float64]) { f64.AVX2(unsafe.Pointer(t)) }
 	default:
 		return portable[float64]()
 	}
 	return k
-}
-
-// funcs gives functions their name in this package.
-func funcs[T Float](in []func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int)) []Func[T] {
-	out := make([]Func[T], len(in))
-	for i, f := range in {
-		out[i] = f
-	}
-	return out
 }

@@ -20,5 +20,6 @@ func (k *Kernel[T]) repeated(depth, n int) (call func(), flops float64) {
 	for i := range b {
 		b[i] = 1
 	}
-	return func() { k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n, 0) }, float64(2 * depth * k.MR * n)
+	t := &Tiles[T]{N: n, K: depth, A: a, ARow: 1, ACol: k.MR, B: b, BRow: k.NR, BNext: k.NR * depth, C: c, LDC: n, Alpha: 1}
+	return func() { k.Run(k.MR, t) }, float64(2 * depth * k.MR * n)
 }

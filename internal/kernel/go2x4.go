@@ -4,23 +4,7 @@ package kernel
 func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
 		Name: "go-2x4", MR: 2, NR: 4, together: 1,
-		rows: []Func[T]{
-			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, _ int) {
-				for j := 0; j < n; j += 4 {
-					dots(1, min(4, n-j), k, alpha, a, aRow, aCol, b[j/4*bNext:], bRow, beta, c[j:], ldc)
-				}
-			},
-			func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, _ int) {
-				packed := aRow == 1 && aCol == 2 && bRow == 4
-				for j := 0; j < n; j += 4 {
-					if packed && j+4 <= n {
-						go2x4(k, alpha, a, b[j/4*bNext:], beta, c[j:], ldc)
-					} else {
-						dots(2, min(4, n-j), k, alpha, a, aRow, aCol, b[j/4*bNext:], bRow, beta, c[j:], ldc)
-					}
-				}
-			},
-		},
+		run: portableTiles[T],
 		copy: func(rows, cols int, dst []T, ldd int, src []T, lds int) {
 			for i := range rows {
 				copy(dst[i*ldd:][:cols], src[i*lds:])
@@ -33,6 +17,33 @@ func portable[T Float]() Kernel[T] {
 				}
 			}
 		},
+	}
+}
+
+// portableTiles computes tiles, the packed and full ones by go2x4.
+func portableTiles[T Float](t *Tiles[T]) {
+	a, c := t.A, t.C
+	for s := range t.Slivers {
+		height := t.Height
+		if s >= t.Taller {
+			height--
+		}
+		packed := height == 2 && t.ARow == 1 && t.ACol == 2 && t.BRow == 4
+		for j := 0; j < t.N; j += 4 {
+			b, n := t.B[j/4*t.BNext:], min(4, t.N-j)
+			if packed && n == 4 {
+				go2x4(t.K, t.Alpha, a, b, t.Beta, c[j:], t.LDC)
+			} else {
+				dots(height, n, t.K, t.Alpha, a, t.ARow, t.ACol, b, t.BRow, t.Beta, c[j:], t.LDC)
+			}
+		}
+		if s+1 < t.Slivers {
+			step := t.ANext
+			if step == 0 {
+				step = height * t.ARow
+			}
+			a, c = a[step:], c[height*t.LDC:]
+		}
 	}
 }
 

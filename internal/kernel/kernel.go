@@ -20,50 +20,91 @@ type Kernel[T Float] struct {
 	// only where they are packed: aRow = 1, aCol = MR, bRow = NR.
 	Strided bool
 
-	rows      []Func[T] // rows[r-1] computes tiles of r rows, for r from 1 to MR
+	run       func(t *Tiles[T])
 	copy      Copy[T]
 	transpose Copy[T] // into columns, of as many rows as
 	together  int
 }
 
-// Func computes a row of tiles,
+// Tiles is a block of tiles to compute,
 //
 //	C ← α·A·B + β·C
 //
-// with A of r×k, B of k×n and C of r×n, where r is the height of the Func's tiles
-// and n and k are anything from 0 up. Element (i, l) of A is a[i·aRow+l·aCol]. B
-// comes in slivers of NR columns: element (l, j) is b[j/NR·bNext + l·bRow + j%NR],
-// so that a matrix in memory is bRow = its stride and bNext = NR. Row i of C begins
-// at c[i·ldc]. β = 0 does not read C. What lies beside the n columns, also in the
-// last sliver of B, is neither read nor written.
+// with A of m×K, B of K×N and C of m×N, where m is Run's, and K and N are anything
+// from 0 up. Run cuts A into slivers of MR rows or fewer, all as high as one another
+// or one row lower: it computes Height, Taller and Slivers.
 //
-// The caller will soon use what lies ahead elements after A's first: a Func may fetch
-// that into a cache, or not.
+// Element (i, l) of a sliver of A is ARow·i + ACol·l elements after its first; the
+// next sliver begins ANext elements on, or, where that is 0, as many rows. B comes in
+// slivers of NR columns: element (l, j) is B[j/NR·BNext + l·BRow + j%NR], so that a
+// matrix in memory is BRow = its stride and BNext = NR. Row i of C begins at C[i·LDC].
+// β = 0 does not read C. What lies beside the N columns, also in the last sliver of
+// B, is neither read nor written.
 //
-// The product is summed over k before it is multiplied by α. A call should be
-// short, since assembly cannot be preempted: its caller limits n and k.
-type Func[T Float] func(n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int)
+// The product is summed over K before it is multiplied by α.
+//
+// The assembly reads the fields by their offsets. They are in the order of a call:
+// Tiles are kept from one call to the next where they are on the heap already.
+type Tiles[T Float] struct {
+	Height      int // rows of the first sliver of A
+	Taller      int // slivers as high as that; the others have a row less
+	Slivers     int // of A
+	N, K        int
+	A           []T
+	ARow, ACol  int
+	ANext       int
+	B           []T
+	BRow, BNext int
+	C           []T
+	LDC         int
+	Alpha, Beta T
+}
 
 // Copy copies a block of rows×cols from src to dst: row i of src begins at
 // src[i·lds].
 type Copy[T Float] func(rows, cols int, dst []T, ldd int, src []T, lds int)
 
-// Run computes a row of tiles of r rows, 1 ≤ r ≤ MR; see Func. It panics before it
-// writes anything where a slice is too short.
-func (k *Kernel[T]) Run(r, n, depth int, alpha T, a []T, aRow, aCol int, b []T, bRow, bNext int, beta T, c []T, ldc, ahead int) {
-	if n <= 0 {
+// Run computes m rows of tiles. It panics before it writes anything where a slice is
+// too short. Assembly cannot be preempted: callers limit m, N and K so that a call is
+// some hundred microseconds at most.
+func (k *Kernel[T]) Run(m int, t *Tiles[T]) {
+	if m <= 0 || t.N <= 0 {
 		return
 	}
-	if depth > 0 {
-		whole := (n - 1) / k.NR
-		_ = a[(r-1)*aRow+(depth-1)*aCol]
-		_ = b[whole*bNext+(depth-1)*bRow+n-whole*k.NR-1]
-		if whole > 0 {
-			_ = b[(whole-1)*bNext+(depth-1)*bRow+k.NR-1]
+	t.Height, t.Taller, t.Slivers = k.Slivers(m)
+	if t.K > 0 {
+		depth := (t.K - 1) * t.ACol
+		if t.ANext == 0 {
+			_ = t.A[(m-1)*t.ARow+depth]
+		} else {
+			_ = t.A[(t.Taller-1)*t.ANext+(t.Height-1)*t.ARow+depth]
+			if t.Taller < t.Slivers {
+				_ = t.A[(t.Slivers-1)*t.ANext+(t.Height-2)*t.ARow+depth]
+			}
+		}
+		row := (t.K - 1) * t.BRow
+		if t.N <= k.NR {
+			_ = t.B[row+t.N-1]
+		} else {
+			whole := (t.N - 1) / k.NR
+			_ = t.B[whole*t.BNext+row+t.N-whole*k.NR-1]
+			_ = t.B[(whole-1)*t.BNext+row+k.NR-1]
 		}
 	}
-	_ = c[(r-1)*ldc+n-1]
-	k.rows[r-1](n, depth, alpha, a, aRow, aCol, b, bRow, bNext, beta, c, ldc, ahead)
+	_ = t.C[(m-1)*t.LDC+t.N-1]
+	k.run(t)
+}
+
+// Slivers returns how many slivers Run cuts m rows into, m above 0, the height of the
+// first and the number of those as high as that; the others have a row less. A lower
+// tile is a slower one, so that no sliver is much lower than the others.
+func (k *Kernel[T]) Slivers(m int) (height, taller, slivers int) {
+	if m <= k.MR {
+		return m, 1, 1
+	}
+	slivers = (m + k.MR - 1) / k.MR
+	height = (m + slivers - 1) / slivers
+	return height, m - slivers*(height-1), slivers
 }
 
 // Copy copies the rows×cols block src to dst, row i to dst[i·ldd:].

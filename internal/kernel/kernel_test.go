@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"unsafe"
 )
 
 func TestRun(t *testing.T) {
@@ -16,61 +17,108 @@ func TestRun(t *testing.T) {
 // and strided operands, and NaN wherever nothing may be read.
 func testRun[T Float](t *testing.T) {
 	k := Best[T]()
-	nan := T(math.NaN())
-	for r := 1; r <= k.MR; r++ {
+	var heights []int
+	for m := 1; m <= k.MR+2; m++ {
+		heights = append(heights, m)
+	}
+	heights = append(heights, 2*k.MR-1, 2*k.MR, 3*k.MR-2)
+	for _, m := range heights {
 		for n := range 2*k.NR + 2 {
-			for _, depth := range []int{0, 1, 3, 4, 9} {
-				for _, layout := range []struct{ aRow, aCol, bRow, bNext int }{
-					{1, k.MR, k.NR, k.NR * max(1, depth)}, // packed
-					{depth + 3, 1, n + 5, k.NR},           // as they lie
-					{1, r + 2, n + 5, k.NR},               // A transposed
+			for _, depth := range []int{0, 1, 3, 4, 9, 40} {
+				if depth == 40 && n%k.NR > 1 {
+					continue // enough steps for every loop of a full tile
+				}
+				for _, layout := range []Tiles[T]{
+					{ARow: 1, ACol: k.MR, ANext: k.MR * depth, BRow: k.NR, BNext: k.NR * max(1, depth)}, // packed
+					{ARow: depth + 3, ACol: 1, BRow: n + 5, BNext: k.NR},                                // as they lie
+					{ARow: 1, ACol: m + 2, BRow: n + 5, BNext: k.NR},                                    // A transposed
 				} {
 					for _, s := range [][2]T{{1, 0}, {1, 1}, {-2, 3}, {1, T(math.Copysign(0, -1))}} {
-						alpha, beta := s[0], s[1]
-						slivers := (n + k.NR - 1) / k.NR
-						a := filled((r-1)*layout.aRow+depth*layout.aCol+1, nan)
-						b := filled(slivers*layout.bNext+depth*layout.bRow+1, nan)
-						ldc := n + 3
-						c := filled(r*ldc, nan)
-						at := func(l, j int) *T { return &b[j/k.NR*layout.bNext+l*layout.bRow+j%k.NR] }
-						for l := range depth {
-							for i := range r {
-								a[i*layout.aRow+l*layout.aCol] = T((3*i+l)%7 - 3)
-							}
-							for j := range n {
-								*at(l, j) = T((j+5*l)%5 - 2)
-							}
-						}
-						for i := range r {
-							for j := range n {
-								if beta != 0 {
-									c[i*ldc+j] = T(i - j)
-								}
-							}
-						}
-						k.Run(r, n, depth, alpha, a, layout.aRow, layout.aCol, b, layout.bRow, layout.bNext, beta, c, ldc, 0)
-						for i := range r {
-							for j := range ldc {
-								got := c[i*ldc+j]
-								if j >= n {
-									if !math.IsNaN(float64(got)) {
-										t.Fatalf("%s r=%d n=%d k=%d %v: wrote beside row %d", k.Name, r, n, depth, layout, i)
-									}
-									continue
-								}
-								var want T
-								for l := range depth {
-									want += a[i*layout.aRow+l*layout.aCol] * *at(l, j)
-								}
-								want = alpha*want + beta*T(i-j)
-								if !(got == want) {
-									t.Fatalf("%s r=%d n=%d k=%d %v α=%v β=%v: element (%d, %d) is %v, want %v", k.Name, r, n, depth, layout, alpha, beta, i, j, got, want)
-								}
-							}
-						}
+						tiles := layout
+						tiles.N, tiles.K, tiles.Alpha, tiles.Beta = n, depth, s[0], s[1]
+						testTiles(t, k, m, &tiles)
 					}
 				}
 			}
+		}
+	}
+}
+
+func testTiles[T Float](t *testing.T, k Kernel[T], m int, tiles *Tiles[T]) {
+	nan := T(math.NaN())
+	n, depth, beta := tiles.N, tiles.K, tiles.Beta
+	height, taller, slivers := k.Slivers(m)
+	row := func(i int) int { // where row i of A begins
+		if tiles.ANext == 0 {
+			return i * tiles.ARow
+		}
+		s, r := i/height, i%height
+		if s >= taller {
+			rest := i - taller*height
+			s, r = taller+rest/(height-1), rest%(height-1)
+		}
+		return s*tiles.ANext + r*tiles.ARow
+	}
+	a := filled(max(m*tiles.ARow, slivers*tiles.ANext)+depth*tiles.ACol+1, nan)
+	b := filled((n+k.NR-1)/k.NR*tiles.BNext+depth*tiles.BRow+1, nan)
+	tiles.LDC = n + 3
+	c := filled(m*tiles.LDC, nan)
+	at := func(l, j int) *T { return &b[j/k.NR*tiles.BNext+l*tiles.BRow+j%k.NR] }
+	for l := range depth {
+		for i := range m {
+			a[row(i)+l*tiles.ACol] = T((3*i+l)%7 - 3)
+		}
+		for j := range n {
+			*at(l, j) = T((j+5*l)%5 - 2)
+		}
+	}
+	for i := range m {
+		for j := range n {
+			if beta != 0 {
+				c[i*tiles.LDC+j] = T(i - j)
+			}
+		}
+	}
+	tiles.A, tiles.B, tiles.C = a, b, c
+	k.Run(m, tiles)
+	about := func() string {
+		return fmt.Sprintf("%s m=%d n=%d k=%d aRow=%d aCol=%d bRow=%d α=%v β=%v", k.Name, m, n, depth, tiles.ARow, tiles.ACol, tiles.BRow, tiles.Alpha, beta)
+	}
+	for i := range m {
+		for j := range tiles.LDC {
+			got := c[i*tiles.LDC+j]
+			if j >= n {
+				if !math.IsNaN(float64(got)) {
+					t.Fatalf("%s: wrote beside row %d", about(), i)
+				}
+				continue
+			}
+			var want T
+			for l := range depth {
+				want += a[row(i)+l*tiles.ACol] * *at(l, j)
+			}
+			want = tiles.Alpha*want + beta*T(i-j)
+			if !(got == want) {
+				t.Fatalf("%s: element (%d, %d) is %v, want %v", about(), i, j, got, want)
+			}
+		}
+	}
+}
+
+// TestLayout compares the fields of Tiles with the offsets that the generator of the
+// assembly has for them.
+func TestLayout(t *testing.T) {
+	var d Tiles[float64]
+	var s Tiles[float32]
+	for i, got := range []uintptr{
+		unsafe.Offsetof(d.Height), unsafe.Offsetof(d.Taller), unsafe.Offsetof(d.Slivers), unsafe.Offsetof(d.N), unsafe.Offsetof(d.K),
+		unsafe.Offsetof(d.A), unsafe.Offsetof(d.ARow), unsafe.Offsetof(d.ACol), unsafe.Offsetof(d.ANext),
+		unsafe.Offsetof(d.B), unsafe.Offsetof(d.BRow), unsafe.Offsetof(d.BNext), unsafe.Offsetof(d.C), unsafe.Offsetof(d.LDC),
+		unsafe.Offsetof(d.Alpha), unsafe.Offsetof(d.Beta), unsafe.Offsetof(s.Alpha), unsafe.Offsetof(s.Beta),
+	} {
+		want := []uintptr{0, 8, 16, 24, 32, 40, 64, 72, 80, 88, 112, 120, 128, 152, 160, 168, 160, 164}[i]
+		if unsafe.Sizeof(uintptr(0)) == 8 && got != want {
+			t.Errorf("field %d is at %d, the generator has %d", i, got, want)
 		}
 	}
 }
@@ -90,7 +138,10 @@ func TestRunScalars(t *testing.T) {
 	nan := math.NaN()
 	for _, s := range [][2]float64{{nan, 0}, {1, nan}} {
 		c := filled(k.NR, 1.0)
-		k.Run(1, k.NR, 1, s[0], filled(1, 1.0), 1, 1, filled(k.NR, 1.0), k.NR, k.NR, s[1], c, k.NR, 0)
+		k.Run(1, &Tiles[float64]{
+			N: k.NR, K: 1, A: filled(1, 1.0), ARow: 1, ACol: 1, B: filled(k.NR, 1.0), BRow: k.NR, BNext: k.NR, C: c, LDC: k.NR,
+			Alpha: s[0], Beta: s[1],
+		})
 		for j, x := range c {
 			if !math.IsNaN(x) {
 				t.Errorf("%s α=%v β=%v: element %d is %v, want NaN", k.Name, s[0], s[1], j, x)
@@ -103,8 +154,9 @@ func TestRunScalars(t *testing.T) {
 func TestPreconditions(t *testing.T) {
 	k := Best[float64]()
 	const depth = 5
-	n := 2*k.NR - 1
-	full := [3]int{depth * k.MR, k.NR*depth + (depth-1)*k.NR + k.NR - 1, (k.MR-1)*n + n}
+	m, n := 2*k.MR-1, 2*k.NR-1
+	_, _, slivers := k.Slivers(m)
+	full := [3]int{slivers*depth*k.MR - 1, k.NR*depth + (depth-1)*k.NR + k.NR - 1, (m-1)*n + n}
 	for which := range full {
 		lens := full
 		lens[which]--
@@ -116,7 +168,9 @@ func TestPreconditions(t *testing.T) {
 				}
 			}()
 			a, b := filled(lens[0], 1.0), filled(lens[1], 1.0)
-			k.Run(k.MR, n, depth, 1, a, 1, k.MR, b, k.NR, k.NR*depth, 0, c, n, 0)
+			k.Run(m, &Tiles[float64]{
+				N: n, K: depth, A: a, ARow: 1, ACol: k.MR, ANext: k.MR * depth, B: b, BRow: k.NR, BNext: k.NR * depth, C: c, LDC: n, Alpha: 1,
+			})
 		}()
 		for i, x := range c {
 			if x != 0 {

@@ -2,26 +2,8 @@
 
 package f32
 
-// rows1AVX2 computes C ← α·A·B + β·C for 1 rows of C; see kernel.Func.
-// Registers: 3 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows1AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-
-// rows2AVX2 computes C ← α·A·B + β·C for 2 rows of C; see kernel.Func.
-// Registers: 6 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows2AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-
-// rows3AVX2 computes C ← α·A·B + β·C for 3 rows of C; see kernel.Func.
-// Registers: 9 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows3AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-
-// rows4AVX2 computes C ← α·A·B + β·C for 4 rows of C; see kernel.Func.
+// tilesAVX2 computes rows of tiles of up to 4×24; see kernel.Tiles.
 // Registers: 12 sums, 3 vectors of B, and A's elements broadcast one by one.
 //
 //go:noescape
-func rows4AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+func tilesAVX2(t *byte)

@@ -20,48 +20,86 @@ DATA window<>+56(SB)/4, $0x00000000
 DATA window<>+60(SB)/4, $0x00000000
 GLOBL window<>(SB), RODATA|NOPTR, $64
 
-// func rows1AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// func tilesAVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows1AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
+TEXT ·tilesAVX2(SB), NOSPLIT, $64-8
+	MOVQ t+0(FP), R13
+	MOVQ (R13), R13
+	MOVQ R13, (SP)
+	MOVQ t+0(FP), R13
+	MOVQ 8(R13), R13
+	MOVQ R13, 8(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 16(R13), R13
+	MOVQ R13, 16(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 40(R13), R13
+	MOVQ R13, 24(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 128(R13), R13
+	MOVQ R13, 40(SP)
+	MOVQ t+0(FP), BX
+	MOVQ 64(BX), BX
+	SHLQ $0x02, BX
+	MOVQ t+0(FP), SI
+	MOVQ 72(SI), SI
 	SHLQ $0x02, SI
+	MOVQ t+0(FP), R8
+	MOVQ 112(R8), R8
 	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+	LEAQ (BX)(BX*2), DX
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+sliver:
+	// The next sliver lies aNext elements on, or, where that is 0, as many rows.
+	MOVQ  t+0(FP), R13
+	MOVQ  80(R13), R13
+	SHLQ  $0x02, R13
+	JNE   apart
+	MOVQ  (SP), R13
+	IMULQ BX, R13
+
+apart:
+	MOVQ R13, 32(SP)
+	ADDQ 24(SP), R13
+	MOVQ R13, 56(SP)
+	MOVQ t+0(FP), R12
+	MOVQ 24(R12), R12
+	MOVQ t+0(FP), R10
+	MOVQ 88(R10), R10
+	MOVQ 40(SP), R11
+	MOVQ (SP), R13
+	CMPQ R13, $0x04
+	JEQ  rows4
+	CMPQ R13, $0x03
+	JEQ  rows3
+	CMPQ R13, $0x02
+	JEQ  rows2
+	CMPQ R12, $0x18
+	JLT  rows1edge
+
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x04, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x18
-	JLT    edge
+rows1tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows1fullcheckC
 
-roundC:
+rows1fullroundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -112,14 +150,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows1fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows1fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows1fullrest
 
-round:
+rows1fullround:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -167,14 +205,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows1fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows1fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows1fullwrite
 
-fullone:
+rows1fullone:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -187,16 +225,18 @@ fullone:
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows1fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows1fullfresh
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -206,9 +246,9 @@ fullwrite:
 	VMULPS       Y12, Y2, Y2
 	VFMADD231PS  64(AX), Y13, Y2
 	VMOVUPS      Y2, 64(AX)
-	JMP          fullnext
+	JMP          rows1fullnext
 
-fullfresh:
+rows1fullfresh:
 	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, (AX)
 	VMULPS  Y12, Y1, Y1
@@ -216,30 +256,33 @@ fullfresh:
 	VMULPS  Y12, Y2, Y2
 	VMOVUPS Y2, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows1fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x18, R12
-	JMP  tile
+	CMPQ R12, $0x18
+	JGE  rows1tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows1edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x08
-	JGT    wider1
+	JGT    rows1wider1
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*4), R12
 	VXORPS Y0, Y0, Y0
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows1edge1write
 
-edge1one:
+rows1edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   (DI), Y15, Y12
 	ADDQ         R8, DI
@@ -247,50 +290,51 @@ edge1one:
 	VFMADD231PS  Y15, Y12, Y0
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows1edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows1edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   (AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y0
 	VMASKMOVPS   Y0, Y15, (AX)
-	JMP          edge1next
+	JMP          rows1edge1next
 
-edge1fresh:
+rows1edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, (AX)
 
-edge1next:
-	JMP done
+rows1edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows1wider1:
 	CMPQ   R12, $0x10
-	JGT    wider2
+	JGT    rows1wider2
 	NEGQ   R12
 	ADDQ   $0x10, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*4), R12
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows1edge2write
 
-edge2one:
+rows1edge2one:
 	VMOVUPS      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   32(DI), Y15, Y13
@@ -300,16 +344,18 @@ edge2one:
 	VFMADD231PS  Y15, Y13, Y1
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows1edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows1edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -319,21 +365,19 @@ edge2write:
 	VMASKMOVPS   32(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y1
 	VMASKMOVPS   Y1, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows1edge2next
 
-edge2fresh:
+rows1edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
 	VMULPS     Y12, Y1, Y1
 	VMASKMOVPS Y1, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows1edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows1wider2:
 	NEGQ   R12
 	ADDQ   $0x18, R12
 	LEAQ   window<>+0(SB), R13
@@ -341,13 +385,14 @@ wider2:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows1edge3write
 
-edge3one:
+rows1edge3one:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -359,16 +404,18 @@ edge3one:
 	VFMADD231PS  Y15, Y14, Y2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows1edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows1edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -381,9 +428,9 @@ edge3write:
 	VMASKMOVPS   64(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y2
 	VMASKMOVPS   Y2, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows1edge3next
 
-edge3fresh:
+rows1edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -392,56 +439,39 @@ edge3fresh:
 	VMULPS     Y12, Y2, Y2
 	VMASKMOVPS Y2, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows1edge3next:
+	JMP after
 
-// func rows2AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows2AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows2:
+	CMPQ R12, $0x18
+	JLT  rows2edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x08, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x18
-	JLT    edge
+rows2tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows2fullcheckC
 
-roundC:
+rows2fullroundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -452,7 +482,7 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -467,7 +497,7 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -482,7 +512,7 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -497,7 +527,7 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -508,14 +538,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows2fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows2fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows2fullrest
 
-round:
+rows2fullround:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -526,7 +556,7 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -541,7 +571,7 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -556,7 +586,7 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -571,7 +601,7 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
@@ -579,14 +609,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows2fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows2fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows2fullwrite
 
-fullone:
+rows2fullone:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -597,22 +627,24 @@ fullone:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows2fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows2fullfresh
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -632,9 +664,9 @@ fullwrite:
 	VMULPS       Y12, Y5, Y5
 	VFMADD231PS  64(AX), Y13, Y5
 	VMOVUPS      Y5, 64(AX)
-	JMP          fullnext
+	JMP          rows2fullnext
 
-fullfresh:
+rows2fullfresh:
 	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, (AX)
 	VMULPS  Y12, Y1, Y1
@@ -649,50 +681,55 @@ fullfresh:
 	VMULPS  Y12, Y5, Y5
 	VMOVUPS Y5, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows2fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x18, R12
-	JMP  tile
+	CMPQ R12, $0x18
+	JGE  rows2tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows2edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x08
-	JGT    wider1
+	JGT    rows2wider1
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*4), R12
 	VXORPS Y0, Y0, Y0
 	VXORPS Y3, Y3, Y3
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows2edge1write
 
-edge1one:
+rows2edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows2edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows2edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -705,9 +742,9 @@ edge1write:
 	VMASKMOVPS   (AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y3
 	VMASKMOVPS   Y3, Y15, (AX)
-	JMP          edge1next
+	JMP          rows2edge1next
 
-edge1fresh:
+rows2edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, (AX)
@@ -715,14 +752,12 @@ edge1fresh:
 	VMULPS     Y12, Y3, Y3
 	VMASKMOVPS Y3, Y15, (AX)
 
-edge1next:
-	JMP done
+rows2edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows2wider1:
 	CMPQ   R12, $0x10
-	JGT    wider2
+	JGT    rows2wider2
 	NEGQ   R12
 	ADDQ   $0x10, R12
 	LEAQ   window<>+0(SB), R13
@@ -731,13 +766,14 @@ wider1:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows2edge2write
 
-edge2one:
+rows2edge2one:
 	VMOVUPS      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   32(DI), Y15, Y13
@@ -745,21 +781,23 @@ edge2one:
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows2edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows2edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -778,9 +816,9 @@ edge2write:
 	VMASKMOVPS   32(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y4
 	VMASKMOVPS   Y4, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows2edge2next
 
-edge2fresh:
+rows2edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -792,12 +830,10 @@ edge2fresh:
 	VMULPS     Y12, Y4, Y4
 	VMASKMOVPS Y4, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows2edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows2wider2:
 	NEGQ   R12
 	ADDQ   $0x18, R12
 	LEAQ   window<>+0(SB), R13
@@ -808,13 +844,14 @@ wider2:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows2edge3write
 
-edge3one:
+rows2edge3one:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -824,22 +861,24 @@ edge3one:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows2edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows2edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -864,9 +903,9 @@ edge3write:
 	VMASKMOVPS   64(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y5
 	VMASKMOVPS   Y5, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows2edge3next
 
-edge3fresh:
+rows2edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -882,42 +921,23 @@ edge3fresh:
 	VMULPS     Y12, Y5, Y5
 	VMASKMOVPS Y5, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows2edge3next:
+	JMP after
 
-// func rows3AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows3AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows3:
+	CMPQ R12, $0x18
+	JLT  rows3edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x0c, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x18
-	JLT    edge
+rows3tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -927,14 +947,16 @@ tile:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows3fullcheckC
 
-roundC:
+rows3fullroundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -945,11 +967,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -964,11 +986,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -983,11 +1005,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1002,11 +1024,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1017,14 +1039,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows3fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows3fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows3fullrest
 
-round:
+rows3fullround:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1035,11 +1057,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1054,11 +1076,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1073,11 +1095,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1092,11 +1114,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1104,14 +1126,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows3fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows3fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows3fullwrite
 
-fullone:
+rows3fullone:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1122,26 +1144,28 @@ fullone:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows3fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows3fullfresh
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -1171,9 +1195,9 @@ fullwrite:
 	VMULPS       Y12, Y8, Y8
 	VFMADD231PS  64(AX), Y13, Y8
 	VMOVUPS      Y8, 64(AX)
-	JMP          fullnext
+	JMP          rows3fullnext
 
-fullfresh:
+rows3fullfresh:
 	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, (AX)
 	VMULPS  Y12, Y1, Y1
@@ -1195,18 +1219,20 @@ fullfresh:
 	VMULPS  Y12, Y8, Y8
 	VMOVUPS Y8, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows3fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x18, R12
-	JMP  tile
+	CMPQ R12, $0x18
+	JGE  rows3tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows3edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x08
-	JGT    wider1
+	JGT    rows3wider1
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
@@ -1214,34 +1240,37 @@ edge:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y3, Y3, Y3
 	VXORPS Y6, Y6, Y6
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows3edge1write
 
-edge1one:
+rows3edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows3edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows3edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -1260,9 +1289,9 @@ edge1write:
 	VMASKMOVPS   (AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y6
 	VMASKMOVPS   Y6, Y15, (AX)
-	JMP          edge1next
+	JMP          rows3edge1next
 
-edge1fresh:
+rows3edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, (AX)
@@ -1273,14 +1302,12 @@ edge1fresh:
 	VMULPS     Y12, Y6, Y6
 	VMASKMOVPS Y6, Y15, (AX)
 
-edge1next:
-	JMP done
+rows3edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows3wider1:
 	CMPQ   R12, $0x10
-	JGT    wider2
+	JGT    rows3wider2
 	NEGQ   R12
 	ADDQ   $0x10, R12
 	LEAQ   window<>+0(SB), R13
@@ -1291,13 +1318,14 @@ wider1:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows3edge2write
 
-edge2one:
+rows3edge2one:
 	VMOVUPS      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   32(DI), Y15, Y13
@@ -1305,24 +1333,26 @@ edge2one:
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows3edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows3edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -1350,9 +1380,9 @@ edge2write:
 	VMASKMOVPS   32(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y7
 	VMASKMOVPS   Y7, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows3edge2next
 
-edge2fresh:
+rows3edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -1369,12 +1399,10 @@ edge2fresh:
 	VMULPS     Y12, Y7, Y7
 	VMASKMOVPS Y7, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows3edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows3wider2:
 	NEGQ   R12
 	ADDQ   $0x18, R12
 	LEAQ   window<>+0(SB), R13
@@ -1388,13 +1416,14 @@ wider2:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows3edge3write
 
-edge3one:
+rows3edge3one:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -1404,26 +1433,28 @@ edge3one:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows3edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows3edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -1460,9 +1491,9 @@ edge3write:
 	VMASKMOVPS   64(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y8
 	VMASKMOVPS   Y8, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows3edge3next
 
-edge3fresh:
+rows3edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -1485,42 +1516,23 @@ edge3fresh:
 	VMULPS     Y12, Y8, Y8
 	VMASKMOVPS Y8, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows3edge3next:
+	JMP after
 
-// func rows4AVX2(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows4AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows4:
+	CMPQ R12, $0x18
+	JLT  rows4edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x10, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x18
-	JLT    edge
+rows4tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1533,14 +1545,16 @@ tile:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows4fullcheckC
 
-roundC:
+rows4fullroundC:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1551,11 +1565,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1574,11 +1588,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1597,11 +1611,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1620,11 +1634,11 @@ roundC:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1639,14 +1653,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows4fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows4fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows4fullrest
 
-round:
+rows4fullround:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1657,11 +1671,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1680,11 +1694,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1703,11 +1717,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1726,11 +1740,11 @@ round:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1742,14 +1756,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows4fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows4fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows4fullwrite
 
-fullone:
+rows4fullone:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVUPS      64(DI), Y14
@@ -1760,11 +1774,11 @@ fullone:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -1774,16 +1788,18 @@ fullone:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows4fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows4fullfresh
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
 	VMOVUPS      Y0, (AX)
@@ -1823,9 +1839,9 @@ fullwrite:
 	VMULPS       Y12, Y11, Y11
 	VFMADD231PS  64(AX), Y13, Y11
 	VMOVUPS      Y11, 64(AX)
-	JMP          fullnext
+	JMP          rows4fullnext
 
-fullfresh:
+rows4fullfresh:
 	VMULPS  Y12, Y0, Y0
 	VMOVUPS Y0, (AX)
 	VMULPS  Y12, Y1, Y1
@@ -1854,18 +1870,20 @@ fullfresh:
 	VMULPS  Y12, Y11, Y11
 	VMOVUPS Y11, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows4fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x18, R12
-	JMP  tile
+	CMPQ R12, $0x18
+	JGE  rows4tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows4edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x08
-	JGT    wider1
+	JGT    rows4wider1
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
@@ -1874,36 +1892,39 @@ edge:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y6, Y6, Y6
 	VXORPS Y9, Y9, Y9
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows4edge1write
 
-edge1one:
+rows4edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VBROADCASTSS (AX)(DX*1), Y15
 	VFMADD231PS  Y15, Y12, Y9
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows4edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows4edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -1928,9 +1949,9 @@ edge1write:
 	VMASKMOVPS   (AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y9
 	VMASKMOVPS   Y9, Y15, (AX)
-	JMP          edge1next
+	JMP          rows4edge1next
 
-edge1fresh:
+rows4edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMASKMOVPS Y0, Y15, (AX)
@@ -1944,14 +1965,12 @@ edge1fresh:
 	VMULPS     Y12, Y9, Y9
 	VMASKMOVPS Y9, Y15, (AX)
 
-edge1next:
-	JMP done
+rows4edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows4wider1:
 	CMPQ   R12, $0x10
-	JGT    wider2
+	JGT    rows4wider2
 	NEGQ   R12
 	ADDQ   $0x10, R12
 	LEAQ   window<>+0(SB), R13
@@ -1964,13 +1983,14 @@ wider1:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows4edge2write
 
-edge2one:
+rows4edge2one:
 	VMOVUPS      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPS   32(DI), Y15, Y13
@@ -1978,10 +1998,10 @@ edge2one:
 	VBROADCASTSS (AX), Y15
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VBROADCASTSS (AX)(DX*1), Y15
@@ -1989,16 +2009,18 @@ edge2one:
 	VFMADD231PS  Y15, Y13, Y10
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows4edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows4edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -2035,9 +2057,9 @@ edge2write:
 	VMASKMOVPS   32(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y10
 	VMASKMOVPS   Y10, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows4edge2next
 
-edge2fresh:
+rows4edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -2059,12 +2081,10 @@ edge2fresh:
 	VMULPS     Y12, Y10, Y10
 	VMASKMOVPS Y10, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows4edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows4wider2:
 	NEGQ   R12
 	ADDQ   $0x18, R12
 	LEAQ   window<>+0(SB), R13
@@ -2081,13 +2101,14 @@ wider2:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows4edge3write
 
-edge3one:
+rows4edge3one:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -2097,11 +2118,11 @@ edge3one:
 	VFMADD231PS  Y15, Y12, Y0
 	VFMADD231PS  Y15, Y13, Y1
 	VFMADD231PS  Y15, Y14, Y2
-	VBROADCASTSS (AX)(CX*1), Y15
+	VBROADCASTSS (AX)(BX*1), Y15
 	VFMADD231PS  Y15, Y12, Y3
 	VFMADD231PS  Y15, Y13, Y4
 	VFMADD231PS  Y15, Y14, Y5
-	VBROADCASTSS (AX)(CX*2), Y15
+	VBROADCASTSS (AX)(BX*2), Y15
 	VFMADD231PS  Y15, Y12, Y6
 	VFMADD231PS  Y15, Y13, Y7
 	VFMADD231PS  Y15, Y14, Y8
@@ -2111,16 +2132,18 @@ edge3one:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows4edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Y12
-	VBROADCASTSS beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Y12
+	VBROADCASTSS 164(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows4edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPS       Y12, Y0, Y0
 	VFMADD231PS  (AX), Y13, Y0
@@ -2169,9 +2192,9 @@ edge3write:
 	VMASKMOVPS   64(AX), Y15, Y14
 	VFMADD231PS  Y13, Y14, Y11
 	VMASKMOVPS   Y11, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows4edge3next
 
-edge3fresh:
+rows4edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPS     Y12, Y0, Y0
 	VMOVUPS    Y0, (AX)
@@ -2201,7 +2224,22 @@ edge3fresh:
 	VMULPS     Y12, Y11, Y11
 	VMASKMOVPS Y11, Y15, 64(AX)
 
-edge3next:
+rows4edge3next:
+after:
+	DECQ  16(SP)
+	JEQ   done
+	MOVQ  32(SP), R13
+	ADDQ  R13, 24(SP)
+	MOVQ  t+0(FP), R13
+	MOVQ  152(R13), R13
+	IMULQ (SP), R13
+	SHLQ  $0x02, R13
+	ADDQ  R13, 40(SP)
+	DECQ  8(SP)
+	JNE   sliver
+	DECQ  (SP)
+	JMP   sliver
+
 done:
 	VZEROUPPER
 	RET

@@ -2,48 +2,94 @@
 
 #include "textflag.h"
 
-// func rows1AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
+// func tilesAVX512(t *byte)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows1AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
+TEXT ·tilesAVX512(SB), NOSPLIT, $64-8
+	MOVQ t+0(FP), R13
+	MOVQ (R13), R13
+	MOVQ R13, (SP)
+	MOVQ t+0(FP), R13
+	MOVQ 8(R13), R13
+	MOVQ R13, 8(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 16(R13), R13
+	MOVQ R13, 16(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 40(R13), R13
+	MOVQ R13, 24(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 128(R13), R13
+	MOVQ R13, 40(SP)
+	MOVQ t+0(FP), BX
+	MOVQ 64(BX), BX
+	SHLQ $0x02, BX
+	MOVQ t+0(FP), SI
+	MOVQ 72(SI), SI
 	SHLQ $0x02, SI
+	MOVQ t+0(FP), R8
+	MOVQ 112(R8), R8
 	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+	LEAQ (BX)(BX*2), DX
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+sliver:
+	// The next sliver lies aNext elements on, or, where that is 0, as many rows.
+	MOVQ  t+0(FP), R13
+	MOVQ  80(R13), R13
+	SHLQ  $0x02, R13
+	JNE   apart
+	MOVQ  (SP), R13
+	IMULQ BX, R13
+
+apart:
+	MOVQ R13, 32(SP)
+	ADDQ 24(SP), R13
+	MOVQ R13, 56(SP)
+	MOVQ t+0(FP), R12
+	MOVQ 24(R12), R12
+	MOVQ t+0(FP), R10
+	MOVQ 88(R10), R10
+	MOVQ 40(SP), R11
+	MOVQ (SP), R13
+	CMPQ R13, $0x08
+	JEQ  rows8
+	CMPQ R13, $0x07
+	JEQ  rows7
+	CMPQ R13, $0x06
+	JEQ  rows6
+	CMPQ R13, $0x05
+	JEQ  rows5
+	CMPQ R13, $0x04
+	JEQ  rows4
+	CMPQ R13, $0x03
+	JEQ  rows3
+	CMPQ R13, $0x02
+	JEQ  rows2
+	CMPQ R12, $0x30
+	JLT  rows1edge
+
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x04, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows1tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows1fullcheckC
 
-roundC:
+rows1fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -99,14 +145,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows1fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows1fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows1fullrest
 
-round:
+rows1fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -158,14 +204,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows1fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows1fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows1fullwrite
 
-fullone:
+rows1fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -179,16 +225,18 @@ fullone:
 	VFMADD231PS  Z27, Z26, Z2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows1fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows1fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows1fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -198,9 +246,9 @@ fullwrite:
 	VMULPS       Z24, Z2, Z2
 	VFMADD231PS  128(AX), Z25, Z2
 	VMOVUPS      Z2, 128(AX)
-	JMP          fullnext
+	JMP          rows1fullnext
 
-fullfresh:
+rows1fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -208,85 +256,85 @@ fullfresh:
 	VMULPS  Z24, Z2, Z2
 	VMOVUPS Z2, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows1fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows1tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows1edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows1wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows1edge1write
 
-edge1one:
+rows1edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows1edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows1edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows1edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
 	VMOVUPS      Z0, K1, (AX)
-	JMP          edge1next
+	JMP          rows1edge1next
 
-edge1fresh:
+rows1edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 
-edge1next:
-	JMP done
+rows1edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows1wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows1wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows1edge2write
 
-edge2one:
+rows1edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
@@ -295,16 +343,18 @@ edge2one:
 	VFMADD231PS  Z27, Z25, Z1
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows1edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows1edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows1edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -312,38 +362,35 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z1
 	VMOVUPS      Z1, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows1edge2next
 
-edge2fresh:
+rows1edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
 	VMOVUPS Z1, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows1edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows1wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows1edge3write
 
-edge3one:
+rows1edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -354,16 +401,18 @@ edge3one:
 	VFMADD231PS  Z27, Z26, Z2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows1edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows1edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows1edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -374,9 +423,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z2
 	VMOVUPS      Z2, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows1edge3next
 
-edge3fresh:
+rows1edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -384,56 +433,39 @@ edge3fresh:
 	VMULPS  Z24, Z2, Z2
 	VMOVUPS Z2, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows1edge3next:
+	JMP after
 
-// func rows2AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows2AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows2:
+	CMPQ R12, $0x30
+	JLT  rows2edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x08, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows2tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows2fullcheckC
 
-roundC:
+rows2fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -445,7 +477,7 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -461,7 +493,7 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -477,7 +509,7 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -493,7 +525,7 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -505,14 +537,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows2fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows2fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows2fullrest
 
-round:
+rows2fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -524,7 +556,7 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -540,7 +572,7 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -556,7 +588,7 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -572,7 +604,7 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
@@ -580,14 +612,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows2fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows2fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows2fullwrite
 
-fullone:
+rows2fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -599,22 +631,24 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows2fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows2fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows2fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -634,9 +668,9 @@ fullwrite:
 	VMULPS       Z24, Z5, Z5
 	VFMADD231PS  128(AX), Z25, Z5
 	VMOVUPS      Z5, 128(AX)
-	JMP          fullnext
+	JMP          rows2fullnext
 
-fullfresh:
+rows2fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -651,53 +685,56 @@ fullfresh:
 	VMULPS  Z24, Z5, Z5
 	VMOVUPS Z5, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows2fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows2tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows2edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows2wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows2edge1write
 
-edge1one:
+rows2edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows2edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows2edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows2edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -707,63 +744,62 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z3
 	VMOVUPS      Z3, K1, (AX)
-	JMP          edge1next
+	JMP          rows2edge1next
 
-edge1fresh:
+rows2edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
 	VMULPS  Z24, Z3, Z3
 	VMOVUPS Z3, K1, (AX)
 
-edge1next:
-	JMP done
+rows2edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows2wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows2wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows2edge2write
 
-edge2one:
+rows2edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows2edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows2edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows2edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -779,9 +815,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z4
 	VMOVUPS      Z4, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows2edge2next
 
-edge2fresh:
+rows2edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -792,33 +828,30 @@ edge2fresh:
 	VMULPS  Z24, Z4, Z4
 	VMOVUPS Z4, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows2edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows2wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows2edge3write
 
-edge3one:
+rows2edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -827,22 +860,24 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows2edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows2edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows2edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -864,9 +899,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z5
 	VMOVUPS      Z5, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows2edge3next
 
-edge3fresh:
+rows2edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -881,42 +916,23 @@ edge3fresh:
 	VMULPS  Z24, Z5, Z5
 	VMOVUPS Z5, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows2edge3next:
+	JMP after
 
-// func rows3AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows3AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows3:
+	CMPQ R12, $0x30
+	JLT  rows3edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x0c, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows3tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -926,14 +942,16 @@ tile:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows3fullcheckC
 
-roundC:
+rows3fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -945,11 +963,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -965,11 +983,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -985,11 +1003,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1005,11 +1023,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1021,14 +1039,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows3fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows3fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows3fullrest
 
-round:
+rows3fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1040,11 +1058,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1060,11 +1078,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1080,11 +1098,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1100,11 +1118,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1112,14 +1130,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows3fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows3fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows3fullwrite
 
-fullone:
+rows3fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1131,26 +1149,28 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows3fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows3fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows3fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -1180,9 +1200,9 @@ fullwrite:
 	VMULPS       Z24, Z8, Z8
 	VFMADD231PS  128(AX), Z25, Z8
 	VMOVUPS      Z8, 128(AX)
-	JMP          fullnext
+	JMP          rows3fullnext
 
-fullfresh:
+rows3fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -1204,56 +1224,59 @@ fullfresh:
 	VMULPS  Z24, Z8, Z8
 	VMOVUPS Z8, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows3fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows3tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows3edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows3wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows3edge1write
 
-edge1one:
+rows3edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows3edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows3edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows3edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -1268,9 +1291,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z6
 	VMOVUPS      Z6, K1, (AX)
-	JMP          edge1next
+	JMP          rows3edge1next
 
-edge1fresh:
+rows3edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -1280,59 +1303,58 @@ edge1fresh:
 	VMULPS  Z24, Z6, Z6
 	VMOVUPS Z6, K1, (AX)
 
-edge1next:
-	JMP done
+rows3edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows3wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows3wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows3edge2write
 
-edge2one:
+rows3edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows3edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows3edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows3edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -1356,9 +1378,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z7
 	VMOVUPS      Z7, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows3edge2next
 
-edge2fresh:
+rows3edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -1374,20 +1396,16 @@ edge2fresh:
 	VMULPS  Z24, Z7, Z7
 	VMOVUPS Z7, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows3edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows3wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1397,13 +1415,14 @@ wider2:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows3edge3write
 
-edge3one:
+rows3edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -1412,26 +1431,28 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows3edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows3edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows3edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -1464,9 +1485,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z8
 	VMOVUPS      Z8, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows3edge3next
 
-edge3fresh:
+rows3edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -1488,42 +1509,23 @@ edge3fresh:
 	VMULPS  Z24, Z8, Z8
 	VMOVUPS Z8, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows3edge3next:
+	JMP after
 
-// func rows4AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows4AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows4:
+	CMPQ R12, $0x30
+	JLT  rows4edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x10, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows4tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1536,14 +1538,16 @@ tile:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows4fullcheckC
 
-roundC:
+rows4fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1555,11 +1559,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1579,11 +1583,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1603,11 +1607,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1627,11 +1631,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1647,14 +1651,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows4fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows4fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows4fullrest
 
-round:
+rows4fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1666,11 +1670,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1690,11 +1694,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1714,11 +1718,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1738,11 +1742,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1754,14 +1758,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows4fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows4fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows4fullwrite
 
-fullone:
+rows4fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -1773,11 +1777,11 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -1787,16 +1791,18 @@ fullone:
 	VFMADD231PS  Z30, Z26, Z11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows4fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows4fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows4fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -1836,9 +1842,9 @@ fullwrite:
 	VMULPS       Z24, Z11, Z11
 	VFMADD231PS  128(AX), Z25, Z11
 	VMOVUPS      Z11, 128(AX)
-	JMP          fullnext
+	JMP          rows4fullnext
 
-fullfresh:
+rows4fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -1867,59 +1873,62 @@ fullfresh:
 	VMULPS  Z24, Z11, Z11
 	VMOVUPS Z11, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows4fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows4tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows4edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows4wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
 	VPXORD Z9, Z9, Z9
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows4edge1write
 
-edge1one:
+rows4edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows4edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows4edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows4edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -1939,9 +1948,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z9
 	VMOVUPS      Z9, K1, (AX)
-	JMP          edge1next
+	JMP          rows4edge1next
 
-edge1fresh:
+rows4edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -1954,22 +1963,18 @@ edge1fresh:
 	VMULPS  Z24, Z9, Z9
 	VMOVUPS Z9, K1, (AX)
 
-edge1next:
-	JMP done
+rows4edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows4wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows4wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
@@ -1978,23 +1983,24 @@ wider1:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows4edge2write
 
-edge2one:
+rows4edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VBROADCASTSS (AX)(DX*1), Z30
@@ -2002,16 +2008,18 @@ edge2one:
 	VFMADD231PS  Z30, Z25, Z10
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows4edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows4edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows4edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -2043,9 +2051,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z10
 	VMOVUPS      Z10, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows4edge2next
 
-edge2fresh:
+rows4edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -2066,20 +2074,16 @@ edge2fresh:
 	VMULPS  Z24, Z10, Z10
 	VMOVUPS Z10, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows4edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows4wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2092,13 +2096,14 @@ wider2:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows4edge3write
 
-edge3one:
+rows4edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -2107,11 +2112,11 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2121,16 +2126,18 @@ edge3one:
 	VFMADD231PS  Z30, Z26, Z11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows4edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows4edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows4edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -2174,9 +2181,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z11
 	VMOVUPS      Z11, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows4edge3next
 
-edge3fresh:
+rows4edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -2205,42 +2212,23 @@ edge3fresh:
 	VMULPS  Z24, Z11, Z11
 	VMOVUPS Z11, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows4edge3next:
+	JMP after
 
-// func rows5AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows5AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows5:
+	CMPQ R12, $0x30
+	JLT  rows5edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x14, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows5tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2256,15 +2244,17 @@ tile:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows5fullcheckC
 
-roundC:
+rows5fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2276,11 +2266,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2288,12 +2278,12 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2305,11 +2295,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2317,12 +2307,12 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2334,11 +2324,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2346,12 +2336,12 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2363,11 +2353,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2375,12 +2365,12 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT0   (BP)
 	PREFETCHT0   64(BP)
 	PREFETCHT0   128(BP)
@@ -2388,14 +2378,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows5fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows5fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows5fullrest
 
-round:
+rows5fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2407,11 +2397,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2419,12 +2409,12 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2436,11 +2426,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2448,12 +2438,12 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2465,11 +2455,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2477,12 +2467,12 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2494,11 +2484,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2506,23 +2496,23 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows5fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows5fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows5fullwrite
 
-fullone:
+rows5fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -2534,11 +2524,11 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2546,23 +2536,25 @@ fullone:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows5fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows5fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows5fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -2612,9 +2604,9 @@ fullwrite:
 	VMULPS       Z24, Z14, Z14
 	VFMADD231PS  128(AX), Z25, Z14
 	VMOVUPS      Z14, 128(AX)
-	JMP          fullnext
+	JMP          rows5fullnext
 
-fullfresh:
+rows5fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -2650,64 +2642,67 @@ fullfresh:
 	VMULPS  Z24, Z14, Z14
 	VMOVUPS Z14, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows5fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows5tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows5edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows5wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
 	VPXORD Z9, Z9, Z9
 	VPXORD Z12, Z12, Z12
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows5edge1write
 
-edge1one:
+rows5edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows5edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows5edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows5edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -2732,9 +2727,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z12
 	VMOVUPS      Z12, K1, (AX)
-	JMP          edge1next
+	JMP          rows5edge1next
 
-edge1fresh:
+rows5edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -2750,22 +2745,18 @@ edge1fresh:
 	VMULPS  Z24, Z12, Z12
 	VMOVUPS Z12, K1, (AX)
 
-edge1next:
-	JMP done
+rows5edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows5wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows5wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
@@ -2776,45 +2767,48 @@ wider1:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows5edge2write
 
-edge2one:
+rows5edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows5edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows5edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows5edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -2854,9 +2848,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z13
 	VMOVUPS      Z13, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows5edge2next
 
-edge2fresh:
+rows5edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -2882,20 +2876,16 @@ edge2fresh:
 	VMULPS  Z24, Z13, Z13
 	VMOVUPS Z13, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows5edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows5wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2911,14 +2901,15 @@ wider2:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows5edge3write
 
-edge3one:
+rows5edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -2927,11 +2918,11 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -2939,23 +2930,25 @@ edge3one:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows5edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows5edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows5edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -3010,9 +3003,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z14
 	VMOVUPS      Z14, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows5edge3next
 
-edge3fresh:
+rows5edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -3048,42 +3041,23 @@ edge3fresh:
 	VMULPS  Z24, Z14, Z14
 	VMOVUPS Z14, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows5edge3next:
+	JMP after
 
-// func rows6AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows6AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows6:
+	CMPQ R12, $0x30
+	JLT  rows6edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x18, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows6tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3102,15 +3076,17 @@ tile:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows6fullcheckC
 
-roundC:
+rows6fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3122,11 +3098,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3134,16 +3110,16 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3155,11 +3131,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3167,16 +3143,16 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3188,11 +3164,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3200,16 +3176,16 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3221,11 +3197,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3233,16 +3209,16 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT0   (BP)
 	PREFETCHT0   64(BP)
 	PREFETCHT0   128(BP)
@@ -3250,14 +3226,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows6fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows6fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows6fullrest
 
-round:
+rows6fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3269,11 +3245,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3281,16 +3257,16 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3302,11 +3278,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3314,16 +3290,16 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3335,11 +3311,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3347,16 +3323,16 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3368,11 +3344,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3380,27 +3356,27 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows6fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows6fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows6fullwrite
 
-fullone:
+rows6fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -3412,11 +3388,11 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3424,27 +3400,29 @@ fullone:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows6fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows6fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows6fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -3504,9 +3482,9 @@ fullwrite:
 	VMULPS       Z24, Z17, Z17
 	VFMADD231PS  128(AX), Z25, Z17
 	VMOVUPS      Z17, 128(AX)
-	JMP          fullnext
+	JMP          rows6fullnext
 
-fullfresh:
+rows6fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -3549,67 +3527,70 @@ fullfresh:
 	VMULPS  Z24, Z17, Z17
 	VMOVUPS Z17, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows6fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows6tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows6edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows6wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
 	VPXORD Z9, Z9, Z9
 	VPXORD Z12, Z12, Z12
 	VPXORD Z15, Z15, Z15
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows6edge1write
 
-edge1one:
+rows6edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows6edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows6edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows6edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -3639,9 +3620,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z15
 	VMOVUPS      Z15, K1, (AX)
-	JMP          edge1next
+	JMP          rows6edge1next
 
-edge1fresh:
+rows6edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -3660,22 +3641,18 @@ edge1fresh:
 	VMULPS  Z24, Z15, Z15
 	VMOVUPS Z15, K1, (AX)
 
-edge1next:
-	JMP done
+rows6edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows6wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows6wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
@@ -3688,48 +3665,51 @@ wider1:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows6edge2write
 
-edge2one:
+rows6edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows6edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows6edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows6edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -3777,9 +3757,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z16
 	VMOVUPS      Z16, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows6edge2next
 
-edge2fresh:
+rows6edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -3810,20 +3790,16 @@ edge2fresh:
 	VMULPS  Z24, Z16, Z16
 	VMOVUPS Z16, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows6edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows6wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3842,14 +3818,15 @@ wider2:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows6edge3write
 
-edge3one:
+rows6edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -3858,11 +3835,11 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -3870,27 +3847,29 @@ edge3one:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows6edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows6edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows6edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -3956,9 +3935,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z17
 	VMOVUPS      Z17, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows6edge3next
 
-edge3fresh:
+rows6edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -4001,42 +3980,23 @@ edge3fresh:
 	VMULPS  Z24, Z17, Z17
 	VMOVUPS Z17, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows6edge3next:
+	JMP after
 
-// func rows7AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows7AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows7:
+	CMPQ R12, $0x30
+	JLT  rows7edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x1c, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows7tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4058,15 +4018,17 @@ tile:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows7fullcheckC
 
-roundC:
+rows7fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4078,11 +4040,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4090,20 +4052,20 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4115,11 +4077,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4127,20 +4089,20 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4152,11 +4114,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4164,20 +4126,20 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4189,11 +4151,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4201,20 +4163,20 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT0   (BP)
 	PREFETCHT0   64(BP)
 	PREFETCHT0   128(BP)
@@ -4222,14 +4184,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows7fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows7fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows7fullrest
 
-round:
+rows7fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4241,11 +4203,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4253,20 +4215,20 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4278,11 +4240,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4290,20 +4252,20 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4315,11 +4277,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4327,20 +4289,20 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4352,11 +4314,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4364,31 +4326,31 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows7fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows7fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows7fullwrite
 
-fullone:
+rows7fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -4400,11 +4362,11 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4412,31 +4374,33 @@ fullone:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows7fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows7fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows7fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -4506,9 +4470,9 @@ fullwrite:
 	VMULPS       Z24, Z20, Z20
 	VFMADD231PS  128(AX), Z25, Z20
 	VMOVUPS      Z20, 128(AX)
-	JMP          fullnext
+	JMP          rows7fullnext
 
-fullfresh:
+rows7fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -4558,26 +4522,26 @@ fullfresh:
 	VMULPS  Z24, Z20, Z20
 	VMOVUPS Z20, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows7fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows7tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows7edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows7wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
@@ -4585,43 +4549,46 @@ edge:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z15, Z15, Z15
 	VPXORD Z18, Z18, Z18
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows7edge1write
 
-edge1one:
+rows7edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows7edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows7edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows7edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -4656,9 +4623,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z18
 	VMOVUPS      Z18, K1, (AX)
-	JMP          edge1next
+	JMP          rows7edge1next
 
-edge1fresh:
+rows7edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -4680,22 +4647,18 @@ edge1fresh:
 	VMULPS  Z24, Z18, Z18
 	VMOVUPS Z18, K1, (AX)
 
-edge1next:
-	JMP done
+rows7edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows7wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows7wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
@@ -4710,51 +4673,54 @@ wider1:
 	VPXORD Z16, Z16, Z16
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows7edge2write
 
-edge2one:
+rows7edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows7edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows7edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows7edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -4810,9 +4776,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z19
 	VMOVUPS      Z19, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows7edge2next
 
-edge2fresh:
+rows7edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -4848,20 +4814,16 @@ edge2fresh:
 	VMULPS  Z24, Z19, Z19
 	VMOVUPS Z19, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows7edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows7wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4883,14 +4845,15 @@ wider2:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows7edge3write
 
-edge3one:
+rows7edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -4899,11 +4862,11 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -4911,31 +4874,33 @@ edge3one:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows7edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows7edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows7edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -5012,9 +4977,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z20
 	VMOVUPS      Z20, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows7edge3next
 
-edge3fresh:
+rows7edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -5064,42 +5029,23 @@ edge3fresh:
 	VMULPS  Z24, Z20, Z20
 	VMOVUPS Z20, K1, 128(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows7edge3next:
+	JMP after
 
-// func rows8AVX512(n int, k int, alpha float32, a []float32, aRow int, aCol int, b []float32, bRow int, bNext int, beta float32, c []float32, ldc int, ahead int)
-// Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·rows8AVX512(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x02, CX
-	SHLQ $0x02, SI
-	SHLQ $0x02, R8
-	LEAQ (CX)(CX*2), DX
+rows8:
+	CMPQ R12, $0x30
+	JLT  rows8edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x20, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*4), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x30
-	JLT    edge
+rows8tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5124,15 +5070,17 @@ tile:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows8fullcheckC
 
-roundC:
+rows8fullroundC:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5144,11 +5092,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5156,24 +5104,24 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5185,11 +5133,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5197,24 +5145,24 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5226,11 +5174,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5238,24 +5186,24 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5267,11 +5215,11 @@ roundC:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5279,24 +5227,24 @@ roundC:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT0   (BP)
 	PREFETCHT0   64(BP)
 	PREFETCHT0   128(BP)
@@ -5304,14 +5252,14 @@ roundC:
 	LEAQ         (BP)(R13*4), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows8fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows8fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows8fullrest
 
-round:
+rows8fullround:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5323,11 +5271,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5335,24 +5283,24 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5364,11 +5312,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5376,24 +5324,24 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5405,11 +5353,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5417,24 +5365,24 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5446,11 +5394,11 @@ round:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5458,35 +5406,35 @@ round:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows8fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows8fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows8fullwrite
 
-fullone:
+rows8fullone:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS      128(DI), Z26
@@ -5498,11 +5446,11 @@ fullone:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -5510,35 +5458,37 @@ fullone:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows8fullone
 
-fullwrite:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows8fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows8fullfresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -5618,9 +5568,9 @@ fullwrite:
 	VMULPS       Z24, Z23, Z23
 	VFMADD231PS  128(AX), Z25, Z23
 	VMOVUPS      Z23, 128(AX)
-	JMP          fullnext
+	JMP          rows8fullnext
 
-fullfresh:
+rows8fullfresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -5677,26 +5627,26 @@ fullfresh:
 	VMULPS  Z24, Z23, Z23
 	VMOVUPS Z23, 128(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows8fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*4), R10
 	ADDQ $0x000000c0, R11
 	SUBQ $0x30, R12
-	JMP  tile
+	CMPQ R12, $0x30
+	JGE  rows8tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows8edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x10
-	JGT    wider1
+	JGT    rows8wider1
 	MOVQ   R12, CX
 	SUBQ   $0x00, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z3, Z3, Z3
 	VPXORD Z6, Z6, Z6
@@ -5705,45 +5655,48 @@ edge:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z18, Z18, Z18
 	VPXORD Z21, Z21, Z21
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows8edge1write
 
-edge1one:
+rows8edge1one:
 	VMOVUPS.Z    (DI), K1, Z24
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows8edge1one
 
-edge1write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows8edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows8edge1fresh
 	VMULPS       Z24, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z0
@@ -5783,9 +5736,9 @@ edge1write:
 	VMOVUPS.Z    (AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z21
 	VMOVUPS      Z21, K1, (AX)
-	JMP          edge1next
+	JMP          rows8edge1next
 
-edge1fresh:
+rows8edge1fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, K1, (AX)
 	LEAQ    (AX)(R13*4), AX
@@ -5810,22 +5763,18 @@ edge1fresh:
 	VMULPS  Z24, Z21, Z21
 	VMOVUPS Z21, K1, (AX)
 
-edge1next:
-	JMP done
+rows8edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x10
-	JEQ    done
+rows8wider1:
 	CMPQ   R12, $0x20
-	JGT    wider2
+	JGT    rows8wider2
 	MOVQ   R12, CX
 	SUBQ   $0x10, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
@@ -5842,54 +5791,57 @@ wider1:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows8edge2write
 
-edge2one:
+rows8edge2one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS.Z    64(DI), K1, Z25
 	ADDQ         R8, DI
 	VBROADCASTSS (AX), Z27
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VBROADCASTSS (AX)(DX*1), Z30
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows8edge2one
 
-edge2write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows8edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows8edge2fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -5953,9 +5905,9 @@ edge2write:
 	VMOVUPS.Z    64(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z22
 	VMOVUPS      Z22, K1, 64(AX)
-	JMP          edge2next
+	JMP          rows8edge2next
 
-edge2fresh:
+rows8edge2fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -5996,20 +5948,16 @@ edge2fresh:
 	VMULPS  Z24, Z22, Z22
 	VMOVUPS Z22, K1, 64(AX)
 
-edge2next:
-	JMP done
+rows8edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x20
-	JEQ    done
+rows8wider2:
 	MOVQ   R12, CX
 	SUBQ   $0x20, CX
 	MOVL   $0x00000001, R13
 	SHLL   CL, R13
 	DECL   R13
 	KMOVW  R13, K1
-	MOVQ   aRow+48(FP), CX
-	SHLQ   $0x02, CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6034,14 +5982,15 @@ wider2:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
-	MOVQ   a_base+24(FP), AX
-	LEAQ   (AX)(CX*4), BX
+	MOVQ   24(SP), AX
+	LEAQ   (AX)(BX*4), CX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows8edge3write
 
-edge3one:
+rows8edge3one:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
 	VMOVUPS.Z    128(DI), K1, Z26
@@ -6050,11 +5999,11 @@ edge3one:
 	VFMADD231PS  Z27, Z24, Z0
 	VFMADD231PS  Z27, Z25, Z1
 	VFMADD231PS  Z27, Z26, Z2
-	VBROADCASTSS (AX)(CX*1), Z28
+	VBROADCASTSS (AX)(BX*1), Z28
 	VFMADD231PS  Z28, Z24, Z3
 	VFMADD231PS  Z28, Z25, Z4
 	VFMADD231PS  Z28, Z26, Z5
-	VBROADCASTSS (AX)(CX*2), Z29
+	VBROADCASTSS (AX)(BX*2), Z29
 	VFMADD231PS  Z29, Z24, Z6
 	VFMADD231PS  Z29, Z25, Z7
 	VFMADD231PS  Z29, Z26, Z8
@@ -6062,35 +6011,37 @@ edge3one:
 	VFMADD231PS  Z30, Z24, Z9
 	VFMADD231PS  Z30, Z25, Z10
 	VFMADD231PS  Z30, Z26, Z11
-	VBROADCASTSS (BX), Z31
+	VBROADCASTSS (CX), Z31
 	VFMADD231PS  Z31, Z24, Z12
 	VFMADD231PS  Z31, Z25, Z13
 	VFMADD231PS  Z31, Z26, Z14
-	VBROADCASTSS (BX)(CX*1), Z27
+	VBROADCASTSS (CX)(BX*1), Z27
 	VFMADD231PS  Z27, Z24, Z15
 	VFMADD231PS  Z27, Z25, Z16
 	VFMADD231PS  Z27, Z26, Z17
-	VBROADCASTSS (BX)(CX*2), Z28
+	VBROADCASTSS (CX)(BX*2), Z28
 	VFMADD231PS  Z28, Z24, Z18
 	VFMADD231PS  Z28, Z25, Z19
 	VFMADD231PS  Z28, Z26, Z20
-	VBROADCASTSS (BX)(DX*1), Z29
+	VBROADCASTSS (CX)(DX*1), Z29
 	VFMADD231PS  Z29, Z24, Z21
 	VFMADD231PS  Z29, Z25, Z22
 	VFMADD231PS  Z29, Z26, Z23
 	ADDQ         SI, AX
-	ADDQ         SI, BX
+	ADDQ         SI, CX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows8edge3one
 
-edge3write:
-	VBROADCASTSS alpha+16(FP), Z24
-	VBROADCASTSS beta+104(FP), Z25
-	MOVQ         ldc+136(FP), R13
+rows8edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 160(AX), Z24
+	VBROADCASTSS 164(AX), Z25
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVL         164(AX), DI
 	MOVQ         R11, AX
-	MOVL         beta+104(FP), DI
 	SHLL         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows8edge3fresh
 	VMULPS       Z24, Z0, Z0
 	VFMADD231PS  (AX), Z25, Z0
 	VMOVUPS      Z0, (AX)
@@ -6178,9 +6129,9 @@ edge3write:
 	VMOVUPS.Z    128(AX), K1, Z26
 	VFMADD231PS  Z25, Z26, Z23
 	VMOVUPS      Z23, K1, 128(AX)
-	JMP          edge3next
+	JMP          rows8edge3next
 
-edge3fresh:
+rows8edge3fresh:
 	VMULPS  Z24, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMULPS  Z24, Z1, Z1
@@ -6237,7 +6188,22 @@ edge3fresh:
 	VMULPS  Z24, Z23, Z23
 	VMOVUPS Z23, K1, 128(AX)
 
-edge3next:
+rows8edge3next:
+after:
+	DECQ  16(SP)
+	JEQ   done
+	MOVQ  32(SP), R13
+	ADDQ  R13, 24(SP)
+	MOVQ  t+0(FP), R13
+	MOVQ  152(R13), R13
+	IMULQ (SP), R13
+	SHLQ  $0x02, R13
+	ADDQ  R13, 40(SP)
+	DECQ  8(SP)
+	JNE   sliver
+	DECQ  (SP)
+	JMP   sliver
+
 done:
 	VZEROUPPER
 	RET

@@ -1,21 +1,18 @@
 package f32
 
-//go:generate go run -C ../_asm ./rows -type f32 -isa avx512 -pkg f32 -out ../f32/avx512_amd64.s -stubs ../f32/avx512_amd64.go
-//go:generate go run -C ../_asm ./rows -type f32 -isa avx2 -pkg f32 -out ../f32/avx2_amd64.s -stubs ../f32/avx2_amd64.go
+import "unsafe"
+
+//go:generate go run -C ../_asm ./tiles -type f32 -isa avx512 -pkg f32 -out ../f32/avx512_amd64.s -stubs ../f32/avx512_amd64.go
+//go:generate go run -C ../_asm ./tiles -type f32 -isa avx2 -pkg f32 -out ../f32/avx2_amd64.s -stubs ../f32/avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f32 -pkg f32 -out ../f32/pack_amd64.s -stubs ../f32/pack_amd64.go
 
-// rows computes a row of tiles; see kernel.Func.
-type rows = func(n, k int, alpha float32, a []float32, aRow, aCol int, b []float32, bRow, bNext int, beta float32, c []float32, ldc, ahead int)
+// AVX512 computes the kernel.Tiles that t points to, in tiles of up to 8 rows and
+// three vectors of 64 bytes.
+func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 
-// AVX512 computes tiles of 1 to 8 rows and three vectors of 64 bytes.
-var AVX512 = [...]rows{
-	rows1AVX512, rows2AVX512, rows3AVX512, rows4AVX512,
-	rows5AVX512, rows6AVX512, rows7AVX512, rows8AVX512,
-}
-
-// AVX2 computes tiles of 1 to 4 rows and three vectors of 32 bytes, with fused
-// multiply-adds.
-var AVX2 = [...]rows{rows1AVX2, rows2AVX2, rows3AVX2, rows4AVX2}
+// AVX2 computes the kernel.Tiles that t points to, in tiles of up to 4 rows and three
+// vectors of 32 bytes, with fused multiply-adds.
+func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
 
 // Copy copies rows; see kernel.Copy. It needs AVX2.
 func Copy(rows, cols int, dst []float32, ldd int, src []float32, lds int) {

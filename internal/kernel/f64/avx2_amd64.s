@@ -12,48 +12,86 @@ DATA window<>+48(SB)/8, $0x0000000000000000
 DATA window<>+56(SB)/8, $0x0000000000000000
 GLOBL window<>(SB), RODATA|NOPTR, $64
 
-// func rows1AVX2(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
+// func tilesAVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows1AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x03, CX
+TEXT ·tilesAVX2(SB), NOSPLIT, $64-8
+	MOVQ t+0(FP), R13
+	MOVQ (R13), R13
+	MOVQ R13, (SP)
+	MOVQ t+0(FP), R13
+	MOVQ 8(R13), R13
+	MOVQ R13, 8(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 16(R13), R13
+	MOVQ R13, 16(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 40(R13), R13
+	MOVQ R13, 24(SP)
+	MOVQ t+0(FP), R13
+	MOVQ 128(R13), R13
+	MOVQ R13, 40(SP)
+	MOVQ t+0(FP), BX
+	MOVQ 64(BX), BX
+	SHLQ $0x03, BX
+	MOVQ t+0(FP), SI
+	MOVQ 72(SI), SI
 	SHLQ $0x03, SI
+	MOVQ t+0(FP), R8
+	MOVQ 112(R8), R8
 	SHLQ $0x03, R8
-	LEAQ (CX)(CX*2), DX
+	LEAQ (BX)(BX*2), DX
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+sliver:
+	// The next sliver lies aNext elements on, or, where that is 0, as many rows.
+	MOVQ  t+0(FP), R13
+	MOVQ  80(R13), R13
+	SHLQ  $0x03, R13
+	JNE   apart
+	MOVQ  (SP), R13
+	IMULQ BX, R13
+
+apart:
+	MOVQ R13, 32(SP)
+	ADDQ 24(SP), R13
+	MOVQ R13, 56(SP)
+	MOVQ t+0(FP), R12
+	MOVQ 24(R12), R12
+	MOVQ t+0(FP), R10
+	MOVQ 88(R10), R10
+	MOVQ 40(SP), R11
+	MOVQ (SP), R13
+	CMPQ R13, $0x04
+	JEQ  rows4
+	CMPQ R13, $0x03
+	JEQ  rows3
+	CMPQ R13, $0x02
+	JEQ  rows2
+	CMPQ R12, $0x0c
+	JLT  rows1edge
+
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x04, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*8), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x0c
-	JLT    edge
+rows1tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows1fullcheckC
 
-roundC:
+rows1fullroundC:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -104,14 +142,14 @@ roundC:
 	LEAQ         (BP)(R13*8), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows1fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows1fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows1fullrest
 
-round:
+rows1fullround:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -159,14 +197,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows1fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows1fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows1fullwrite
 
-fullone:
+rows1fullone:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -179,16 +217,18 @@ fullone:
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows1fullone
 
-fullwrite:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows1fullfresh
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
 	VMOVUPD      Y0, (AX)
@@ -198,9 +238,9 @@ fullwrite:
 	VMULPD       Y12, Y2, Y2
 	VFMADD231PD  64(AX), Y13, Y2
 	VMOVUPD      Y2, 64(AX)
-	JMP          fullnext
+	JMP          rows1fullnext
 
-fullfresh:
+rows1fullfresh:
 	VMULPD  Y12, Y0, Y0
 	VMOVUPD Y0, (AX)
 	VMULPD  Y12, Y1, Y1
@@ -208,30 +248,33 @@ fullfresh:
 	VMULPD  Y12, Y2, Y2
 	VMOVUPD Y2, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows1fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*8), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x0c, R12
-	JMP  tile
+	CMPQ R12, $0x0c
+	JGE  rows1tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows1edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x04
-	JGT    wider1
+	JGT    rows1wider1
 	NEGQ   R12
 	ADDQ   $0x04, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*8), R12
 	VXORPS Y0, Y0, Y0
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows1edge1write
 
-edge1one:
+rows1edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   (DI), Y15, Y12
 	ADDQ         R8, DI
@@ -239,50 +282,51 @@ edge1one:
 	VFMADD231PD  Y15, Y12, Y0
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows1edge1one
 
-edge1write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows1edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   (AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y0
 	VMASKMOVPD   Y0, Y15, (AX)
-	JMP          edge1next
+	JMP          rows1edge1next
 
-edge1fresh:
+rows1edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMASKMOVPD Y0, Y15, (AX)
 
-edge1next:
-	JMP done
+rows1edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x04
-	JEQ    done
+rows1wider1:
 	CMPQ   R12, $0x08
-	JGT    wider2
+	JGT    rows1wider2
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*8), R12
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows1edge2write
 
-edge2one:
+rows1edge2one:
 	VMOVUPD      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   32(DI), Y15, Y13
@@ -292,16 +336,18 @@ edge2one:
 	VFMADD231PD  Y15, Y13, Y1
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows1edge2one
 
-edge2write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows1edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -311,21 +357,19 @@ edge2write:
 	VMASKMOVPD   32(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y1
 	VMASKMOVPD   Y1, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows1edge2next
 
-edge2fresh:
+rows1edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
 	VMULPD     Y12, Y1, Y1
 	VMASKMOVPD Y1, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows1edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows1wider2:
 	NEGQ   R12
 	ADDQ   $0x0c, R12
 	LEAQ   window<>+0(SB), R13
@@ -333,13 +377,14 @@ wider2:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows1edge3write
 
-edge3one:
+rows1edge3one:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -351,16 +396,18 @@ edge3one:
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows1edge3one
 
-edge3write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows1edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows1edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -373,9 +420,9 @@ edge3write:
 	VMASKMOVPD   64(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y2
 	VMASKMOVPD   Y2, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows1edge3next
 
-edge3fresh:
+rows1edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -384,56 +431,39 @@ edge3fresh:
 	VMULPD     Y12, Y2, Y2
 	VMASKMOVPD Y2, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows1edge3next:
+	JMP after
 
-// func rows2AVX2(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows2AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x03, CX
-	SHLQ $0x03, SI
-	SHLQ $0x03, R8
-	LEAQ (CX)(CX*2), DX
+rows2:
+	CMPQ R12, $0x0c
+	JLT  rows2edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x08, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*8), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x0c
-	JLT    edge
+rows2tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows2fullcheckC
 
-roundC:
+rows2fullroundC:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -444,7 +474,7 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -459,7 +489,7 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -474,7 +504,7 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -489,7 +519,7 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -500,14 +530,14 @@ roundC:
 	LEAQ         (BP)(R13*8), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows2fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows2fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows2fullrest
 
-round:
+rows2fullround:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -518,7 +548,7 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -533,7 +563,7 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -548,7 +578,7 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -563,7 +593,7 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
@@ -571,14 +601,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows2fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows2fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows2fullwrite
 
-fullone:
+rows2fullone:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -589,22 +619,24 @@ fullone:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows2fullone
 
-fullwrite:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows2fullfresh
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
 	VMOVUPD      Y0, (AX)
@@ -624,9 +656,9 @@ fullwrite:
 	VMULPD       Y12, Y5, Y5
 	VFMADD231PD  64(AX), Y13, Y5
 	VMOVUPD      Y5, 64(AX)
-	JMP          fullnext
+	JMP          rows2fullnext
 
-fullfresh:
+rows2fullfresh:
 	VMULPD  Y12, Y0, Y0
 	VMOVUPD Y0, (AX)
 	VMULPD  Y12, Y1, Y1
@@ -641,50 +673,55 @@ fullfresh:
 	VMULPD  Y12, Y5, Y5
 	VMOVUPD Y5, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows2fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*8), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x0c, R12
-	JMP  tile
+	CMPQ R12, $0x0c
+	JGE  rows2tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows2edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x04
-	JGT    wider1
+	JGT    rows2wider1
 	NEGQ   R12
 	ADDQ   $0x04, R12
 	LEAQ   window<>+0(SB), R13
 	LEAQ   (R13)(R12*8), R12
 	VXORPS Y0, Y0, Y0
 	VXORPS Y3, Y3, Y3
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows2edge1write
 
-edge1one:
+rows2edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows2edge1one
 
-edge1write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows2edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -697,9 +734,9 @@ edge1write:
 	VMASKMOVPD   (AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y3
 	VMASKMOVPD   Y3, Y15, (AX)
-	JMP          edge1next
+	JMP          rows2edge1next
 
-edge1fresh:
+rows2edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMASKMOVPD Y0, Y15, (AX)
@@ -707,14 +744,12 @@ edge1fresh:
 	VMULPD     Y12, Y3, Y3
 	VMASKMOVPD Y3, Y15, (AX)
 
-edge1next:
-	JMP done
+rows2edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x04
-	JEQ    done
+rows2wider1:
 	CMPQ   R12, $0x08
-	JGT    wider2
+	JGT    rows2wider2
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
@@ -723,13 +758,14 @@ wider1:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows2edge2write
 
-edge2one:
+rows2edge2one:
 	VMOVUPD      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   32(DI), Y15, Y13
@@ -737,21 +773,23 @@ edge2one:
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows2edge2one
 
-edge2write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows2edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -770,9 +808,9 @@ edge2write:
 	VMASKMOVPD   32(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y4
 	VMASKMOVPD   Y4, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows2edge2next
 
-edge2fresh:
+rows2edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -784,12 +822,10 @@ edge2fresh:
 	VMULPD     Y12, Y4, Y4
 	VMASKMOVPD Y4, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows2edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows2wider2:
 	NEGQ   R12
 	ADDQ   $0x0c, R12
 	LEAQ   window<>+0(SB), R13
@@ -800,13 +836,14 @@ wider2:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows2edge3write
 
-edge3one:
+rows2edge3one:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -816,22 +853,24 @@ edge3one:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows2edge3one
 
-edge3write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows2edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows2edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -856,9 +895,9 @@ edge3write:
 	VMASKMOVPD   64(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y5
 	VMASKMOVPD   Y5, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows2edge3next
 
-edge3fresh:
+rows2edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -874,42 +913,23 @@ edge3fresh:
 	VMULPD     Y12, Y5, Y5
 	VMASKMOVPD Y5, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows2edge3next:
+	JMP after
 
-// func rows3AVX2(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows3AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x03, CX
-	SHLQ $0x03, SI
-	SHLQ $0x03, R8
-	LEAQ (CX)(CX*2), DX
+rows3:
+	CMPQ R12, $0x0c
+	JLT  rows3edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x0c, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*8), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x0c
-	JLT    edge
+rows3tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -919,14 +939,16 @@ tile:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows3fullcheckC
 
-roundC:
+rows3fullroundC:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -937,11 +959,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -956,11 +978,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -975,11 +997,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -994,11 +1016,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1009,14 +1031,14 @@ roundC:
 	LEAQ         (BP)(R13*8), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows3fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows3fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows3fullrest
 
-round:
+rows3fullround:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -1027,11 +1049,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1046,11 +1068,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1065,11 +1087,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1084,11 +1106,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1096,14 +1118,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows3fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows3fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows3fullwrite
 
-fullone:
+rows3fullone:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -1114,26 +1136,28 @@ fullone:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows3fullone
 
-fullwrite:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows3fullfresh
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
 	VMOVUPD      Y0, (AX)
@@ -1163,9 +1187,9 @@ fullwrite:
 	VMULPD       Y12, Y8, Y8
 	VFMADD231PD  64(AX), Y13, Y8
 	VMOVUPD      Y8, 64(AX)
-	JMP          fullnext
+	JMP          rows3fullnext
 
-fullfresh:
+rows3fullfresh:
 	VMULPD  Y12, Y0, Y0
 	VMOVUPD Y0, (AX)
 	VMULPD  Y12, Y1, Y1
@@ -1187,18 +1211,20 @@ fullfresh:
 	VMULPD  Y12, Y8, Y8
 	VMOVUPD Y8, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows3fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*8), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x0c, R12
-	JMP  tile
+	CMPQ R12, $0x0c
+	JGE  rows3tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows3edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x04
-	JGT    wider1
+	JGT    rows3wider1
 	NEGQ   R12
 	ADDQ   $0x04, R12
 	LEAQ   window<>+0(SB), R13
@@ -1206,34 +1232,37 @@ edge:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y3, Y3, Y3
 	VXORPS Y6, Y6, Y6
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows3edge1write
 
-edge1one:
+rows3edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows3edge1one
 
-edge1write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows3edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -1252,9 +1281,9 @@ edge1write:
 	VMASKMOVPD   (AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y6
 	VMASKMOVPD   Y6, Y15, (AX)
-	JMP          edge1next
+	JMP          rows3edge1next
 
-edge1fresh:
+rows3edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMASKMOVPD Y0, Y15, (AX)
@@ -1265,14 +1294,12 @@ edge1fresh:
 	VMULPD     Y12, Y6, Y6
 	VMASKMOVPD Y6, Y15, (AX)
 
-edge1next:
-	JMP done
+rows3edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x04
-	JEQ    done
+rows3wider1:
 	CMPQ   R12, $0x08
-	JGT    wider2
+	JGT    rows3wider2
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
@@ -1283,13 +1310,14 @@ wider1:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows3edge2write
 
-edge2one:
+rows3edge2one:
 	VMOVUPD      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   32(DI), Y15, Y13
@@ -1297,24 +1325,26 @@ edge2one:
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows3edge2one
 
-edge2write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows3edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -1342,9 +1372,9 @@ edge2write:
 	VMASKMOVPD   32(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y7
 	VMASKMOVPD   Y7, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows3edge2next
 
-edge2fresh:
+rows3edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -1361,12 +1391,10 @@ edge2fresh:
 	VMULPD     Y12, Y7, Y7
 	VMASKMOVPD Y7, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows3edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows3wider2:
 	NEGQ   R12
 	ADDQ   $0x0c, R12
 	LEAQ   window<>+0(SB), R13
@@ -1380,13 +1408,14 @@ wider2:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows3edge3write
 
-edge3one:
+rows3edge3one:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -1396,26 +1425,28 @@ edge3one:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows3edge3one
 
-edge3write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows3edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows3edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -1452,9 +1483,9 @@ edge3write:
 	VMASKMOVPD   64(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y8
 	VMASKMOVPD   Y8, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows3edge3next
 
-edge3fresh:
+rows3edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -1477,42 +1508,23 @@ edge3fresh:
 	VMULPD     Y12, Y8, Y8
 	VMASKMOVPD Y8, Y15, 64(AX)
 
-edge3next:
-done:
-	VZEROUPPER
-	RET
+rows3edge3next:
+	JMP after
 
-// func rows4AVX2(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-// Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·rows4AVX2(SB), NOSPLIT, $16-152
-	MOVQ n+0(FP), R12
-	MOVQ aRow+48(FP), CX
-	MOVQ aCol+56(FP), SI
-	MOVQ b_base+64(FP), R10
-	MOVQ bRow+88(FP), R8
-	MOVQ c_base+112(FP), R11
-	SHLQ $0x03, CX
-	SHLQ $0x03, SI
-	SHLQ $0x03, R8
-	LEAQ (CX)(CX*2), DX
+rows4:
+	CMPQ R12, $0x0c
+	JLT  rows4edge
 
-	// The rounds of a tile that ask for a row of C each end at this number of steps to come.
-	MOVQ    k+8(FP), R13
+	// The rounds that ask for C, a row each, end at this number of steps to come.
+	MOVQ    t+0(FP), R13
+	MOVQ    32(R13), R13
 	SUBQ    $0x10, R13
 	MOVQ    $0x00000003, BP
 	CMPQ    R13, BP
 	CMOVQLT BP, R13
-	MOVQ    R13, (SP)
+	MOVQ    R13, 48(SP)
 
-	// The others ask for the next sliver of A.
-	MOVQ a_base+24(FP), BP
-	MOVQ ahead+144(FP), R13
-	LEAQ (BP)(R13*8), BP
-	MOVQ BP, 8(SP)
-
-tile:
-	CMPQ   R12, $0x0c
-	JLT    edge
+rows4tile:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1525,14 +1537,16 @@ tile:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
-	MOVQ   ldc+136(FP), R13
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
+	MOVQ   t+0(FP), R13
+	MOVQ   152(R13), R13
 	MOVQ   R11, BP
-	JMP    checkC
+	JMP    rows4fullcheckC
 
-roundC:
+rows4fullroundC:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -1543,11 +1557,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1566,11 +1580,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1589,11 +1603,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1612,11 +1626,11 @@ roundC:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1631,14 +1645,14 @@ roundC:
 	LEAQ         (BP)(R13*8), BP
 	SUBQ         $0x04, R9
 
-checkC:
-	CMPQ R9, (SP)
-	JGT  roundC
-	MOVQ 8(SP), BP
+rows4fullcheckC:
+	CMPQ R9, 48(SP)
+	JGT  rows4fullroundC
+	MOVQ 56(SP), BP
 	SUBQ $0x04, R9
-	JLT  rest
+	JLT  rows4fullrest
 
-round:
+rows4fullround:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -1649,11 +1663,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1672,11 +1686,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1695,11 +1709,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1718,11 +1732,11 @@ round:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1734,14 +1748,14 @@ round:
 	PREFETCHT1   (BP)
 	ADDQ         $0x40, BP
 	SUBQ         $0x04, R9
-	JGE          round
+	JGE          rows4fullround
 
-rest:
-	MOVQ BP, 8(SP)
+rows4fullrest:
+	MOVQ BP, 56(SP)
 	ADDQ $0x04, R9
-	JEQ  fullwrite
+	JEQ  rows4fullwrite
 
-fullone:
+rows4fullone:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVUPD      64(DI), Y14
@@ -1752,11 +1766,11 @@ fullone:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -1766,16 +1780,18 @@ fullone:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          fullone
+	JNZ          rows4fullone
 
-fullwrite:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4fullwrite:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          fullfresh
+	JEQ          rows4fullfresh
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
 	VMOVUPD      Y0, (AX)
@@ -1815,9 +1831,9 @@ fullwrite:
 	VMULPD       Y12, Y11, Y11
 	VFMADD231PD  64(AX), Y13, Y11
 	VMOVUPD      Y11, 64(AX)
-	JMP          fullnext
+	JMP          rows4fullnext
 
-fullfresh:
+rows4fullfresh:
 	VMULPD  Y12, Y0, Y0
 	VMOVUPD Y0, (AX)
 	VMULPD  Y12, Y1, Y1
@@ -1846,18 +1862,20 @@ fullfresh:
 	VMULPD  Y12, Y11, Y11
 	VMOVUPD Y11, 64(AX)
 
-fullnext:
-	MOVQ bNext+96(FP), R13
+rows4fullnext:
+	MOVQ t+0(FP), R13
+	MOVQ 120(R13), R13
 	LEAQ (R10)(R13*8), R10
 	ADDQ $0x00000060, R11
 	SUBQ $0x0c, R12
-	JMP  tile
+	CMPQ R12, $0x0c
+	JGE  rows4tile
 
-edge:
-	CMPQ   R12, $0x00
-	JEQ    done
+rows4edge:
+	TESTQ  R12, R12
+	JEQ    after
 	CMPQ   R12, $0x04
-	JGT    wider1
+	JGT    rows4wider1
 	NEGQ   R12
 	ADDQ   $0x04, R12
 	LEAQ   window<>+0(SB), R13
@@ -1866,36 +1884,39 @@ edge:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y6, Y6, Y6
 	VXORPS Y9, Y9, Y9
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge1write
+	JEQ    rows4edge1write
 
-edge1one:
+rows4edge1one:
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   (DI), Y15, Y12
 	ADDQ         R8, DI
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VBROADCASTSD (AX)(DX*1), Y15
 	VFMADD231PD  Y15, Y12, Y9
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge1one
+	JNZ          rows4edge1one
 
-edge1write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge1write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge1fresh
+	JEQ          rows4edge1fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VMOVDQU      (R12), Y15
@@ -1920,9 +1941,9 @@ edge1write:
 	VMASKMOVPD   (AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y9
 	VMASKMOVPD   Y9, Y15, (AX)
-	JMP          edge1next
+	JMP          rows4edge1next
 
-edge1fresh:
+rows4edge1fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMASKMOVPD Y0, Y15, (AX)
@@ -1936,14 +1957,12 @@ edge1fresh:
 	VMULPD     Y12, Y9, Y9
 	VMASKMOVPD Y9, Y15, (AX)
 
-edge1next:
-	JMP done
+rows4edge1next:
+	JMP after
 
-wider1:
-	CMPQ   R12, $0x04
-	JEQ    done
+rows4wider1:
 	CMPQ   R12, $0x08
-	JGT    wider2
+	JGT    rows4wider2
 	NEGQ   R12
 	ADDQ   $0x08, R12
 	LEAQ   window<>+0(SB), R13
@@ -1956,13 +1975,14 @@ wider1:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge2write
+	JEQ    rows4edge2write
 
-edge2one:
+rows4edge2one:
 	VMOVUPD      (DI), Y12
 	VMOVDQU      (R12), Y15
 	VMASKMOVPD   32(DI), Y15, Y13
@@ -1970,10 +1990,10 @@ edge2one:
 	VBROADCASTSD (AX), Y15
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VBROADCASTSD (AX)(DX*1), Y15
@@ -1981,16 +2001,18 @@ edge2one:
 	VFMADD231PD  Y15, Y13, Y10
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge2one
+	JNZ          rows4edge2one
 
-edge2write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge2write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge2fresh
+	JEQ          rows4edge2fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -2027,9 +2049,9 @@ edge2write:
 	VMASKMOVPD   32(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y10
 	VMASKMOVPD   Y10, Y15, 32(AX)
-	JMP          edge2next
+	JMP          rows4edge2next
 
-edge2fresh:
+rows4edge2fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -2051,12 +2073,10 @@ edge2fresh:
 	VMULPD     Y12, Y10, Y10
 	VMASKMOVPD Y10, Y15, 32(AX)
 
-edge2next:
-	JMP done
+rows4edge2next:
+	JMP after
 
-wider2:
-	CMPQ   R12, $0x08
-	JEQ    done
+rows4wider2:
 	NEGQ   R12
 	ADDQ   $0x0c, R12
 	LEAQ   window<>+0(SB), R13
@@ -2073,13 +2093,14 @@ wider2:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   a_base+24(FP), AX
+	MOVQ   24(SP), AX
 	MOVQ   R10, DI
-	MOVQ   k+8(FP), R9
+	MOVQ   t+0(FP), R9
+	MOVQ   32(R9), R9
 	TESTQ  R9, R9
-	JEQ    edge3write
+	JEQ    rows4edge3write
 
-edge3one:
+rows4edge3one:
 	VMOVUPD      (DI), Y12
 	VMOVUPD      32(DI), Y13
 	VMOVDQU      (R12), Y15
@@ -2089,11 +2110,11 @@ edge3one:
 	VFMADD231PD  Y15, Y12, Y0
 	VFMADD231PD  Y15, Y13, Y1
 	VFMADD231PD  Y15, Y14, Y2
-	VBROADCASTSD (AX)(CX*1), Y15
+	VBROADCASTSD (AX)(BX*1), Y15
 	VFMADD231PD  Y15, Y12, Y3
 	VFMADD231PD  Y15, Y13, Y4
 	VFMADD231PD  Y15, Y14, Y5
-	VBROADCASTSD (AX)(CX*2), Y15
+	VBROADCASTSD (AX)(BX*2), Y15
 	VFMADD231PD  Y15, Y12, Y6
 	VFMADD231PD  Y15, Y13, Y7
 	VFMADD231PD  Y15, Y14, Y8
@@ -2103,16 +2124,18 @@ edge3one:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         SI, AX
 	DECQ         R9
-	JNZ          edge3one
+	JNZ          rows4edge3one
 
-edge3write:
-	VBROADCASTSD alpha+16(FP), Y12
-	VBROADCASTSD beta+104(FP), Y13
-	MOVQ         ldc+136(FP), R13
+rows4edge3write:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSD 160(AX), Y12
+	VBROADCASTSD 168(AX), Y13
+	MOVQ         t+0(FP), R13
+	MOVQ         152(R13), R13
+	MOVQ         168(AX), DI
 	MOVQ         R11, AX
-	MOVQ         beta+104(FP), DI
 	SHLQ         $0x01, DI
-	JEQ          edge3fresh
+	JEQ          rows4edge3fresh
 	VMOVDQU      (R12), Y15
 	VMULPD       Y12, Y0, Y0
 	VFMADD231PD  (AX), Y13, Y0
@@ -2161,9 +2184,9 @@ edge3write:
 	VMASKMOVPD   64(AX), Y15, Y14
 	VFMADD231PD  Y13, Y14, Y11
 	VMASKMOVPD   Y11, Y15, 64(AX)
-	JMP          edge3next
+	JMP          rows4edge3next
 
-edge3fresh:
+rows4edge3fresh:
 	VMOVDQU    (R12), Y15
 	VMULPD     Y12, Y0, Y0
 	VMOVUPD    Y0, (AX)
@@ -2193,7 +2216,22 @@ edge3fresh:
 	VMULPD     Y12, Y11, Y11
 	VMASKMOVPD Y11, Y15, 64(AX)
 
-edge3next:
+rows4edge3next:
+after:
+	DECQ  16(SP)
+	JEQ   done
+	MOVQ  32(SP), R13
+	ADDQ  R13, 24(SP)
+	MOVQ  t+0(FP), R13
+	MOVQ  152(R13), R13
+	IMULQ (SP), R13
+	SHLQ  $0x03, R13
+	ADDQ  R13, 40(SP)
+	DECQ  8(SP)
+	JNE   sliver
+	DECQ  (SP)
+	JMP   sliver
+
 done:
 	VZEROUPPER
 	RET

@@ -2,50 +2,8 @@
 
 package f64
 
-// rows1AVX512 computes C ← α·A·B + β·C for 1 rows of C; see kernel.Func.
-// Registers: 3 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows1AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows2AVX512 computes C ← α·A·B + β·C for 2 rows of C; see kernel.Func.
-// Registers: 6 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows2AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows3AVX512 computes C ← α·A·B + β·C for 3 rows of C; see kernel.Func.
-// Registers: 9 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows3AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows4AVX512 computes C ← α·A·B + β·C for 4 rows of C; see kernel.Func.
-// Registers: 12 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows4AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows5AVX512 computes C ← α·A·B + β·C for 5 rows of C; see kernel.Func.
-// Registers: 15 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows5AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows6AVX512 computes C ← α·A·B + β·C for 6 rows of C; see kernel.Func.
-// Registers: 18 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows6AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows7AVX512 computes C ← α·A·B + β·C for 7 rows of C; see kernel.Func.
-// Registers: 21 sums, 3 vectors of B, and A's elements broadcast one by one.
-//
-//go:noescape
-func rows7AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
-
-// rows8AVX512 computes C ← α·A·B + β·C for 8 rows of C; see kernel.Func.
+// tilesAVX512 computes rows of tiles of up to 8×24; see kernel.Tiles.
 // Registers: 24 sums, 3 vectors of B, and A's elements broadcast one by one.
 //
 //go:noescape
-func rows8AVX512(n int, k int, alpha float64, a []float64, aRow int, aCol int, b []float64, bRow int, bNext int, beta float64, c []float64, ldc int, ahead int)
+func tilesAVX512(t *byte)

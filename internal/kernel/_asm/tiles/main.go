@@ -1,8 +1,8 @@
-// Command rows generates the micro-kernels of gemm/internal/kernel/f32 and f64 for
-// one element type and one instruction set: for each height of tile a function that
-// computes a row of tiles.
+// Command tiles generates the micro-kernels of gemm/internal/kernel/f32 and f64 for
+// one element type and one instruction set: a function that computes rows of tiles,
+// with a loop for tiles of each height and width.
 //
-//	rows -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s -stubs avx512_amd64.go
+//	tiles -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s -stubs avx512_amd64.go
 package main
 
 import (
@@ -23,8 +23,6 @@ type generator struct {
 	mr      int    // rows of a full tile
 	vectors int    // vectors in a row of a full tile
 	unroll  int    // steps of k a round
-
-	limit, next Mem // on the stack: see rows
 
 	vector    func(i int) reg.VecPhysical
 	spare     int // the first register that holds neither sums nor B
@@ -50,8 +48,8 @@ var ymm = []reg.VecPhysical{
 // The general registers. Those for A and B are free while C is written.
 var (
 	aTop    = reg.RAX // element (0, l) of A
-	aLow    = reg.RBX // element (4, l)
-	aRow    = reg.RCX // bytes between rows of A
+	aLow    = reg.RCX // element (4, l)
+	aRow    = reg.RBX // bytes between rows of A
 	aRow3   = reg.RDX // three times that
 	aCol    = reg.RSI // bytes between columns
 	bAt     = reg.RDI // row l of the sliver of B
@@ -63,6 +61,43 @@ var (
 	scratch = reg.R13
 	fetch   = reg.RBP // what is asked for ahead of its use
 )
+
+// The fields of kernel.Tiles, as bytes from its beginning; β follows α.
+const (
+	fieldHeight  = 0
+	fieldTaller  = 8
+	fieldSlivers = 16
+	fieldN       = 24
+	fieldK       = 32
+	fieldA       = 40
+	fieldARow    = 64
+	fieldACol    = 72
+	fieldANext   = 80
+	fieldB       = 88
+	fieldBRow    = 112
+	fieldBNext   = 120
+	fieldC       = 128
+	fieldLDC     = 152
+	fieldAlpha   = 160
+)
+
+// The variables on the stack.
+var (
+	height  Mem // of the sliver of A
+	taller  Mem // slivers to come that are as high
+	slivers Mem // to come
+	aBase   Mem // element (0, 0) of the sliver
+	aStep   Mem // bytes from it to the next one
+	cBase   Mem // element (0, 0) of the row of tiles
+	limit   Mem // steps that are to come when all of the tile of C has been asked for
+	next    Mem // of the sliver of A to come, what has not been asked for
+)
+
+// field loads a field of the function's argument.
+func field(offset int, to reg.GPPhysical) {
+	Load(Param("t"), to)
+	MOVQ(Mem{Base: to, Disp: offset}, to)
+}
 
 func main() {
 	typ := flag.String("type", "f64", "element type: f32 or f64")
@@ -103,9 +138,7 @@ func main() {
 	if g.isa == "AVX2" {
 		g.last = 15
 	}
-	for r := 1; r <= g.mr; r++ {
-		g.rows(r)
-	}
+	g.function()
 	Generate()
 }
 
@@ -128,70 +161,116 @@ func (g *generator) window() {
 	}
 }
 
-// rows generates the function for tiles of r rows.
-func (g *generator) rows(r int) {
-	typ := fmt.Sprintf("float%d", 8*g.size)
-	name := fmt.Sprintf("rows%d%s", r, g.isa)
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(n, k int, alpha %[1]s, a []%[1]s, aRow, aCol int, b []%[1]s, bRow, bNext int, beta %[1]s, c []%[1]s, ldc, ahead int)", typ))
+// function generates the function.
+func (g *generator) function() {
+	name := "tiles" + g.isa
+	TEXT(name, NOSPLIT, "func(t *byte)")
 	Doc(
-		fmt.Sprintf("%s computes C ← α·A·B + β·C for %d rows of C; see kernel.Func.", name, r),
-		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", r*g.vectors, g.vectors),
+		fmt.Sprintf("%s computes rows of tiles of up to %d×%d; see kernel.Tiles.", name, g.mr, g.vectors*g.lanes()),
+		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
-
-	Load(Param("n"), columns)
-	Load(Param("aRow"), aRow)
-	Load(Param("aCol"), aCol)
-	Load(Param("b").Base(), bTop)
-	Load(Param("bRow"), bRow)
-	Load(Param("c").Base(), cAt)
-	shift := map[int]int{4: 2, 8: 3}[g.size]
-	for _, x := range []reg.Register{aRow, aCol, bRow} {
-		SHLQ(U8(shift), x)
+	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next} {
+		*local = AllocLocal(8)
+	}
+	for _, x := range []struct {
+		field int
+		local Mem
+	}{{fieldHeight, height}, {fieldTaller, taller}, {fieldSlivers, slivers}, {fieldA, aBase}, {fieldC, cBase}} {
+		field(x.field, scratch)
+		MOVQ(scratch, x.local)
+	}
+	for _, x := range []struct {
+		field int
+		to    reg.GPPhysical
+	}{{fieldARow, aRow}, {fieldACol, aCol}, {fieldBRow, bRow}} {
+		field(x.field, x.to)
+		SHLQ(g.shift(), x.to)
 	}
 	LEAQ(Mem{Base: aRow, Index: aRow, Scale: 2}, aRow3)
-	g.limit, g.next = AllocLocal(8), AllocLocal(8)
-	Comment("The rounds of a tile that ask for a row of C each end at this number of steps to come.")
-	Load(Param("k"), scratch)
+
+	Label("sliver")
+	Comment("The next sliver lies aNext elements on, or, where that is 0, as many rows.")
+	field(fieldANext, scratch)
+	SHLQ(g.shift(), scratch)
+	JNE(LabelRef("apart"))
+	MOVQ(height, scratch)
+	IMULQ(aRow, scratch)
+	Label("apart")
+	MOVQ(scratch, aStep)
+	ADDQ(aBase, scratch)
+	MOVQ(scratch, next)
+	field(fieldN, columns)
+	field(fieldB, bTop)
+	MOVQ(cBase, cAt)
+	MOVQ(height, scratch)
+	for r := g.mr; r > 1; r-- {
+		CMPQ(scratch, U8(r))
+		JEQ(LabelRef(fmt.Sprintf("rows%d", r)))
+	}
+	for r := 1; r <= g.mr; r++ {
+		g.rows(r)
+	}
+
+	Label("after")
+	DECQ(slivers)
+	JEQ(LabelRef("done"))
+	MOVQ(aStep, scratch)
+	ADDQ(scratch, aBase)
+	field(fieldLDC, scratch)
+	IMULQ(height, scratch)
+	SHLQ(g.shift(), scratch)
+	ADDQ(scratch, cBase)
+	DECQ(taller)
+	JNE(LabelRef("sliver"))
+	DECQ(height)
+	JMP(LabelRef("sliver"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// shift is the power of two of an element's size.
+func (g *generator) shift() Op { return U8(map[int]int{4: 2, 8: 3}[g.size]) }
+
+// rows generates the loops for a row of tiles of r rows.
+func (g *generator) rows(r int) {
+	label := func(name string) string { return fmt.Sprintf("rows%d%s", r, name) }
+	Label(label(""))
+	CMPQ(columns, U8(g.vectors*g.lanes()))
+	JLT(LabelRef(label("edge")))
+	Comment("The rounds that ask for C, a row each, end at this number of steps to come.")
+	field(fieldK, scratch)
 	SUBQ(U8(g.unroll*r), scratch)
 	MOVQ(U32(g.unroll-1), fetch)
 	CMPQ(scratch, fetch)
 	CMOVQLT(fetch, scratch)
-	MOVQ(scratch, g.limit)
-	Comment("The others ask for the next sliver of A.")
-	Load(Param("a").Base(), fetch)
-	Load(Param("ahead"), scratch)
-	LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
-	MOVQ(fetch, g.next)
+	MOVQ(scratch, limit)
 
-	Label("tile")
-	CMPQ(columns, U8(g.vectors*g.lanes()))
-	JLT(LabelRef("edge"))
-	g.tile("full", r, g.vectors, false)
-	Load(Param("bNext"), scratch)
+	Label(label("tile"))
+	g.tile(label("full"), r, g.vectors, false)
+	field(fieldBNext, scratch)
 	LEAQ(Mem{Base: bTop, Index: scratch, Scale: uint8(g.size)}, bTop)
 	ADDQ(U32(g.vectors*g.width), cAt)
 	SUBQ(U8(g.vectors*g.lanes()), columns)
-	JMP(LabelRef("tile"))
+	CMPQ(columns, U8(g.vectors*g.lanes()))
+	JGE(LabelRef(label("tile")))
 
-	Label("edge")
+	Label(label("edge"))
+	TESTQ(columns, columns)
+	JEQ(LabelRef("after"))
 	for v := 1; v <= g.vectors; v++ {
-		CMPQ(columns, U8((v-1)*g.lanes()))
-		JEQ(LabelRef("done")) // none are left
 		if v < g.vectors {
 			CMPQ(columns, U8(v*g.lanes()))
-			JGT(LabelRef(fmt.Sprintf("wider%d", v)))
+			JGT(LabelRef(label(fmt.Sprintf("wider%d", v))))
 		}
 		g.mask(v)
-		g.tile(fmt.Sprintf("edge%d", v), r, v, true)
-		JMP(LabelRef("done"))
+		g.tile(label(fmt.Sprintf("edge%d", v)), r, v, true)
+		JMP(LabelRef("after"))
 		if v < g.vectors {
-			Label(fmt.Sprintf("wider%d", v))
+			Label(label(fmt.Sprintf("wider%d", v)))
 		}
 	}
-	Label("done")
-	VZEROUPPER()
-	RET()
 }
 
 // mask makes the mask of the last of v vectors, for columns that end in it: in K1,
@@ -204,8 +283,6 @@ func (g *generator) mask(v int) {
 		SHLL(reg.CL, scratch.As32())
 		DECL(scratch.As32())
 		KMOVW(scratch.As32(), reg.K1)
-		Load(Param("aRow"), aRow) // which is in RCX
-		SHLQ(U8(map[int]int{4: 2, 8: 3}[g.size]), aRow)
 		return
 	}
 	NEGQ(columns)
@@ -228,17 +305,17 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 			g.zero(g.sum(i, j))
 		}
 	}
-	Load(Param("a").Base(), aTop)
+	MOVQ(aBase, aTop)
 	if r > 4 {
 		LEAQ(Mem{Base: aTop, Index: aRow, Scale: 4}, aLow)
 	}
 	MOVQ(bTop, bAt)
-	Load(Param("k"), steps)
+	field(fieldK, steps)
 	if !masked {
-		Load(Param("ldc"), scratch)
+		field(fieldLDC, scratch)
 		MOVQ(cAt, fetch)
-		JMP(LabelRef("checkC"))
-		Label("roundC")
+		JMP(LabelRef(label + "checkC"))
+		Label(label + "roundC")
 		for range g.unroll {
 			g.step(r, v, masked)
 		}
@@ -248,23 +325,23 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 		PREFETCHT0(Mem{Base: fetch, Disp: g.vectors*g.width - 1})
 		LEAQ(Mem{Base: fetch, Index: scratch, Scale: uint8(g.size)}, fetch)
 		SUBQ(U8(g.unroll), steps)
-		Label("checkC")
-		CMPQ(steps, g.limit)
-		JGT(LabelRef("roundC"))
+		Label(label + "checkC")
+		CMPQ(steps, limit)
+		JGT(LabelRef(label + "roundC"))
 
-		MOVQ(g.next, fetch)
+		MOVQ(next, fetch)
 		SUBQ(U8(g.unroll), steps)
-		JLT(LabelRef("rest"))
-		Label("round")
+		JLT(LabelRef(label + "rest"))
+		Label(label + "round")
 		for range g.unroll {
 			g.step(r, v, masked)
 		}
 		PREFETCHT1(Mem{Base: fetch})
 		ADDQ(U8(64), fetch)
 		SUBQ(U8(g.unroll), steps)
-		JGE(LabelRef("round"))
-		Label("rest")
-		MOVQ(fetch, g.next)
+		JGE(LabelRef(label + "round"))
+		Label(label + "rest")
+		MOVQ(fetch, next)
 		ADDQ(U8(g.unroll), steps)
 	} else {
 		TESTQ(steps, steps)
@@ -358,23 +435,19 @@ func (g *generator) store(from reg.VecPhysical, to Mem) {
 // write generates C ← α·sums + β·C.
 func (g *generator) write(label string, r, v int, masked bool) {
 	alpha, beta, old := g.b(0), g.b(1), g.b(2)
-	address := func(name string) Op {
-		component, err := Param(name).Resolve()
-		if err != nil {
-			log.Fatal(err)
-		}
-		return component.Addr
-	}
-	g.broadcast(address("alpha"), alpha)
-	g.broadcast(address("beta"), beta)
-	Load(Param("ldc"), scratch)
-	MOVQ(cAt, aTop)
+	Load(Param("t"), aTop)
+	g.broadcast(Mem{Base: aTop, Disp: fieldAlpha}, alpha)
+	betaAt := Mem{Base: aTop, Disp: fieldAlpha + g.size}
+	g.broadcast(betaAt, beta)
+	field(fieldLDC, scratch)
 	// β is 0 where its bits but the sign are.
 	if g.size == 8 {
-		MOVQ(address("beta"), bAt)
+		MOVQ(betaAt, bAt)
+		MOVQ(cAt, aTop)
 		SHLQ(U8(1), bAt)
 	} else {
-		MOVL(address("beta"), bAt.As32())
+		MOVL(betaAt, bAt.As32())
+		MOVQ(cAt, aTop)
 		SHLL(U8(1), bAt.As32())
 	}
 	JEQ(LabelRef(label + "fresh"))
