@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -54,6 +55,16 @@ func BenchmarkLU(b *testing.B) {
 	x := random(*benchN)
 	var lu mat.LU
 	inTurn(b, 2*cube(*benchN)/3, func() { lu.Factorize(x) })
+}
+
+// BenchmarkGetrf is BenchmarkLU without the estimate of the condition number.
+func BenchmarkGetrf(b *testing.B) {
+	x, pivots := random(*benchN), make([]int, *benchN)
+	lu := mat.NewDense(*benchN, *benchN, nil)
+	inTurn(b, 2*cube(*benchN)/3, func() {
+		lu.Copy(x)
+		lapack64.Getrf(lu.RawMatrix(), pivots)
+	})
 }
 
 func BenchmarkCholesky(b *testing.B) {

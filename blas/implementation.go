@@ -23,12 +23,14 @@
 // Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for Dense
 // Matrix Library Software, SIAM Review 46(1), 2004).
 //
+// Large products are shared out to as many goroutines as GOMAXPROCS lets run at once;
+// small ones, and all where that is one, stay on the caller's.
+//
 // Arguments are checked as gonum checks them, and bad ones panic with its messages.
 // Results differ from gonum's in rounding, and in what becomes of zeros that meet
-// NaN or Inf: gonum leaves out products with a zero of one operand; here gemm,
-// symm, syrk and syr2k leave out none, so that 0·NaN is NaN, as IEEE 754 and the
-// BLAS standard have it, and trmm and trsm may leave out some, as the standard
-// allows. β = 0 does not read C, and α = 0 reads neither A nor B.
+// NaN or Inf: gonum leaves out products with a zero of one operand; here none is left
+// out, so that 0·NaN is NaN, as IEEE 754 has it. β = 0 does not read C, and α = 0
+// reads neither A nor B.
 package blas
 
 import (
