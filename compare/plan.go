@@ -104,7 +104,7 @@ type Profile struct {
 	Keep     func(Case) bool
 	Page     bool
 	cutoffs  map[int][]int // cut-offs swept, by size
-	compiler int           // size of the experiment on the compiler's options
+	compiler int           // size of the experiment on the compiler's options; 0: there is none
 }
 
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
@@ -209,7 +209,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	}
 	for _, build := range Builds() {
 		for _, v := range variants {
-			if slices.Contains(compiled, v.Name) {
+			if p.compiler > 0 && slices.Contains(compiled, v.Name) {
 				c := plain("compiler", v, p.compiler)
 				c.Build = build.Name
 				cases = append(cases, c)

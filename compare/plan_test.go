@@ -24,6 +24,9 @@ func TestPeersProfile(t *testing.T) {
 	}
 	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep, Sweep: map[string][]any{"threads": {1, 2}}}
 	cases := l.Cases()
+	if extra := p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types); len(extra) > 0 {
+		t.Errorf("it has experiments: %v", extra)
+	}
 	byShape := map[Shape][]string{}
 	turns := map[Shape][]string{}
 	for _, c := range cases {

@@ -484,7 +484,7 @@ func (p *performance) detail(s *Section, c contest, k kind, matches []match) {
 		ratios.Columns = append(ratios.Columns, Column{Title: "against " + algorithm(name), Numeric: true})
 	}
 	for _, m := range matches {
-		row := Row{Cells: []Text{escape(m.label()), Text(ceilingText(m)), rate(m.own)}}
+		row := Row{Cells: []Text{escape(m.label()), Text(significant(m.top())), rate(m.own)}}
 		if twice {
 			x, _ := c.scaling(m)
 			row.Cells = append(row.Cells, Text(significant(x)))
@@ -516,14 +516,14 @@ func (p *performance) detail(s *Section, c contest, k kind, matches []match) {
 	s.add(speeds, ratios)
 }
 
-// ceilingText returns the ceiling that was measured in turn with m.
-func ceilingText(m match) string {
+// top returns the ceiling that was measured in turn with m, NaN where none was.
+func (m match) top() float64 {
 	for _, r := range append([]compare.Record{m.own}, m.peers...) {
 		if r.Ceiling > 0 {
-			return significant(r.Ceiling)
+			return r.Ceiling
 		}
 	}
-	return absent
+	return math.NaN()
 }
 
 // rate returns the speed of a row with its share of the ceiling.
@@ -556,23 +556,24 @@ func (c contest) scaling(m match) (float64, bool) {
 func rateCurve(matches []match, own string, names []string) (chart.Curve, bool) {
 	var c collection
 	var ceilings []float64
+	for _, m := range matches {
+		if x := m.top(); m.cube() && !math.IsNaN(x) {
+			ceilings = append(ceilings, x)
+		}
+	}
 	look := func(variant string) chart.Look { return chart.LookOf(max(rank(variant)-1, 0)) }
 	for _, variant := range append([]string{own}, names...) {
 		for _, m := range matches {
 			for _, r := range append([]compare.Record{m.own}, m.peers...) {
 				if r.Variant == variant && r.Speed() && r.Median > 0 && m.cube() {
 					c.add(variant, look(variant), measured(r, float64(r.N), float64(r.Gflops)))
-					if r.Ceiling > 0 && variant == own {
-						ceilings = append(ceilings, r.Ceiling)
-					}
 				}
 			}
 		}
 	}
 	curve := chart.Curve{XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s", Sizes: c.places(), Series: c, Top: true}
 	if len(ceilings) > 0 {
-		slices.Sort(ceilings)
-		level := ceilings[len(ceilings)/2]
+		level := middle(ceilings)
 		curve.Limit = chart.Limit{Level: level, Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy(matches[0].threads), significant(level))}
 	}
 	for i := range curve.Series {
@@ -645,6 +646,9 @@ func middle(samples []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// mostNamed is the number of shapes that a remark names; of more it says how many.
+const mostNamed = 12
+
 // remarks lists the rows without a speed and the warnings of the others, those of one
 // variant with the same words together.
 func remarks(rows []compare.Record) []Text {
@@ -674,8 +678,11 @@ func remarks(rows []compare.Record) []Text {
 	var items []Text
 	for _, k := range all {
 		where := strings.Join(shapes[k], ", ")
-		if len(shapes[k]) == total[k.variant] {
+		switch n := len(shapes[k]); {
+		case n == total[k.variant]:
 			where = "all rows"
+		case n > mostNamed:
+			where = fmt.Sprintf("%d of %d rows", n, total[k.variant])
 		}
 		items = append(items, code(k.variant)+": "+escape(k.words)+" ("+escape(where)+")")
 	}
