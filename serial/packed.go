@@ -7,6 +7,7 @@ import (
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/tuned"
 )
 
 // packed is the product of BLAS libraries: loops round a micro-kernel, with the
@@ -54,10 +55,15 @@ func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	return p.gemm(ctx, alpha, view(a, tA), view(b, tB), beta, c, k)
 }
 
-// Resolved implements gemm.Explainer: the micro-kernel and the blocking.
+// Resolved implements gemm.Explainer: the micro-kernel, the largest blocks, and
+// whether they are those that gemm tune found (1) or computed (0).
 func (p packed[T]) Resolved() gemm.Params {
-	blocking := p.engine.Blocking()
-	return gemm.Params{"kernel": p.engine.Kernel().Name, "mc": blocking.MC, "kc": blocking.KC, "nc": blocking.NC}
+	blocking, kernel := p.engine.Blocking(), p.engine.Kernel().Name
+	measured := 0
+	if _, ok := tuned.For(gemm.TypeName[T](), kernel); ok {
+		measured = 1
+	}
+	return gemm.Params{"kernel": kernel, "mc": blocking.MC, "kc": blocking.KC, "nc": blocking.NC, "tuned": measured}
 }
 
 // gemm computes C ← α·A·B + β·C for operands that conform.

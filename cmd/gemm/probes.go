@@ -1,34 +1,52 @@
 package main
 
 import (
+	"maps"
 	"slices"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/internal/block"
 	"gemm/internal/kernel"
 )
 
-// probes returns what is measured beside the cases: where packed products are
-// among them, the rate of their micro-kernel in the first level of cache.
+// probes returns what is measured beside the cases: where packed products are among
+// them, the parts that their time is made of.
 func probes(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases, func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
 	}
 	var out []compare.Probe
 	if packed("f64") {
-		out = append(out, microKernel[float64]())
+		out = append(out, parts[float64]()...)
 	}
 	if packed("f32") {
-		out = append(out, microKernel[float32]())
+		out = append(out, parts[float32]()...)
 	}
 	return out
 }
 
-func microKernel[T kernel.Float]() compare.Probe {
-	k := kernel.Best[T]()
-	call, flops := k.Cached()
-	return compare.Probe{
-		Name: "micro-kernel", Params: gemm.Params{"type": gemm.TypeName[T](), "kernel": k.Name},
-		Call: call, Flops: flops,
+// partsOf is the size of the product whose parts are measured: its operands fit the
+// last level of cache and no other.
+const partsOf = 1024
+
+// parts returns the probes of a type: the micro-kernel in the first and the second
+// level of cache, the packing alone and the update of C alone.
+func parts[T kernel.Float]() []compare.Probe {
+	e := block.Host[T](block.Serial)
+	k, blocking := e.Kernel(), e.Blocking()
+	probe := func(name string, call func(), flops float64, size gemm.Params) compare.Probe {
+		params := gemm.Params{"type": gemm.TypeName[T](), "kernel": k.Name}
+		maps.Copy(params, size)
+		return compare.Probe{Name: name, Params: params, Call: call, Flops: flops}
+	}
+	inL1, l1 := k.Cached()
+	inL2, l2 := k.Resident(blocking.KC, blocking.NC)
+	packing, update, whole := e.Parts(partsOf)
+	return []compare.Probe{
+		probe("micro-kernel", inL1, l1, nil),
+		probe("micro-kernel-l2", inL2, l2, gemm.Params{"kc": blocking.KC, "nc": blocking.NC}),
+		probe("packing", packing, whole, gemm.Params{"n": partsOf}),
+		probe("update-c", update, whole, gemm.Params{"n": partsOf}),
 	}
 }

@@ -229,9 +229,7 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 		b := g.b.from(pc, j)
 		t.B, t.BRow, t.BNext = b.Data, b.Row, nr
 		if p.PackB {
-			for jr := 0; jr < t.N; jr += nr {
-				e.pack(w.b[jr*t.K:][:nr*t.K], nr, min(nr, t.N-jr), t.K, b.Data[jr*b.Col:], b.Col, b.Row)
-			}
+			e.packBlock(w.b, b, t.K, t.N)
 			t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
 		}
 		for chunk := first; chunk < min(first+p.Share, g.chunks); chunk++ {
@@ -248,6 +246,14 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 		t.Beta = 1
 	}
 	t.A, t.B, t.C = nil, nil, nil // lets go of the operands
+}
+
+// packBlock packs a block of kc rows and nc columns of B.
+func (e *Engine[T]) packBlock(to []T, b View[T], kc, nc int) {
+	nr := e.kernel.NR
+	for jr := 0; jr < nc; jr += nr {
+		e.pack(to[jr*kc:][:nr*kc], nr, min(nr, nc-jr), kc, b.Data[jr*b.Col:], b.Col, b.Row)
+	}
 }
 
 // pack copies a sliver of steps×have elements into dst, with the given number of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -211,6 +212,24 @@ func TestPieces(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestParts wants the parts to touch what the product does: all of C, and buffers
+// that then hold what is packed.
+func TestParts(t *testing.T) {
+	e := New(kernel.Best[float64](), Blocking{16, 8, 24, 0, 1}, Serial)
+	packing, update, flops := e.Parts(50)
+	if flops != 250000 {
+		t.Errorf("%v operations", flops)
+	}
+	packing()
+	update()
+	if !slices.Contains(e.workers[0].b, 1) {
+		t.Error("nothing is packed")
+	}
+	if allocs := testing.AllocsPerRun(5, func() { packing(); update() }); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
 	}
 }
 

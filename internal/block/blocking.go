@@ -127,7 +127,17 @@ type Plan struct {
 // small reports whether the product is computed in one go, by one worker and from
 // operands where they lie.
 func (e *Engine[T]) small(m, n, k int, b View[T]) bool {
-	return m*n*k <= e.blocking.Direct && e.kernel.Strided && b.Col == 1
+	terms := m * n * k
+	return terms <= e.blocking.Direct && e.kernel.Strided && b.Col == 1 && !e.competes(b, k) &&
+		(len(e.workers) == 1 || terms < e.blocking.Parallel)
+}
+
+// competes reports whether rows of B are a multiple of a page apart, so that they
+// compete for the same sets of the first level of cache, and too many to share them.
+func (e *Engine[T]) competes(b View[T], rows int) bool {
+	const page, ways = 4096, 8
+	var zero T
+	return rows > ways && b.Row*int(unsafe.Sizeof(zero))%page == 0
 }
 
 // Plan returns how an m×n×k product of a and b is computed; no dimension is 0.
@@ -154,9 +164,9 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 		case n <= fewColumns:
 			// B is small, and A is read once: along its rows, as far as B stays in L2.
 			kc = max(kc, min(2048, kc*nc/up(n, nr)))
-			p.PackB = b.Col != 1 || !e.lies(b, n*min(k, kc))
+			p.PackB = b.Col != 1 || !e.lies(b, min(k, kc), n)
 		default:
-			p.PackB = b.Col != 1 || !e.lies(b, n*k)
+			p.PackB = b.Col != 1 || !e.lies(b, k, n)
 		}
 	}
 	p.MC = m
@@ -198,19 +208,18 @@ const (
 // 100 µs of one core with AVX-512: collecting garbage waits for it.
 const mostTerms = 1 << 22
 
-// lies reports whether the given number of elements of B are as well read where they
-// lie: they stay in L2, in vectors that do not cross the lines of the caches and in
-// rows that do not all compete for the same sets, or they are few.
-func (e *Engine[T]) lies(b View[T], elements int) bool {
-	const line, page = 64, 4096
+// lies reports whether a block of B of the given shape is as well read where it lies:
+// its rows do not compete, and it stays in L2, all of it where its vectors do not
+// cross the lines of a cache, or is much smaller.
+func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
+	const line = 64
 	var zero T
-	size := unsafe.Sizeof(zero)
-	stride := uintptr(b.Row) * size
-	half := e.blocking.KC * e.blocking.NC
-	if stride%line == 0 && stride%page != 0 && uintptr(unsafe.Pointer(unsafe.SliceData(b.Data)))%line == 0 {
-		return elements <= half
+	aligned := b.Row*int(unsafe.Sizeof(zero))%line == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(b.Data)))%line == 0
+	limit := e.blocking.KC * e.blocking.NC
+	if !aligned {
+		limit /= 8
 	}
-	return elements <= half/8
+	return rows*columns <= limit && !e.competes(b, rows)
 }
 
 // Workspace returns the number of elements that an m×n×k product packs into.
