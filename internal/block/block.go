@@ -73,6 +73,7 @@ type Engine[T kernel.Float] struct {
 // workspace is what one worker has for itself.
 type workspace[T kernel.Float] struct {
 	b     []T // packed block of B
+	x     []T // columns of B that are computed one by one
 	tiles kernel.Tiles[T]
 	_     [64]byte // no two workers write to one line of a cache
 }
@@ -125,11 +126,17 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	if e.small(m, n, k, b) {
-		t := &e.workers[0].tiles
-		t.N, t.K, t.A, t.ARow, t.ACol, t.ANext = n, k, a.Data, a.Row, a.Col, 0
+		w := &e.workers[0]
+		columns := e.columns(n, k, a)
+		t := &w.tiles
+		t.N, t.K, t.A, t.ARow, t.ACol, t.ANext = n-columns, k, a.Data, a.Row, a.Col, 0
 		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c, ldc, alpha, beta
 		e.kernel.Run(m, t)
-		t.A, t.B, t.C = nil, nil, nil
+		if columns > 0 {
+			e.packColumns(w, b.from(0, n-columns), k, columns)
+			e.updateColumns(w, m, columns)
+		}
+		t.A, t.B, t.C = nil, nil, nil // lets go of the operands
 		return nil
 	}
 	p := e.Plan(m, n, k, a, b)
@@ -221,6 +228,11 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 	j, first := task/g.shares*p.NC, task%g.shares*p.Share
 	t := &w.tiles
 	t.N, t.LDC, t.Alpha, t.Beta = min(p.NC, g.n-j), g.ldc, g.alpha, g.beta
+	columns := 0
+	if j+t.N == g.n {
+		columns = p.Columns
+		t.N -= columns
+	}
 	for pc := 0; pc < g.k; pc += p.KC {
 		if g.ctx.Err() != nil {
 			break
@@ -232,6 +244,9 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 			e.packBlock(w.b, b, t.K, t.N)
 			t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
 		}
+		if columns > 0 {
+			e.packColumns(w, g.b.from(pc, g.n-columns), t.K, columns)
+		}
 		for chunk := first; chunk < min(first+p.Share, g.chunks); chunk++ {
 			row := chunk * p.Rows
 			t.C = g.c[row*g.ldc+j:]
@@ -242,10 +257,30 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 				t.A, t.ARow, t.ACol, t.ANext = a.Data, a.Row, a.Col, 0
 			}
 			e.kernel.Run(min(p.Rows, g.m-row), t)
+			e.updateColumns(w, min(p.Rows, g.m-row), columns)
 		}
 		t.Beta = 1
 	}
-	t.A, t.B, t.C = nil, nil, nil // lets go of the operands
+	t.A, t.B, t.C = nil, nil, nil
+}
+
+// packColumns copies columns of B, of k elements each.
+func (e *Engine[T]) packColumns(w *workspace[T], b View[T], k, columns int) {
+	w.x = grown(w.x, k*columns)
+	for j := range columns {
+		x, from := w.x[j*k:][:k], b.Data[j*b.Col:]
+		for l := range x {
+			x[l] = from[l*b.Row]
+		}
+	}
+}
+
+// updateColumns computes m rows of the columns beside the worker's tiles.
+func (e *Engine[T]) updateColumns(w *workspace[T], m, columns int) {
+	t := &w.tiles
+	for j := range columns {
+		e.kernel.Column(m, t.K, t.Alpha, t.A, t.ARow, w.x[j*t.K:], t.Beta, t.C[t.N+j:], t.LDC)
+	}
 }
 
 // packBlock packs a block of kc rows and nc columns of B.

@@ -47,7 +47,7 @@ func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
 
 func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
-	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}} {
+	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}, {35, 49, 60}, {9, 33, 70}, {40, 1, 80}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		for trans := range 4 {
 			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)
@@ -103,7 +103,7 @@ func TestWorkspace(t *testing.T) {
 			}
 			held := cap(e.a)
 			for _, w := range e.workers {
-				held += cap(w.b)
+				held += cap(w.b) + cap(w.x)
 			}
 			if want := e.Workspace(m, n, k); held != want {
 				t.Errorf("%v: holds %d elements, Workspace says %d", shape, held, want)

@@ -119,6 +119,7 @@ func pieces(n, most, step int) int {
 type Plan struct {
 	MC, KC, NC   int  // the blocks, none larger than the product
 	PackA, PackB bool // copied, or read where they lie
+	Columns      int  // the last ones, computed one by one
 	Rows         int  // of A that a call of the micro-kernel takes: a chunk
 	Share        int  // chunks that a task computes with one block of columns
 	Workers      int
@@ -140,11 +141,24 @@ func (e *Engine[T]) competes(b View[T], rows int) bool {
 	return rows > ways && b.Row*int(unsafe.Sizeof(zero))%page == 0
 }
 
+// columns returns how many of n columns are computed one by one: those that would
+// leave most of a vector of B unused, where rows of A are contiguous and so long that
+// their products with a column, vectors along k, cost less than that vector.
+func (e *Engine[T]) columns(n, k int, a View[T]) int {
+	const ends = 6 // vectors: what the sum of a vector's elements costs
+	lanes := e.kernel.Lanes
+	rest := n % lanes
+	if a.Col != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k/lanes+ends) >= 4*k {
+		return 0
+	}
+	return rest
+}
+
 // Plan returns how an m×n×k product of a and b is computed; no dimension is 0.
 func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	if e.small(m, n, k, b) {
-		return Plan{MC: m, KC: k, NC: n, Rows: m, Share: 1, Workers: 1}
+		return Plan{MC: m, KC: k, NC: n, Columns: e.columns(n, k, a), Rows: m, Share: 1, Workers: 1}
 	}
 	kc, nc := e.blocking.KC, e.blocking.NC
 	p := Plan{PackA: true, PackB: true}
@@ -174,6 +188,9 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 		p.MC = pieces(m, e.blocking.MC, mr)
 	}
 	p.KC = pieces(k, kc, 4)
+	if !p.PackA {
+		p.Columns = e.columns(n, p.KC, a)
+	}
 	workers := max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
 	p.Workers = workers
 	if workers > 1 {
@@ -227,7 +244,8 @@ func (e *Engine[T]) Workspace(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0
 	}
-	p, need := e.Plan(m, n, k, View[T]{nil, k, 1}, View[T]{nil, n, 1}), 0
+	p := e.Plan(m, n, k, View[T]{nil, k, 1}, View[T]{nil, n, 1})
+	need := p.Columns * p.KC
 	if p.PackA {
 		need += up(p.MC, e.kernel.MR) * p.KC
 	}

@@ -30,10 +30,10 @@ func bestF32(isa cpu.ISA) Kernel[float32] {
 	k := Kernel[float32]{Strided: true, copy: f32.Copy, transpose: f32.Transpose, together: 4}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR = "avx512-8x48", 8, 48
+		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x48", 8, 48, 16, f32.ColumnAVX512
 		k.run = func(t *Tiles[float32]) { f32.AVX512(unsafe.Pointer(t)) }
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR = "avx2-4x24", 4, 24
+		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x24", 4, 24, 8, f32.ColumnAVX2
 		k.run = func(t *Tiles[float32]) { f32.AVX2(unsafe.Pointer(t)) }
 	default:
 		return portable[float32]()
@@ -45,10 +45,10 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 	k := Kernel[float64]{Strided: true, copy: f64.Copy, transpose: f64.Transpose, together: 4}
 	switch isa {
 	case cpu.AVX512:
-		k.Name, k.MR, k.NR = "avx512-8x24", 8, 24
+		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x24", 8, 24, 8, f64.ColumnAVX512
 		k.run = func(t *Tiles[float64]) { f64.AVX512(unsafe.Pointer(t)) }
 	case cpu.AVX2, cpu.AVX2NoGFNI:
-		k.Name, k.MR, k.NR = "avx2-4x12", 4, 12
+		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x12", 4, 12, 4, f64.ColumnAVX2
 		k.run = func(t *Tiles[float64]) { f64.AVX2(unsafe.Pointer(t)) }
 	default:
 		return portable[float64]()

@@ -3,8 +3,11 @@ package kernel
 // portable returns the kernel in Go.
 func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
-		Name: "go-2x4", MR: 2, NR: 4, together: 1,
+		Name: "go-2x4", MR: 2, NR: 4, Lanes: 1, together: 1,
 		run: portableTiles[T],
+		column: func(m, k int, alpha T, a []T, aRow int, x []T, beta T, c []T, ldc int) {
+			dots(m, 1, k, alpha, a, aRow, 1, x, 1, beta, c, ldc)
+		},
 		copy: func(rows, cols int, dst []T, ldd int, src []T, lds int) {
 			for i := range rows {
 				copy(dst[i*ldd:][:cols], src[i*lds:])

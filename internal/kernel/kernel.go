@@ -16,11 +16,13 @@ type Float interface{ float32 | float64 }
 type Kernel[T Float] struct {
 	Name   string // instruction set and tile, as in "avx512-8x24"
 	MR, NR int    // rows and columns of a full tile
+	Lanes  int    // columns that a vector has
 	// Strided says that operands may lie as they like. Otherwise A and B are fast
 	// only where they are packed: aRow = 1, aCol = MR, bRow = NR.
 	Strided bool
 
 	run       func(t *Tiles[T])
+	column    Column[T]
 	copy      Copy[T]
 	transpose Copy[T] // into columns, of as many rows as
 	together  int
@@ -60,6 +62,10 @@ type Tiles[T Float] struct {
 	Alpha, Beta T
 }
 
+// Column computes a column of C, c ← α·A·x + β·c, with A of m×k, whose element (i, l)
+// is a[i·aRow+l]; element i of c is c[i·ldc]. β = 0 does not read c.
+type Column[T Float] func(m, k int, alpha T, a []T, aRow int, x []T, beta T, c []T, ldc int)
+
 // Copy copies a block of rows×cols from src to dst: row i of src begins at
 // src[i·lds].
 type Copy[T Float] func(rows, cols int, dst []T, ldd int, src []T, lds int)
@@ -93,6 +99,19 @@ func (k *Kernel[T]) Run(m int, t *Tiles[T]) {
 	}
 	_ = t.C[(m-1)*t.LDC+t.N-1]
 	k.run(t)
+}
+
+// Column computes a column of C; see the type Column. It panics before it writes
+// anything where a slice is too short.
+func (k *Kernel[T]) Column(m, depth int, alpha T, a []T, aRow int, x []T, beta T, c []T, ldc int) {
+	if m <= 0 {
+		return
+	}
+	if depth > 0 {
+		_, _ = a[(m-1)*aRow+depth-1], x[depth-1]
+	}
+	_ = c[(m-1)*ldc]
+	k.column(m, depth, alpha, a, aRow, x, beta, c, ldc)
 }
 
 // Slivers returns how many slivers Run cuts m rows into, m above 0, the height of the

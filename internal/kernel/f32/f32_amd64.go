@@ -4,6 +4,8 @@ import "unsafe"
 
 //go:generate go run -C ../_asm ./tiles -type f32 -isa avx512 -pkg f32 -out ../f32/avx512_amd64.s -stubs ../f32/avx512_amd64.go
 //go:generate go run -C ../_asm ./tiles -type f32 -isa avx2 -pkg f32 -out ../f32/avx2_amd64.s -stubs ../f32/avx2_amd64.go
+//go:generate go run -C ../_asm ./column -type f32 -isa avx512 -pkg f32 -out ../f32/column_avx512_amd64.s -stubs ../f32/column_avx512_amd64.go
+//go:generate go run -C ../_asm ./column -type f32 -isa avx2 -pkg f32 -out ../f32/column_avx2_amd64.s -stubs ../f32/column_avx2_amd64.go
 //go:generate go run -C ../_asm ./pack -type f32 -pkg f32 -out ../f32/pack_amd64.s -stubs ../f32/pack_amd64.go
 
 // AVX512 computes the kernel.Tiles that t points to, in tiles of up to 8 rows and
@@ -13,6 +15,16 @@ func AVX512(t unsafe.Pointer) { tilesAVX512((*byte)(t)) }
 // AVX2 computes the kernel.Tiles that t points to, in tiles of up to 4 rows and three
 // vectors of 32 bytes, with fused multiply-adds.
 func AVX2(t unsafe.Pointer) { tilesAVX2((*byte)(t)) }
+
+// ColumnAVX512 computes a column of C; see kernel.Column.
+func ColumnAVX512(m, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int) {
+	columnAVX512(m, k, alpha, a, aRow, x, beta, c, ldc)
+}
+
+// ColumnAVX2 computes a column of C with fused multiply-adds; see kernel.Column.
+func ColumnAVX2(m, k int, alpha float32, a []float32, aRow int, x []float32, beta float32, c []float32, ldc int) {
+	columnAVX2(m, k, alpha, a, aRow, x, beta, c, ldc)
+}
 
 // Copy copies rows; see kernel.Copy. It needs AVX2.
 func Copy(rows, cols int, dst []float32, ldd int, src []float32, lds int) {
