@@ -1,9 +1,9 @@
 # Targets and the variables that they read; `make help` prints both. A variable is
 # given after the target: make report PROFILE=full
 ## PROFILE=quick    report: quick (about a minute) or full
-## OUT=report       report, check-report: the folder
-## RESUME=          report: anything continues the records in OUT; empty replaces them
-## DEPS=yes         report, test, deps, check-report: no leaves the system packages alone
+## OUT=report       report, bench-peers, check-report: the folder
+## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
+## DEPS=yes         report, bench-peers, test, deps, check-report: no leaves the system packages alone
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
 PROFILE  ?= quick
@@ -22,10 +22,10 @@ VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo
 
 # Pure Go; the comparison builds itself anew with other compiler options, and finds
 # what has been compiled so.
-build report: export CGO_ENABLED = 0
+build report bench-peers: export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help report test gonum-tests build deps lint generate docs bench fuzz check-report clean
+.PHONY: help report test gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,12 +57,18 @@ lint: ## check format, vet and staticcheck
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-docs: build ## render docs/serial from the records in results/
+docs: build ## render docs/serial and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
-	rm -f docs/serial/figures/*.png
+	rm -rf docs/serial/figures/*.png docs/performance
+	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...
+
+bench-peers: deps build ## measure us and OpenBLAS, MKL, BLIS and gonum in turn, and write docs/performance.md
+	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
+	cp $(OUT)/results.json results/peers.json
+	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
