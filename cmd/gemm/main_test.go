@@ -528,8 +528,12 @@ func TestCompareAndReport(t *testing.T) {
 			t.Errorf("compare's table lacks %s:\n%s", v.Name, compared)
 		}
 	}
-	if len(doc.Measurements) != 1 || doc.Measurements[0].Name != "micro-kernel" || doc.Measurements[0].Params["type"] != "f64" {
-		t.Errorf("measurements beside the rows of packed f64: %+v", doc.Measurements)
+	var parts []string
+	for _, m := range doc.Measurements {
+		parts = append(parts, fmt.Sprint(m.Name, " ", m.Params["type"]))
+	}
+	if want := []string{"micro-kernel f64", "micro-kernel-l2 f64", "packing f64", "update-c f64"}; !slices.Equal(parts, want) {
+		t.Errorf("measurements beside the rows of packed f64: %q", parts)
 	}
 	fail(t, dir, 1, "records are there already", "compare", "--out", "d", "--sizes", "24")
 	fail(t, dir, 1, "records are there already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")

@@ -3,15 +3,19 @@ package kernel
 // Cached returns a call of k on operands that stay in the first level of cache, and
 // the operations that one call does: the rate of the packed product if its loops,
 // its packing and its memory cost nothing.
-func (k *Kernel[T]) Cached() (call func(), flops float64) { return k.repeated(64, k.NR) }
+func (k *Kernel[T]) Cached() (call func(), flops float64) {
+	const times = 32 // so that reading the clock does not count
+	once, flops := k.Resident(64, k.NR)
+	return func() {
+		for range times {
+			once()
+		}
+	}, times * flops
+}
 
 // Resident is Cached with a block of B that is in the second level of cache, of the
 // given depth and number of columns: the rate if all but that costs nothing.
 func (k *Kernel[T]) Resident(depth, n int) (call func(), flops float64) {
-	return k.repeated(depth, n)
-}
-
-func (k *Kernel[T]) repeated(depth, n int) (call func(), flops float64) {
 	n = (n + k.NR - 1) / k.NR * k.NR
 	a, b, c := make([]T, depth*k.MR), make([]T, depth*n), make([]T, k.MR*n)
 	for i := range a {

@@ -15,44 +15,72 @@ import (
 	"gemm/internal/sample"
 )
 
-func serialCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "serial",
-		Usage:     "measure and verify the variants that run on one processor",
-		UsageText: "[options]",
-		Description: "Flags of lists measure every combination; --cutoff, --leaf and --block apply to\n" +
+// ladder describes a command that measures the variants of one family.
+type ladder struct {
+	family, usage, description string
+	sweeps                     []sweep
+}
+
+// sweep is a flag whose values are crossed with those of the others.
+type sweep struct {
+	flag, usage string
+	integer     bool
+}
+
+var ladders = []ladder{
+	{
+		family: "serial",
+		usage:  "measure and verify the variants that run on one processor",
+		description: "Flags of lists measure every combination; --cutoff, --leaf and --block apply to\n" +
 			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
 			"want a production variant, such as serial/packed.",
-		Flags: []cli.Flag{
-			variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64", "f64"),
-			&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
-			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
-			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
-			&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the rows of each matrix"},
-			&cli.StringFlag{Name: "cutoff", Usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
-			&cli.StringFlag{Name: "leaf", Usage: "`LIST` of variants that a recursive variant hands over to"},
-			&cli.StringFlag{Name: "block", Usage: "`LIST` of block sizes"},
-			&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
-			&cli.DurationFlag{Name: "time", Value: 2 * time.Second, Usage: "`DURATION` of a row's samples at most"},
-			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
-			jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
+		sweeps: []sweep{
+			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", true},
+			{"leaf", "`LIST` of variants that a recursive variant hands over to", false},
+			{"block", "`LIST` of block sizes", true},
 		},
-		Action: runSerial,
+	},
+	{
+		family: "parallel",
+		usage:  "measure and verify the variants that share the work between threads",
+		description: "Flags of lists measure every combination; without --threads there is one thread a\n" +
+			"processor. --trans, --alpha and --beta other than plain C = A*B want a production\n" +
+			"variant, such as parallel/packed.",
+		sweeps: []sweep{
+			{"threads", "`LIST` of numbers of threads", true},
+		},
+	},
+}
+
+func (f ladder) command() *cli.Command {
+	flags := []cli.Flag{
+		variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64", "f64"),
+		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
+		&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
+		&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
+		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the rows of each matrix"},
+	}
+	for _, s := range f.sweeps {
+		flags = append(flags, &cli.StringFlag{Name: s.flag, Usage: s.usage})
+	}
+	flags = append(flags,
+		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
+		&cli.DurationFlag{Name: "time", Value: 2 * time.Second, Usage: "`DURATION` of a row's samples at most"},
+		&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
+		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
+	)
+	return &cli.Command{
+		Name: f.family, Usage: f.usage, UsageText: "[options]", Description: f.description,
+		Flags: flags, Action: f.run,
 	}
 }
 
-// sweeps are the flags whose values are crossed, and whether they are integers.
-var sweeps = []struct {
-	flag    string
-	integer bool
-}{{"cutoff", true}, {"leaf", false}, {"block", true}}
-
-// serialLadder returns the rows that the flags ask for.
-func serialLadder(c *cli.Context) (compare.Ladder, error) {
+// rows returns the rows that the flags ask for.
+func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: c.Float64("alpha"), Beta: c.Float64("beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	if l.Variants, err = parseVariants(c.String("variants"), family("serial")); err != nil {
+	if l.Variants, err = parseVariants(c.String("variants"), family(f.family)); err != nil {
 		return l, err
 	}
 	if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
@@ -70,7 +98,7 @@ func serialLadder(c *cli.Context) (compare.Ladder, error) {
 	if l.LD < 0 {
 		return l, usagef("--ld %d: wants 0 or more", l.LD)
 	}
-	for _, s := range sweeps {
+	for _, s := range f.sweeps {
 		if !c.IsSet(s.flag) {
 			continue
 		}
@@ -90,9 +118,9 @@ func serialLadder(c *cli.Context) (compare.Ladder, error) {
 	return l, nil
 }
 
-func runSerial(c *cli.Context) error {
+func (f ladder) run(c *cli.Context) error {
 	useTuned(c)
-	l, err := serialLadder(c)
+	l, err := f.rows(c)
 	if err != nil {
 		return err
 	}
