@@ -388,6 +388,17 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestNarrow multiplies what multiplyNarrow is for, and what just is not.
+func TestNarrow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	for _, m := range []int{3, 1023, 1025} {
+		for range 10 {
+			check(t, doubles(impl), rng, "gemm", m, narrow+rng.IntN(2), tall-rng.IntN(2))
+			check(t, singles(impl), rng, "gemm", m, 1+rng.IntN(9), tall+rng.IntN(9))
+		}
+	}
+}
+
 // FuzzExact is TestExact for any shape.
 func FuzzExact(f *testing.F) {
 	for i := range names {

@@ -26,6 +26,9 @@ const (
 	// strip is the number of columns of B that a block on the diagonal of a triangle
 	// meets at a time, so that they stay in the first levels of cache.
 	strip = 256
+	// narrow and tall are the most columns of C and the least columns of A for which
+	// multiplyNarrow pays.
+	narrow, tall = 64, 256
 	// tiny is the largest m·n·k of a product that is computed by three loops.
 	tiny = 4 * 4 * 4
 )
@@ -36,6 +39,7 @@ type workspace[T gemm.Float] struct {
 	workers   int // of the engine
 	engine    *block.Engine[T]
 	square    [corner * corner]T // a block on the diagonal
+	across    []T                // of multiplyNarrow, once it is called
 }
 
 // borrow returns a workspace for as many workers as goroutines can run at once; the
@@ -60,8 +64,42 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 	if c.Col != 1 {
 		m, n, a, b, c = n, m, transposed(b), transposed(a), transposed(c)
 	}
-	// The only error is the context's, which has none.
+	if a.Col != 1 && b.Col == 1 && n <= narrow && k >= tall {
+		w.multiplyNarrow(m, n, k, alpha, a, b, beta, c)
+		return
+	}
+	w.run(m, n, k, alpha, a, b, beta, c)
+}
+
+// run calls the engine. The only error is the context's, which has none.
+func (w *workspace[T]) run(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	_ = w.engine.Gemm(context.Background(), m, n, k, alpha, a, b, beta, c.Data, c.Row)
+}
+
+// multiplyNarrow is multiply for a C of few columns and an A whose columns are
+// contiguous, and long. A would be read across its memory's rows, from a page each,
+// once a tile. Here it is read along them: the engine computes X = α·Bᵀ·Aᵀ, a piece
+// at a time, and Xᵀ is added to C. Householder's reflections are applied so, a block
+// at a time: W ← W + CᵀV in LAPACK's dlarfb.
+func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
+	const piece = 1024 // rows of C
+	if w.across == nil {
+		w.across = make([]T, narrow*piece)
+	}
+	for i := 0; i < m; i += piece {
+		rows := min(piece, m-i)
+		w.run(n, rows, k, alpha, transposed(b), transposed(from(a, i, 0)), 0, view[T]{Data: w.across, Row: rows, Col: 1})
+		for p := range rows {
+			row := c.Data[(i+p)*c.Row:][:n]
+			for q := range row {
+				x := w.across[q*rows+p]
+				if beta != 0 {
+					x += beta * row[q]
+				}
+				row[q] = x
+			}
+		}
+	}
 }
 
 // isTiny reports whether multiplyTiny is for the product: α = 0 and k = 0, which
