@@ -610,11 +610,16 @@ var parts = []struct{ name, title string }{
 	{"update-c", "update of C alone"},
 }
 
-// ablation shows the measurements of the parts, beside the ceiling of the host.
+// ablation shows the measurements of the parts: kernels beside the ceiling of the
+// host, parts of a product of a size beside that product.
 func ablation(s *Section, c contest, program string) {
 	t := Table{
-		ID: "table-ablation" + c.suffix, Caption: "Parts of a packed product, one thread: medians, with the lowest and the highest sample.",
-		Columns: []Column{{Title: "Part"}, {Title: "Parameters"}, {Title: "Median", Numeric: true}, {Title: "Range", Numeric: true}, {Title: "Unit"}, {Title: "% of ceiling", Numeric: true}},
+		ID:      "table-ablation" + c.suffix,
+		Caption: "Parts of a packed product on one thread: medians, with the lowest and the highest sample. The rate of packing and of the update is what the product would have if the rest took no time, so that its own rate over theirs is their share of its time.",
+		Columns: []Column{
+			{Title: "Part"}, {Title: "Parameters"}, {Title: "Median", Numeric: true}, {Title: "Range", Numeric: true}, {Title: "Unit"},
+			{Title: "% of ceiling", Numeric: true}, {Title: "% of the product's time", Numeric: true},
+		},
 	}
 	for _, part := range parts {
 		for _, m := range c.measurements {
@@ -622,14 +627,17 @@ func ablation(s *Section, c contest, program string) {
 				continue
 			}
 			median := middle(m.Samples)
-			percent := math.NaN()
+			ceiling, time := math.NaN(), math.NaN()
 			typ, _ := m.Params["type"].(string)
-			if top, ok := c.ceiling(typ, 1); ok && m.Unit == "GFLOP/s" {
-				percent = 100 * median / float64(top.Gflops)
+			if n, whole := m.Params["n"].(int); whole {
+				time = 100 * c.rate(typ, n) / median
+			} else if top, ok := c.ceiling(typ, 1); ok {
+				ceiling = 100 * median / float64(top.Gflops)
 			}
 			t.Rows = append(t.Rows, Row{Cells: []Text{
 				Text(part.title), escape(m.Params.String()), Text(significant(median)),
-				Text(extent(slices.Min(m.Samples), slices.Max(m.Samples), significant)), escape(m.Unit), Text(significant(percent)),
+				Text(extent(slices.Min(m.Samples), slices.Max(m.Samples), significant)), escape(m.Unit),
+				Text(significant(ceiling)), Text(significant(time)),
 			}})
 		}
 	}
@@ -638,6 +646,17 @@ func ablation(s *Section, c contest, program string) {
 		return
 	}
 	s.add(t)
+}
+
+// rate returns our GFLOP/s on one thread for n×n matrices, NaN where it was not
+// measured.
+func (c contest) rate(typ string, n int) float64 {
+	for _, m := range c.matches {
+		if m.typ == typ && m.threads == 1 && m.cube() && m.n == n {
+			return known(m.own, m.own.Gflops)
+		}
+	}
+	return math.NaN()
 }
 
 // middle returns the median of samples.
