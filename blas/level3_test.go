@@ -373,7 +373,7 @@ func check[T gemm.Float](t *testing.T, r routines[T], rng *rand.Rand, name strin
 // expects every element of every operand to be what it must be: also those between
 // the rows, of the other triangle, and of a unit diagonal.
 func TestExact(t *testing.T) {
-	sizes := []int{1, 2, 3, 4, 5, 7, corner - 1, corner, corner + 1, 2*corner + 3, strip + 3}
+	sizes := []int{1, 2, 3, 4, 5, 7, corner - 1, corner, corner + 1, 2*corner + 3}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -381,6 +381,8 @@ func TestExact(t *testing.T) {
 				check(t, doubles(impl), rng, name, pick(rng, sizes...), pick(rng, sizes...), pick(rng, sizes...))
 				check(t, singles(impl), rng, name, pick(rng, sizes...), pick(rng, sizes...), pick(rng, sizes...))
 			}
+			check(t, doubles(impl), rng, name, strip+3, 41, 9)
+			check(t, singles(impl), rng, name, 38, strip+5, 40)
 			check(t, doubles(impl), rng, name, 100, 170, 0)
 			check(t, doubles(impl), rng, name, 170, 100, 150)
 			check(t, singles(impl), rng, name, 100, 170, 80)
@@ -391,8 +393,8 @@ func TestExact(t *testing.T) {
 // TestNarrow multiplies what multiplyNarrow is for, and what just is not.
 func TestNarrow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 13))
-	for _, m := range []int{3, 1023, 1025} {
-		for range 10 {
+	for _, m := range []int{3, 1025} {
+		for range 4 {
 			check(t, doubles(impl), rng, "gemm", m, narrow+rng.IntN(2), tall-rng.IntN(2))
 			check(t, singles(impl), rng, "gemm", m, 1+rng.IntN(9), tall+rng.IntN(9))
 		}

@@ -24,8 +24,8 @@ const (
 	// ends.
 	corner = 32
 	// strip is the number of columns of B that a block on the diagonal of a triangle
-	// meets at a time, so that they stay in the first levels of cache.
-	strip = 256
+	// meets at a time, so that they stay in the second level of cache.
+	strip = 512
 	// narrow and tall are the most columns of C and the least columns of A for which
 	// multiplyNarrow pays.
 	narrow, tall = 64, 256
