@@ -27,7 +27,7 @@ func Best[T Float]() Kernel[T] {
 }
 
 func bestF32(isa cpu.ISA) Kernel[float32] {
-	k := Kernel[float32]{Strided: true, copy: f32.Copy, transpose: f32.Transpose, together: 4}
+	k := Kernel[float32]{Strided: true, copy: f32.Copy, transpose: f32.Transpose, together: 4, add: f32.Add}
 	switch isa {
 	case cpu.AVX512:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x48", 8, 48, 16, f32.ColumnAVX512
@@ -42,7 +42,7 @@ func bestF32(isa cpu.ISA) Kernel[float32] {
 }
 
 func bestF64(isa cpu.ISA) Kernel[float64] {
-	k := Kernel[float64]{Strided: true, copy: f64.Copy, transpose: f64.Transpose, together: 4}
+	k := Kernel[float64]{Strided: true, copy: f64.Copy, transpose: f64.Transpose, together: 4, add: f64.Add}
 	switch isa {
 	case cpu.AVX512:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x24", 8, 24, 8, f64.ColumnAVX512

@@ -20,6 +20,14 @@ func portable[T Float]() Kernel[T] {
 				}
 			}
 		},
+		add: func(rows, cols int, dst []T, ldd int, x []T, ldx int, alpha T, y []T, ldy int) {
+			for i := range rows {
+				to, from, also := dst[i*ldd:][:cols], x[i*ldx:][:cols], y[i*ldy:][:cols]
+				for j := range to {
+					to[j] = from[j] + alpha*also[j]
+				}
+			}
+		},
 	}
 }
 

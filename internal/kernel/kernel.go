@@ -26,6 +26,7 @@ type Kernel[T Float] struct {
 	copy      Copy[T]
 	transpose Copy[T] // into columns, of as many rows as
 	together  int
+	add       Add[T]
 }
 
 // Tiles is a block of tiles to compute,
@@ -69,6 +70,10 @@ type Column[T Float] func(m, k int, alpha T, a []T, aRow int, x []T, beta T, c [
 // Copy copies a block of rows×cols from src to dst: row i of src begins at
 // src[i·lds].
 type Copy[T Float] func(rows, cols int, dst []T, ldd int, src []T, lds int)
+
+// Add computes dst ← x + α·y for blocks of rows×cols, each element with one rounding
+// or two; row i of x begins at x[i·ldx]. dst may be x or y.
+type Add[T Float] func(rows, cols int, dst []T, ldd int, x []T, ldx int, alpha T, y []T, ldy int)
 
 // Run computes m rows of tiles. It panics before it writes anything where a slice is
 // too short. Assembly cannot be preempted: callers limit m, N and K so that a call is
@@ -147,4 +152,14 @@ func (k *Kernel[T]) Transpose(rows, cols int, dst []T, ldd int, src []T, lds int
 	for i := 0; i < rows; i += step {
 		k.transpose(min(step, rows-i), cols, dst[i:], ldd, src[i*lds:], lds)
 	}
+}
+
+// Add computes dst ← x + α·y for blocks of rows×cols: row i of x begins at x[i·ldx].
+// What lies beside the blocks is neither read nor written; dst may be x or y.
+func (k *Kernel[T]) Add(rows, cols int, dst []T, ldd int, x []T, ldx int, alpha T, y []T, ldy int) {
+	if rows <= 0 || cols <= 0 {
+		return
+	}
+	_, _, _ = dst[(rows-1)*ldd+cols-1], x[(rows-1)*ldx+cols-1], y[(rows-1)*ldy+cols-1]
+	k.add(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
 }

@@ -269,6 +269,79 @@ func testCopies[T Float](t *testing.T) {
 	}
 }
 
+func TestAdd(t *testing.T) {
+	t.Run("f32", testAdd[float32])
+	t.Run("f64", testAdd[float64])
+}
+
+// testAdd adds blocks whose neighbours are NaN, to a third one and in place.
+func testAdd[T Float](t *testing.T) {
+	k := Best[T]()
+	nan := T(math.NaN())
+	for rows := range 12 {
+		for cols := range 70 {
+			ldx, ldy := cols+2, cols+3
+			for _, alpha := range []T{1, -1, 2} {
+				for into := range 3 {
+					x, y := filled(rows*ldx, nan), filled(rows*ldy, nan)
+					dst, ldd := filled(rows*(cols+1), nan), cols+1
+					for i := range rows {
+						for j := range cols {
+							x[i*ldx+j], y[i*ldy+j] = T(i-3*j), T(2*i+j)
+						}
+					}
+					switch into {
+					case 1:
+						dst, ldd = x, ldx
+					case 2:
+						dst, ldd = y, ldy
+					}
+					k.Add(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
+					for at, got := range dst {
+						i, j := at/ldd, at%ldd
+						if j >= cols {
+							if !math.IsNaN(float64(got)) {
+								t.Fatalf("%s: %d×%d: wrote beside row %d", k.Name, rows, cols, i)
+							}
+							continue
+						}
+						if want := T(i-3*j) + alpha*T(2*i+j); !(got == want) {
+							t.Fatalf("%s: %d×%d, α=%v, into %d: (%d, %d) is %v, want %v", k.Name, rows, cols, alpha, into, i, j, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAddPreconditions wants a panic, and nothing written, for slices that are too
+// short.
+func TestAddPreconditions(t *testing.T) {
+	k := Best[float64]()
+	const rows, cols, stride = 3, 5, 7
+	for which := range 3 {
+		var s [3][]float64
+		for i := range s {
+			s[i] = filled((rows-1)*stride+cols, 1.0)
+		}
+		s[which] = s[which][:len(s[which])-1]
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("slice %d one element short: no panic", which)
+				}
+			}()
+			k.Add(rows, cols, s[0], stride, s[1], stride, 1, s[2], stride)
+		}()
+		for i, x := range s[0] {
+			if x != 1 {
+				t.Errorf("slice %d one element short: element %d was written", which, i)
+			}
+		}
+	}
+}
+
 // BenchmarkKernel measures the rate with which a kernel runs from the first level of
 // cache, the ceiling of the packed product, and with B in the second.
 func BenchmarkKernel(b *testing.B) {

@@ -36,3 +36,8 @@ func Copy(rows, cols int, dst []float32, ldd int, src []float32, lds int) {
 func Transpose(rows, cols int, dst []float32, ldd int, src []float32, lds int) {
 	transposeAVX2(rows, cols, dst, ldd, src, lds)
 }
+
+// Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.
+func Add(rows, cols int, dst []float32, ldd int, x []float32, ldx int, alpha float32, y []float32, ldy int) {
+	addAVX2(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
+}

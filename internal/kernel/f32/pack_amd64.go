@@ -11,3 +11,8 @@ func copyAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int
 //
 //go:noescape
 func transposeAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
+
+// addAVX2 adds a multiple of a block to another; see kernel.Add.
+//
+//go:noescape
+func addAVX2(rows int, cols int, dst []float32, ldd int, x []float32, ldx int, alpha float32, y []float32, ldy int)

@@ -172,3 +172,75 @@ column:
 done:
 	VZEROUPPER
 	RET
+
+// func addAVX2(rows int, cols int, dst []float32, ldd int, x []float32, ldx int, alpha float32, y []float32, ldy int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·addAVX2(SB), NOSPLIT, $0-120
+	MOVQ         rows+0(FP), AX
+	MOVQ         cols+8(FP), CX
+	MOVQ         dst_base+16(FP), DX
+	MOVQ         x_base+48(FP), BX
+	MOVQ         y_base+88(FP), SI
+	MOVQ         ldd+40(FP), DI
+	MOVQ         ldx+72(FP), R8
+	MOVQ         ldy+112(FP), R9
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DI
+	SHLQ         $0x02, R8
+	SHLQ         $0x02, R9
+	VBROADCASTSS alpha+80(FP), Y0
+	TESTQ        AX, AX
+	JLE          done
+
+	// Rows of slivers are short: the hardware does not fetch them ahead.
+	LEAQ (BX)(R8*8), R10
+	LEAQ (SI)(R9*8), R11
+
+row:
+	XORQ R12, R12
+	MOVQ CX, R13
+	SUBQ $0x40, R13
+	JLT  rest
+
+line:
+	PREFETCHT0  (R10)(R12*1)
+	PREFETCHT0  (R11)(R12*1)
+	VMOVUPS     (BX)(R12*1), Y1
+	VFMADD231PS (SI)(R12*1), Y0, Y1
+	VMOVUPS     Y1, (DX)(R12*1)
+	VMOVUPS     32(BX)(R12*1), Y1
+	VFMADD231PS 32(SI)(R12*1), Y0, Y1
+	VMOVUPS     Y1, 32(DX)(R12*1)
+	ADDQ        $0x40, R12
+	SUBQ        $0x40, R13
+	JGE         line
+
+rest:
+	ADDQ        $0x20, R13
+	JLT         elements
+	VMOVUPS     (BX)(R12*1), Y1
+	VFMADD231PS (SI)(R12*1), Y0, Y1
+	VMOVUPS     Y1, (DX)(R12*1)
+	ADDQ        $0x20, R12
+
+elements:
+	CMPQ        R12, CX
+	JGE         next
+	VMOVSS      (BX)(R12*1), X1
+	VFMADD231SS (SI)(R12*1), X0, X1
+	VMOVSS      X1, (DX)(R12*1)
+	ADDQ        $0x04, R12
+	JMP         elements
+
+next:
+	ADDQ DI, DX
+	ADDQ R8, BX
+	ADDQ R8, R10
+	ADDQ R9, SI
+	ADDQ R9, R11
+	DECQ AX
+	JNZ  row
+
+done:
+	VZEROUPPER
+	RET

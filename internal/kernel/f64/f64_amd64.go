@@ -36,3 +36,8 @@ func Copy(rows, cols int, dst []float64, ldd int, src []float64, lds int) {
 func Transpose(rows, cols int, dst []float64, ldd int, src []float64, lds int) {
 	transposeAVX2(rows, cols, dst, ldd, src, lds)
 }
+
+// Add adds a multiple of a block to another; see kernel.Add. It needs AVX2.
+func Add(rows, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int) {
+	addAVX2(rows, cols, dst, ldd, x, ldx, alpha, y, ldy)
+}

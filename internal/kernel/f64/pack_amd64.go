@@ -11,3 +11,8 @@ func copyAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int
 //
 //go:noescape
 func transposeAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
+
+// addAVX2 adds a multiple of a block to another; see kernel.Add.
+//
+//go:noescape
+func addAVX2(rows int, cols int, dst []float64, ldd int, x []float64, ldx int, alpha float64, y []float64, ldy int)

@@ -1,6 +1,6 @@
-// Command pack generates the copies that pack operands for the micro-kernels of
-// gemm/internal/kernel/f32 and f64, for one element type. They are bound by stores,
-// so that AVX2 serves AVX-512 as well.
+// Command pack generates the copies and sums that pack operands for the micro-kernels
+// of gemm/internal/kernel/f32 and f64, for one element type. They are bound by loads
+// and stores, so that AVX2 serves AVX-512 as well.
 //
 //	pack -type f64 -pkg f64 -out pack_amd64.s -stubs pack_amd64.go
 package main
@@ -27,6 +27,7 @@ func main() {
 	name := fmt.Sprintf("float%d", 8*size)
 	duplicate(size, name)
 	transpose(size, name)
+	add(size, name)
 	Generate()
 }
 
@@ -197,4 +198,94 @@ func transpose(size int, typ string) {
 	Label("done")
 	VZEROUPPER()
 	RET()
+}
+
+// add generates the sum of a block and a multiple of another.
+func add(size int, typ string) {
+	TEXT("addAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, alpha %[1]s, y []%[1]s, ldy int)", typ))
+	Doc("addAVX2 adds a multiple of a block to another; see kernel.Add.")
+	Pragma("noescape")
+	rows, cols := Load(Param("rows"), GP64()), Load(Param("cols"), GP64())
+	dst, x, y := Load(Param("dst").Base(), GP64()), Load(Param("x").Base(), GP64()), Load(Param("y").Base(), GP64())
+	ldd, ldx, ldy := Load(Param("ldd"), GP64()), Load(Param("ldx"), GP64()), Load(Param("ldy"), GP64())
+	shift := U8(map[int]int{4: 2, 8: 3}[size])
+	for _, x := range []reg.Register{cols, ldd, ldx, ldy} {
+		SHLQ(shift, x)
+	}
+	factor, err := Param("alpha").Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	alpha := YMM()
+	if size == 8 {
+		VBROADCASTSD(factor.Addr, alpha)
+	} else {
+		VBROADCASTSS(factor.Addr, alpha)
+	}
+	TESTQ(rows, rows)
+	JLE(LabelRef("done"))
+	Comment("Rows of slivers are short: the hardware does not fetch them ahead.")
+	aheadX, aheadY := GP64(), GP64()
+	LEAQ(Mem{Base: x, Index: ldx, Scale: 8}, aheadX)
+	LEAQ(Mem{Base: y, Index: ldy, Scale: 8}, aheadY)
+
+	Label("row")
+	at, left := GP64(), GP64()
+	XORQ(at, at)
+	MOVQ(cols, left)
+	SUBQ(U8(2*width), left)
+	JLT(LabelRef("rest"))
+	Label("line")
+	PREFETCHT0(Mem{Base: aheadX, Index: at, Scale: 1})
+	PREFETCHT0(Mem{Base: aheadY, Index: at, Scale: 1})
+	for i := range 2 {
+		sum := YMM()
+		VMOVUPS(Mem{Base: x, Index: at, Scale: 1, Disp: i * width}, sum)
+		multiplyAdd(size, Mem{Base: y, Index: at, Scale: 1, Disp: i * width}, alpha, sum)
+		VMOVUPS(sum, Mem{Base: dst, Index: at, Scale: 1, Disp: i * width})
+	}
+	ADDQ(U8(2*width), at)
+	SUBQ(U8(2*width), left)
+	JGE(LabelRef("line"))
+	Label("rest")
+	ADDQ(U8(width), left)
+	JLT(LabelRef("elements"))
+	sum := YMM()
+	VMOVUPS(Mem{Base: x, Index: at, Scale: 1}, sum)
+	multiplyAdd(size, Mem{Base: y, Index: at, Scale: 1}, alpha, sum)
+	VMOVUPS(sum, Mem{Base: dst, Index: at, Scale: 1})
+	ADDQ(U8(width), at)
+	Label("elements")
+	CMPQ(at, cols)
+	JGE(LabelRef("next"))
+	one := XMM()
+	if size == 8 {
+		VMOVSD(Mem{Base: x, Index: at, Scale: 1}, one)
+		VFMADD231SD(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
+		VMOVSD(one, Mem{Base: dst, Index: at, Scale: 1})
+	} else {
+		VMOVSS(Mem{Base: x, Index: at, Scale: 1}, one)
+		VFMADD231SS(Mem{Base: y, Index: at, Scale: 1}, alpha.AsX(), one)
+		VMOVSS(one, Mem{Base: dst, Index: at, Scale: 1})
+	}
+	ADDQ(U8(size), at)
+	JMP(LabelRef("elements"))
+	Label("next")
+	for _, step := range [][2]reg.Register{{ldd, dst}, {ldx, x}, {ldx, aheadX}, {ldy, y}, {ldy, aheadY}} {
+		ADDQ(step[0], step[1])
+	}
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// multiplyAdd generates sum += alpha·y for a vector.
+func multiplyAdd(size int, y Mem, alpha, sum reg.VecVirtual) {
+	if size == 8 {
+		VFMADD231PD(y, alpha, sum)
+	} else {
+		VFMADD231PS(y, alpha, sum)
+	}
 }
