@@ -68,6 +68,7 @@ type Engine[T kernel.Float] struct {
 	packA    func(worker, i int) // e.packChunk and e.updateBlock, made once:
 	update   func(worker, i int) // a method value is an allocation
 	job      job[T]
+	sums     sums[T]
 }
 
 // workspace is what one worker has for itself.
@@ -98,6 +99,7 @@ type job[T kernel.Float] struct {
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
 	e := &Engine[T]{kernel: k, blocking: blocking, loop: loop, workers: make([]workspace[T], loop.Workers)}
 	e.packA, e.update = e.packChunk, e.updateBlock
+	e.sums.pack, e.sums.update = e.packSums, e.updateSums
 	return e
 }
 

@@ -191,6 +191,14 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	if !p.PackA {
 		p.Columns = e.columns(n, p.KC, a)
 	}
+	e.share(&p, m, n, k, nc)
+	return p
+}
+
+// share plans the workers of an m×n×k product and what one task is. Of p it wants
+// MC and PackB; blocks of B have nc columns at most.
+func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
+	mr, nr := e.kernel.MR, e.kernel.NR
 	workers := max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
 	p.Workers = workers
 	if workers > 1 {
@@ -211,7 +219,6 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	} else {
 		p.Share = (p.MC + p.Rows - 1) / p.Rows
 	}
-	return p
 }
 
 // Where the ways to compute a product part, measured on processors with AVX-512.
