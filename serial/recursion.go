@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gemm"
+	"gemm/internal/block"
+	"gemm/internal/kernel"
 )
 
 // recursion is what the algorithms of Strassen and Winograd share. It halves m, n
@@ -12,34 +14,37 @@ import (
 // of eight, each by recursion, and ends in a leaf as soon as one of m, n and k is
 // not above the cutoff.
 //
-// An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and
-// Turnbull, Implementation of Strassen's Algorithm for Matrix Multiplication,
+// A dimension that cannot be halved is peeled (Huss-Lederman, Jacobson, Johnson, Tsao
+// and Turnbull, Implementation of Strassen's Algorithm for Matrix Multiplication,
 // Supercomputing 1996): the scheme computes the even part, and the leaf adds what
-// the last row, column or term is worth, O(n²) operations a level. That takes no
+// the last rows, columns or terms are worth, O(n²) operations a level. That takes no
 // workspace, which padding would, and any shape divides down to the cutoff.
 type recursion[T gemm.Float] struct {
 	scheme scheme
-	step   func(r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error
+	step   step[T]
 	cutoff int
 	leaf   accumulator[T]
 	work   []T // the temporaries of all levels, kept from one product to the next
+
+	one, two []combination    // the scheme's products of one level and of two
+	engine   *block.Engine[T] // that folds them; nil where additions have temporaries
+	terms    [3][4]block.Term[T]
+
+	kernel kernel.Kernel[T]
+	loop   block.Loop
+	sum    addition[T]
+	rows   func(worker, i int) // r.addRows, made once: a method value is an allocation
 }
 
-// scheme is what a scheme of seven products costs and how its errors grow. The
+// scheme is how seven products are computed, what that costs and how errors grow. The
 // temporaries and additions are those of one level, with half dimensions m, n, k.
 type scheme struct {
+	algorithm   algorithm             // nil: it is written out, and its additions never folded
 	temporaries func(m, n, k int) int // elements
-	sumsA       int                   // additions of quarters of A
-	sumsB       int                   // … of B
-	sumsC       int                   // … of C
-	// error is the bound ε(2k) on |Ĉ − C|, for max|A| = max|B| = 1, of a product
-	// whose seven products have the bound ε(k) = e.
-	error func(e, k, u float64) float64
-	// first is its first-order part: ε(2k)/u for e/u.
-	first func(e, k float64) float64
-	// weight is the largest factor with which one rounding error enters an element
-	// of C, given that of the seven products.
-	weight func(w, k float64) float64
+	sums        additions
+	// grown returns the growth of errors in a product whose seven products, of k terms,
+	// have g.
+	grown func(g growth, k, u float64) growth
 }
 
 // Multiply implements gemm.Multiplier.
@@ -54,35 +59,121 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 		zero(c)
 		return nil
 	}
-	if need := r.scheme.workspace(c.Rows, c.Cols, a.Cols, r.cutoff); need > cap(r.work) {
+	if need := r.scheme.workspace(c.Rows, c.Cols, a.Cols, r.cutoff, r.engine != nil); need > cap(r.work) {
 		r.work = make([]T, need)
 	}
 	return r.multiply(ctx, c, a, b, r.work[:cap(r.work)])
 }
 
+// levels returns how many levels of an m×n×k product are divided at once, 0 for that
+// of a leaf, and whether their additions are folded. More than two are not: the sums
+// of three have eight terms.
+func levels(m, n, k, cutoff int, fold bool) (divided int, folded bool) {
+	depth := 0
+	for min(m, n, k)>>depth > cutoff {
+		depth++
+	}
+	if fold && 0 < depth && depth <= 2 {
+		return depth, true
+	}
+	return min(depth, 1), false
+}
+
 // multiply computes C = A·B with temporaries from work.
 func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
 	m, n, k := c.Rows, c.Cols, a.Cols
-	if min(m, n, k) <= r.cutoff {
+	depth, folded := levels(m, n, k, r.cutoff, r.engine != nil)
+	if depth == 0 {
 		zero(c)
 		return r.leaf.accumulate(ctx, c, a, b)
 	}
-	m2, n2, k2 := m&^1, n&^1, k&^1
-	err := r.step(r, ctx, c.Slice(0, 0, m2, n2), a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2), work)
-	if err == nil && k > k2 { // the last term of every element
-		err = r.leaf.accumulate(ctx, c.Slice(0, 0, m2, n2), a.Slice(0, k2, m2, 1), b.Slice(k2, 0, 1, n2))
+	grid := 1 << depth
+	m2, n2, k2 := m/grid*grid, n/grid*grid, k/grid*grid
+	even := [3]gemm.Matrix[T]{c.Slice(0, 0, m2, n2), a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2)}
+	var err error
+	if folded {
+		err = r.fold(ctx, even[0], even[1], even[2], grid)
+	} else {
+		err = r.step(r, ctx, even[0], even[1], even[2], work)
+	}
+	if err == nil && k > k2 { // the last terms of every element
+		err = r.leaf.accumulate(ctx, even[0], a.Slice(0, k2, m2, k-k2), b.Slice(k2, 0, k-k2, n2))
 	}
 	if err == nil && n > n2 {
-		column := c.Slice(0, n2, m2, 1)
-		zero(column)
-		err = r.leaf.accumulate(ctx, column, a.Slice(0, 0, m2, k), b.Slice(0, n2, k, 1))
+		columns := c.Slice(0, n2, m2, n-n2)
+		zero(columns)
+		err = r.leaf.accumulate(ctx, columns, a.Slice(0, 0, m2, k), b.Slice(0, n2, k, n-n2))
 	}
 	if err == nil && m > m2 {
-		row := c.Slice(m2, 0, 1, n)
-		zero(row)
-		err = r.leaf.accumulate(ctx, row, a.Slice(m2, 0, 1, k), b)
+		rows := c.Slice(m2, 0, m-m2, n)
+		zero(rows)
+		err = r.leaf.accumulate(ctx, rows, a.Slice(m2, 0, m-m2, k), b)
 	}
 	return err
+}
+
+// fold computes C = A·B by the products of one level or of two, their additions folded
+// into the packing and the updates of the leaf.
+func (r *recursion[T]) fold(ctx context.Context, c, a, b gemm.Matrix[T], grid int) error {
+	products := r.one
+	if grid == 4 {
+		products = r.two
+	}
+	defer func() { r.terms = [3][4]block.Term[T]{} }() // lets go of the operands
+	for _, p := range products {
+		x, y, z := r.terms[0][:0], r.terms[1][:0], r.terms[2][:0]
+		for _, q := range p.a {
+			x = append(x, termOf(q, a, grid))
+		}
+		for _, q := range p.b {
+			y = append(y, termOf(q, b, grid))
+		}
+		for _, q := range p.c {
+			z = append(z, termOf(q, c, grid))
+		}
+		if err := r.engine.Sum(ctx, c.Rows/grid, c.Cols/grid, a.Cols/grid, x, y, z, p.fresh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// termOf returns the part's block of x as a term of a sum.
+func termOf[T gemm.Float](p part, x gemm.Matrix[T], grid int) block.Term[T] {
+	return block.Term[T]{Data: of(p, x, grid).Data, Stride: x.Stride, Sign: T(p.sign)}
+}
+
+// divideOnce computes C = A·B by the products of one level, in temporaries for a sum of
+// A, a sum of B and a product: the step of a scheme that is an algorithm.
+func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
+	m, n, k := c.Rows/2, c.Cols/2, a.Cols/2
+	s, work := temporary(work, m, k)
+	t, work := temporary(work, k, n)
+	p, work := temporary(work, m, n)
+	for _, q := range r.one {
+		to, others := p, q.c
+		if q.fresh {
+			to, others = of(q.c[0], c, 2), q.c[1:]
+		}
+		if err := r.multiply(ctx, to, r.summed(s, a, q.a), r.summed(t, b, q.b), work); err != nil {
+			return err
+		}
+		for _, other := range others {
+			z := of(other, c, 2)
+			r.add(z, z, T(other.sign), to)
+		}
+	}
+	return nil
+}
+
+// summed returns the sum of quarters of x, in to where it has more than one.
+func (r *recursion[T]) summed(to, x gemm.Matrix[T], quarters []part) gemm.Matrix[T] {
+	sum := of(quarters[0], x, 2)
+	for _, q := range quarters[1:] {
+		r.add(to, sum, T(q.sign), of(q, x, 2))
+		sum = to
+	}
+	return sum
 }
 
 // quarters returns the four quarters of a matrix of even dimensions.
@@ -97,45 +188,57 @@ func temporary[T gemm.Float](work []T, rows, cols int) (gemm.Matrix[T], []T) {
 	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}, work[rows*cols:]
 }
 
-// add computes Z = X + Y; Z may be X or Y.
-func add[T gemm.Float](z, x, y gemm.Matrix[T]) {
-	for i := range z.Rows {
-		to, from, also := z.Row(i), x.Row(i)[:z.Cols], y.Row(i)[:z.Cols]
-		for j := range to {
-			to[j] = from[j] + also[j]
-		}
-	}
+// addition is Z = X + sign·Y.
+type addition[T gemm.Float] struct {
+	z, x, y gemm.Matrix[T]
+	sign    T
 }
 
-// subtract computes Z = X − Y; Z may be X or Y.
-func subtract[T gemm.Float](z, x, y gemm.Matrix[T]) {
-	for i := range z.Rows {
-		to, from, less := z.Row(i), x.Row(i)[:z.Cols], y.Row(i)[:z.Cols]
-		for j := range to {
-			to[j] = from[j] - less[j]
-		}
-	}
+// together is how many rows a worker adds at a time.
+const together = 8
+
+// add computes Z = X + sign·Y; Z may be X or Y.
+func (r *recursion[T]) add(z, x gemm.Matrix[T], sign T, y gemm.Matrix[T]) {
+	r.sum = addition[T]{z, x, y, sign}
+	r.loop.Run(r.loop.Workers, (z.Rows+together-1)/together, r.rows)
+	r.sum = addition[T]{} // lets go of the operands
+}
+
+// addRows computes some rows of r.sum.
+func (r *recursion[T]) addRows(_, task int) {
+	g, row := &r.sum, task*together
+	r.kernel.Add(min(together, g.z.Rows-row), g.z.Cols, g.z.Data[row*g.z.Stride:], g.z.Stride,
+		g.x.Data[row*g.x.Stride:], g.x.Stride, g.sign, g.y.Data[row*g.y.Stride:], g.y.Stride)
 }
 
 // workspace returns the elements of the temporaries of all levels. One level's
 // are a quarter of the operands, at most; all together a third.
-func (s scheme) workspace(m, n, k, cutoff int) int {
+func (s scheme) workspace(m, n, k, cutoff int, fold bool) int {
 	need := 0
-	for min(m, n, k) > cutoff {
+	for {
+		depth, folded := levels(m, n, k, cutoff, fold)
+		if depth == 0 || folded {
+			return need
+		}
 		m, n, k = m/2, n/2, k/2
 		need += s.temporaries(m, n, k)
 	}
-	return need
 }
 
+// folds reports whether the scheme's additions are folded into its leaf, with the
+// parameters p: a variant that has no other leaf has no such parameter.
+func (s scheme) folds(p gemm.Params) bool {
+	leaf, ok := p["leaf"]
+	return s.algorithm != nil && (!ok || leaf == foldingLeaf)
+}
+
+// foldingLeaf is the leaf that additions can be folded into.
+const foldingLeaf = "serial/packed"
+
 // model predicts the costs of the recursion: those of the additions, the peeled
-// parts and the leaves, level by level.
-func (s scheme) model(m, n, k int, p gemm.Params) gemm.Model {
-	cutoff, leaf := p.Int("cutoff"), leafVariant(p.Text("leaf"))
-	leafParams, err := leaf.Resolve(nil)
-	if err != nil {
-		panic(err) // the defaults of a variant are valid
-	}
+// parts and the leaves, level by level. leaf is the leaf's model and folded the
+// workspace of its engine where additions are folded into it, and otherwise nil.
+func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, folded func(m, n, k int) int) gemm.Model {
 	if sizeOf(m, n, k).terms == 0 {
 		return sizeOf(m, n, k).model(0, nil)
 	}
@@ -146,33 +249,50 @@ func (s scheme) model(m, n, k int, p gemm.Params) gemm.Model {
 		gemm.Model
 	}
 	var parts []part
-	products, sums := 1.0, 0.0 // of this level; additions so far
-	largest := 0.0             // workspace of a leaf
+	largest := 0.0 // workspace of a leaf
 	count := func(times, zeroed float64, m, n, k int) {
-		model := leaf.Model(m, n, k, leafParams)
+		model := leaf(m, n, k)
 		largest = max(largest, model.Workspace)
 		parts = append(parts, part{times, zeroed, sizeOf(m, n, k), model})
 	}
-	workspace := s.workspace(m, n, k, cutoff)
+	workspace := s.workspace(m, n, k, cutoff, folded != nil)
 	whole := sizeOf(m, n, k)
-	for min(m, n, k) > cutoff {
-		m2, n2, k2 := m&^1, n&^1, k&^1
+	products, sums, moved := 1.0, 0.0, 0.0 // of this level; elements added, and moved for it, so far
+	for {
+		depth, fold := levels(m, n, k, cutoff, folded != nil)
+		if depth == 0 {
+			count(products, float64(m)*float64(n), m, n, k)
+			break
+		}
+		grid := 1 << depth
+		m2, n2, k2 := m/grid*grid, n/grid*grid, k/grid*grid
 		if k > k2 {
-			count(products, 0, m2, n2, 1)
+			count(products, 0, m2, n2, k-k2)
 		}
 		if n > n2 {
-			count(products, float64(m2), m2, 1, k)
+			count(products, float64(m2)*float64(n-n2), m2, n-n2, k)
 		}
 		if m > m2 {
-			count(products, float64(n), 1, n, k)
+			count(products, float64(m-m2)*float64(n), m-m2, n, k)
 		}
-		m, n, k = m/2, n/2, k/2
-		half := sizeOf(m, n, k)
-		sums += products * (float64(s.sumsA)*half.a + float64(s.sumsB)*half.b + float64(s.sumsC)*half.c)
+		m, n, k = m/grid, n/grid, k/grid
+		size, added := sizeOf(m, n, k), s.sums
+		if fold {
+			combined := s.algorithm.combine(depth)
+			added = additionsOf(combined)
+			// One more term is read where a block is packed, and one more block of C is
+			// read and written: the product itself is in a cache.
+			moved += products * (float64(added.a)*size.a + float64(added.b)*size.b + 2*float64(added.c)*size.c)
+			sums += products * added.of(size)
+			largest = max(largest, float64(folded(m, n, k)))
+			count(products*float64(len(combined)), 0, m, n, k)
+			break
+		}
+		// A sum reads two elements, and writes one after reading its line.
+		moved += 4 * products * added.of(size)
+		sums += products * added.of(size)
 		products *= 7
 	}
-	count(products, float64(m)*float64(n), m, n, k)
-
 	model := gemm.Model{Flops: sums, Accesses: 3 * sums, Workspace: float64(workspace) + largest}
 	for _, part := range parts {
 		model.Flops += part.times * part.Flops
@@ -183,14 +303,18 @@ func (s scheme) model(m, n, k int, p gemm.Params) gemm.Model {
 		if whole.a+whole.b+whole.c+float64(workspace) <= cache {
 			return whole.once()
 		}
-		// A sum reads two elements, and writes one after reading its line.
-		traffic := 4 * sums
+		traffic := moved
 		for _, part := range parts {
 			traffic += part.times * part.Traffic(cache, line)
 		}
 		return max(traffic, whole.once())
 	}
 	return model
+}
+
+// of returns the elements that are added, for blocks of the given size.
+func (n additions) of(s size) float64 {
+	return float64(n.a)*s.a + float64(n.b)*s.b + float64(n.c)*s.c
 }
 
 // bound returns the bound on the error of the recursion, normwise: of an element
@@ -202,8 +326,8 @@ func (s scheme) model(m, n, k int, p gemm.Params) gemm.Model {
 //
 //	F = first(first(…(k₀²)…))
 //
-// for a leaf of k₀ terms. A peeled term adds its product, and one rounding of an
-// element of C, which is at most k; the peeled rows and columns of C are classical
+// for a leaf of k₀ terms. Peeled terms add the error of their sum, and one rounding of
+// an element of C, which is at most k; the peeled rows and columns of C are classical
 // products.
 //
 // Random: to first order the error of an element is Σ w_i·δ_i over all roundings
@@ -212,20 +336,23 @@ func (s scheme) model(m, n, k int, p gemm.Params) gemm.Model {
 // inequality gives |Σ w_i·δ_i| ≤ λ·u·√(W·F) but for a probability of
 // 2·exp(−λ²/2) an element; what is left of Worst, its higher orders, is added.
 func (s scheme) bound() gemm.Bound {
+	of := func(m, n, k int, p gemm.Params, u float64) growth {
+		return s.growth(m, n, k, p.Int("cutoff"), s.folds(p), u)
+	}
 	return gemm.Bound{
 		Kind: gemm.Normwise,
 		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
-			return s.growth(m, n, k, p.Int("cutoff"), u).worst
+			return of(m, n, k, p, u).worst
 		},
 		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
-			g := s.growth(m, n, k, p.Int("cutoff"), u)
+			g := of(m, n, k, p, u)
 			lambda := gemm.Confidence(float64(m) * float64(n))
 			higher := max(0, g.worst-u*g.first)
 			return math.Min(g.worst, lambda*u*math.Sqrt(g.weight*g.first)+higher)
 		},
 		Largest: func(m, n, k int, p gemm.Params) float64 {
 			// A rounding enters with the weight of the number that is rounded.
-			return s.growth(m, n, k, p.Int("cutoff"), 0).weight
+			return of(m, n, k, p, 0).weight
 		},
 	}
 }
@@ -238,18 +365,24 @@ type growth struct {
 }
 
 // growth returns the growth of errors in an m×n×k product.
-func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
+func (s scheme) growth(m, n, k, cutoff int, fold bool, u float64) growth {
 	terms := float64(k)
 	classical := growth{worst: terms * gemm.Gamma(terms, u), first: terms * terms, weight: terms}
-	if min(m, n, k) <= cutoff {
+	depth, folded := levels(m, n, k, cutoff, fold)
+	if depth == 0 {
 		return classical
 	}
-	g, half := s.growth(m/2, n/2, k/2, cutoff, u), float64(k/2)
-	g = growth{s.error(g.worst, half, u), s.first(g.first, half), s.weight(g.weight, half)}
-	if k%2 != 0 {
-		g = growth{(g.worst+u)*(1+u) + terms*u, g.first + 1 + terms, max(g.weight, terms)}
+	grid := 1 << depth
+	g, part := s.growth(m/grid, n/grid, k/grid, cutoff, fold, u), float64(k/grid)
+	if folded {
+		g = grown(s.algorithm.combine(depth), g, part, u)
+	} else {
+		g = s.grown(g, part, u)
 	}
-	if m%2 != 0 || n%2 != 0 {
+	if r := float64(k % grid); r != 0 {
+		g = growth{(g.worst+r*gemm.Gamma(r, u))*(1+u) + terms*u, g.first + r*r + terms, max(g.weight, terms)}
+	}
+	if m%grid != 0 || n%grid != 0 {
 		g = growth{max(g.worst, classical.worst), max(g.first, classical.first), max(g.weight, terms)}
 	}
 	return g
@@ -258,13 +391,65 @@ func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 // rounding returns (1+u)^times − 1, the relative error of so many roundings.
 func rounding(times, u float64) float64 { return math.Expm1(times * math.Log1p(u)) }
 
-// newRecursion returns the constructor of a recursion.
-func newRecursion[T gemm.Float](s scheme, step func(r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error) func(gemm.Params) (gemm.Multiplier[T], error) {
+// step divides one level of a product, with temporaries from work.
+type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error
+
+// newRecursion returns a recursion that ends in the leaf.
+func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf accumulator[T], loop block.Loop) *recursion[T] {
+	r := &recursion[T]{
+		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
+		one: s.algorithm.combine(1), two: s.algorithm.combine(2),
+		kernel: kernel.Best[T](), loop: loop,
+	}
+	if p, ok := leaf.(packed[T]); ok && s.algorithm != nil {
+		r.engine = p.engine
+	}
+	r.rows = r.addRows
+	return r
+}
+
+// recursionVariant describes a serial recursion: its parameters are the cutoff and the
+// leaf.
+func recursionVariant(name, doc string, s scheme, f32 step[float32], f64 step[float64]) gemm.Variant {
+	return gemm.Variant{
+		Name: name,
+		Doc:  doc,
+		Params: []gemm.Param{
+			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
+			leafParam(foldingLeaf),
+		},
+		Model: func(m, n, k int, p gemm.Params) gemm.Model {
+			leaf := leafVariant(p.Text("leaf"))
+			params, err := leaf.Resolve(nil)
+			if err != nil {
+				panic(err) // the defaults of a variant are valid
+			}
+			var folded func(m, n, k int) int
+			if s.folds(p) {
+				folded = sumWorkspace(block.Serial)
+			}
+			return s.model(m, n, k, p.Int("cutoff"), func(m, n, k int) gemm.Model { return leaf.Model(m, n, k, params) }, folded)
+		},
+		Bound: s.bound(),
+		F32:   newSerial(s, f32),
+		F64:   newSerial(s, f64),
+	}
+}
+
+// newSerial returns the constructor of a serial recursion.
+func newSerial[T gemm.Float](s scheme, step step[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		leaf, err := newLeaf[T](p.Text("leaf"))
 		if err != nil {
 			return nil, err
 		}
-		return &recursion[T]{scheme: s, step: step, cutoff: p.Int("cutoff"), leaf: leaf}, nil
+		return newRecursion(s, step, p.Int("cutoff"), leaf, block.Serial), nil
 	}
+}
+
+// sumWorkspace returns the workspace of products of sums, in elements of the type that
+// has more.
+func sumWorkspace(loop block.Loop) func(m, n, k int) int {
+	f64, f32 := block.Host[float64](loop), block.Host[float32](loop)
+	return func(m, n, k int) int { return max(f64.SumWorkspace(m, n, k), f32.SumWorkspace(m, n, k)) }
 }

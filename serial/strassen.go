@@ -1,10 +1,8 @@
 package serial
 
 import (
-	"context"
-	"math"
-
 	"gemm"
+	"gemm/internal/block"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
 )
@@ -31,109 +29,79 @@ import (
 // quarters do not fit. So the recursion ends at the cutoff, where the leaf has
 // become faster.
 //
+// Where the leaf is packed, the additions of the last two levels are folded into it:
+// the sums of A and B are formed by its packing, which reads and writes every element
+// anyway, and a product is added to the blocks of C while it is in a cache (Huang, Smith,
+// Henry and van de Geijn, Strassen's Algorithm Reloaded, SC16; see block.Engine.Sum).
+// Both levels are one of 49 products with sums of up to four blocks, 7²·2n₀³ + 318·n₀²
+// operations. What is left of the traffic of a level is an element for each further
+// term of a sum, and two for each further block of C that a product is added to.
+//
 // The workspace is a sum of A, a sum of B and a product, quarters each, for every
-// level: (mk + kn + mn)/3 elements at most.
+// level whose additions are not folded, (mk + kn + mn)/3 elements at most, and one
+// product for those that are.
 //
 // The error is bounded by norms only: with k = 2^ℓ·k₀
 //
 //	|Ĉ − C| ≤ [12^ℓ·(k₀² + 5k₀) − 5k]·u·max|A|·max|B| + O(u²)
 //
-// (Higham, 2nd ed., theorem 23.2; Brent 1970), where a classical product has k².
+// (Higham, 2nd ed., theorem 23.2; Brent 1970), where a classical product has k². The
+// sums of two levels that are folded are formed one by one, for which it is
+// 144·k₀² + 748·k₀ (see grown).
 // An element of C that is small beside them has no correct digit. And Inf or NaN
 // in A or B spreads to quarters that do not contain it, where Inf − Inf makes NaN
 // of an Inf.
-func strassen[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
-	a11, a12, a21, a22 := quarters(a)
-	b11, b12, b21, b22 := quarters(b)
-	c11, c12, c21, c22 := quarters(c)
-	s, work := temporary(work, a11.Rows, a11.Cols)
-	t, work := temporary(work, b11.Rows, b11.Cols)
-	p, work := temporary(work, c11.Rows, c11.Cols)
-
-	subtract(s, a12, a22)
-	add(t, b21, b22)
-	if err := r.multiply(ctx, c11, s, t, work); err != nil { // M₇
-		return err
-	}
-	subtract(s, a21, a11)
-	add(t, b11, b12)
-	if err := r.multiply(ctx, c22, s, t, work); err != nil { // M₆
-		return err
-	}
-	add(s, a11, a22)
-	add(t, b11, b22)
-	if err := r.multiply(ctx, p, s, t, work); err != nil { // M₁
-		return err
-	}
-	add(c11, c11, p)
-	add(c22, c22, p)
-	add(s, a21, a22)
-	if err := r.multiply(ctx, c21, s, b11, work); err != nil { // M₂
-		return err
-	}
-	subtract(c22, c22, c21)
-	subtract(t, b21, b11)
-	if err := r.multiply(ctx, p, a22, t, work); err != nil { // M₄
-		return err
-	}
-	add(c11, c11, p)
-	add(c21, c21, p)
-	subtract(t, b12, b22)
-	if err := r.multiply(ctx, c12, a11, t, work); err != nil { // M₃
-		return err
-	}
-	add(c22, c22, c12)
-	add(s, a11, a12)
-	if err := r.multiply(ctx, p, s, b22, work); err != nil { // M₅
-		return err
-	}
-	add(c12, c12, p)
-	subtract(c11, c11, p)
-	return nil
+var strassen = algorithm{
+	//   A₁₁ A₁₂ A₂₁ A₂₂         B₁₁ B₁₂ B₂₁ B₂₂         C₁₁ C₁₂ C₂₁ C₂₂
+	{a: [4]int{0, 1, 0, -1}, b: [4]int{0, 0, 1, 1}, c: [4]int{1, 0, 0, 0}}, // M₇
+	{a: [4]int{-1, 0, 1, 0}, b: [4]int{1, 1, 0, 0}, c: [4]int{0, 0, 0, 1}}, // M₆
+	{a: [4]int{1, 0, 0, 1}, b: [4]int{1, 0, 0, 1}, c: [4]int{1, 0, 0, 1}},  // M₁
+	{a: [4]int{0, 0, 1, 1}, b: [4]int{1, 0, 0, 0}, c: [4]int{0, 0, 1, -1}}, // M₂
+	{a: [4]int{0, 0, 0, 1}, b: [4]int{-1, 0, 1, 0}, c: [4]int{1, 0, 1, 0}}, // M₄
+	{a: [4]int{1, 0, 0, 0}, b: [4]int{0, 1, 0, -1}, c: [4]int{0, 1, 0, 1}}, // M₃
+	{a: [4]int{1, 1, 0, 0}, b: [4]int{0, 0, 0, 1}, c: [4]int{-1, 1, 0, 0}}, // M₅
 }
 
-// strassenScheme is what strassen costs and how its errors grow. For
-// max|A| = max|B| = 1 the products of two sums (M₁, M₆, M₇) are at most 4k, those
-// of one (M₂ to M₅) at most 2k, with k the half dimension. C₁₁ = M₇ + M₁ + M₄ − M₅
-// and C₂₂ = M₆ + M₁ − M₂ + M₃, summed in this order, have the largest error:
-// twelve times that of a product; 8k and 2·2k·1 for the roundings of the sums that
-// are multiplied, 20k in all; and (4+4)k, (8+2)k and (10+2)k for those of the
-// three additions, 30k in all. The whole of it is the recurrence of Higham's
-// theorem, F(2k) = 12·F(k) + 25·2k.
-var strassenScheme = scheme{
-	temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
-	sumsA:       5, sumsB: 5, sumsC: 8,
-	error: func(e, k, u float64) float64 {
-		one := 2*(1+u)*e + 2*k*u                             // a product of one sum
-		two := 4*math.Pow(1+u, 2)*e + 4*k*rounding(2, u)     // a product of two
-		return 2*two*math.Pow(1+u, 3) + 8*k*rounding(3, u) + // which go through three additions,
-			one*math.Pow(1+u, 2) + 2*k*rounding(2, u) + // two
-			one*(1+u) + 2*k*u // and one
-	},
-	first: func(e, k float64) float64 { return 12*e + 50*k },
-	// A product's errors are as those of one of operands up to 2; the sum M₁ + M₄ −
-	// M₅ + M₇ is at most 12k on the way.
-	weight: func(w, k float64) float64 { return max(4*w, 12*k) },
+// strassenScheme returns what strassen costs and how its errors grow.
+func strassenScheme() scheme {
+	products := strassen.combine(1)
+	return scheme{
+		algorithm:   strassen,
+		temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
+		sums:        additionsOf(products),
+		grown:       func(g growth, k, u float64) growth { return grown(products, g, k, u) },
+	}
 }
 
 func strassenVariant() gemm.Variant {
-	return gemm.Variant{
-		Name: "serial/strassen",
-		Doc:  "Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the leaf's cutoff",
-		Params: []gemm.Param{
-			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
-			leafParam("serial/packed"),
-		},
-		Model: strassenScheme.model,
-		Bound: strassenScheme.bound(),
-		F32:   newRecursion(strassenScheme, strassen[float32]),
-		F64:   newRecursion(strassenScheme, strassen[float64]),
-	}
+	return recursionVariant("serial/strassen",
+		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the leaf's cutoff",
+		strassenScheme(), divideOnce[float32], divideOnce[float64])
+}
+
+// NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.
+func NewStrassen[T gemm.Float](loop block.Loop, cutoff int) gemm.Multiplier[T] {
+	return newRecursion(strassenScheme(), divideOnce[T], cutoff, packed[T]{block.Host[T](loop)}, loop)
+}
+
+// StrassenModel predicts the costs of NewStrassen's product.
+func StrassenModel(m, n, k, cutoff int, loop block.Loop) gemm.Model {
+	leaf := func(m, n, k int) gemm.Model { return PackedModel(m, n, k, loop) }
+	return strassenScheme().model(m, n, k, cutoff, leaf, sumWorkspace(loop))
+}
+
+// StrassenBound returns the bound on the error of NewStrassen's product. Of the
+// parameters it reads cutoff.
+func StrassenBound() gemm.Bound { return strassenScheme().bound() }
+
+// StrassenCutoff describes the parameter cutoff of NewStrassen.
+func StrassenCutoff() gemm.Param {
+	return cutoffParam(defaultCutoff(), "least dimension that is not halved any more")
 }
 
 // untunedCutoff is the cutoff of strassen and winograd on a host that was not tuned:
-// half of where they begin to be faster than a packed leaf in portable Go.
-const untunedCutoff = 256
+// where strassen begins to be faster than packed on processors with AVX-512.
+const untunedCutoff = 1536
 
 // defaultCutoff returns the cutoff of strassen and winograd where none is asked for:
 // the one that gemm tune measured on this host, or else untunedCutoff. A variant has

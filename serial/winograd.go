@@ -45,42 +45,42 @@ func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.M
 	p1, _ := temporary(work, m, n) // where X was, once it has been used
 	y, work := temporary(work[m*max(k, n):], k, n)
 
-	subtract(x, a11, a21)                                    // S₃
-	subtract(y, b22, b12)                                    // T₃
+	r.add(x, a11, -1, a21)                                   // S₃
+	r.add(y, b22, -1, b12)                                   // T₃
 	if err := r.multiply(ctx, c21, x, y, work); err != nil { // P₇
 		return err
 	}
-	add(x, a21, a22)                                         // S₁
-	subtract(y, b12, b11)                                    // T₁
+	r.add(x, a21, 1, a22)                                    // S₁
+	r.add(y, b12, -1, b11)                                   // T₁
 	if err := r.multiply(ctx, c22, x, y, work); err != nil { // P₅
 		return err
 	}
-	subtract(x, x, a11)                                      // S₂
-	subtract(y, b22, y)                                      // T₂
+	r.add(x, x, -1, a11)                                     // S₂
+	r.add(y, b22, -1, y)                                     // T₂
 	if err := r.multiply(ctx, c12, x, y, work); err != nil { // P₆
 		return err
 	}
-	subtract(x, a12, x)                                        // S₄
+	r.add(x, a12, -1, x)                                       // S₄
 	if err := r.multiply(ctx, c11, x, b22, work); err != nil { // P₃
 		return err
 	}
 	if err := r.multiply(ctx, p1, a11, b11, work); err != nil {
 		return err
 	}
-	add(c12, p1, c12)                                          // U₂
-	add(c21, c12, c21)                                         // U₃
-	add(c12, c12, c22)                                         // U₄
-	add(c22, c21, c22)                                         // C₂₂
-	add(c12, c12, c11)                                         // C₁₂
-	subtract(y, y, b21)                                        // T₄
+	r.add(c12, p1, 1, c12)                                     // U₂
+	r.add(c21, c12, 1, c21)                                    // U₃
+	r.add(c12, c12, 1, c22)                                    // U₄
+	r.add(c22, c21, 1, c22)                                    // C₂₂
+	r.add(c12, c12, 1, c11)                                    // C₁₂
+	r.add(y, y, -1, b21)                                       // T₄
 	if err := r.multiply(ctx, c11, a22, y, work); err != nil { // P₄
 		return err
 	}
-	subtract(c21, c21, c11)                                      // C₂₁
+	r.add(c21, c21, -1, c11)                                     // C₂₁
 	if err := r.multiply(ctx, c11, a12, b21, work); err != nil { // P₂
 		return err
 	}
-	add(c11, p1, c11)
+	r.add(c11, p1, 1, c11)
 	return nil
 }
 
@@ -99,34 +99,27 @@ func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.M
 // Higham's recurrence is F(2k) = 18·F(k) + 48·2k, with 96k in place of 89k.
 var winogradScheme = scheme{
 	temporaries: func(m, n, k int) int { return m*max(k, n) + k*n },
-	sumsA:       4, sumsB: 4, sumsC: 7,
-	error: func(e, k, u float64) float64 {
-		once, twice, thrice := rounding(1, u), rounding(2, u), rounding(3, u)
+	sums:        additions{a: 4, b: 4, c: 7},
+	grown: func(g growth, k, u float64) growth {
+		e, once, twice, thrice := g.worst, rounding(1, u), rounding(2, u), rounding(3, u)
 		p3 := 4*math.Pow(1+u, 3)*e + k*(once+twice+2*thrice)
 		p7 := 4*math.Pow(1+u, 2)*e + 4*k*twice
 		p6 := 9*math.Pow(1+u, 4)*e + k*(once+2*twice)*(6+once+2*twice) // (3+δ)² − 3²
 		u2 := (e+p6)*(1+u) + 10*k*u
 		u3 := (u2+p7)*(1+u) + 14*k*u
-		return (u3+p3)*(1+u) + 18*k*u
+		return growth{
+			worst: (u3+p3)*(1+u) + 18*k*u,
+			first: 18*g.first + 89*k,
+			// P₆ is a product of operands up to 3, the last sums are at most 18k on the
+			// way, and an element of S₁ or T₁, at most 2, enters three products with
+			// factors of 6 in all.
+			weight: max(9*g.weight, 18*k, 12),
+		}
 	},
-	first: func(e, k float64) float64 { return 18*e + 89*k },
-	// P₆ is a product of operands up to 3, the last sums are at most 18k on the way,
-	// and an element of S₁ or T₁, at most 2, enters three products with factors of 6
-	// in all.
-	weight: func(w, k float64) float64 { return max(9*w, 18*k, 12) },
 }
 
 func winogradVariant() gemm.Variant {
-	return gemm.Variant{
-		Name: "serial/winograd",
-		Doc:  "Winograd's form of Strassen's algorithm: 15 additions and two temporaries, larger errors",
-		Params: []gemm.Param{
-			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
-			leafParam("serial/packed"),
-		},
-		Model: winogradScheme.model,
-		Bound: winogradScheme.bound(),
-		F32:   newRecursion(winogradScheme, winograd[float32]),
-		F64:   newRecursion(winogradScheme, winograd[float64]),
-	}
+	return recursionVariant("serial/winograd",
+		"Winograd's form of Strassen's algorithm: 15 additions and two temporaries, larger errors",
+		winogradScheme, winograd[float32], winograd[float64])
 }
