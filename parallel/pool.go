@@ -17,8 +17,10 @@ type Pool struct {
 	workers int
 	body    func(worker, i int)
 	n       int
-	next    atomic.Int64 // the first index that nobody has taken
-	busy    atomic.Int64 // workers other than the caller that have not ended
+	next    atomic.Int64  // the first index that nobody has taken
+	busy    atomic.Int64  // workers other than the caller that have not ended
+	loop    uint64        // the number of this loop
+	waiting atomic.Uint64 // the number of the loop whose caller sleeps; 0: none does
 	done    chan struct{}
 	failed  atomic.Pointer[failure]
 }
@@ -44,18 +46,38 @@ func (p *Pool) Run(workers, n int, body func(worker, i int)) {
 		return
 	}
 	p.body, p.n = body, n
+	p.loop++
 	p.next.Store(0)
 	p.busy.Store(int64(workers - 1))
 	for w := 1; w < workers; w++ {
 		hire().begin(p, w)
 	}
 	p.work(0)
-	for spin := 0; spin < spins && p.busy.Load() != 0; spin++ {
-	}
-	<-p.done
+	p.wait()
 	p.body = nil
 	if f := p.failed.Swap(nil); f != nil {
 		panic(f.value)
+	}
+}
+
+// wait returns when all workers have ended.
+func (p *Pool) wait() {
+	for spin := 0; spin < spins; spin++ {
+		if p.busy.Load() == 0 {
+			return
+		}
+	}
+	p.waiting.Store(p.loop)
+	if p.busy.Load() == 0 && p.waiting.CompareAndSwap(p.loop, 0) {
+		return
+	}
+	<-p.done
+}
+
+// ended is called by each worker but the caller at its end.
+func (p *Pool) ended(loop uint64) {
+	if p.busy.Add(-1) == 0 && p.waiting.CompareAndSwap(loop, 0) {
+		p.done <- struct{}{}
 	}
 }
 
@@ -87,6 +109,7 @@ const spins = 20000
 // hand is one of the process's goroutines that wait for work.
 type hand struct {
 	pool   *Pool
+	loop   uint64 // the pool's
 	worker int
 	state  atomic.Int32
 	wake   chan struct{}
@@ -122,7 +145,7 @@ func hire() *hand {
 
 // begin sets h to work.
 func (h *hand) begin(p *Pool, worker int) {
-	h.pool, h.worker = p, worker
+	h.pool, h.loop, h.worker = p, p.loop, worker
 	if h.state.Swap(working) == asleep {
 		h.wake <- struct{}{}
 	}
@@ -136,15 +159,13 @@ func (h *hand) live() {
 		if h.state.CompareAndSwap(looking, asleep) {
 			<-h.wake
 		}
-		p := h.pool
+		p, loop := h.pool, h.loop
 		p.work(h.worker)
 		h.pool = nil
 		h.state.Store(looking)
 		idle.Lock()
 		idle.hands = append(idle.hands, h)
 		idle.Unlock()
-		if p.busy.Add(-1) == 0 {
-			p.done <- struct{}{}
-		}
+		p.ended(loop)
 	}
 }

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"math"
 	"sync"
 	"unsafe"
 
@@ -164,8 +165,9 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	p := Plan{PackA: true, PackB: true}
 	if e.kernel.Strided {
 		// A's rows are read one element at a time, which needs no copy unless they are
-		// read over and over, from pages far apart.
-		p.PackA = a.Col != 1 && n > 2*nr || n > manyTiles*nr
+		// read over and over, from pages far apart. Workers have fewer columns each, and
+		// would have to wait for each other's copies.
+		p.PackA = a.Col != 1 && n > 2*nr || n > manyTiles*nr && len(e.workers) == 1
 		switch {
 		case b.Col == 1 && m <= fewRows*mr:
 			// Too few rows to use a copy of B: read it once, by rows that are long enough
@@ -196,29 +198,50 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 }
 
 // share plans the workers of an m×n×k product and what one task is. Of p it wants
-// MC and PackB; blocks of B have nc columns at most.
+// MC, KC and PackB; blocks of B have nc columns at most. Tasks are of equal size, and
+// as many as there are workers or a multiple of that, more than one for each where
+// they are large.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	workers := max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
-	p.Workers = workers
-	if workers > 1 {
-		// Three tasks for each worker, as far as blocks stay worth packing.
-		nc = min(nc, max(4*nr, up((n+3*workers-1)/(3*workers), nr)))
-	}
-	p.NC = pieces(n, nc, nr)
-	p.Rows = pieces(p.MC, max(mr, mostTerms/(p.NC*p.KC)/mr*mr), mr)
-	if blocks := (n + p.NC - 1) / p.NC; workers > 1 && blocks < 3*workers {
-		// Rows are shared out too; every task packs its block of B.
-		least := 4 * mr
-		if p.PackB {
-			least = 16 * mr
-		}
-		shares := (3*workers + blocks - 1) / blocks
-		p.Rows = min(p.Rows, max(least, up((p.MC+shares-1)/shares, mr)))
-		p.Share = ((p.MC+p.Rows-1)/p.Rows + shares - 1) / shares
+	p.Workers = max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
+	down := e.rowShares(p, n)
+	if p.Workers == 1 {
+		p.NC = pieces(n, nc, nr)
 	} else {
-		p.Share = (p.MC + p.Rows - 1) / p.Rows
+		across := p.Workers / down
+		blocks := (n + nc - 1) / nc
+		blocks = (blocks + across - 1) / across * across
+		if blocks == across && n >= 2*blocks*4*nr {
+			blocks *= 2
+		}
+		p.NC = up((n+blocks-1)/blocks, e.kernel.Lanes)
 	}
+	rows := up((p.MC+down-1)/down, mr)
+	p.Rows = pieces(rows, max(mr, mostTerms/(p.NC*p.KC)/mr*mr), mr)
+	p.Share = (rows + p.Rows - 1) / p.Rows
+}
+
+// rowShares returns how many workers share the rows of a block of columns, a divisor
+// of their number. Each of them packs the block of B for itself, so that a worker packs
+// k·n/workers elements for every share, and reads its share of A. The least sum is
+// taken, with a copied element at copyCost times one that is read, of those that leave
+// each worker a tile.
+func (e *Engine[T]) rowShares(p *Plan, n int) int {
+	const copyCost = 2.5
+	best, least := p.Workers, math.Inf(1)
+	for shares := 1; shares <= p.Workers; shares++ {
+		if p.Workers%shares != 0 || n*shares < e.kernel.NR*p.Workers || shares > 1 && p.MC < shares*e.kernel.MR {
+			continue
+		}
+		cost := float64(p.MC) / float64(shares)
+		if p.PackB {
+			cost += copyCost * float64(n) * float64(shares) / float64(p.Workers)
+		}
+		if cost < least {
+			best, least = shares, cost
+		}
+	}
+	return best
 }
 
 // Where the ways to compute a product part, measured on processors with AVX-512.
