@@ -28,7 +28,7 @@ const module = "gemm"
 // error, so that whoever adds one decides where it belongs. Dependencies point
 // one way:
 //
-//	gf256 ← gemm ← {serial, parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
+//	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block

@@ -34,10 +34,10 @@ var advice = []Advice{
 		en:       "*Break the chain.* Several sums side by side let several additions run at once; a micro-kernel carries this to a whole tile of C in registers.",
 		zh:       "*打断依赖链。* 几个和并排累加，几次加法就能同时进行；微内核把这一点推广到寄存器中的一整块 C。",
 		Variants: []string{"serial/unrolled", "serial/packed"}, Files: []string{"serial/unrolled.go"}},
-	{ID: "S8", Family: "serial", Source: "2.1.3", Kind: "advice", ToCome: true,
-		en:       "*Use vector instructions.* The Go compiler does not make them out of loops, so that a kernel in assembly has to. The peak that rows are measured against is that of vectors, as the libraries of others show.",
-		zh:       "*使用向量指令。* Go 编译器不会把循环变成向量指令，因此需要汇编内核。各行所对照的峰值是向量指令的峰值，外部库的速度说明了这一点。",
-		Variants: []string{"reference/openblas"}, Files: []string{"internal/kernel"}},
+	{ID: "S8", Family: "serial", Source: "2.1.3", Kind: "advice",
+		en:       "*Use vector instructions.* The Go compiler does not make them out of loops, so that a kernel in assembly has to: a generator writes it, for each instruction set and element type, and the processor at hand decides which one runs. The peak that rows are measured against is that of vectors.",
+		zh:       "*使用向量指令。* Go 编译器不会把循环变成向量指令，因此需要汇编内核：由生成程序为每种指令集和元素类型写出，运行时按处理器选择。各行所对照的峰值是向量指令的峰值。",
+		Variants: []string{"serial/packed"}, Files: []string{"internal/kernel/_asm/tiles/main.go", "internal/kernel"}},
 
 	// Serial: pitfalls, 3.1.
 	{ID: "S9", Family: "serial", Source: "3.1", Kind: "pitfalls",
