@@ -85,15 +85,24 @@ func (m Matrix[T]) Check() error {
 // CheckShapes returns an ErrShape unless c, a and b are well-formed and conform
 // to C = A·B. A Multiplier calls it before it writes anything.
 func CheckShapes[T Element](c, a, b Matrix[T]) error {
+	// The check of small products is a good part of their time.
+	if a.Cols == b.Rows && c.Rows == a.Rows && c.Cols == b.Cols &&
+		wellFormed(c.Rows, c.Cols, c.Stride, len(c.Data)) &&
+		wellFormed(a.Rows, a.Cols, a.Stride, len(a.Data)) &&
+		wellFormed(b.Rows, b.Cols, b.Stride, len(b.Data)) {
+		return nil
+	}
 	for _, m := range []Matrix[T]{c, a, b} {
 		if err := m.Check(); err != nil {
 			return err
 		}
 	}
-	if a.Cols != b.Rows || c.Rows != a.Rows || c.Cols != b.Cols {
-		return fmt.Errorf("%w: C %v, A %v, B %v", ErrShape, c, a, b)
-	}
-	return nil
+	return fmt.Errorf("%w: C %v, A %v, B %v", ErrShape, c, a, b)
+}
+
+// wellFormed reports whether Check finds nothing in a matrix of elements.
+func wellFormed(rows, cols, stride, elements int) bool {
+	return rows >= 0 && cols >= 0 && stride >= cols && (rows == 0 || cols == 0 || elements >= (rows-1)*stride+cols)
 }
 
 // CheckGemm returns the shape of the operation of a Gemmer: C is m×n and k the

@@ -142,10 +142,8 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 	t.collect = func(context.Context) error { return nil }
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
 		start := time.Now()
-		for range times {
-			if err := call(ctx, o); err != nil {
-				return 0, err
-			}
+		if err := call(ctx, o, times); err != nil {
+			return 0, err
 		}
 		return time.Since(start), nil
 	}
@@ -184,7 +182,7 @@ func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
 // multiplyIntegers has m multiply integers, with the very shape and parameters
 // that are timed, and checks that the product is exact: what is lost in the noise
 // of rounding, such as one term of a sum, shows here.
-func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T]) error, q int) (Verdict, error) {
+func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error, q int) (Verdict, error) {
 	if d.setting.integers != q {
 		d.setting.exact, d.setting.exactly = nil, nil
 		o := newIntegers[T](c, d.Seed, q)
@@ -207,7 +205,7 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 		if err := errors.Join(err, run.Close()); err != nil {
 			return Verdict{}, err
 		}
-	} else if err := call(ctx, o); err != nil {
+	} else if err := call(ctx, o, 1); err != nil {
 		return Verdict{}, err
 	}
 	return d.setting.exactly.(Verifier[T]).Check(o.c, Limit{Kind: gemm.Componentwise}), nil
@@ -303,26 +301,41 @@ func operation[T gemm.Element](c Case, o operands[T]) Operation[T] {
 	return Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
 }
 
-// caller returns how m computes the case.
-func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(context.Context, operands[T]) error, error) {
+// caller returns how m computes the case so many times.
+func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(ctx context.Context, o operands[T], times int) error, error) {
 	if c.Plain() {
-		return func(ctx context.Context, o operands[T]) error { return m.Multiply(ctx, o.c, o.a, o.b) }, nil
+		return func(ctx context.Context, o operands[T], times int) error {
+			for range times {
+				if err := m.Multiply(ctx, o.c, o.a, o.b); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
 	}
-	tA, tB := c.Transposes()
 	var call any
 	switch m := any(m).(type) {
 	case gemm.Gemmer[float32]:
-		call = func(ctx context.Context, o operands[float32]) error {
-			return m.Gemm(ctx, tA, tB, float32(c.Alpha), o.a, o.b, float32(c.Beta), o.c)
-		}
+		call = gemms(m, c)
 	case gemm.Gemmer[float64]:
-		call = func(ctx context.Context, o operands[float64]) error {
-			return m.Gemm(ctx, tA, tB, c.Alpha, o.a, o.b, c.Beta, o.c)
-		}
+		call = gemms(m, c)
 	default:
 		return nil, fmt.Errorf("%w: %s %w", gemm.ErrUnavailable, c.Variant.Name, errNoGemmer)
 	}
-	return call.(func(context.Context, operands[T]) error), nil
+	return call.(func(context.Context, operands[T], int) error), nil
+}
+
+// gemms returns how m computes the operation of the case.
+func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) func(ctx context.Context, o operands[T], times int) error {
+	tA, tB := c.Transposes()
+	return func(ctx context.Context, o operands[T], times int) error {
+		for range times {
+			if err := m.Gemm(ctx, tA, tB, T(c.Alpha), o.a, o.b, T(c.Beta), o.c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // guard calls f and turns a panic into an error.

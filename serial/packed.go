@@ -43,7 +43,8 @@ func (p packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 0, c, a.Cols)
+	return p.engine.Gemm(ctx, c.Rows, c.Cols, a.Cols, 1,
+		block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}, 0, c.Data, c.Stride)
 }
 
 // Gemm implements gemm.Gemmer. α multiplies the sums of products.

@@ -1,10 +1,12 @@
 package kernel
 
+import "unsafe"
+
 // portable returns the kernel in Go.
 func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
 		Name: "go-2x4", MR: 2, NR: 4, Lanes: 1, together: 1,
-		run: portableTiles[T],
+		run: func(t unsafe.Pointer) { portableTiles((*Tiles[T])(t)) },
 		column: func(m, k int, alpha T, a []T, aRow int, x []T, beta T, c []T, ldc int) {
 			dots(m, 1, k, alpha, a, aRow, 1, x, 1, beta, c, ldc)
 		},
