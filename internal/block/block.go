@@ -127,9 +127,9 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		scale(m, n, beta, c, ldc)
 		return nil
 	}
-	if e.small(m, n, k, b) {
+	if e.small(m, n, k, b.Row, b.Col) {
 		w := &e.workers[0]
-		columns := e.columns(n, k, a)
+		columns := e.columns(n, k, a.Col)
 		t := &w.tiles
 		t.N, t.K, t.A, t.ARow, t.ACol, t.ANext = n-columns, k, a.Data, a.Row, a.Col, 0
 		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c, ldc, alpha, beta
@@ -141,6 +141,11 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		t.A, t.B, t.C = nil, nil, nil // lets go of the operands
 		return nil
 	}
+	return e.large(ctx, m, n, k, alpha, a, b, beta, c, ldc)
+}
+
+// large is Gemm for a product that is cut into blocks.
+func (e *Engine[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
 	p := e.Plan(m, n, k, a, b)
 	if p.PackB {
 		for w := range p.Workers {

@@ -128,28 +128,28 @@ type Plan struct {
 
 // small reports whether the product is computed in one go, by one worker and from
 // operands where they lie.
-func (e *Engine[T]) small(m, n, k int, b View[T]) bool {
+func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
 	terms := m * n * k
-	return terms <= e.blocking.Direct && e.kernel.Strided && b.Col == 1 && !e.competes(b, k) &&
+	return terms <= e.blocking.Direct && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
 		(len(e.workers) == 1 || terms < e.blocking.Parallel)
 }
 
 // competes reports whether rows of B are a multiple of a page apart, so that they
 // compete for the same sets of the first level of cache, and too many to share them.
-func (e *Engine[T]) competes(b View[T], rows int) bool {
+func (e *Engine[T]) competes(bRow, rows int) bool {
 	const page, ways = 4096, 8
 	var zero T
-	return rows > ways && b.Row*int(unsafe.Sizeof(zero))%page == 0
+	return rows > ways && bRow*int(unsafe.Sizeof(zero))%page == 0
 }
 
 // columns returns how many of n columns are computed one by one: those that would
 // leave most of a vector of B unused, where rows of A are contiguous and so long that
 // their products with a column, vectors along k, cost less than that vector.
-func (e *Engine[T]) columns(n, k int, a View[T]) int {
+func (e *Engine[T]) columns(n, k, aCol int) int {
 	const ends = 6 // vectors: what the sum of a vector's elements costs
 	lanes := e.kernel.Lanes
-	rest := n % lanes
-	if a.Col != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k/lanes+ends) >= 4*k {
+	rest := n & (lanes - 1) // a power of two
+	if rest == 0 || aCol != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k+ends*lanes) >= 4*k*lanes {
 		return 0
 	}
 	return rest
@@ -158,8 +158,8 @@ func (e *Engine[T]) columns(n, k int, a View[T]) int {
 // Plan returns how an m×n×k product of a and b is computed; no dimension is 0.
 func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	if e.small(m, n, k, b) {
-		return Plan{MC: m, KC: k, NC: n, Columns: e.columns(n, k, a), Rows: m, Share: 1, Workers: 1}
+	if e.small(m, n, k, b.Row, b.Col) {
+		return Plan{MC: m, KC: k, NC: n, Columns: e.columns(n, k, a.Col), Rows: m, Share: 1, Workers: 1}
 	}
 	kc, nc := e.blocking.KC, e.blocking.NC
 	p := Plan{PackA: true, PackB: true}
@@ -191,7 +191,7 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	}
 	p.KC = pieces(k, kc, 4)
 	if !p.PackA {
-		p.Columns = e.columns(n, p.KC, a)
+		p.Columns = e.columns(n, p.KC, a.Col)
 	}
 	e.share(&p, m, n, k, nc)
 	return p
@@ -266,7 +266,7 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	if !aligned {
 		limit /= 8
 	}
-	return rows*columns <= limit && !e.competes(b, rows)
+	return rows*columns <= limit && !e.competes(b.Row, rows)
 }
 
 // Workspace returns the number of elements that an m×n×k product packs into.
