@@ -91,7 +91,7 @@ esac`
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			programs := map[string]string{"ldconfig": libraries}
+			programs := map[string]string{"ldconfig": libraries, "gcc": nothing}
 			for program, body := range test.programs {
 				programs[program] = body
 			}

@@ -16,13 +16,14 @@ set -euo pipefail
 
 library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"; }
 program() { command -v "$1" >/dev/null; }
+headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
 
 # One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
 needs='run|libopenblas0-pthread|library libopenblas\.so|reference/openblas
 run|libblis4-pthread|library libblis\.so|reference/blis
-test|gcc|program gcc|go test -race
-test|libc6-dev|test -e /usr/include/stdlib.h|go test -race
+run|gcc|program gcc|libraries in processes of their own, go test -race
+run|libc6-dev|headers|libraries in processes of their own, go test -race
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
 report|texlive-latex-recommended|texfile booktabs.sty|the compilation of report.tex

@@ -6,7 +6,7 @@ set -euo pipefail
 
 go="${GO:-go}"
 sets="avx512 avx2 avx2-nogfni ssse3 generic"
-chosen="./internal/... ./serial ./compare ./blas"
+chosen="./internal/... ./serial ./parallel ./blas ./compare"
 
 title() { printf '\n== %s\n' "$*"; }
 
