@@ -134,9 +134,7 @@ func (e *Engine[T]) updateSums(worker, task int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	j, first := task/g.shares*p.NC, task%g.shares*p.Share
 	nc := min(p.NC, g.n-j)
-	for jr := 0; jr < nc; jr += nr {
-		e.sum(w.b[jr*g.k:], nr, g.k, min(nr, nc-jr), g.b, g.column, j+jr)
-	}
+	e.packBlockOfSum(w.b, g.k, nc, j)
 	t := &w.tiles
 	t.N, t.K, t.LDC, t.Alpha, t.Beta = nc, g.k, g.home.Stride, g.home.Sign, 1
 	t.ARow, t.ACol, t.ANext = 1, mr, mr*g.k
@@ -159,6 +157,20 @@ func (e *Engine[T]) updateSums(worker, task int) {
 		}
 	}
 	t.A, t.B, t.C = nil, nil, nil // lets go of the operands
+}
+
+// strip is how many rows of B's sum are formed at a time, over the whole width of a
+// block: what is read of a row is then long enough for the hardware to fetch ahead.
+const strip = 8
+
+// packBlockOfSum packs kc rows and nc columns of B's sum, from column j on.
+func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
+	g, nr := &e.sums.job, e.kernel.NR
+	for l := 0; l < kc; l += strip {
+		for jr := 0; jr < nc; jr += nr {
+			e.sum(to[jr*kc+l*nr:], nr, min(strip, kc-l), min(nr, nc-jr), g.b, g.column+l, j+jr)
+		}
+	}
 }
 
 // sum forms the sum of the rows×cols blocks of terms at element (i, j) in dst, term by

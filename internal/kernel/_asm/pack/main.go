@@ -236,8 +236,8 @@ func add(size int, typ string) {
 	SUBQ(U8(2*width), left)
 	JLT(LabelRef("rest"))
 	Label("line")
-	PREFETCHT0(Mem{Base: aheadX, Index: at, Scale: 1})
-	PREFETCHT0(Mem{Base: aheadY, Index: at, Scale: 1})
+	PREFETCHT1(Mem{Base: aheadX, Index: at, Scale: 1})
+	PREFETCHT1(Mem{Base: aheadY, Index: at, Scale: 1})
 	for i := range 2 {
 		sum := YMM()
 		VMOVUPS(Mem{Base: x, Index: at, Scale: 1, Disp: i * width}, sum)
