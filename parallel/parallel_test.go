@@ -2,7 +2,9 @@ package parallel
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -10,13 +12,55 @@ import (
 	"gemm/internal/gemmtest"
 )
 
+// nonFinite says what the variants do with NaN and Inf that do not propagate them.
+var nonFinite = map[string]gemmtest.NonFinite{"parallel/strassen": gemmtest.Spreads}
+
 func TestVariants(t *testing.T) {
 	for _, v := range Variants() {
 		for _, threads := range []int{1, 2, 3, 8} {
 			t.Run(fmt.Sprintf("%s/threads=%d", v.Name, threads), func(t *testing.T) {
 				t.Parallel()
-				gemmtest.Run(t, v, gemm.Params{"threads": threads})
+				gemmtest.Suite{NonFinite: nonFinite[v.Name]}.Run(t, v, gemm.Params{"threads": threads})
 			})
+		}
+	}
+}
+
+// TestCutoffs runs the suite with products that are halved several times.
+func TestCutoffs(t *testing.T) {
+	for _, cutoff := range []int{2, 7} {
+		t.Run(fmt.Sprint(cutoff), func(t *testing.T) {
+			t.Parallel()
+			gemmtest.Suite{NonFinite: gemmtest.Spreads}.Run(t, strassenVariant(), gemm.Params{"threads": 3, "cutoff": cutoff})
+		})
+	}
+}
+
+// TestStrassenShares wants products that are large enough for several workers to be
+// those of one, bit for bit.
+func TestStrassenShares(t *testing.T) {
+	const m, n, k = 410, 395, 421
+	rng := rand.New(rand.NewPCG(1, 2))
+	a, b := gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n)
+	for _, x := range [][]float64{a.Data, b.Data} {
+		for i := range x {
+			x[i] = 2*rng.Float64() - 1
+		}
+	}
+	var want gemm.Matrix[float64]
+	for _, threads := range []int{1, 2, 5} {
+		x, err := gemm.New[float64](strassenVariant(), gemm.Params{"threads": threads, "cutoff": 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := gemm.NewMatrix[float64](m, n)
+		if err := x.Multiply(t.Context(), c, a, b); err != nil {
+			t.Fatal(err)
+		}
+		if threads == 1 {
+			want = c
+		} else if !slices.Equal(c.Data, want.Data) {
+			t.Errorf("%d threads have another result than one", threads)
 		}
 	}
 }

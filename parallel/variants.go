@@ -7,7 +7,7 @@ import (
 )
 
 // Variants returns the parallel variants in report order.
-func Variants() []gemm.Variant { return []gemm.Variant{packedVariant()} }
+func Variants() []gemm.Variant { return []gemm.Variant{packedVariant(), strassenVariant()} }
 
 // processors is the number of goroutines that can run at once when the program
 // begins; measuring a serial variant lowers it for a while.

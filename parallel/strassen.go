@@ -1,0 +1,28 @@
+package parallel
+
+import (
+	"gemm"
+	"gemm/serial"
+)
+
+// strassenVariant is serial/strassen on a pool of workers. They share out each of its
+// products, one after the other, as they do that of parallel/packed, with the additions
+// that are folded into it, and the rows of those that are not. The products themselves
+// could be computed side by side, for which each would need a workspace of its own.
+func strassenVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:   "parallel/strassen",
+		Doc:    "serial/strassen with each of its products and additions shared out to a pool of workers",
+		Params: []gemm.Param{threadsParam(), serial.StrassenCutoff()},
+		Model: func(m, n, k int, p gemm.Params) gemm.Model {
+			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
+		},
+		Bound: serial.StrassenBound(),
+		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
+			return serial.NewStrassen[float32](NewPool(p.Int("threads")).Loop(), p.Int("cutoff")), nil
+		},
+		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
+			return serial.NewStrassen[float64](NewPool(p.Int("threads")).Loop(), p.Int("cutoff")), nil
+		},
+	}
+}
