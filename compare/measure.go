@@ -29,7 +29,7 @@ var (
 )
 
 // rounds is the number of bursts that cases measured in turn are sampled in.
-const rounds = 3
+const rounds = 6
 
 // smallPeer is the number of terms of a product below which the cost of calling
 // into a library of others counts and is measured; largePeer is the number from

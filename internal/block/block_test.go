@@ -167,11 +167,11 @@ func TestFit(t *testing.T) {
 		size, mr, nr int
 		want         Blocking
 	}{
-		{DefaultCaches, 8, 2, 4, Blocking{340, 384, 40, 64 * 64 * 64, 128 * 128 * 128}},
-		{DefaultCaches, 4, 8, 48, Blocking{680, 384, 192, 64 * 64 * 64, 128 * 128 * 128}},
-		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{3072, 256, 240, 64 * 64 * 64, 128 * 128 * 128}},
-		{Caches{48 << 10, 2 << 20, 32 << 20}, 8, 8, 24, Blocking{2048, 384, 336, 64 * 64 * 64, 128 * 128 * 128}},
-		{Caches{}, 8, 2, 4, Blocking{8, 64, 16, 64 * 64 * 64, 128 * 128 * 128}},
+		{DefaultCaches, 8, 2, 4, Blocking{340, 384, 40, 80 * 80 * 80, 128 * 128 * 128}},
+		{DefaultCaches, 4, 8, 48, Blocking{680, 384, 192, 80 * 80 * 80, 128 * 128 * 128}},
+		{Caches{32 << 10, 1 << 20, 16 << 20}, 8, 8, 24, Blocking{3072, 256, 240, 80 * 80 * 80, 128 * 128 * 128}},
+		{Caches{48 << 10, 2 << 20, 32 << 20}, 8, 8, 24, Blocking{2048, 384, 336, 80 * 80 * 80, 128 * 128 * 128}},
+		{Caches{}, 8, 2, 4, Blocking{8, 64, 16, 80 * 80 * 80, 128 * 128 * 128}},
 	}
 	for _, test := range tests {
 		if got := Fit(test.caches, test.size, test.mr, test.nr); got != test.want {

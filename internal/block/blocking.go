@@ -93,7 +93,7 @@ func Fit(c Caches, size, mr, nr int) Blocking {
 		MC:     clamp(min(c.L3/2, 6<<20)/size/kc, mr, 4*mr, 1<<20),
 		KC:     kc,
 		NC:     clamp(c.L2/2/size/kc, nr, 4*nr, 1024),
-		Direct: 64 * 64 * 64, Parallel: 128 * 128 * 128,
+		Direct: 80 * 80 * 80, Parallel: 128 * 128 * 128,
 	}
 }
 

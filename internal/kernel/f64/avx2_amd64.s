@@ -14,7 +14,7 @@ GLOBL window<>(SB), RODATA|NOPTR, $64
 
 // func tilesAVX2(t *byte)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tilesAVX2(SB), NOSPLIT, $64-8
+TEXT ·tilesAVX2(SB), NOSPLIT, $88-8
 	MOVQ t+0(FP), R13
 	MOVQ (R13), R13
 	MOVQ R13, (SP)
@@ -54,6 +54,26 @@ apart:
 	MOVQ R13, 32(SP)
 	ADDQ 24(SP), R13
 	MOVQ R13, 56(SP)
+
+	// It is asked for line by line, down its rows, or, where a column is a line, along them.
+	CMPQ  BX, $0x08
+	JEQ   contiguous
+	MOVQ  BX, 64(SP)
+	MOVQ  (SP), BP
+	IMULQ BX, BP
+	ADDQ  BP, R13
+	MOVQ  R13, 72(SP)
+	NEGQ  BP
+	ADDQ  $0x40, BP
+	MOVQ  BP, 80(SP)
+	JMP   asked
+
+contiguous:
+	MOVQ SI, 64(SP)
+	MOVQ $0x4000000000000000, R13
+	MOVQ R13, 72(SP)
+
+asked:
 	MOVQ t+0(FP), R12
 	MOVQ 24(R12), R12
 	MOVQ t+0(FP), R10
@@ -195,9 +215,15 @@ rows1fullround:
 	VFMADD231PD  Y15, Y14, Y2
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows1fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows1fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows1fulldown:
+	SUBQ $0x04, R9
+	JGE  rows1fullround
 
 rows1fullrest:
 	MOVQ BP, 56(SP)
@@ -599,9 +625,15 @@ rows2fullround:
 	VFMADD231PD  Y15, Y14, Y5
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows2fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows2fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows2fulldown:
+	SUBQ $0x04, R9
+	JGE  rows2fullround
 
 rows2fullrest:
 	MOVQ BP, 56(SP)
@@ -1116,9 +1148,15 @@ rows3fullround:
 	VFMADD231PD  Y15, Y14, Y8
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows3fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows3fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows3fulldown:
+	SUBQ $0x04, R9
+	JGE  rows3fullround
 
 rows3fullrest:
 	MOVQ BP, 56(SP)
@@ -1746,9 +1784,15 @@ rows4fullround:
 	VFMADD231PD  Y15, Y14, Y11
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows4fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows4fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows4fulldown:
+	SUBQ $0x04, R9
+	JGE  rows4fullround
 
 rows4fullrest:
 	MOVQ BP, 56(SP)

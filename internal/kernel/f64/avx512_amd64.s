@@ -4,7 +4,7 @@
 
 // func tilesAVX512(t *byte)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·tilesAVX512(SB), NOSPLIT, $64-8
+TEXT ·tilesAVX512(SB), NOSPLIT, $88-8
 	MOVQ t+0(FP), R13
 	MOVQ (R13), R13
 	MOVQ R13, (SP)
@@ -44,6 +44,26 @@ apart:
 	MOVQ R13, 32(SP)
 	ADDQ 24(SP), R13
 	MOVQ R13, 56(SP)
+
+	// It is asked for line by line, down its rows, or, where a column is a line, along them.
+	CMPQ  BX, $0x08
+	JEQ   contiguous
+	MOVQ  BX, 64(SP)
+	MOVQ  (SP), BP
+	IMULQ BX, BP
+	ADDQ  BP, R13
+	MOVQ  R13, 72(SP)
+	NEGQ  BP
+	ADDQ  $0x40, BP
+	MOVQ  BP, 80(SP)
+	JMP   asked
+
+contiguous:
+	MOVQ SI, 64(SP)
+	MOVQ $0x4000000000000000, R13
+	MOVQ R13, 72(SP)
+
+asked:
 	MOVQ t+0(FP), R12
 	MOVQ 24(R12), R12
 	MOVQ t+0(FP), R10
@@ -202,9 +222,15 @@ rows1fullround:
 	VFMADD231PD  Z27, Z26, Z2
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows1fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows1fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows1fulldown:
+	SUBQ $0x04, R9
+	JGE  rows1fullround
 
 rows1fullrest:
 	MOVQ BP, 56(SP)
@@ -610,9 +636,15 @@ rows2fullround:
 	VFMADD231PD  Z28, Z26, Z5
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows2fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows2fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows2fulldown:
+	SUBQ $0x04, R9
+	JGE  rows2fullround
 
 rows2fullrest:
 	MOVQ BP, 56(SP)
@@ -1128,9 +1160,15 @@ rows3fullround:
 	VFMADD231PD  Z29, Z26, Z8
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows3fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows3fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows3fulldown:
+	SUBQ $0x04, R9
+	JGE  rows3fullround
 
 rows3fullrest:
 	MOVQ BP, 56(SP)
@@ -1756,9 +1794,15 @@ rows4fullround:
 	VFMADD231PD  Z30, Z26, Z11
 	ADDQ         SI, AX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows4fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows4fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows4fulldown:
+	SUBQ $0x04, R9
+	JGE  rows4fullround
 
 rows4fullrest:
 	MOVQ BP, 56(SP)
@@ -2503,9 +2547,15 @@ rows5fullround:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows5fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows5fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows5fulldown:
+	SUBQ $0x04, R9
+	JGE  rows5fullround
 
 rows5fullrest:
 	MOVQ BP, 56(SP)
@@ -3367,9 +3417,15 @@ rows6fullround:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows6fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows6fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows6fulldown:
+	SUBQ $0x04, R9
+	JGE  rows6fullround
 
 rows6fullrest:
 	MOVQ BP, 56(SP)
@@ -4341,9 +4397,15 @@ rows7fullround:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows7fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows7fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows7fulldown:
+	SUBQ $0x04, R9
+	JGE  rows7fullround
 
 rows7fullrest:
 	MOVQ BP, 56(SP)
@@ -5425,9 +5487,15 @@ rows8fullround:
 	ADDQ         SI, AX
 	ADDQ         SI, CX
 	PREFETCHT1   (BP)
-	ADDQ         $0x40, BP
-	SUBQ         $0x04, R9
-	JGE          rows8fullround
+	ADDQ         64(SP), BP
+	CMPQ         BP, 72(SP)
+	JLT          rows8fulldown
+	ADDQ         80(SP), BP
+	ADDQ         $0x40, 72(SP)
+
+rows8fulldown:
+	SUBQ $0x04, R9
+	JGE  rows8fullround
 
 rows8fullrest:
 	MOVQ BP, 56(SP)

@@ -90,7 +90,10 @@ var (
 	aStep   Mem // bytes from it to the next one
 	cBase   Mem // element (0, 0) of the row of tiles
 	limit   Mem // steps that are to come when all of the tile of C has been asked for
-	next    Mem // of the sliver of A to come, what has not been asked for
+	next    Mem // of the sliver of A to come, what is to be asked for
+	nextBy  Mem // bytes from that to what is to be asked for then
+	nextEnd Mem // where the column of lines ends, behind the last row
+	nextTop Mem // bytes from there to the first row's next line
 )
 
 // field loads a field of the function's argument.
@@ -170,7 +173,7 @@ func (g *generator) function() {
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
-	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next} {
+	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy, &nextEnd, &nextTop} {
 		*local = AllocLocal(8)
 	}
 	for _, x := range []struct {
@@ -200,6 +203,23 @@ func (g *generator) function() {
 	MOVQ(scratch, aStep)
 	ADDQ(aBase, scratch)
 	MOVQ(scratch, next)
+	Comment("It is asked for line by line, down its rows, or, where a column is a line, along them.")
+	CMPQ(aRow, U8(g.size))
+	JEQ(LabelRef("contiguous"))
+	MOVQ(aRow, nextBy)
+	MOVQ(height, fetch)
+	IMULQ(aRow, fetch)
+	ADDQ(fetch, scratch)
+	MOVQ(scratch, nextEnd)
+	NEGQ(fetch)
+	ADDQ(U8(64), fetch)
+	MOVQ(fetch, nextTop)
+	JMP(LabelRef("asked"))
+	Label("contiguous")
+	MOVQ(aCol, nextBy)
+	MOVQ(U64(1<<62), scratch)
+	MOVQ(scratch, nextEnd)
+	Label("asked")
 	field(fieldN, columns)
 	field(fieldB, bTop)
 	MOVQ(cBase, cAt)
@@ -337,7 +357,12 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 			g.step(r, v, masked)
 		}
 		PREFETCHT1(Mem{Base: fetch})
-		ADDQ(U8(64), fetch)
+		ADDQ(nextBy, fetch)
+		CMPQ(fetch, nextEnd)
+		JLT(LabelRef(label + "down"))
+		ADDQ(nextTop, fetch)
+		ADDQ(U8(64), nextEnd)
+		Label(label + "down")
 		SUBQ(U8(g.unroll), steps)
 		JGE(LabelRef(label + "round"))
 		Label(label + "rest")
