@@ -3,9 +3,11 @@ package serial
 import (
 	"context"
 	"math"
+	"unsafe"
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 )
 
@@ -14,10 +16,10 @@ import (
 // of eight, each by recursion, and ends in a leaf as soon as one of m, n and k is
 // not above the cutoff.
 //
-// A dimension that cannot be halved is peeled (Huss-Lederman, Jacobson, Johnson, Tsao
-// and Turnbull, Implementation of Strassen's Algorithm for Matrix Multiplication,
+// An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and
+// Turnbull, Implementation of Strassen's Algorithm for Matrix Multiplication,
 // Supercomputing 1996): the scheme computes the even part, and the leaf adds what
-// the last rows, columns or terms are worth, O(n²) operations a level. That takes no
+// the last row, column or term is worth, O(n²) operations a level. That takes no
 // workspace, which padding would, and any shape divides down to the cutoff.
 type recursion[T gemm.Float] struct {
 	scheme scheme
@@ -26,9 +28,9 @@ type recursion[T gemm.Float] struct {
 	leaf   accumulator[T]
 	work   []T // the temporaries of all levels, kept from one product to the next
 
-	one, two []combination    // the scheme's products of one level and of two
-	engine   *block.Engine[T] // that folds them; nil where additions have temporaries
-	terms    [3][4]block.Term[T]
+	products []combination    // of a scheme that is an algorithm
+	engine   *block.Engine[T] // that folds their additions; nil where none is folded
+	terms    [3][2]block.Term[T]
 
 	kernel kernel.Kernel[T]
 	loop   block.Loop
@@ -61,86 +63,71 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 	}
 	if need := r.scheme.workspace(c.Rows, c.Cols, a.Cols, r.cutoff, r.engine != nil); need > cap(r.work) {
 		r.work = make([]T, need)
+		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(r.work)), uintptr(need)*unsafe.Sizeof(r.work[0]))
 	}
 	return r.multiply(ctx, c, a, b, r.work[:cap(r.work)])
-}
-
-// levels returns how many levels of an m×n×k product are divided at once, 0 for that
-// of a leaf, and whether their additions are folded. More than two are not: the sums
-// of three have eight terms.
-func levels(m, n, k, cutoff int, fold bool) (divided int, folded bool) {
-	depth := 0
-	for min(m, n, k)>>depth > cutoff {
-		depth++
-	}
-	if fold && 0 < depth && depth <= 2 {
-		return depth, true
-	}
-	return min(depth, 1), false
 }
 
 // multiply computes C = A·B with temporaries from work.
 func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
 	m, n, k := c.Rows, c.Cols, a.Cols
-	depth, folded := levels(m, n, k, r.cutoff, r.engine != nil)
-	if depth == 0 {
+	if min(m, n, k) <= r.cutoff {
 		zero(c)
 		return r.leaf.accumulate(ctx, c, a, b)
 	}
-	grid := 1 << depth
-	m2, n2, k2 := m/grid*grid, n/grid*grid, k/grid*grid
-	even := [3]gemm.Matrix[T]{c.Slice(0, 0, m2, n2), a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2)}
+	m2, n2, k2 := m&^1, n&^1, k&^1
+	even := c.Slice(0, 0, m2, n2)
 	var err error
-	if folded {
-		err = r.fold(ctx, even[0], even[1], even[2], grid)
+	if r.engine != nil && lastLevel(m, n, k, r.cutoff) {
+		err = r.fold(ctx, even, a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2))
 	} else {
-		err = r.step(r, ctx, even[0], even[1], even[2], work)
+		err = r.step(r, ctx, even, a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2), work)
 	}
-	if err == nil && k > k2 { // the last terms of every element
-		err = r.leaf.accumulate(ctx, even[0], a.Slice(0, k2, m2, k-k2), b.Slice(k2, 0, k-k2, n2))
+	if err == nil && k > k2 { // the last term of every element
+		err = r.leaf.accumulate(ctx, even, a.Slice(0, k2, m2, 1), b.Slice(k2, 0, 1, n2))
 	}
 	if err == nil && n > n2 {
-		columns := c.Slice(0, n2, m2, n-n2)
-		zero(columns)
-		err = r.leaf.accumulate(ctx, columns, a.Slice(0, 0, m2, k), b.Slice(0, n2, k, n-n2))
+		column := c.Slice(0, n2, m2, 1)
+		zero(column)
+		err = r.leaf.accumulate(ctx, column, a.Slice(0, 0, m2, k), b.Slice(0, n2, k, 1))
 	}
 	if err == nil && m > m2 {
-		rows := c.Slice(m2, 0, m-m2, n)
-		zero(rows)
-		err = r.leaf.accumulate(ctx, rows, a.Slice(m2, 0, m-m2, k), b)
+		row := c.Slice(m2, 0, 1, n)
+		zero(row)
+		err = r.leaf.accumulate(ctx, row, a.Slice(m2, 0, 1, k), b)
 	}
 	return err
 }
 
-// fold computes C = A·B by the products of one level or of two, their additions folded
-// into the packing and the updates of the leaf.
-func (r *recursion[T]) fold(ctx context.Context, c, a, b gemm.Matrix[T], grid int) error {
-	products := r.one
-	if grid == 4 {
-		products = r.two
-	}
-	defer func() { r.terms = [3][4]block.Term[T]{} }() // lets go of the operands
-	for _, p := range products {
+// lastLevel reports whether the halves of an m×n×k product are left to the leaf. Their
+// additions can then be folded into it.
+func lastLevel(m, n, k, cutoff int) bool { return min(m, n, k)/2 <= cutoff }
+
+// fold computes C = A·B by the products of one level, the additions folded into the
+// packing and the updates of the leaf.
+func (r *recursion[T]) fold(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	defer func() { r.terms = [3][2]block.Term[T]{} }() // lets go of the operands
+	for _, p := range r.products {
 		x, y, z := r.terms[0][:0], r.terms[1][:0], r.terms[2][:0]
 		for _, q := range p.a {
-			x = append(x, termOf(q, a, grid))
+			x = append(x, termOf(q, a))
 		}
 		for _, q := range p.b {
-			y = append(y, termOf(q, b, grid))
+			y = append(y, termOf(q, b))
 		}
 		for _, q := range p.c {
-			z = append(z, termOf(q, c, grid))
+			z = append(z, termOf(q, c))
 		}
-		if err := r.engine.Sum(ctx, c.Rows/grid, c.Cols/grid, a.Cols/grid, x, y, z, p.fresh); err != nil {
+		if err := r.engine.Sum(ctx, c.Rows/2, c.Cols/2, a.Cols/2, x, y, z, p.fresh); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// termOf returns the part's block of x as a term of a sum.
-func termOf[T gemm.Float](p part, x gemm.Matrix[T], grid int) block.Term[T] {
-	return block.Term[T]{Data: of(p, x, grid).Data, Stride: x.Stride, Sign: T(p.sign)}
+// termOf returns a quarter of x as a term of a sum.
+func termOf[T gemm.Float](p part, x gemm.Matrix[T]) block.Term[T] {
+	return block.Term[T]{Data: quarter(x, p.quarter).Data, Stride: x.Stride, Sign: T(p.sign)}
 }
 
 // divideOnce computes C = A·B by the products of one level, in temporaries for a sum of
@@ -150,16 +137,16 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm
 	s, work := temporary(work, m, k)
 	t, work := temporary(work, k, n)
 	p, work := temporary(work, m, n)
-	for _, q := range r.one {
-		to, others := p, q.c
-		if q.fresh {
-			to, others = of(q.c[0], c, 2), q.c[1:]
+	for _, x := range r.products {
+		to, others := p, x.c
+		if x.fresh {
+			to, others = quarter(c, x.c[0].quarter), x.c[1:]
 		}
-		if err := r.multiply(ctx, to, r.summed(s, a, q.a), r.summed(t, b, q.b), work); err != nil {
+		if err := r.multiply(ctx, to, r.summed(s, a, x.a), r.summed(t, b, x.b), work); err != nil {
 			return err
 		}
 		for _, other := range others {
-			z := of(other, c, 2)
+			z := quarter(c, other.quarter)
 			r.add(z, z, T(other.sign), to)
 		}
 	}
@@ -168,9 +155,9 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm
 
 // summed returns the sum of quarters of x, in to where it has more than one.
 func (r *recursion[T]) summed(to, x gemm.Matrix[T], quarters []part) gemm.Matrix[T] {
-	sum := of(quarters[0], x, 2)
+	sum := quarter(x, quarters[0].quarter)
 	for _, q := range quarters[1:] {
-		r.add(to, sum, T(q.sign), of(q, x, 2))
+		r.add(to, sum, T(q.sign), quarter(x, q.quarter))
 		sum = to
 	}
 	return sum
@@ -178,8 +165,14 @@ func (r *recursion[T]) summed(to, x gemm.Matrix[T], quarters []part) gemm.Matrix
 
 // quarters returns the four quarters of a matrix of even dimensions.
 func quarters[T gemm.Float](x gemm.Matrix[T]) (x11, x12, x21, x22 gemm.Matrix[T]) {
-	m, n := x.Rows/2, x.Cols/2
-	return x.Slice(0, 0, m, n), x.Slice(0, n, m, n), x.Slice(m, 0, m, n), x.Slice(m, n, m, n)
+	return quarter(x, 0), quarter(x, 1), quarter(x, 2), quarter(x, 3)
+}
+
+// quarter returns a quarter of a matrix of even dimensions: 0 to 3 are 11, 12, 21 and
+// 22.
+func quarter[T gemm.Float](x gemm.Matrix[T], which int) gemm.Matrix[T] {
+	rows, cols := x.Rows/2, x.Cols/2
+	return x.Slice(which/2*rows, which%2*cols, rows, cols)
 }
 
 // temporary returns a rows×cols matrix in the first elements of work, and the rest
@@ -211,33 +204,28 @@ func (r *recursion[T]) addRows(_, task int) {
 		g.x.Data[row*g.x.Stride:], g.x.Stride, g.sign, g.y.Data[row*g.y.Stride:], g.y.Stride)
 }
 
-// workspace returns the elements of the temporaries of all levels. One level's
-// are a quarter of the operands, at most; all together a third.
+// workspace returns the elements of the temporaries of all levels, the last without
+// where its additions are folded. One level's are a quarter of the operands, at most;
+// all together a third.
 func (s scheme) workspace(m, n, k, cutoff int, fold bool) int {
 	need := 0
-	for {
-		depth, folded := levels(m, n, k, cutoff, fold)
-		if depth == 0 || folded {
-			return need
-		}
+	for min(m, n, k) > cutoff && !(fold && lastLevel(m, n, k, cutoff)) {
 		m, n, k = m/2, n/2, k/2
 		need += s.temporaries(m, n, k)
 	}
+	return need
 }
 
-// folds reports whether the scheme's additions are folded into its leaf, with the
-// parameters p: a variant that has no other leaf has no such parameter.
-func (s scheme) folds(p gemm.Params) bool {
-	leaf, ok := p["leaf"]
-	return s.algorithm != nil && (!ok || leaf == foldingLeaf)
-}
+// folds reports whether the scheme's additions are folded into the leaf: packed is the
+// one that they can be folded into.
+func (s scheme) folds(leaf string) bool { return s.algorithm != nil && leaf == foldingLeaf }
 
-// foldingLeaf is the leaf that additions can be folded into.
+// foldingLeaf is the name of packed.
 const foldingLeaf = "serial/packed"
 
 // model predicts the costs of the recursion: those of the additions, the peeled
-// parts and the leaves, level by level. leaf is the leaf's model and folded the
-// workspace of its engine where additions are folded into it, and otherwise nil.
+// parts and the leaves, level by level. leaf is the leaf's model, and folded the
+// workspace of a product that additions are folded into, or nil where none are.
 func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, folded func(m, n, k int) int) gemm.Model {
 	if sizeOf(m, n, k).terms == 0 {
 		return sizeOf(m, n, k).model(0, nil)
@@ -249,7 +237,9 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 		gemm.Model
 	}
 	var parts []part
-	largest := 0.0 // workspace of a leaf
+	products := 1.0            // of this level
+	sums, moved := 0.0, 0.0    // elements that are added so far, and that are moved for it
+	largest, zeros := 0.0, 1.0 // workspace of a leaf; share of its C that is made zero before
 	count := func(times, zeroed float64, m, n, k int) {
 		model := leaf(m, n, k)
 		largest = max(largest, model.Workspace)
@@ -257,42 +247,33 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	}
 	workspace := s.workspace(m, n, k, cutoff, folded != nil)
 	whole := sizeOf(m, n, k)
-	products, sums, moved := 1.0, 0.0, 0.0 // of this level; elements added, and moved for it, so far
-	for {
-		depth, fold := levels(m, n, k, cutoff, folded != nil)
-		if depth == 0 {
-			count(products, float64(m)*float64(n), m, n, k)
-			break
-		}
-		grid := 1 << depth
-		m2, n2, k2 := m/grid*grid, n/grid*grid, k/grid*grid
+	for min(m, n, k) > cutoff {
+		last := lastLevel(m, n, k, cutoff)
+		m2, n2, k2 := m&^1, n&^1, k&^1
 		if k > k2 {
-			count(products, 0, m2, n2, k-k2)
+			count(products, 0, m2, n2, 1)
 		}
 		if n > n2 {
-			count(products, float64(m2)*float64(n-n2), m2, n-n2, k)
+			count(products, float64(m2), m2, 1, k)
 		}
 		if m > m2 {
-			count(products, float64(m-m2)*float64(n), m-m2, n, k)
+			count(products, float64(n), 1, n, k)
 		}
-		m, n, k = m/grid, n/grid, k/grid
-		size, added := sizeOf(m, n, k), s.sums
-		if fold {
-			combined := s.algorithm.combine(depth)
-			added = additionsOf(combined)
-			// One more term is read where a block is packed, and one more block of C is
-			// read and written: the product itself is in a cache.
-			moved += products * (float64(added.a)*size.a + float64(added.b)*size.b + 2*float64(added.c)*size.c)
-			sums += products * added.of(size)
-			largest = max(largest, float64(folded(m, n, k)))
-			count(products*float64(len(combined)), 0, m, n, k)
-			break
+		m, n, k = m/2, n/2, k/2
+		half := sizeOf(m, n, k)
+		sums += products * s.sums.elements(half)
+		if folded != nil && last {
+			// One more term is read as it is packed, one more quarter of C read and written.
+			moved += products * (s.sums.elements(half) + float64(s.sums.c)*half.c)
+			largest, zeros = max(largest, float64(folded(m, n, k))), 0
+		} else {
+			// A sum reads two elements, and writes one after reading its line.
+			moved += 4 * products * s.sums.elements(half)
 		}
-		// A sum reads two elements, and writes one after reading its line.
-		moved += 4 * products * added.of(size)
-		sums += products * added.of(size)
 		products *= 7
 	}
+	count(products, zeros*float64(m)*float64(n), m, n, k)
+
 	model := gemm.Model{Flops: sums, Accesses: 3 * sums, Workspace: float64(workspace) + largest}
 	for _, part := range parts {
 		model.Flops += part.times * part.Flops
@@ -312,11 +293,6 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	return model
 }
 
-// of returns the elements that are added, for blocks of the given size.
-func (n additions) of(s size) float64 {
-	return float64(n.a)*s.a + float64(n.b)*s.b + float64(n.c)*s.c
-}
-
 // bound returns the bound on the error of the recursion, normwise: of an element
 // of C against max|A|·max|B|. The differences of the schemes cancel, so that there
 // is none componentwise (Higham, 2nd ed., section 23.2.2).
@@ -326,8 +302,8 @@ func (n additions) of(s size) float64 {
 //
 //	F = first(first(…(k₀²)…))
 //
-// for a leaf of k₀ terms. Peeled terms add the error of their sum, and one rounding of
-// an element of C, which is at most k; the peeled rows and columns of C are classical
+// for a leaf of k₀ terms. A peeled term adds its product, and one rounding of an
+// element of C, which is at most k; the peeled rows and columns of C are classical
 // products.
 //
 // Random: to first order the error of an element is Σ w_i·δ_i over all roundings
@@ -336,23 +312,20 @@ func (n additions) of(s size) float64 {
 // inequality gives |Σ w_i·δ_i| ≤ λ·u·√(W·F) but for a probability of
 // 2·exp(−λ²/2) an element; what is left of Worst, its higher orders, is added.
 func (s scheme) bound() gemm.Bound {
-	of := func(m, n, k int, p gemm.Params, u float64) growth {
-		return s.growth(m, n, k, p.Int("cutoff"), s.folds(p), u)
-	}
 	return gemm.Bound{
 		Kind: gemm.Normwise,
 		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
-			return of(m, n, k, p, u).worst
+			return s.growth(m, n, k, p.Int("cutoff"), u).worst
 		},
 		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
-			g := of(m, n, k, p, u)
+			g := s.growth(m, n, k, p.Int("cutoff"), u)
 			lambda := gemm.Confidence(float64(m) * float64(n))
 			higher := max(0, g.worst-u*g.first)
 			return math.Min(g.worst, lambda*u*math.Sqrt(g.weight*g.first)+higher)
 		},
 		Largest: func(m, n, k int, p gemm.Params) float64 {
 			// A rounding enters with the weight of the number that is rounded.
-			return of(m, n, k, p, 0).weight
+			return s.growth(m, n, k, p.Int("cutoff"), 0).weight
 		},
 	}
 }
@@ -365,24 +338,17 @@ type growth struct {
 }
 
 // growth returns the growth of errors in an m×n×k product.
-func (s scheme) growth(m, n, k, cutoff int, fold bool, u float64) growth {
+func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 	terms := float64(k)
 	classical := growth{worst: terms * gemm.Gamma(terms, u), first: terms * terms, weight: terms}
-	depth, folded := levels(m, n, k, cutoff, fold)
-	if depth == 0 {
+	if min(m, n, k) <= cutoff {
 		return classical
 	}
-	grid := 1 << depth
-	g, part := s.growth(m/grid, n/grid, k/grid, cutoff, fold, u), float64(k/grid)
-	if folded {
-		g = grown(s.algorithm.combine(depth), g, part, u)
-	} else {
-		g = s.grown(g, part, u)
+	g := s.grown(s.growth(m/2, n/2, k/2, cutoff, u), float64(k/2), u)
+	if k%2 != 0 {
+		g = growth{(g.worst+u)*(1+u) + terms*u, g.first + 1 + terms, max(g.weight, terms)}
 	}
-	if r := float64(k % grid); r != 0 {
-		g = growth{(g.worst+r*gemm.Gamma(r, u))*(1+u) + terms*u, g.first + r*r + terms, max(g.weight, terms)}
-	}
-	if m%grid != 0 || n%grid != 0 {
+	if m%2 != 0 || n%2 != 0 {
 		g = growth{max(g.worst, classical.worst), max(g.first, classical.first), max(g.weight, terms)}
 	}
 	return g
@@ -398,8 +364,7 @@ type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b gemm.
 func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf accumulator[T], loop block.Loop) *recursion[T] {
 	r := &recursion[T]{
 		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
-		one: s.algorithm.combine(1), two: s.algorithm.combine(2),
-		kernel: kernel.Best[T](), loop: loop,
+		products: s.algorithm.products(), kernel: kernel.Best[T](), loop: loop,
 	}
 	if p, ok := leaf.(packed[T]); ok && s.algorithm != nil {
 		r.engine = p.engine
@@ -425,7 +390,7 @@ func recursionVariant(name, doc string, s scheme, f32 step[float32], f64 step[fl
 				panic(err) // the defaults of a variant are valid
 			}
 			var folded func(m, n, k int) int
-			if s.folds(p) {
+			if s.folds(p.Text("leaf")) {
 				folded = sumWorkspace(block.Serial)
 			}
 			return s.model(m, n, k, p.Int("cutoff"), func(m, n, k int) gemm.Model { return leaf.Model(m, n, k, params) }, folded)

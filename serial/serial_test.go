@@ -263,7 +263,7 @@ func TestSchemeErrors(t *testing.T) {
 				{strassenScheme(), 12, 32.0 / 10, 5},
 				{winogradScheme, 18, 89.0 / 16, 6},
 			} {
-				g := test.s.growth(k, k, k, k0, false, u)
+				g := test.s.growth(k, k, k, k0, u)
 				if want := closed(test.base, test.own); math.Abs(g.first-want) > 1e-12*want {
 					t.Errorf("base %v, k=%d: the first-order error is %v·u, want %v·u", test.base, k, g.first, want)
 				}

@@ -29,25 +29,26 @@ import (
 // quarters do not fit. So the recursion ends at the cutoff, where the leaf has
 // become faster.
 //
-// Where the leaf is packed, the additions of the last two levels are folded into it:
-// the sums of A and B are formed by its packing, which reads and writes every element
-// anyway, and a product is added to the blocks of C while it is in a cache (Huang, Smith,
+// Where the leaf is packed, the additions of the last level are folded into it: the
+// sums of A and B are formed by its packing, which reads and writes every element
+// anyway, and a product is added to quarters of C while a cache has it (Huang, Smith,
 // Henry and van de Geijn, Strassen's Algorithm Reloaded, SC16; see block.Engine.Sum).
-// Both levels are one of 49 products with sums of up to four blocks, 7²·2n₀³ + 318·n₀²
-// operations. What is left of the traffic of a level is an element for each further
-// term of a sum, and two for each further block of C that a product is added to.
+// What is left of their traffic is an element for each further term of a sum, and two
+// for each further quarter of C, 26·(n/2)² in place of 72. The levels above keep
+// temporaries: folding two at once, as 49 products of sums of up to four blocks (Huang,
+// Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to
+// 6144, since it goes through all of the operands once more for every product, where
+// the recursion stays in its temporaries.
 //
 // The workspace is a sum of A, a sum of B and a product, quarters each, for every
-// level whose additions are not folded, (mk + kn + mn)/3 elements at most, and one
-// product for those that are.
+// level: (mk + kn + mn)/3 elements at most. The level that is folded has only the
+// product.
 //
 // The error is bounded by norms only: with k = 2^ℓ·k₀
 //
 //	|Ĉ − C| ≤ [12^ℓ·(k₀² + 5k₀) − 5k]·u·max|A|·max|B| + O(u²)
 //
-// (Higham, 2nd ed., theorem 23.2; Brent 1970), where a classical product has k². The
-// sums of two levels that are folded are formed one by one, for which it is
-// 144·k₀² + 748·k₀ (see grown).
+// (Higham, 2nd ed., theorem 23.2; Brent 1970), where a classical product has k².
 // An element of C that is small beside them has no correct digit. And Inf or NaN
 // in A or B spreads to quarters that do not contain it, where Inf − Inf makes NaN
 // of an Inf.
@@ -64,7 +65,7 @@ var strassen = algorithm{
 
 // strassenScheme returns what strassen costs and how its errors grow.
 func strassenScheme() scheme {
-	products := strassen.combine(1)
+	products := strassen.products()
 	return scheme{
 		algorithm:   strassen,
 		temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
@@ -99,9 +100,10 @@ func StrassenCutoff() gemm.Param {
 	return cutoffParam(defaultCutoff(), "least dimension that is not halved any more")
 }
 
-// untunedCutoff is the cutoff of strassen and winograd on a host that was not tuned:
-// where strassen begins to be faster than packed on processors with AVX-512.
-const untunedCutoff = 1536
+// untunedCutoff is the cutoff of strassen and winograd on a host that was not tuned. It
+// is cautious: strassen is faster than packed from n ≈ 1000 on where vectors of AVX-512
+// are halved, but a core that multiplies twice as fast waits for the same memory.
+const untunedCutoff = 2048
 
 // defaultCutoff returns the cutoff of strassen and winograd where none is asked for:
 // the one that gemm tune measured on this host, or else untunedCutoff. A variant has

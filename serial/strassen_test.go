@@ -8,93 +8,99 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 )
 
-// TestCombine wants of the products of one level and of two what those who compute them
-// rely on.
-func TestCombine(t *testing.T) {
-	for levels := 1; levels <= 2; levels++ {
-		products := strassen.combine(levels)
-		if want := int(math.Pow(7, float64(levels))); len(products) != want {
-			t.Errorf("%d levels: %d products, want %d", levels, len(products), want)
+// TestProducts wants of the algorithm what those who compute its products rely on.
+func TestProducts(t *testing.T) {
+	var met [4]bool
+	for i, x := range strassen.products() {
+		if x.a[0].sign != 1 || x.b[0].sign != 1 {
+			t.Errorf("a sum of product %d begins with −1: %v", i, x)
 		}
-		fresh := map[[2]int]bool{}
-		for i, x := range products {
-			if x.a[0].sign != 1 || x.b[0].sign != 1 {
-				t.Errorf("%d levels: a sum of product %d begins with −1: %v", levels, i, x)
+		for j, p := range x.c {
+			if first := !met[p.quarter]; first != (j == 0 && x.fresh) {
+				t.Errorf("product %d is the first of quarter %d: %v, in %v", i, p.quarter, first, x)
 			}
-			for j, p := range x.c {
-				at := [2]int{p.row, p.column}
-				if first := !fresh[at]; first != (j == 0 && x.fresh) {
-					t.Errorf("%d levels: product %d meets block %v, fresh %v: %v", levels, i, at, first, x)
-				}
-				fresh[at] = true
-			}
-			if terms := max(len(x.a), len(x.b), len(x.c)); terms > len(recursion[float64]{}.terms[0]) {
-				t.Errorf("%d levels: product %d has %d terms", levels, i, terms)
-			}
+			met[p.quarter] = true
 		}
-		if want := 1 << (2 * levels); len(fresh) != want {
-			t.Errorf("%d levels: %d blocks of C, want %d", levels, len(fresh), want)
+		if terms := max(len(x.a), len(x.b), len(x.c)); terms > len(recursion[float64]{}.terms[0]) {
+			t.Errorf("product %d has %d terms", i, terms)
 		}
+	}
+	if met != [4]bool{true, true, true, true} {
+		t.Errorf("the quarters %v of C are computed", met)
+	}
+	if got, want := strassenScheme().sums, (additions{5, 5, 8}); got != want {
+		t.Errorf("%v additions, want %v", got, want)
 	}
 }
 
-// TestFoldedGrowth: folding one level changes nothing in the bound; of two the first
-// order is 144·k₀² + 748·k₀.
-func TestFoldedGrowth(t *testing.T) {
-	const u = 0x1p-53
-	s := strassenScheme()
-	for _, k0 := range []int{1, 16, 1000} {
-		one, folded := s.growth(2*k0, 2*k0, 2*k0, k0, false, u), s.growth(2*k0, 2*k0, 2*k0, k0, true, u)
-		if one != folded {
-			t.Errorf("k₀=%d: one level has %v, folded %v", k0, one, folded)
-		}
-		k := float64(k0)
-		two := s.growth(4*k0, 4*k0, 4*k0, k0, true, u)
-		if want := 144*k*k + 748*k; two.first != want {
-			t.Errorf("k₀=%d: the first-order error is %v·u, want %v·u", k0, two.first, want)
-		}
-		if r := two.worst / (u * two.first); !(math.Abs(r-1) < 1e-10) {
-			t.Errorf("k₀=%d: the bound is %v times its first order", k0, r)
-		}
-	}
-}
-
-// TestFoldedModel compares the operations and the workspace of products whose additions
-// are folded with what strassen's comment says.
-func TestFoldedModel(t *testing.T) {
-	const n0 = 24
+// TestFolded compares the workspace and the traffic of products whose additions are
+// folded with those of the temporaries of all levels.
+func TestFolded(t *testing.T) {
+	const n0, cache, line = 512, 1 << 20, 8
 	v, product := find(t, "serial/strassen"), sumWorkspace(block.Serial)
-	cube := func(x float64) float64 { return 2 * x * x * x }
-	for levels, want := range map[int]float64{
-		1: 7*cube(n0) + 18*n0*n0,
-		2: 49*cube(n0) + 318*n0*n0,
-		3: 7*(49*cube(n0)+318*n0*n0) + 18*16*n0*n0, // the first has temporaries
-	} {
+	for levels := 1; levels <= 3; levels++ {
 		n := n0 << levels
-		model := v.Model(n, n, n, gemm.Params{"cutoff": n0, "leaf": "serial/packed"})
-		if model.Flops != want {
-			t.Errorf("%d levels: %v operations, want %v", levels, model.Flops, want)
+		folded, err := v.Resolve(gemm.Params{"cutoff": n0})
+		if err != nil {
+			t.Fatal(err)
 		}
+		model := v.Model(n, n, n, folded)
 		temporaries := 0
-		if levels == 3 {
-			temporaries = 3 * 16 * n0 * n0
+		for h := n / 2; h > n0; h /= 2 {
+			temporaries += 3 * h * h
 		}
 		if want := float64(temporaries + product(n0, n0, n0)); model.Workspace != want {
 			t.Errorf("%d levels: a workspace of %v, want %v", levels, model.Workspace, want)
+		}
+		leaf := func(m, n, k int) gemm.Model { return PackedModel(m, n, k, block.Serial) }
+		unfolded := strassenScheme().model(n, n, n, n0, leaf, nil)
+		if model.Flops != unfolded.Flops {
+			t.Errorf("%d levels: %v operations, %v with temporaries", levels, model.Flops, unfolded.Flops)
+		}
+		// 18 sums of 4 quarters in place of 10 of 1 and 8 of 2, of the last level.
+		less := math.Pow(7, float64(levels-1)) * (4*18 - 10 - 2*8) * n0 * n0
+		if got := unfolded.Traffic(cache, line) - model.Traffic(cache, line); got != less {
+			t.Errorf("%d levels: folding saves the traffic of %v elements, want %v", levels, got, less)
+		}
+	}
+}
+
+// TestTemporaries: with a leaf that additions are not folded into, and with one that
+// they are, the temporaries that the workspace tells of are all that is held.
+func TestTemporaries(t *testing.T) {
+	const m, n, k = 130, 65, 99
+	a, b, c := gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n), gemm.NewMatrix[float64](m, n)
+	for leaf, fold := range map[string]bool{"serial/ikj": false, "serial/packed": true} {
+		x, err := gemm.New[float64](find(t, "serial/strassen"), gemm.Params{"cutoff": 9, "leaf": leaf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Multiply(t.Context(), c, a, b); err != nil {
+			t.Fatal(err)
+		}
+		// 65×32×49, 32×16×24, and 16×8×12 where the last additions are not folded.
+		want := 65*49 + 49*32 + 65*32 + 32*24 + 24*16 + 32*16
+		if !fold {
+			want += 16*12 + 12*8 + 16*8
+		}
+		if held := cap(x.(*recursion[float64]).work); held != want {
+			t.Errorf("%s: holds %d elements, want %d", leaf, held, want)
 		}
 	}
 }
 
 // BenchmarkStrassen times strassen over packed in turn with packed, on one processor,
 // halving once and twice. It reports the median of the ratios of neighbours, and the
-// largest difference of the two results beside its bound, in units of
-// u·max|A|·max|B|. n = 8192 takes 2.5 GB and, on the slowest processors with AVX-512,
-// 20 s a product: -bench 'Strassen/f64/n=8192' -benchtime 3x.
+// largest difference of the two results beside strassen's bound, both in units of
+// u·max|A|·max|B|. n = 8192 takes 3 GB and some 20 s a product where vectors of AVX-512
+// are halved: -bench 'Strassen/f64/n=8192' -benchtime 3x.
 func BenchmarkStrassen(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	b.Run("f64", benchStrassen[float64])
@@ -106,7 +112,7 @@ func benchStrassen[T gemm.Float](b *testing.B) {
 		for halvings := 1; halvings <= 2; halvings++ {
 			b.Run(fmt.Sprintf("n=%d/halvings=%d", n, halvings), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(1, 2))
-				x, y, c, d := gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n), gemm.NewMatrix[T](n, n)
+				x, y, c, d := onHugePages[T](n), onHugePages[T](n), onHugePages[T](n), onHugePages[T](n)
 				for i := range x.Data {
 					x.Data[i], y.Data[i] = T(2*rng.Float64()-1), T(2*rng.Float64()-1)
 				}
@@ -142,4 +148,12 @@ func benchStrassen[T gemm.Float](b *testing.B) {
 			})
 		}
 	}
+}
+
+// onHugePages returns an n×n matrix as a comparison has its operands: on huge pages
+// where the system gives them.
+func onHugePages[T gemm.Float](n int) gemm.Matrix[T] {
+	m := gemm.NewMatrix[T](n, n)
+	cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
+	return m
 }
