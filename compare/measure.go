@@ -381,9 +381,20 @@ const ceilingTime = 6 * time.Millisecond
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
+	place := &places{}
+	if cases[0].Turn != "" && len(cases) > 1 {
+		counts := make([]int, len(cases))
+		for i, c := range cases {
+			counts[i] = c.Threads()
+		}
+		runtime.GOMAXPROCS(1)
+		place = newPlaces(cases[0].Type, counts)
+		defer place.release()
+	}
 	contenders := make([]*contender, len(cases))
 	for i, c := range cases {
 		runtime.GOMAXPROCS(processors(c, procs))
+		place.take(c.Threads())
 		t := d.prepare(ctx, c)
 		defer func() { _ = t.close() }()
 		contenders[i] = t
@@ -400,6 +411,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 				continue
 			}
 			runtime.GOMAXPROCS(processors(t.c, procs))
+			place.take(t.c.Threads())
 			t.poison()
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)
@@ -434,10 +446,14 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 }
 
 // processors returns the number of processors that a case may use of those that this
-// process has: the serial family is measured on one, gonum's too.
+// process has: one for the serial family, gonum's variant too, and as many as threads
+// where it is compared with others.
 func processors(c Case, all int) int {
-	if c.Variant.Family() == "serial" {
+	switch {
+	case c.Variant.Family() == "serial":
 		return 1
+	case c.Turn != "":
+		return c.Threads()
 	}
 	return max(all, c.Threads())
 }

@@ -1,0 +1,48 @@
+package cpu
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Allowed returns the processors that this process may run on, by the kernel's
+// numbers; none where they are not known.
+func Allowed() []int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	var cpus []int
+	for i := range 8 * len(set) * strconv.IntSize / 8 {
+		if set.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	return cpus
+}
+
+// Pin has all threads of this process run on the given processors only, and with them
+// the threads and processes that they start from then on.
+func Pin(cpus []int) error {
+	var set unix.CPUSet
+	for _, i := range cpus {
+		set.Set(i)
+	}
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return err
+		}
+		// A thread may have ended since.
+		if err := unix.SchedSetaffinity(id, &set); err != nil && err != unix.ESRCH {
+			return err
+		}
+	}
+	return nil
+}
