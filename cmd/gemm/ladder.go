@@ -44,10 +44,11 @@ var ladders = []ladder{
 		family: "parallel",
 		usage:  "measure and verify the variants that share the work between threads",
 		description: "Flags of lists measure every combination; without --threads there is one thread a\n" +
-			"processor. --trans, --alpha and --beta other than plain C = A*B want a production\n" +
-			"variant, such as parallel/packed.",
+			"processor; --cutoff applies to the variants that have it. --trans, --alpha and\n" +
+			"--beta other than plain C = A*B want a production variant, such as parallel/packed.",
 		sweeps: []sweep{
 			{"threads", "`LIST` of numbers of threads", true},
+			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", true},
 		},
 	},
 }

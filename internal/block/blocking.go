@@ -149,7 +149,7 @@ func (e *Engine[T]) columns(n, k, aCol int) int {
 	const ends = 6 // vectors: what the sum of a vector's elements costs
 	lanes := e.kernel.Lanes
 	rest := n & (lanes - 1) // a power of two
-	if rest == 0 || aCol != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k+ends*lanes) >= 4*k*lanes {
+	if rest == 0 || aCol != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k+ends*lanes) >= 3*k*lanes {
 		return 0
 	}
 	return rest
