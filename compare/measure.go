@@ -382,20 +382,17 @@ const ceilingTime = 6 * time.Millisecond
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
-	place := &places{}
 	if cases[0].Turn != "" && len(cases) > 1 {
-		counts := make([]int, len(cases))
-		for i, c := range cases {
-			counts[i] = c.Threads()
+		threads := 1
+		for _, c := range cases {
+			threads = max(threads, c.Threads())
 		}
 		runtime.GOMAXPROCS(1)
-		place = newPlaces(cases[0].Type, counts)
-		defer place.release()
+		defer gather(cases[0].Type, threads)()
 	}
 	contenders := make([]*contender, len(cases))
 	for i, c := range cases {
 		runtime.GOMAXPROCS(processors(c, procs))
-		place.take(c.Threads())
 		t := d.prepare(ctx, c)
 		defer func() { _ = t.close() }()
 		contenders[i] = t
@@ -412,7 +409,6 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 				continue
 			}
 			runtime.GOMAXPROCS(processors(t.c, procs))
-			place.take(t.c.Threads())
 			t.poison()
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)

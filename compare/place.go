@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,65 +9,32 @@ import (
 	"gemm/internal/peak"
 )
 
-// places are the processors that contenders of one turn group run on. Contenders that
-// the scheduler puts on different ones are not comparable: a virtual machine's
-// processors share cores with those of others, and one whose neighbour is busy runs at
-// two thirds of the speed, for seconds or minutes.
-type places struct {
-	all  []int         // that this process may run on
-	sets map[int][]int // by number of processors
-}
-
 // probeTime is how long a processor is tried for its rate.
 const probeTime = time.Millisecond
 
-// newPlaces chooses, for each number of processors, those on which multiply-adds run
-// fastest at this moment. Where there is no choice it chooses nothing.
-func newPlaces(pipe string, counts []int) *places {
-	p := &places{all: cpu.Allowed(), sets: map[int][]int{}}
-	if len(p.all) < 2 {
-		return p
+// gather has this process, and what it starts, run on those n processors on which
+// multiply-adds of the type run fastest at this moment, until release is called. It is
+// for contenders of one turn group: what the scheduler puts on different processors is
+// not comparable, since those of a virtual machine share cores with others', and one
+// whose neighbour is busy runs at two thirds of the speed, for seconds or minutes.
+//
+// The processors stay the same for the whole group, also where some contenders use
+// fewer of them: threads that were crowded on one do not spread at once.
+func gather(pipe string, n int) (release func()) {
+	all := cpu.Allowed()
+	if n >= len(all) {
+		return func() {}
 	}
-	defer p.release()
+	// Where the system refuses, the choice is the scheduler's.
+	release = func() { _ = cpu.Pin(all) }
 	rates := map[int]float64{}
-	for _, i := range p.all {
+	for _, i := range all {
 		if cpu.Pin([]int{i}) != nil {
-			return p
+			return release
 		}
 		rates[i], _ = peak.FMA(pipe, 1, probeTime)
 	}
-	ranked := slices.Clone(p.all)
-	slices.SortStableFunc(ranked, func(i, j int) int {
-		switch {
-		case rates[i] > rates[j]:
-			return -1
-		case rates[i] < rates[j]:
-			return 1
-		}
-		return 0
-	})
-	for _, n := range counts {
-		if n < len(ranked) {
-			p.sets[n] = ranked[:n]
-		}
-	}
-	return p
-}
-
-// take has this process, and what it starts, run on the processors chosen for n.
-func (p *places) take(n int) {
-	set, ok := p.sets[n]
-	if !ok {
-		set = p.all
-	}
-	if len(p.all) > 1 {
-		_ = cpu.Pin(set) // a refusal leaves the choice to the scheduler
-	}
-}
-
-// release lets this process run anywhere again.
-func (p *places) release() {
-	if len(p.all) > 1 {
-		_ = cpu.Pin(p.all)
-	}
+	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(rates[j], rates[i]) })
+	_ = cpu.Pin(all[:n])
+	return release
 }

@@ -15,7 +15,7 @@ func Allowed() []int {
 		return nil
 	}
 	var cpus []int
-	for i := range 8 * len(set) * strconv.IntSize / 8 {
+	for i := range len(set) * strconv.IntSize {
 		if set.IsSet(i) {
 			cpus = append(cpus, i)
 		}

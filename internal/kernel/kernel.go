@@ -20,7 +20,7 @@ type Kernel[T Float] struct {
 	MR, NR int    // rows and columns of a full tile
 	Lanes  int    // columns that a vector has
 	// Strided says that operands may lie as they like. Otherwise A and B are fast
-	// only where they are packed: aRow = 1, aCol = MR, bRow = NR.
+	// only where they are packed: ARow = 1, ACol = MR, BRow = NR.
 	Strided bool
 
 	run       func(t unsafe.Pointer) // to Tiles[T]
