@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -62,10 +63,8 @@ func (p *Pool) Run(workers, n int, body func(worker, i int)) {
 
 // wait returns when all workers have ended.
 func (p *Pool) wait() {
-	for spin := 0; spin < spins; spin++ {
-		if p.busy.Load() == 0 {
-			return
-		}
+	if watch(func() bool { return p.busy.Load() == 0 }) {
+		return
 	}
 	p.waiting.Store(p.loop)
 	if p.busy.Load() == 0 && p.waiting.CompareAndSwap(p.loop, 0) {
@@ -101,10 +100,23 @@ func (p *Pool) work(worker int) {
 	}
 }
 
-// spins is how often one looks for what is about to happen before one sleeps: some
-// 10 µs, as long as it takes to wake a sleeper, and longer than it is from one loop of
-// a product to the next.
-const spins = 20000
+// watch looks for what is about to happen, some milliseconds long, before its caller
+// sleeps, and reports whether it has. That is longer than it is from one product of a
+// series to the next. A sleeper is woken in some 10 µs at best, and on a virtual machine
+// often onto the processor of who wakes it, where it waits for a slice of time. Between
+// looks it lets other goroutines run.
+func watch(happened func() bool) bool {
+	const looks, turns = 500, 5000
+	for range turns {
+		for range looks {
+			if happened() {
+				return true
+			}
+		}
+		runtime.Gosched()
+	}
+	return false
+}
 
 // hand is one of the process's goroutines that wait for work.
 type hand struct {
@@ -154,9 +166,7 @@ func (h *hand) begin(p *Pool, worker int) {
 // live works, and waits for work, for ever.
 func (h *hand) live() {
 	for {
-		for spin := 0; spin < spins && h.state.Load() != working; spin++ {
-		}
-		if h.state.CompareAndSwap(looking, asleep) {
+		if !watch(func() bool { return h.state.Load() == working }) && h.state.CompareAndSwap(looking, asleep) {
 			<-h.wake
 		}
 		p, loop := h.pool, h.loop
