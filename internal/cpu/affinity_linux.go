@@ -1,13 +1,14 @@
 package cpu
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// Allowed returns the processors that this process may run on, by the kernel's
+// Allowed returns the processors that the calling thread may run on, by the kernel's
 // numbers; none where they are not known.
 func Allowed() []int {
 	var set unix.CPUSet
@@ -26,10 +27,7 @@ func Allowed() []int {
 // Pin has all threads of this process run on the given processors only, and with them
 // the threads and processes that they start from then on.
 func Pin(cpus []int) error {
-	var set unix.CPUSet
-	for _, i := range cpus {
-		set.Set(i)
-	}
+	set := mask(cpus)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return err
@@ -45,4 +43,23 @@ func Pin(cpus []int) error {
 		}
 	}
 	return nil
+}
+
+// PinThread has the calling thread, and no other, run on the given processors only. The
+// goroutine that calls it must be locked to its thread, and, before it is unlocked, pin
+// the thread to where the threads of the process run: whose goroutine runs there next
+// knows nothing of it.
+func PinThread(cpus []int) error {
+	set := mask(cpus)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("cpu: a thread cannot be pinned to processors %v: %w", cpus, err)
+	}
+	return nil
+}
+
+func mask(cpus []int) (set unix.CPUSet) {
+	for _, i := range cpus {
+		set.Set(i)
+	}
+	return set
 }

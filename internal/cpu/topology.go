@@ -1,0 +1,76 @@
+package cpu
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// Processor is one processor of the machine and where it is. Numbers are the kernel's.
+type Processor struct {
+	ID      int `json:"id"`
+	Node    int `json:"node"`    // of memory
+	Package int `json:"package"` // the socket
+	Core    int `json:"core"`    // the least of the processors that are threads of its core
+}
+
+// Topology returns the processors that are online, ordered by node, package, core and
+// number, so that the threads of a core are neighbours; none where they are not known.
+func Topology() []Processor { return topology(os.DirFS("/")) }
+
+// Places returns the processors that this process may run on, in the order of
+// Topology; none where they are not known, as outside Linux. They are those of the
+// mask with which the process began: pinning its threads changes nothing.
+func Places() []int { return places(Topology(), began) }
+
+// began is the mask with which the process began.
+var began = Allowed()
+
+// places returns the allowed ones in the order of the processors, and after them those
+// of which nothing is known.
+func places(processors []Processor, allowed []int) []int {
+	var out []int
+	for _, p := range processors {
+		if slices.Contains(allowed, p.ID) {
+			out = append(out, p.ID)
+		}
+	}
+	for _, id := range allowed {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// topology reads where the processors are from the files of a Linux file system. What
+// a file does not say is as on the simplest machine: one node, one package, and a core
+// for each processor.
+func topology(fsys fs.FS) []Processor {
+	const system = "sys/devices/system"
+	nodes := map[int]int{}
+	for _, node := range processors(text(fsys, system+"/node/online")) {
+		for _, id := range processors(text(fsys, fmt.Sprintf("%s/node/node%d/cpulist", system, node))) {
+			nodes[id] = node
+		}
+	}
+	var out []Processor
+	for _, id := range processors(text(fsys, system+"/cpu/online")) {
+		p := Processor{ID: id, Node: nodes[id], Core: id}
+		dir := fmt.Sprintf("%s/cpu/cpu%d/topology/", system, id)
+		if n, ok := number(fsys, dir+"physical_package_id"); ok {
+			p.Package = int(n)
+		}
+		if threads := processors(text(fsys, dir+"thread_siblings_list")); len(threads) > 0 {
+			p.Core = slices.Min(threads)
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b Processor) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Package, b.Package),
+			cmp.Compare(a.Core, b.Core), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}

@@ -1,0 +1,85 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestTopology reads machines whose processors are numbered in other orders than they
+// are placed.
+func TestTopology(t *testing.T) {
+	// tree has the processors' package and threads of a core, and the nodes' lists.
+	tree := func(online string, packages map[int]int, threads map[int]string, nodes map[int]string) map[string]string {
+		files := map[string]string{"sys/devices/system/cpu/online": online + "\n"}
+		for id, n := range packages {
+			files[fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/physical_package_id", id)] = fmt.Sprintln(n)
+		}
+		for id, list := range threads {
+			files[fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", id)] = list + "\n"
+		}
+		if nodes != nil {
+			files["sys/devices/system/node/online"] = fmt.Sprintf("0-%d\n", len(nodes)-1)
+		}
+		for n, list := range nodes {
+			files[fmt.Sprintf("sys/devices/system/node/node%d/cpulist", n)] = list + "\n"
+		}
+		return files
+	}
+	tests := map[string]struct {
+		files   map[string]string
+		want    []Processor
+		allowed []int
+		places  []int
+	}{
+		"nothing is known": {nil, nil, []int{0, 1}, []int{0, 1}},
+		"no mask":          {nil, nil, nil, nil},
+		"no topology": {tree("0-1", nil, nil, nil),
+			[]Processor{{ID: 0, Core: 0}, {ID: 1, Core: 1}}, []int{1}, []int{1}},
+		"two sockets in turn, two threads a core": {
+			tree("0-7", map[int]int{0: 0, 1: 1, 2: 0, 3: 1, 4: 0, 5: 1, 6: 0, 7: 1},
+				map[int]string{0: "0,4", 4: "0,4", 1: "1,5", 5: "1,5", 2: "2,6", 6: "2,6", 3: "3,7", 7: "3,7"},
+				map[int]string{0: "0,2,4,6", 1: "1,3,5,7"}),
+			[]Processor{{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 0, 0, 2}, {6, 0, 0, 2}, {1, 1, 1, 1}, {5, 1, 1, 1}, {3, 1, 1, 3}, {7, 1, 1, 3}},
+			[]int{1, 2, 5, 6}, []int{2, 6, 1, 5}},
+		"nodes against the order of sockets": {
+			tree("0-3", map[int]int{0: 0, 1: 0, 2: 1, 3: 1}, nil, map[int]string{0: "2-3", 1: "0-1"}),
+			[]Processor{{2, 0, 1, 2}, {3, 0, 1, 3}, {0, 1, 0, 0}, {1, 1, 0, 1}},
+			[]int{0, 1, 2, 3}, []int{2, 3, 0, 1}},
+		"two nodes in a socket, a processor offline": {
+			tree("0-2,4-7", map[int]int{0: 0, 1: 0, 2: 0, 4: 0, 5: 0, 6: 0, 7: 0},
+				map[int]string{0: "0-1", 1: "0-1", 2: "2", 4: "4-5", 5: "4-5", 6: "6-7", 7: "6-7"},
+				map[int]string{0: "0-1,4-5", 1: "2-3,6-7"}),
+			[]Processor{{0, 0, 0, 0}, {1, 0, 0, 0}, {4, 0, 0, 4}, {5, 0, 0, 4}, {2, 1, 0, 2}, {6, 1, 0, 6}, {7, 1, 0, 6}},
+			[]int{7, 6, 5, 4, 9}, []int{4, 5, 6, 7, 9}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := topology(files(test.files))
+			if !slices.Equal(got, test.want) {
+				t.Errorf("the processors are %v, want %v", got, test.want)
+			}
+			if places := places(got, test.allowed); !slices.Equal(places, test.places) {
+				t.Errorf("of %v the places are %v, want %v", test.allowed, places, test.places)
+			}
+		})
+	}
+}
+
+// TestTopologyHere wants this machine's processors once each, and the places among them.
+func TestTopologyHere(t *testing.T) {
+	var ids []int
+	for _, p := range Topology() {
+		ids = append(ids, p.ID)
+	}
+	sorted := slices.Clone(ids)
+	slices.Sort(sorted)
+	if len(slices.Compact(sorted)) != len(ids) {
+		t.Errorf("a processor is there twice: %v", ids)
+	}
+	for _, id := range Places() {
+		if len(ids) > 0 && !slices.Contains(ids, id) {
+			t.Errorf("place %d is not online: %v", id, ids)
+		}
+	}
+}
