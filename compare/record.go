@@ -47,6 +47,7 @@ type Document struct {
 	Runs         []RunInfo     `json:"runs"`
 	Records      []Record      `json:"records"`
 	Measurements []Measurement `json:"measurements"`
+	Traces       []Trace       `json:"traces"`
 }
 
 // Host describes a machine that rows were measured on.
@@ -204,4 +205,23 @@ type Measurement struct {
 	Params  gemm.Params `json:"params"`
 	Unit    string      `json:"unit"`
 	Samples []float64   `json:"samples"`
+}
+
+// Trace is the timeline of one more product of a row, made after its samples.
+type Trace struct {
+	Host       string      `json:"host"`
+	Run        string      `json:"run"`
+	Experiment string      `json:"experiment"`
+	Variant    string      `json:"variant"`
+	Type       string      `json:"type"`
+	M          int         `json:"m"`
+	N          int         `json:"n"`
+	K          int         `json:"k"`
+	Params     gemm.Params `json:"params"`   // as asked
+	Resolved   gemm.Params `json:"resolved"` // as run
+	Workers    int         `json:"workers"`
+	Seconds    float64     `json:"seconds"` // of the whole product
+	// Spans are at most 4000: chunks of a worker that follow one another closely
+	// are joined.
+	Spans []gemm.Span `json:"spans"`
 }
