@@ -20,6 +20,9 @@
 // Elsewhere, and for products that are not staged (gemm.Multiplier, gemm.Gemmer), a
 // library is opened in this process. Resolved says which: process=own or shared.
 //
+// libgomp, whose loops those of package parallel are measured beside, has a program of
+// the same kind: OpenMP.
+//
 // # Calls in this process
 //
 // Libraries are called without cgo, through github.com/ebitengine/purego. The

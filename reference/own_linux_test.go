@@ -357,7 +357,7 @@ func TestOrphan(t *testing.T) {
 func TestCompile(t *testing.T) {
 	own(t)
 	folder := t.TempDir()
-	file, err := compile(folder, source)
+	file, err := peerProgram.compile(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,16 +365,19 @@ func TestCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := compile(folder, source); again != file || err != nil {
+	if again, err := peerProgram.compile(folder); again != file || err != nil {
 		t.Errorf("again it is %s, %v", again, err)
 	}
 	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) {
 		t.Error("it is compiled twice")
 	}
-	if other, err := compile(folder, append(slices.Clone(source), '\n')); other == file || err != nil {
+	other := peerProgram
+	other.source = append(slices.Clone(other.source), '\n')
+	if other, err := other.compile(folder); other == file || err != nil {
 		t.Errorf("other source: %s, %v", other, err)
 	}
-	if _, err := compile(folder, []byte("int main( {")); err == nil || strings.Contains(err.Error(), "\n") {
+	other.source = []byte("int main( {")
+	if _, err := other.compile(folder); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("what is no C: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(folder, "compile-*"))
@@ -382,7 +385,7 @@ func TestCompile(t *testing.T) {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
 	t.Setenv("PATH", "")
-	if _, err := compile(t.TempDir(), source); err == nil || !strings.Contains(err.Error(), "install cc or gcc or clang") {
+	if _, err := peerProgram.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install cc or gcc or clang") {
 		t.Errorf("without a compiler: %v", err)
 	}
 }

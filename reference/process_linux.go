@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed" // the source of the program
+	_ "embed" // the sources of the programs
 	"errors"
 	"fmt"
 	"io"
@@ -21,42 +21,53 @@ import (
 	"gemm"
 )
 
-// source is the program that holds a library in a process of its own; its head has
+// peerSource is the program that holds a library in a process of its own; its head has
 // the requests that it understands.
 //
 //go:embed peer/main.c
-var source []byte
+var peerSource []byte
 
-// compilers are the names of C compilers, in the order in which they are tried.
-var compilers = []string{"cc", "gcc", "clang"}
+// peerProgram is compiled from peerSource.
+var peerProgram = cProgram{name: "peer", source: peerSource, compilers: []string{"cc", "gcc", "clang"}, flags: []string{"-ldl"}}
 
-// program returns the file of the compiled source. It is compiled once and kept in
-// the user's cache folder, by what it was compiled from.
-var program = sync.OnceValues(func() (string, error) {
+// program returns the file of the compiled peerProgram.
+var program = sync.OnceValues(peerProgram.file)
+
+// cProgram is a small program in C that is compiled where it is needed.
+type cProgram struct {
+	name      string
+	source    []byte
+	compilers []string // names, in the order in which they are tried
+	flags     []string // besides -O2
+}
+
+// file returns the compiled program. It is compiled once and kept in the user's cache
+// folder, by what it was compiled from.
+func (c cProgram) file() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("no cache folder: %w", err)
 	}
-	return compile(filepath.Join(cache, "gemm"), source)
-})
+	return c.compile(filepath.Join(cache, "gemm"))
+}
 
-// compile returns a program in the folder that is compiled from the source, and
-// compiles it unless it is there.
-func compile(folder string, source []byte) (string, error) {
-	sum := sha256.Sum256(fmt.Append(source, runtime.GOARCH))
-	file := filepath.Join(folder, fmt.Sprintf("peer-%x", sum[:8]))
+// compile returns the compiled program in the folder, and compiles it unless it is
+// there.
+func (c cProgram) compile(folder string) (string, error) {
+	sum := sha256.Sum256(fmt.Append(c.source, runtime.GOARCH, c.flags))
+	file := filepath.Join(folder, fmt.Sprintf("%s-%x", c.name, sum[:8]))
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		return file, nil
 	}
 	var compiler string
-	for _, name := range compilers {
+	for _, name := range c.compilers {
 		if path, err := exec.LookPath(name); err == nil {
 			compiler = path
 			break
 		}
 	}
 	if compiler == "" {
-		return "", fmt.Errorf("no C compiler: install %s", strings.Join(compilers, " or "))
+		return "", fmt.Errorf("no C compiler: install %s", strings.Join(c.compilers, " or "))
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -67,11 +78,12 @@ func compile(folder string, source []byte) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(scratch)
-	text, made := filepath.Join(scratch, "main.c"), filepath.Join(scratch, "peer")
-	if err := os.WriteFile(text, source, 0o600); err != nil {
+	text, made := filepath.Join(scratch, "main.c"), filepath.Join(scratch, c.name)
+	if err := os.WriteFile(text, c.source, 0o600); err != nil {
 		return "", err
 	}
-	if said, err := exec.Command(compiler, "-O2", "-o", made, text, "-ldl").CombinedOutput(); err != nil {
+	arguments := append([]string{"-O2", "-o", made, text}, c.flags...)
+	if said, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
 		said, _, _ := strings.Cut(string(said), "\n")
 		return "", fmt.Errorf("%s: %w: %s", compiler, err, said)
 	}
@@ -94,7 +106,12 @@ type process struct {
 // newProcess starts the program; again says that it replaces a process that its
 // library ended.
 func newProcess(program string, again bool) (*process, error) {
-	p := &process{cmd: exec.Command(program), ended: make(chan struct{}), again: again}
+	return start(exec.Command(program), again)
+}
+
+// start starts the command, a program that answers requests.
+func start(cmd *exec.Cmd, again bool) (*process, error) {
+	p := &process{cmd: cmd, ended: make(chan struct{}), again: again}
 	// In a group of its own, which Ctrl-C does not reach: the row that is interrupted
 	// ends it. It must not outlive this process, of whose end it learns nothing while
 	// it is stopped.

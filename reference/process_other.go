@@ -20,6 +20,8 @@ type process struct{ here }
 
 func newProcess(string, bool) (*process, error) { return nil, errNoProcess }
 
+func newOpenMPProcess() (*process, error) { return nil, errNoProcess }
+
 func (*process) dead() bool { return true }
 
 func (*process) kill() {}

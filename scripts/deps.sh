@@ -22,7 +22,7 @@ texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
 # One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
 needs='run|libopenblas0-pthread|library libopenblas\.so|reference/openblas
 run|libblis4-pthread|library libblis\.so|reference/blis
-run|gcc|program gcc|libraries in processes of their own, go test -race
+run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race
 run|libc6-dev|headers|libraries in processes of their own, go test -race
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex

@@ -1,0 +1,136 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+)
+
+// openMP returns the process that measures libgomp, or skips the test where there is
+// none.
+func openMP(t *testing.T) *OpenMP {
+	t.Helper()
+	o, err := NewOpenMP()
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(o.Close)
+	return o
+}
+
+// TestOpenMP asks for everything once and ten times, which takes longer: a neighbour may
+// have the processor once, but not each time.
+func TestOpenMP(t *testing.T) {
+	o := openMP(t)
+	ctx := t.Context()
+	measured := map[string]func(times int) (time.Duration, error){
+		"fork-join": func(times int) (time.Duration, error) { return o.ForkJoin(ctx, 2, 100*times) },
+	}
+	for _, schedule := range []string{"static", "dynamic", "guided"} {
+		measured[schedule] = func(times int) (time.Duration, error) { return o.Loop(ctx, 2, schedule, 1, 5000, times) }
+	}
+	for _, method := range []string{"atomic", "critical", "reduce"} {
+		measured[method] = func(times int) (time.Duration, error) { return o.Merge(ctx, 3, method, 5000, times) }
+	}
+	for name, measure := range measured {
+		const few, many = 1, 10
+		least := map[int]time.Duration{few: time.Hour, many: time.Hour}
+		for range 5 {
+			for times := range least {
+				start := time.Now()
+				took, err := measure(times)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !(took > 0 && took < time.Since(start)) {
+					t.Errorf("%s: %d times took %v of %v", name, times, took, time.Since(start))
+				}
+				least[times] = min(least[times], took)
+			}
+		}
+		if least[many] <= least[few] {
+			t.Errorf("%s took %v, ten times that %v", name, least[few], least[many])
+		}
+	}
+}
+
+// TestOpenMPRefuses asks for what cannot be measured, of a process that goes on.
+func TestOpenMPRefuses(t *testing.T) {
+	o := openMP(t)
+	ctx := t.Context()
+	for what, refused := range map[string]func() (time.Duration, error){
+		"fork-join wants other numbers": func() (time.Duration, error) { return o.ForkJoin(ctx, 0, 1) },
+		"no such request":               func() (time.Duration, error) { return o.Loop(ctx, 1, "auto", 1, 1, 1) },
+		"static wants other numbers":    func() (time.Duration, error) { return o.Loop(ctx, 1, "static", -1, 1, 1) },
+		"reduce wants other numbers":    func() (time.Duration, error) { return o.Merge(ctx, 1, "reduce", 1, 0) },
+		"no memory for 2 private":       func() (time.Duration, error) { return o.Merge(ctx, 2, "atomic", 1<<58, 1) },
+	} {
+		if _, err := refused(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %q", err, what)
+		}
+	}
+	if took, err := o.ForkJoin(ctx, 1, 1); err != nil || took <= 0 {
+		t.Errorf("after that a region takes %v, %v", took, err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := o.ForkJoin(ended, 1, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("a measurement that is cancelled: %v", err)
+	}
+}
+
+// TestOpenMPAsItComes sets a variable that libgomp reads, and wants it to reach the
+// program only where it is handed on.
+func TestOpenMPAsItComes(t *testing.T) {
+	t.Setenv("OMP_THREAD_LIMIT", "1")
+	o := openMP(t)
+	if _, err := o.ForkJoin(t.Context(), 2, 1); err != nil {
+		t.Errorf("with a limit of one thread: %v", err)
+	}
+	file, err := openMPFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(exec.Command(file), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := &OpenMP{p}
+	defer limited.Close()
+	if _, err := limited.ForkJoin(t.Context(), 2, 1); err == nil || !strings.Contains(err.Error(), "gives 1 of 2 threads") {
+		t.Errorf("with a limit that is handed on: %v", err)
+	}
+	if got := withoutOpenMP([]string{"A=1", "OMP_X=2", "GOMP_Y=3", "XOMP_=4"}); !slices.Equal(got, []string{"A=1", "XOMP_=4"}) {
+		t.Errorf("the environment is %v", got)
+	}
+}
+
+// TestOpenMPElsewhere wants the reason and the remedy where libgomp cannot be measured.
+func TestOpenMPElsewhere(t *testing.T) {
+	openMP(t)
+	other := openMPProgram
+	other.flags = append(slices.Clone(other.flags), "-D__clang__")
+	if _, err := other.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install gcc") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("with clang: %v", err)
+	}
+	defer func(file func() (string, error)) { openMPFile = file }(openMPFile)
+	openMPFile = func() (string, error) { return openMPProgram.compile(t.TempDir()) }
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", "")
+	if _, err := NewOpenMP(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "no C compiler: install gcc or cc") {
+		t.Errorf("without a compiler: %v", err)
+	}
+	t.Setenv("PATH", path)
+	if o, err := NewOpenMP(); err != nil {
+		t.Errorf("with one: %v", err)
+	} else {
+		o.Close()
+	}
+}
