@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -45,13 +47,18 @@ type Driver struct {
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 }
 
-// Probe is a piece of work that is no product, whose rate on one processor is
-// recorded beside the rows.
+// Probe is a piece of work that is no product and is recorded beside the rows.
 type Probe struct {
 	Name   string
 	Params gemm.Params
-	Call   func()
-	Flops  float64 // of one call
+	// Call is repeated as products are, and its rate in GFLOP/s recorded, of the
+	// Flops of one call.
+	Call  func()
+	Flops float64
+	// Samples, where it is not nil, measures in place of Call and returns samples in
+	// Unit. An error is recorded as the reason why there are none.
+	Samples func(ctx context.Context) ([]float64, error)
+	Unit    string
 }
 
 // Run measures the cases that the store does not hold yet, in their order. Rows
@@ -207,30 +214,46 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
 }
 
-// probe measures the probes as rows are, for as long as a ceiling.
+// probe measures the probes, those without samples of their own as rows are, for as
+// long as a ceiling.
 func (d *Driver) probe(ctx context.Context) ([]Measurement, error) {
 	var out []Measurement
 	for _, p := range d.Probes {
-		s := sample.Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
-			start := time.Now()
-			for range times {
-				p.Call()
+		m := Measurement{Host: d.host.ID, Run: d.run.ID, Name: p.Name, Params: p.Params, Unit: cmp.Or(p.Unit, "GFLOP/s")}
+		samples := p.Samples
+		if samples == nil {
+			samples = func(ctx context.Context) ([]float64, error) { return p.rates(ctx, d.Ceilings) }
+		}
+		var err error
+		if m.Samples, err = samples(ctx); err != nil {
+			if ctx.Err() != nil {
+				break
 			}
-			return time.Since(start), nil
-		}}
-		if _, err := s.Warm(ctx); err != nil {
-			return nil, err
-		}
-		if err := s.Burst(ctx, sample.Budget{Reps: sample.MinForInterval, Time: d.Ceilings}); err != nil {
-			return nil, err
-		}
-		m := Measurement{Host: d.host.ID, Run: d.run.ID, Name: p.Name, Params: p.Params, Unit: "GFLOP/s"}
-		for _, seconds := range s.Seconds {
-			m.Samples = append(m.Samples, p.Flops/seconds/1e9)
+			m.Reason = strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": ")
 		}
 		out = append(out, m)
 	}
 	return out, ctx.Err()
+}
+
+// rates repeats the call of p for that long and returns its rates.
+func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error) {
+	s := sample.Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			p.Call()
+		}
+		return time.Since(start), nil
+	}}
+	if _, err := s.Warm(ctx); err != nil {
+		return nil, err
+	}
+	err := s.Burst(ctx, sample.Budget{Reps: sample.MinForInterval, Time: each})
+	var rates []float64
+	for _, seconds := range s.Seconds {
+		rates = append(rates, p.Flops/seconds/1e9)
+	}
+	return rates, err
 }
 
 // ceiling returns the measured peak for the type at that number of busy threads.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -423,6 +425,31 @@ func TestProbesAreRecordedOnce(t *testing.T) {
 	ms := store.Document().Measurements
 	if len(ms) != 1 || len(ms[0].Samples) < 6 || !(ms[0].Samples[0] > 0 && ms[0].Samples[0] <= 100/20e-6/1e9) {
 		t.Errorf("measurements %+v, want one of at most 5e-3 GFLOP/s", ms)
+	}
+}
+
+func TestProbesWithSamplesOfTheirOwn(t *testing.T) {
+	store := &Store{}
+	d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Probes: []Probe{
+		{Name: "fork-join", Params: gemm.Params{"threads": 2}, Unit: "ns", Samples: func(context.Context) ([]float64, error) {
+			return []float64{3, math.Inf(1), 1, math.NaN(), 2}, nil
+		}},
+		{Name: "fork-join", Params: gemm.Params{"runtime": "libgomp"}, Unit: "ns", Samples: func(context.Context) ([]float64, error) {
+			return nil, fmt.Errorf("%w: no C compiler", gemm.ErrUnavailable)
+		}},
+	}}
+	if err := d.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	ms := store.Document().Measurements
+	if len(ms) != 2 || ms[0].Unit != "ns" || !slices.Equal(ms[0].Samples, []float64{3, 1, 2}) || ms[0].Reason != "" {
+		t.Errorf("measurements %+v, want the finite samples in ns", ms)
+	}
+	if len(ms) != 2 || len(ms[1].Samples) != 0 || ms[1].Reason != "no C compiler" {
+		t.Errorf("measurements %+v, want the reason why the second has no samples", ms)
+	}
+	if _, err := store.Encode(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -205,6 +205,8 @@ type Measurement struct {
 	Params  gemm.Params `json:"params"`
 	Unit    string      `json:"unit"`
 	Samples []float64   `json:"samples"`
+	// Reason says why there are no samples.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Trace is the timeline of one more product of a row, made after its samples.
@@ -214,6 +216,7 @@ type Trace struct {
 	Experiment string      `json:"experiment"`
 	Variant    string      `json:"variant"`
 	Type       string      `json:"type"`
+	Op         string      `json:"op"`
 	M          int         `json:"m"`
 	N          int         `json:"n"`
 	K          int         `json:"k"`
@@ -221,7 +224,17 @@ type Trace struct {
 	Resolved   gemm.Params `json:"resolved"` // as run
 	Workers    int         `json:"workers"`
 	Seconds    float64     `json:"seconds"` // of the whole product
-	// Spans are at most 4000: chunks of a worker that follow one another closely
-	// are joined.
+	// Spans are at most 4000: where there are more chunks, those of a worker that
+	// follow one another most closely are joined. A span of several chunks goes from
+	// the first index of the first to the last of the last one, and other workers may
+	// have computed some of those between.
 	Spans []gemm.Span `json:"spans"`
+}
+
+// trace returns the trace of r before it is made.
+func (r Record) trace() Trace {
+	return Trace{
+		Host: r.Host, Run: r.Run, Experiment: r.Experiment, Variant: r.Variant, Type: r.Type, Op: r.Op,
+		M: r.M, N: r.N, K: r.K, Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{},
+	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"gemm"
 )
 
 // ErrExists: records are there already and neither resuming nor replacing them
@@ -33,8 +35,10 @@ const (
 type Store struct {
 	path    string
 	doc     Document
-	encoded [][]byte // of doc.Records, so that a row is encoded once
-	index   map[string]int
+	encoded [][]byte       // of doc.Records, so that a row is encoded once
+	index   map[string]int // of doc.Records by identity
+	traced  [][]byte       // of doc.Traces
+	traces  map[string]int // of doc.Traces by identity
 }
 
 // OpenStore opens the records at path and writes them back at once, so that a
@@ -143,6 +147,11 @@ func (s *Store) adopt(doc Document) error {
 		}
 	}
 	s.putMeasurements(doc.Measurements)
+	for _, t := range doc.Traces {
+		if err := s.putTrace(t); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -212,6 +221,7 @@ func (s *Store) PutMeasurements(measurements ...Measurement) error {
 
 func (s *Store) putMeasurements(measurements []Measurement) {
 	for _, m := range measurements {
+		m.Samples = finite(m.Samples)
 		i := slices.IndexFunc(s.doc.Measurements, func(old Measurement) bool {
 			return old.Run == m.Run && old.Name == m.Name && old.Params.String() == m.Params.String()
 		})
@@ -221,6 +231,61 @@ func (s *Store) putMeasurements(measurements []Measurement) {
 		}
 		s.doc.Measurements[i] = m
 	}
+}
+
+// finite returns those of xs that JSON has: one that is not must not lose the file.
+func finite(xs []float64) []float64 {
+	out := []float64{}
+	for _, x := range xs {
+		if Number(x).Known() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// PutTraces adds traces, or replaces those of the same rows, and writes the file.
+// Spans without a beginning or an end are left out.
+func (s *Store) PutTraces(traces ...Trace) error {
+	for _, t := range traces {
+		if err := s.putTrace(t); err != nil {
+			return err
+		}
+	}
+	return s.write()
+}
+
+func (s *Store) putTrace(t Trace) error {
+	t.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(p gemm.Span) bool {
+		return !Number(p.Begin).Known() || !Number(p.End).Known()
+	})
+	data, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("timeline of %s: %w", t.Variant, err)
+	}
+	if s.traces == nil {
+		s.traces = map[string]int{}
+	}
+	key := traceKey(t)
+	if i, ok := s.traces[key]; ok {
+		s.doc.Traces[i], s.traced[i] = t, data
+		return nil
+	}
+	s.traces[key] = len(s.doc.Traces)
+	s.doc.Traces = append(s.doc.Traces, t)
+	s.traced = append(s.traced, data)
+	return nil
+}
+
+// traceKey returns the identity of t: that of its row, as far as it says.
+func traceKey(t Trace) string {
+	return fmt.Sprint(t.Host, "|", t.Experiment, "|", t.Variant, "|", t.Type, "|", t.Op, "|", t.M, "x", t.N, "x", t.K, "|", t.Params)
+}
+
+// Traced reports whether there is a trace of the row.
+func (s *Store) Traced(r Record) bool {
+	_, ok := s.traces[traceKey(r.trace())]
+	return ok
 }
 
 // Put adds rows, or replaces those with their identities, and writes the file.
@@ -277,6 +342,7 @@ func (s *Store) Encode() ([]byte, error) {
 		section("runs", len(s.doc.Runs), func(i int) ([]byte, error) { return json.Marshal(s.doc.Runs[i]) }),
 		section("records", len(s.encoded), func(i int) ([]byte, error) { return s.encoded[i], nil }),
 		section("measurements", len(s.doc.Measurements), func(i int) ([]byte, error) { return json.Marshal(s.doc.Measurements[i]) }),
+		section("traces", len(s.traced), func(i int) ([]byte, error) { return s.traced[i], nil }),
 	)
 	b.WriteString("}\n")
 	return b.Bytes(), err
