@@ -28,7 +28,7 @@ func (s Shape) String() string {
 
 // Case is one row to be measured.
 type Case struct {
-	Experiment string // ladder, cutoff, compiler
+	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256
@@ -38,6 +38,7 @@ type Case struct {
 	LD          int         // added to the least leading dimension of each operand
 	Params      gemm.Params // as asked
 	Turn        string      // cases with the same one are measured in turn, A B A B
+	Timeline    bool        // one more product is made after the samples, with a Trace
 }
 
 // Transposes returns the operations on A and B.
@@ -85,9 +86,29 @@ func (c Case) Threads() int {
 	return 1
 }
 
+// Pinned reports whether the case chooses the processors that its threads run on.
+func (c Case) Pinned() bool {
+	resolved, err := c.Variant.Resolve(c.Params)
+	affinity, ok := resolved["affinity"]
+	return err == nil && ok && affinity != "none"
+}
+
+// Base returns the shape of the case on one thread: in the experiment weak, m grows
+// with the threads, and a worker's share stays the same.
+func (c Case) Base() Shape {
+	if c.Experiment == "weak" {
+		return Shape{c.M / c.Threads(), c.N, c.K}
+	}
+	return c.Shape
+}
+
 // Bytes returns the size of the operands, of the verifier's copies of them, and
 // of the workspace that the variant's model predicts.
-func (c Case) Bytes() float64 {
+func (c Case) Bytes() float64 { return c.operands() + c.workspace() }
+
+// operands returns the bytes of the operands and of the verifier's copies of them,
+// which consecutive cases of one setting share.
+func (c Case) operands() float64 {
 	size := elementSize(c.Type)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
 	total := size * (m*float64(c.LDC()) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA()) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB()))
@@ -97,11 +118,21 @@ func (c Case) Bytes() float64 {
 	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
 	}
-	total *= 2 // and those of the check on integers
-	if p, err := c.Variant.Resolve(c.Params); err == nil && c.Variant.Model != nil {
-		total += size * c.Variant.Model(c.M, c.N, c.K, p).Workspace
+	return 2 * total // and those of the check on integers
+}
+
+// workspace returns the bytes of workspace that the variant's model predicts.
+func (c Case) workspace() float64 {
+	p, err := c.Variant.Resolve(c.Params)
+	if err != nil || c.Variant.Model == nil {
+		return 0
 	}
-	return total
+	return elementSize(c.Type) * c.Variant.Model(c.M, c.N, c.K, p).Workspace
+}
+
+// setting names the operands of the case: cases with the same name share them.
+func (c Case) setting() string {
+	return fmt.Sprint(c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD)
 }
 
 // rows returns the stored rows of an operand whose op is rows×cols.

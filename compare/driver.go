@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +94,7 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 	var todo []Case
 	var records []Record
 	for _, c := range group {
-		if r, ok := d.Store.Find(c.key(d.host.ID)); ok && r.Status != Failed && r.Status != Timeout && r.Status != Unavailable {
+		if r, ok := d.Store.Find(c.key(d.host.ID)); ok && d.keeps(c, r) {
 			d.learn(c, r)
 			d.Progress.Done(r, true)
 			continue
@@ -105,23 +107,33 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 		}
 		todo = append(todo, c)
 	}
-	if len(todo) > 0 {
-		d.Progress.Begin(todo)
+	if err := d.put(records); err != nil {
+		return err
+	}
+	for _, part := range parts(todo, float64(cpu.Available())) {
+		d.Progress.Begin(part)
 		measure := d.measure
-		if todo[0].Build != "" {
+		if part[0].Build != "" {
 			measure = d.measureBuild
 		}
-		measured, err := measure(ctx, todo)
+		measured, err := measure(ctx, part)
 		if err != nil {
 			return err
 		}
 		for i, r := range measured {
-			d.learn(todo[i], r)
+			d.learn(part[i], r)
 		}
-		records = append(records, measured...)
+		if err := d.put(measured); err != nil {
+			return err
+		}
 	}
+	return ctx.Err()
+}
+
+// put puts rows on disk and tells of them.
+func (d *Driver) put(records []Record) error {
 	if len(records) == 0 {
-		return ctx.Err()
+		return nil
 	}
 	if err := d.Store.Put(records...); err != nil {
 		return err
@@ -129,7 +141,52 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 	for _, r := range records {
 		d.Progress.Done(r, false)
 	}
-	return ctx.Err()
+	return nil
+}
+
+// keeps reports whether r, which is on disk, stands for the case: it was measured, and
+// has its timeline if one is asked for.
+func (d *Driver) keeps(c Case, r Record) bool {
+	switch r.Status {
+	case Failed, Timeout, Unavailable:
+		return false
+	case OK:
+		return !c.Timeline || d.Store.Traced(r) || slices.Contains(r.Warnings, noTimeline)
+	}
+	return true
+}
+
+// parts cuts cases that are measured in turn so that each part has its multipliers in
+// memory at the same time, where have, in bytes, is known and does not hold all. Parts
+// are groups of their own: their times are not compared.
+func parts(cases []Case, have float64) [][]Case {
+	var out [][]Case
+	for _, c := range cases {
+		last := len(out) - 1
+		if last < 0 || have > 0 && bytesTogether(append(slices.Clone(out[last]), c)) > have {
+			out = append(out, nil)
+			last++
+		}
+		if last > 0 && c.Turn != "" {
+			c.Turn = fmt.Sprintf("%s, part %d", c.Turn, last+1)
+		}
+		out[last] = append(out[last], c)
+	}
+	return out
+}
+
+// bytesTogether returns the memory that the cases need at the same time.
+func bytesTogether(cases []Case) float64 {
+	total := 0.0
+	seen := map[string]bool{}
+	for _, c := range cases {
+		total += c.workspace()
+		if !seen[c.setting()] {
+			seen[c.setting()] = true
+			total += c.operands()
+		}
+	}
+	return total
 }
 
 // refuse returns why a case is not measured: it is predicted to need more memory
@@ -206,7 +263,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	if d.Ceilings > 0 {
 		var threads []int
 		for _, c := range cases {
-			threads = append(threads, c.Threads())
+			threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
 		}
 		measureCeilings(ctx, &d.host, d.run.ID, threads, d.Ceilings)
 	}

@@ -42,6 +42,23 @@ func DescribeHost() (Host, error) {
 	return h, nil
 }
 
+// crowded returns why so many threads do not run at the same time on h, and what to
+// ask for; empty where they do.
+func (h Host) crowded(threads int) string {
+	granted := math.Inf(1)
+	if h.Quota.Known() {
+		granted = float64(h.Quota)
+	}
+	switch {
+	case float64(threads) > granted && granted < float64(h.Cores):
+		return fmt.Sprintf("%d threads on a quota of %.4g processors: the control group stops them for part of the time; ask for at most %d with --threads",
+			threads, granted, max(1, int(granted)))
+	case threads > h.Cores:
+		return fmt.Sprintf("%d threads on %d processors: they take turns; ask for at most %d with --threads", threads, h.Cores, h.Cores)
+	}
+	return ""
+}
+
 // newRun describes this invocation of the program.
 func newRun(command, host string, now time.Time) RunInfo {
 	r := RunInfo{

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,8 @@ type contender struct {
 	phases  map[string]time.Duration
 
 	overhead time.Duration // of a call into a library, where it counts
+	busy     int           // processors that its threads keep busy
+	trace    *Trace        // the timeline of one more product, where it is asked for
 }
 
 // Repeater is implemented by a gemm.Run that computes its product several times on
@@ -116,11 +119,14 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		t.err = err
 		return t
 	}
-	key := fmt.Sprint(c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD)
-	if d.setting.key != key {
+	if d.setting.key != c.setting() {
 		d.setting = setting{} // lets go of the last operands before taking new ones
-		o := newOperands[T](c, d.Seed)
-		d.setting = setting{key: key, operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
+		var touch func(c, a, b gemm.Matrix[T])
+		if toucher, ok := m.(Toucher[T]); ok && c.Plain() {
+			touch = toucher.Touch
+		}
+		o := newOperands(c, d.Seed, touch)
+		d.setting = setting{key: c.setting(), operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
 		runtime.GC()
 	}
 	o := d.setting.operands.(operands[T])
@@ -382,19 +388,21 @@ const ceilingTime = 6 * time.Millisecond
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
-	if cases[0].Turn != "" && len(cases) > 1 {
-		threads := 1
+	if cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, Case.Pinned) {
+		most := 1
 		for _, c := range cases {
-			threads = max(threads, c.Threads())
+			most = max(most, c.Threads(), processors(c, procs))
 		}
 		runtime.GOMAXPROCS(1)
-		defer gather(cases[0].Type, threads)()
+		defer gather(cases[0].Type, most)()
 	}
 	contenders := make([]*contender, len(cases))
-	for i, c := range cases {
+	for _, i := range mostThreadsFirst(cases) {
+		c := cases[i]
 		runtime.GOMAXPROCS(processors(c, procs))
 		t := d.prepare(ctx, c)
 		defer func() { _ = t.close() }()
+		t.busy = busy(c, procs)
 		contenders[i] = t
 		t.begin(ctx, d.Budget)
 	}
@@ -402,7 +410,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 	if len(contenders) > 1 {
 		bursts = rounds
 	}
-	peaks := map[int][]float64{} // by threads
+	peaks := map[int][]float64{} // by busy processors
 	for burst := range bursts {
 		for _, t := range contenders {
 			if t.err != nil || t.done || t.record.Status == Wrong {
@@ -420,8 +428,8 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 				})
 			})
 			if d.Ceilings > 0 && t.c.Turn != "" {
-				gflops, _ := peak.FMA(t.c.Type, t.record.Threads, ceilingTime)
-				peaks[t.record.Threads] = append(peaks[t.record.Threads], gflops)
+				gflops, _ := peak.FMA(t.c.Type, t.busy, ceilingTime)
+				peaks[t.busy] = append(peaks[t.busy], gflops)
 			}
 			if burst == bursts-1 {
 				t.within(ctx, t.collect)
@@ -429,30 +437,69 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 			}
 		}
 	}
+	for _, t := range contenders {
+		if t.c.Timeline && t.err == nil && t.record.Status == OK {
+			runtime.GOMAXPROCS(processors(t.c, procs))
+			t.draw(ctx, d.Budget.Timeout)
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	records := make([]Record, len(contenders))
+	var traces []Trace
 	for i, t := range contenders {
-		if found := peaks[t.record.Threads]; len(found) > 0 {
+		if found := peaks[t.busy]; len(found) > 0 {
 			t.record.Ceiling = slices.Max(found) // a disturbance can only lower it
 		}
 		records[i] = d.finish(t)
+		if t.trace != nil {
+			trace := records[i].trace()
+			trace.Workers, trace.Seconds, trace.Spans = t.trace.Workers, t.trace.Seconds, t.trace.Spans
+			traces = append(traces, trace)
+		}
+	}
+	if len(traces) > 0 {
+		return records, d.Store.PutTraces(traces...)
 	}
 	return records, nil
 }
 
-// processors returns the number of processors that a case may use of those that this
-// process has: one for the serial family, gonum's variant too, and as many as threads
-// where it is compared with others.
+// mostThreadsFirst returns the indices of the cases in the order in which they are
+// made ready: the first of a setting has its workers touch the operands, and should
+// have them all.
+func mostThreadsFirst(cases []Case) []int {
+	order := make([]int, len(cases))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(cases[j].Threads(), cases[i].Threads()) })
+	return order
+}
+
+// processors returns the number of processors that a case may use, as GOMAXPROCS has
+// it, of those that this process has: as many as the case says where it says so; one
+// for the serial family, gonum's variant too; and as many as threads where it is
+// compared with others. Threads beyond the processors take turns on them as goroutines
+// do, not as the threads of a system that waits for the end of time slices.
 func processors(c Case, all int) int {
+	if p, err := c.Variant.Resolve(c.Params); err == nil {
+		if n, ok := p["gomaxprocs"].(int); ok && n > 0 {
+			return n
+		}
+	}
 	switch {
 	case c.Variant.Family() == "serial":
 		return 1
 	case c.Turn != "":
-		return c.Threads()
+		return min(c.Threads(), all)
 	}
-	return max(all, c.Threads())
+	return all
+}
+
+// busy returns the number of processors that the threads of a case can keep busy.
+func busy(c Case, all int) int {
+	return min(c.Threads(), processors(c, all), runtime.NumCPU())
 }
 
 // verify checks the result that the last sample left in c.
@@ -517,6 +564,9 @@ func (d *Driver) finish(t *contender) Record {
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
 	}
+	if crowded := d.host.crowded(r.Threads); crowded != "" {
+		r.Warnings = append(r.Warnings, crowded)
+	}
 	if t.overhead > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs about %v of the median", t.overhead.Round(50*time.Nanosecond)))
 	}
@@ -527,7 +577,7 @@ func (d *Driver) finish(t *contender) Record {
 	} else {
 		r.Gflops = Number(2 * terms / s.Median / 1e9)
 		r.Rate = r.Gflops
-		c, ok := d.ceiling(r.Type, r.Threads)
+		c, ok := d.ceiling(r.Type, t.busy)
 		if r.Ceiling > 0 {
 			c, ok = r.Ceiling, true
 		}

@@ -19,7 +19,16 @@ type operands[T gemm.Element] struct {
 	c    gemm.Matrix[T] // the result
 }
 
-// newOperands draws operands for the case from the seed.
+// Toucher is implemented by a Multiplier whose workers use the same parts of the
+// operands in every product. Touch has each of them write zeros to its parts of
+// matrices that hold zeros and that nobody has accessed, so that the system puts them
+// into the memory of the node that the worker runs on.
+type Toucher[T gemm.Element] interface {
+	Touch(c, a, b gemm.Matrix[T])
+}
+
+// newOperands draws operands for the case from the seed. Where touch is not nil, it is
+// called with C, A and B before anybody has accessed them.
 //
 // Floating-point magnitudes are uniform in [½, 1) and signs are those of a
 // product of rank one, a_il = r_i·s_l·|a_il| and b_lj = s_l·t_j·|b_lj|: the terms
@@ -27,30 +36,38 @@ type operands[T gemm.Element] struct {
 // element is small by cancellation, where a lost one could hide below the bound,
 // and a transposed result has half its signs wrong. Elements of GF(2⁸) are
 // uniform.
-func newOperands[T gemm.Element](c Case, seed uint64) operands[T] {
-	tA, tB := c.Transposes()
-	m, n, k := c.M, c.N, c.K
-	var o operands[T]
-	o.a = drawn[T](m, k, tA != blas.NoTrans, c.LDA(), seed, streamR, streamS)
-	o.b = drawn[T](k, n, tB != blas.NoTrans, c.LDB(), seed, streamS, streamT)
-	if c.Beta != 0 {
-		o.c0 = drawn[T](m, n, false, c.LDC(), seed, streamR, streamT)
+func newOperands[T gemm.Element](c Case, seed uint64, touch func(c, a, b gemm.Matrix[T])) operands[T] {
+	o := allocateAll[T](c)
+	if touch != nil {
+		touch(o.c, o.a, o.b)
 	}
-	o.c = allocate[T](m, n, c.LDC())
+	tA, tB := c.Transposes()
+	draw(o.a, tA != blas.NoTrans, seed, streamR, streamS)
+	draw(o.b, tB != blas.NoTrans, seed, streamS, streamT)
+	draw(o.c0, false, seed, streamR, streamT)
+	return o
+}
+
+// allocateAll returns operands of zeros that nobody has accessed.
+func allocateAll[T gemm.Element](c Case) operands[T] {
+	o := operands[T]{
+		a: allocate[T](rows(c.Op[0], c.M, c.K), rows(c.Op[0], c.K, c.M), c.LDA()),
+		b: allocate[T](rows(c.Op[1], c.K, c.N), rows(c.Op[1], c.N, c.K), c.LDB()),
+		c: allocate[T](c.M, c.N, c.LDC()),
+	}
+	if c.Beta != 0 {
+		o.c0 = allocate[T](c.M, c.N, c.LDC())
+	}
 	return o
 }
 
 // newIntegers draws operands for the case like those of newOperands whose elements
 // are integers from −q to q.
 func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
-	o := operands[T]{c: allocate[T](c.M, c.N, c.LDC())}
-	fill := func(rows, cols int, transposed bool, ld int, stream uint64) gemm.Matrix[T] {
-		if transposed {
-			rows, cols = cols, rows
-		}
-		x := allocate[T](rows, cols, ld)
+	o := allocateAll[T](c)
+	fill := func(x gemm.Matrix[T], stream uint64) {
 		rng := rand.New(rand.NewPCG(seed, stream))
-		for i := range rows {
+		for i := range x.Rows {
 			row := x.Row(i)
 			for j := range row {
 				integer := rng.IntN(2*q+1) - q
@@ -62,14 +79,10 @@ func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
 				}
 			}
 		}
-		return x
 	}
-	tA, tB := c.Transposes()
-	o.a = fill(c.M, c.K, tA != blas.NoTrans, c.LDA(), streamR)
-	o.b = fill(c.K, c.N, tB != blas.NoTrans, c.LDB(), streamT)
-	if c.Beta != 0 {
-		o.c0 = fill(c.M, c.N, false, c.LDC(), streamS)
-	}
+	fill(o.a, streamR)
+	fill(o.b, streamT)
+	fill(o.c0, streamS)
 	return o
 }
 
@@ -81,17 +94,14 @@ const (
 	streamT
 )
 
-// drawn returns a random rows×cols matrix, stored transposed if so wanted, with
-// the given leading dimension.
-func drawn[T gemm.Element](rows, cols int, transposed bool, ld int, seed, rowSigns, colSigns uint64) gemm.Matrix[T] {
-	r, c := signs(rows, seed, rowSigns), signs(cols, seed, colSigns)
+// draw fills x, which is stored transposed if so said, with random elements.
+func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, colSigns uint64) {
 	if transposed {
-		rows, cols = cols, rows
-		r, c = c, r
+		rowSigns, colSigns = colSigns, rowSigns
 	}
-	x := allocate[T](rows, cols, ld)
-	rng := rand.New(rand.NewPCG(seed, rowSigns<<8|colSigns))
-	for i := range rows {
+	r, c := signs(x.Rows, seed, rowSigns), signs(x.Cols, seed, colSigns)
+	rng := rand.New(rand.NewPCG(seed, min(rowSigns, colSigns)<<8|max(rowSigns, colSigns)))
+	for i := range x.Rows {
 		switch row := any(x.Row(i)).(type) {
 		case []float32:
 			for j := range row {
@@ -107,7 +117,6 @@ func drawn[T gemm.Element](rows, cols int, transposed bool, ld int, seed, rowSig
 			}
 		}
 	}
-	return x
 }
 
 // signs returns n random signs.
@@ -120,12 +129,15 @@ func signs(n int, seed, stream uint64) []float64 {
 	return s
 }
 
-// allocate returns a zero matrix on huge pages where the system gives them.
+// allocate returns a zero matrix on huge pages where the system gives them, and on
+// pages that nobody has accessed where it is large.
 func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld}
 	if rows > 0 && cols > 0 {
 		m.Data = make([]T, (rows-1)*ld+cols)
-		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
+		p, size := unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0])
+		cpu.HugePages(p, size)
+		cpu.Untouched(p, size)
 	}
 	return m
 }

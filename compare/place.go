@@ -19,9 +19,10 @@ const probeTime = time.Millisecond
 // whose neighbour is busy runs at two thirds of the speed, for seconds or minutes.
 //
 // The processors stay the same for the whole group, also where some contenders use
-// fewer of them: threads that were crowded on one do not spread at once.
+// fewer of them: threads that were crowded on one do not spread at once. A second thread
+// of a core is chosen when all cores have one, however fast it is while the other idles.
 func gather(pipe string, n int) (release func()) {
-	all := cpu.Allowed()
+	all := cpu.Places()
 	if n >= len(all) {
 		return func() {}
 	}
@@ -34,7 +35,26 @@ func gather(pipe string, n int) (release func()) {
 		}
 		rates[i], _ = peak.FMA(pipe, 1, probeTime)
 	}
-	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(rates[j], rates[i]) })
-	_ = cpu.Pin(all[:n])
+	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
 	return release
+}
+
+// fastest orders processors by rate, the first of each core before the second.
+func fastest(all []int, topology []cpu.Processor, rates map[int]float64) []int {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(rates[j], rates[i]) })
+	core := map[int]int{} // by processor
+	for _, p := range topology {
+		core[p.ID] = p.Core + 1
+	}
+	taken := map[int]int{} // processors of a core
+	turn := map[int]int{}  // of a processor within its core
+	for _, i := range all {
+		if core[i] > 0 {
+			turn[i] = taken[core[i]]
+			taken[core[i]]++
+		}
+	}
+	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
+	return all
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +11,10 @@ import (
 )
 
 // Ladder selects the rows of the main table: every variant on every shape, type
-// and way to store the operands, with the parameters swept.
+// and way to store the operands, with the parameters swept. The same for an
+// experiment.
 type Ladder struct {
+	Experiment  string // as in a Case; empty: ladder
 	Variants    []gemm.Variant
 	Shapes      []Shape
 	Types       []string
@@ -20,47 +23,97 @@ type Ladder struct {
 	LD          int              // added to the least leading dimensions
 	Sweep       map[string][]any // values by parameter, crossed where a variant understands them
 	Keep        func(Case) bool  // the rows that are measured; nil: all
+	// Timeline asks for a Trace of every row.
+	Timeline bool
+	// Baselines are measured beside an experiment, once for each shape, type and way
+	// to store the operands, with the parameters at their defaults: what speed-ups are
+	// quoted over.
+	Baselines []gemm.Variant
 }
 
 // Cases returns the rows in the order in which they are measured: from small to
 // large, so that the small predict what the large will take, and in the order of
-// the variants, with neighbours that are compared measured in turn.
+// the variants, with those that are measured in turn together. In the experiment weak
+// the shapes are those of one thread, and m grows with the threads.
 func (l Ladder) Cases() []Case {
 	var cases []Case
 	shapes := slices.Clone(l.Shapes)
-	slices.SortStableFunc(shapes, func(a, b Shape) int {
-		switch {
-		case a.Terms() < b.Terms():
-			return -1
-		case a.Terms() > b.Terms():
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(shapes, func(a, b Shape) int { return cmp.Compare(a.Terms(), b.Terms()) })
 	for _, shape := range shapes {
 		for _, typ := range l.Types {
 			for _, op := range l.Ops {
-				for _, v := range l.Variants {
-					if !slices.Contains(v.Types(), typ) {
-						continue
-					}
-					for _, p := range crossed(v, l.Sweep) {
-						c := Case{
-							Experiment: "ladder", Variant: v, Type: typ, Shape: shape,
-							Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
-						}
-						if inTurn(v.Name) && typ != "gf256" {
-							c.Turn = fmt.Sprintf("peers %s %s %s", typ, shape, op)
-						}
-						if l.Keep == nil || l.Keep(c) {
-							cases = append(cases, c)
-						}
+				var rows []Case
+				row := func(v gemm.Variant, p gemm.Params) Case {
+					return Case{
+						Experiment: cmp.Or(l.Experiment, "ladder"), Variant: v, Type: typ, Shape: shape,
+						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
 					}
 				}
+				for _, v := range having(typ, l.Variants) {
+					for _, p := range crossed(v, l.Sweep) {
+						c := row(v, p)
+						c.Turn, c.Timeline = c.turn(), l.Timeline
+						if c.Experiment == "weak" {
+							c.M *= c.Threads()
+						}
+						rows = append(rows, c)
+					}
+				}
+				for _, v := range having(typ, l.Baselines) {
+					rows = append(rows, row(v, gemm.Params{}))
+				}
+				if l.Keep != nil {
+					rows = slices.DeleteFunc(rows, func(c Case) bool { return !l.Keep(c) })
+				}
+				cases = append(cases, together(rows)...)
 			}
 		}
 	}
 	return cases
+}
+
+// having returns the variants that have the type.
+func having(typ string, variants []gemm.Variant) []gemm.Variant {
+	return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(v.Types(), typ) })
+}
+
+// together moves the cases of a turn to its last one, so that they follow each other.
+func together(cases []Case) []Case {
+	last := map[string]int{}
+	for i, c := range cases {
+		last[c.Turn] = i
+	}
+	place := func(i int) int {
+		if cases[i].Turn == "" {
+			return i
+		}
+		return last[cases[i].Turn]
+	}
+	order := make([]int, len(cases))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(place(i), place(j)) })
+	var out []Case
+	for _, i := range order {
+		out = append(out, cases[i])
+	}
+	return out
+}
+
+// turn names the cases that c is measured in turn with, those that its times are
+// compared with; empty where there are none. Its shape is that of one thread.
+func (c Case) turn() string {
+	switch c.Experiment {
+	case "strong", "weak", "affinity", "gomaxprocs":
+		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
+	case "chunk", "load":
+		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
+	}
+	if inTurn(c.Variant.Name) && c.Type != "gf256" {
+		return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
+	}
+	return ""
 }
 
 // inTurn reports whether a variant is measured in turn with its peers: the
@@ -71,18 +124,20 @@ func inTurn(name string) bool {
 }
 
 // crossed returns every combination of the swept values of the parameters that v
-// understands; one empty set where it understands none of them.
+// understands, those of its first one varying slowest; one empty set where it
+// understands none of them.
 func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 	sets := []gemm.Params{{}}
-	for _, name := range slices.Sorted(maps.Keys(sweep)) {
-		if !slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == name }) {
+	for _, q := range v.Params {
+		values, swept := sweep[q.Name]
+		if !swept {
 			continue
 		}
 		var next []gemm.Params
 		for _, set := range sets {
-			for _, value := range sweep[name] {
+			for _, value := range values {
 				with := maps.Clone(set)
-				with[name] = value
+				with[q.Name] = value
 				next = append(next, with)
 			}
 		}

@@ -52,7 +52,7 @@ const distinct = 16
 // few different rows in A, and their product summed in T's own precision.
 func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
 	c := Case{Type: gemm.TypeName[T](), Shape: Cube(n), Op: "nn", Alpha: 1}
-	o := newOperands[T](c, 7)
+	o := newOperands[T](c, 7, nil)
 	for i := distinct; i < n; i++ {
 		copy(o.a.Row(i), o.a.Row(i%distinct))
 	}
@@ -73,7 +73,7 @@ func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
 }
 
 func rightField(n int) (operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
-	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Cube(n), Op: "nn", Alpha: 1}, 7)
+	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Cube(n), Op: "nn", Alpha: 1}, 7, nil)
 	for i := distinct; i < n; i++ {
 		copy(o.a.Row(i), o.a.Row(i%distinct))
 	}
@@ -177,7 +177,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 	for _, op := range []string{"nn", "nt", "tn", "tt"} {
 		for _, scalars := range [][2]float64{{1, 0}, {-0.75, 0}, {1, 1}, {2.5, -0.5}, {0, 3}} {
 			c := Case{Type: "f64", Shape: Shape{m, n, k}, Op: op, Alpha: scalars[0], Beta: scalars[1], LD: 3}
-			o := newOperands[float64](c, 5)
+			o := newOperands[float64](c, 5, nil)
 			tA, tB := c.Transposes()
 			operation := Operation[float64]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
 			v := NewVerifier(operation, 1)

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"os"
+	"runtime"
 	"testing"
 	"unsafe"
 )
@@ -19,6 +21,31 @@ func TestHugePages(t *testing.T) {
 	for i := range data {
 		if data[i] != byte(i*7) {
 			t.Fatalf("byte %d is %d, want %d", i, data[i], byte(i*7))
+		}
+	}
+}
+
+// TestUntouched gives memory back that is no zeros, which shows what was given back:
+// whole pages, and nothing beside them.
+func TestUntouched(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux takes memory back so")
+	}
+	page := os.Getpagesize()
+	for _, span := range [][2]int{{0, 0}, {10, 20}, {1, page}, {5, 3*page + 7}, {0, 4 * page}} {
+		data := make([]byte, 6*page)
+		for i := range data {
+			data[i] = 7
+		}
+		part := data[page+span[0] : page+span[1]]
+		address := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		Untouched(unsafe.Pointer(unsafe.SliceData(part)), uintptr(len(part)))
+		for i, b := range data {
+			first := (address + uintptr(i)) &^ uintptr(page-1) // byte of the page
+			whole := first >= address+uintptr(page+span[0]) && first+uintptr(page) <= address+uintptr(page+span[1])
+			if whole != (b == 0) {
+				t.Fatalf("of the bytes %v, byte %d is %d", span, i-page, b)
+			}
 		}
 	}
 }

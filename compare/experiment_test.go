@@ -1,0 +1,411 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+// shared returns a variant like those that share the work between threads.
+func shared(name string, f multiplier[float64]) gemm.Variant {
+	v := variant(name, f)
+	v.Params = []gemm.Param{
+		{Name: "threads", Default: 1, Min: 1},
+		{Name: "schedule", Default: "static", Choices: []string{"static", "dynamic"}},
+		{Name: "chunk", Default: 0},
+		{Name: "affinity", Default: "none", Choices: []string{"none", "close"}},
+		{Name: "gomaxprocs", Default: 0},
+		{Name: "load", Default: 0},
+	}
+	return v
+}
+
+// anIdentity is what a row is known by, for tests.
+func anIdentity(c Case) string { return c.key("h") }
+
+// TestCasesOfExperiments wants the rows of an experiment in turn as their times are
+// compared, next to each other, with the baselines beside them.
+func TestCasesOfExperiments(t *testing.T) {
+	variants := []gemm.Variant{shared("parallel/rows", nil), shared("parallel/tiles", nil)}
+	baselines := []gemm.Variant{variant("serial/packed", nil), variant("serial/ikj", nil)}
+	sweep := map[string][]any{"threads": {1, 2, 3}, "schedule": {"static", "dynamic"}, "chunk": {0, 16}}
+	for _, test := range []struct {
+		experiment string
+		groups     int // a shape
+	}{
+		{"strong", 2}, {"weak", 2}, {"affinity", 2}, {"gomaxprocs", 2}, {"chunk", 6}, {"load", 6},
+	} {
+		l := Ladder{
+			Experiment: test.experiment, Variants: variants, Baselines: baselines, Timeline: true,
+			Shapes: []Shape{Cube(8), {4, 5, 6}}, Types: []string{"f64", "gf256"}, Ops: []string{"nn"}, Alpha: 1, Sweep: sweep,
+		}
+		cases := l.Cases()
+		if want := 2 * (2*3*2*2 + 2); len(cases) != want {
+			t.Errorf("%s: %d rows, want %d", test.experiment, len(cases), want)
+		}
+		var turns []string
+		keys := map[string]bool{}
+		for i, c := range cases {
+			if keys[anIdentity(c)] {
+				t.Errorf("%s: %v is there twice", test.experiment, c)
+			}
+			keys[anIdentity(c)] = true
+			if c.Experiment != test.experiment || c.record().Experiment != test.experiment {
+				t.Errorf("%v is of the experiment %s", c, c.Experiment)
+			}
+			base := Shape{4, 5, 6}
+			if i >= len(cases)/2 {
+				base = Cube(8)
+			}
+			if c.Base() != base {
+				t.Errorf("%s: row %d has the base %v, want %v", test.experiment, i, c.Base(), base)
+			}
+			if serial := c.Variant.Family() == "serial"; serial != (c.Turn == "") || serial == c.Timeline || serial && len(c.Params) > 0 {
+				t.Errorf("%s: %v has the turn %q, timeline %v", test.experiment, c, c.Turn, c.Timeline)
+			}
+			if want := base.M * c.Threads(); test.experiment == "weak" && c.M != want {
+				t.Errorf("weak: %v has m = %d, want %d", c, c.M, want)
+			}
+			if c.Turn != "" && (i == 0 || cases[i-1].Turn != c.Turn) {
+				turns = append(turns, c.Turn)
+			}
+		}
+		if len(turns) != 2*test.groups || len(slices.Compact(slices.Sorted(slices.Values(turns)))) != len(turns) {
+			t.Errorf("%s: the turns are %q, want %d, each in one piece", test.experiment, turns, 2*test.groups)
+		}
+	}
+}
+
+// TestPeersStayTogether has a variant between two that are compared.
+func TestPeersStayTogether(t *testing.T) {
+	var variants []gemm.Variant
+	for _, name := range []string{"serial/packed", "serial/gonum", "parallel/rows", "parallel/packed", "parallel/strassen", "reference/blis"} {
+		variants = append(variants, variant(name, nil))
+	}
+	var names []string
+	for _, c := range (Ladder{Variants: variants, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}).Cases() {
+		names = append(names, c.Variant.Name)
+	}
+	want := []string{"parallel/rows", "parallel/strassen", "serial/packed", "serial/gonum", "parallel/packed", "reference/blis"}
+	if !slices.Equal(names, want) {
+		t.Errorf("the order is %q, want %q", names, want)
+	}
+}
+
+func TestProcessorsOfACase(t *testing.T) {
+	parallel := shared("parallel/rows", nil)
+	for _, test := range []struct {
+		v     gemm.Variant
+		p     gemm.Params
+		turn  string
+		procs int
+	}{
+		{variant("serial/packed", nil), nil, "", 1},
+		{variant("serial/packed", nil), nil, "peers", 1},
+		{parallel, gemm.Params{"threads": 2}, "", 8},
+		{parallel, gemm.Params{"threads": 99}, "", 8},
+		{parallel, gemm.Params{"threads": 2}, "strong", 2},
+		{parallel, gemm.Params{"threads": 99}, "strong", 8},
+		{parallel, gemm.Params{"threads": 2, "gomaxprocs": 3}, "gomaxprocs", 3},
+		{parallel, gemm.Params{"threads": 2, "gomaxprocs": 99}, "", 99},
+	} {
+		c := Case{Variant: test.v, Params: test.p, Turn: test.turn}
+		if got := processors(c, 8); got != test.procs {
+			t.Errorf("%v %v in turn %q: %d processors, want %d", test.v.Name, test.p, test.turn, got, test.procs)
+		}
+		if got, want := busy(c, 8), min(c.Threads(), test.procs, runtime.NumCPU()); got != want {
+			t.Errorf("%v %v in turn %q: %d processors are busy, want %d", test.v.Name, test.p, test.turn, got, want)
+		}
+	}
+}
+
+// TestGOMAXPROCSOfARow sees what the driver sets for a product.
+func TestGOMAXPROCSOfARow(t *testing.T) {
+	seen := map[string]bool{}
+	v := shared("parallel/rows", nil)
+	v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) {
+		return multiplier[float64](func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			seen[fmt.Sprint(p.Int("gomaxprocs"), " ", runtime.GOMAXPROCS(0))] = true
+			return product(ctx, c, a, b)
+		}), nil
+	}
+	before := runtime.GOMAXPROCS(0)
+	rows := run(t, &Store{}, Ladder{Experiment: "gomaxprocs", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
+	if len(seen) != 2 || !seen["1 1"] || !seen[fmt.Sprint(before+3, " ", before+3)] || runtime.GOMAXPROCS(0) != before {
+		t.Errorf("asked for and set: %v; %d afterwards, want %d", seen, runtime.GOMAXPROCS(0), before)
+	}
+	for _, r := range rows {
+		if r.Status != OK || !(r.Ceiling > 0) {
+			t.Errorf("%s %v: %s, ceiling %v", r.Variant, r.Params, r.Status, r.Ceiling)
+		}
+	}
+}
+
+// run measures the ladder's variants at n = 8 in f64, in store, with ceilings where
+// they are given time, and returns the rows that were not there before.
+func run(t *testing.T, store *Store, l Ladder, ceilings time.Duration) []Record {
+	t.Helper()
+	l.Shapes, l.Types, l.Ops, l.Alpha = []Shape{Cube(8)}, []string{"f64"}, []string{"nn"}, 1
+	var p silent
+	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: ceilings}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	return p.rows
+}
+
+// TestPinnedRowsAreNotGathered looks at the mask under which products run.
+func TestPinnedRowsAreNotGathered(t *testing.T) {
+	all := cpu.Allowed()
+	if len(all) < 2 {
+		t.Skip("one processor, or affinity is not known")
+	}
+	masks := map[string]int{}
+	v := shared("parallel/rows", nil)
+	v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) {
+		return multiplier[float64](func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			masks[p.Text("affinity")] = len(cpu.Allowed())
+			return product(ctx, c, a, b)
+		}), nil
+	}
+	run(t, &Store{}, Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
+	if masks["none"] != 1 {
+		t.Errorf("contenders on a thread may run on %d processors, want the fastest one", masks["none"])
+	}
+	run(t, &Store{}, Ladder{Experiment: "affinity", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
+	if masks["none"] != len(all) || masks["close"] != len(all) {
+		t.Errorf("where one is pinned, contenders may run on %v processors, want %d", masks, len(all))
+	}
+	if got := cpu.Allowed(); !slices.Equal(got, all) {
+		t.Errorf("afterwards %v are allowed, before %v", got, all)
+	}
+}
+
+func TestFastestProcessors(t *testing.T) {
+	siblings := []cpu.Processor{{ID: 0, Core: 0}, {ID: 4, Core: 0}, {ID: 1, Core: 1}, {ID: 5, Core: 1}}
+	rates := map[int]float64{0: 10, 4: 11, 1: 5, 5: 4}
+	for _, test := range []struct {
+		topology []cpu.Processor
+		want     []int
+	}{
+		{siblings, []int{4, 1, 0, 5}},
+		{nil, []int{4, 0, 1, 5}},
+	} {
+		if got := fastest([]int{0, 4, 1, 5}, test.topology, rates); !slices.Equal(got, test.want) {
+			t.Errorf("with the cores %v the order is %v, want %v", test.topology, got, test.want)
+		}
+	}
+}
+
+// TestPartsOfATurn has contenders whose workspaces do not all fit.
+func TestPartsOfATurn(t *testing.T) {
+	v := shared("parallel/collapse-reduce", nil)
+	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
+		return gemm.Model{Workspace: float64(p.Int("threads") * m * n)}
+	}
+	l := Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
+	cases := l.Cases()
+	operands := cases[0].operands()
+	if got, want := bytesTogether(cases), operands+8*100*(1+2+3+4); got != want {
+		t.Errorf("together they need %v bytes, want %v: the operands are shared", got, want)
+	}
+	for _, test := range []struct {
+		have float64
+		want string
+	}{
+		{0, "1 2 3 4"},
+		{operands + 8000, "1 2 3 4"},
+		{operands + 7999, "1 2 3|4"},
+		{operands + 4000, "1 2|3|4"},
+		{1, "1|2|3|4"},
+	} {
+		var text []string
+		turns := map[string]bool{}
+		for _, part := range parts(cases, test.have) {
+			var threads []string
+			for _, c := range part {
+				threads = append(threads, fmt.Sprint(c.Threads()))
+				if c.Turn != part[0].Turn || !strings.HasPrefix(c.Turn, cases[0].Turn) {
+					t.Errorf("with %v bytes %v has the turn %q", test.have, c, c.Turn)
+				}
+			}
+			turns[part[0].Turn] = true
+			text = append(text, strings.Join(threads, " "))
+		}
+		if got := strings.Join(text, "|"); got != test.want || len(turns) != len(text) {
+			t.Errorf("with %v bytes the parts are %s in the turns %v, want %s", test.have, got, turns, test.want)
+		}
+	}
+	// Shapes that grow have operands of their own.
+	l.Experiment = "weak"
+	if got, least := bytesTogether(l.Cases()), 4*operands; !(got > least) {
+		t.Errorf("together the rows of weak need %v bytes, want more than %v", got, least)
+	}
+}
+
+func TestCrowdedRowsAreWarned(t *testing.T) {
+	for _, test := range []struct {
+		h       Host
+		threads int
+		want    string
+	}{
+		{Host{Cores: 4, Quota: None()}, 4, ""},
+		{Host{Cores: 4, Quota: None()}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
+		{Host{Cores: 4, Quota: 8}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
+		{Host{Cores: 4, Quota: 2.5}, 2, ""},
+		{Host{Cores: 4, Quota: 2.5}, 3, "3 threads on a quota of 2.5 processors: the control group stops them for part of the time; ask for at most 2 with --threads"},
+		{Host{Cores: 4, Quota: 0.5}, 1, "1 threads on a quota of 0.5 processors: the control group stops them for part of the time; ask for at most 1 with --threads"},
+	} {
+		if got := test.h.crowded(test.threads); got != test.want {
+			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota, got, test.want)
+		}
+	}
+	many := runtime.NumCPU() + 1
+	rows := run(t, &Store{}, Ladder{Variants: []gemm.Variant{shared("parallel/rows", product[float64])}, Sweep: map[string][]any{"threads": {many}}}, time.Millisecond)
+	if r := rows[0]; r.Status != OK || r.Threads != many || len(r.Warnings) == 0 || !strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads on ")) || !r.PercentPeak.Known() {
+		t.Errorf("%d threads: %s, warnings %q, %v %% of the peak; want a row with a warning", many, r.Status, r.Warnings, r.PercentPeak)
+	}
+}
+
+// touching is a multiplier that notes the operands it is to touch.
+type touching struct {
+	multiplier[float64]
+	threads int
+	touched *[]string
+}
+
+func (m touching) Touch(c, a, b gemm.Matrix[float64]) {
+	zero := !slices.ContainsFunc(slices.Concat(c.Data, a.Data, b.Data), func(x float64) bool { return x != 0 })
+	*m.touched = append(*m.touched, fmt.Sprint(m.threads, " ", c.Rows, "x", c.Cols, " ", a.Rows, "x", a.Cols, " ", b.Rows, "x", b.Cols, " ", zero))
+}
+
+// TestOperandsAreTouchedByTheirUsers wants the contender with the most threads to touch
+// the operands of a setting, once, before they are drawn.
+func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
+	var touched []string
+	v := shared("parallel/rows", nil)
+	v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) {
+		return touching{product[float64], p.Int("threads"), &touched}, nil
+	}
+	var p silent
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
+	l := Ladder{
+		Experiment: "strong", Variants: []gemm.Variant{v}, Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
+		Shapes: []Shape{{4, 5, 6}, {40, 5, 6}}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"threads": {1, 2}},
+	}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"2 4x5 4x6 6x5 true", "2 40x5 40x6 6x5 true"}; !slices.Equal(touched, want) {
+		t.Errorf("touched by threads, shapes, whether they are zero: %q, want %q", touched, want)
+	}
+	for _, r := range p.rows {
+		if r.Status != OK {
+			t.Errorf("%s %v: %s, %s", r.Variant, r.Params, r.Status, r.Reason)
+		}
+	}
+}
+
+// chunked returns a multiplier that notes spans where there is a timeline, and how
+// often it was called under one.
+func chunked(spans int, calls *int, fails error) multiplier[float64] {
+	return func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+		if line := gemm.TimelineOf(ctx); line != nil {
+			*calls++
+			if fails != nil {
+				return fails
+			}
+			for i := range spans {
+				line.Add(i%2, i, i+1, time.Now())
+			}
+		}
+		return product(ctx, c, a, b)
+	}
+}
+
+func TestTimelines(t *testing.T) {
+	calls := 0
+	store := &Store{}
+	measure := func(spans int, fails error, timeline bool) []Record {
+		calls = 0
+		return run(t, store, Ladder{
+			Experiment: "load", Variants: []gemm.Variant{shared("parallel/rows", chunked(spans, &calls, fails))},
+			Sweep: map[string][]any{"schedule": {"static", "dynamic"}}, Timeline: timeline,
+		}, 0)
+	}
+	if rows := measure(4, nil, false); len(rows) != 2 || calls != 0 || len(store.Document().Traces) != 0 {
+		t.Fatalf("without --timeline: %d rows, %d products with one", len(rows), calls)
+	}
+	rows := measure(4, nil, true) // the rows are there, their timelines are not
+	traces := store.Document().Traces
+	if len(rows) != 2 || calls != 2 || len(traces) != 2 {
+		t.Fatalf("%d rows, %d products with a timeline, %d traces; want 2 each", len(rows), calls, len(traces))
+	}
+	for i, trace := range traces {
+		r := rows[i]
+		if !store.Traced(r) || trace.Params.String() != r.Params.String() || trace.Resolved.String() != r.Resolved.String() ||
+			trace.Experiment != "load" || trace.Op != "nn" || trace.M != 8 || trace.Host != r.Host || trace.Run != r.Run {
+			t.Errorf("trace %d is %+v, of the row %+v", i, trace, r)
+		}
+		if len(trace.Spans) != 4 || trace.Workers != 1 || !(trace.Seconds > 0) || !(trace.Spans[3].End <= trace.Seconds+1) {
+			t.Errorf("trace %d is %+v", i, trace)
+		}
+	}
+	if rows := measure(4, nil, true); len(rows) != 0 || calls != 0 {
+		t.Errorf("with rows and timelines on disk %d rows are measured again", len(rows))
+	}
+
+	store = &Store{}
+	rows = measure(0, nil, true)
+	if len(store.Document().Traces) != 0 || rows[0].Status != OK || !slices.Contains(rows[0].Warnings, noTimeline) {
+		t.Errorf("a product without chunks: %d traces, %s, %q", len(store.Document().Traces), rows[0].Status, rows[0].Warnings)
+	}
+	if rows := measure(0, nil, true); len(rows) != 0 {
+		t.Errorf("%d rows without a timeline are measured again and again", len(rows))
+	}
+
+	store = &Store{}
+	rows = measure(4, errors.New("boom"), true)
+	if r := rows[0]; len(store.Document().Traces) != 0 || r.Status != OK || !slices.Contains(r.Warnings, "no timeline: boom") {
+		t.Errorf("a product that fails under a timeline: %d traces, %s, %q", len(store.Document().Traces), r.Status, r.Warnings)
+	}
+}
+
+func TestJoinedSpans(t *testing.T) {
+	var spans []gemm.Span
+	for worker := range 2 {
+		at := 0.0
+		for i, gap := range []float64{0, 3, 1, 2} {
+			at += gap
+			spans = append(spans, gemm.Span{Worker: worker, From: 10*worker + i, To: 10*worker + i + 1, Begin: at, End: at + 1})
+			at++
+		}
+	}
+	for most, want := range map[int]string{
+		99: "0: 0-1 1-2 2-3 3-4; 1: 10-11 11-12 12-13 13-14",
+		8:  "0: 0-1 1-2 2-3 3-4; 1: 10-11 11-12 12-13 13-14",
+		7:  "0: 0-1 1-3 3-4; 1: 10-11 11-12 12-13 13-14",
+		5:  "0: 0-1 1-4; 1: 10-11 11-13 13-14",
+		2:  "0: 0-4; 1: 10-14",
+		1:  "0: 0-4; 1: 10-14",
+	} {
+		lines := make([]string, 2)
+		end := make([]float64, 2)
+		for _, s := range joined(spans, most) {
+			lines[s.Worker] += fmt.Sprintf(" %d-%d", s.From, s.To)
+			end[s.Worker] = s.End
+		}
+		if got := "0:" + lines[0] + "; 1:" + lines[1]; got != want || end[0] != 10 || end[1] != 10 {
+			t.Errorf("at most %d: %s until %v, want %s until 10", most, got, end, want)
+		}
+	}
+}

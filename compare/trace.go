@@ -1,0 +1,78 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"gemm"
+)
+
+// mostSpans is how many spans of a timeline are kept: more than a figure can show.
+const mostSpans = 4000
+
+// noTimeline is the warning of a row whose timeline was asked for and has nothing in it.
+const noTimeline = "no timeline: this variant does not share its work in chunks of a loop"
+
+// draw makes one more product of t, under a timeline and a time limit, where that is
+// not 0. What goes wrong with it is a warning of the row, which has been measured.
+func (t *contender) draw(ctx context.Context, limit time.Duration) {
+	if limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = limited
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if t.sampler.Before != nil {
+		t.sampler.Before()
+	}
+	var line gemm.Timeline
+	var took time.Duration
+	err := guard(func() (err error) {
+		took, err = t.sampler.Call(gemm.WithTimeline(ctx, &line), 1)
+		return err
+	})
+	spans := line.Spans()
+	switch {
+	case err != nil:
+		t.record.Warnings = append(t.record.Warnings, "no timeline: "+err.Error())
+	case len(spans) == 0:
+		t.record.Warnings = append(t.record.Warnings, noTimeline)
+	default:
+		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: joined(spans, mostSpans)}
+	}
+}
+
+// joined returns at most so many spans, or one a worker where that is more: those of a
+// worker with the shortest gaps between them are joined. Spans come worker by worker in
+// the order of time, and go so.
+func joined(spans []gemm.Span, most int) []gemm.Span {
+	var gaps []int // indices of spans that follow another of their worker, by the gap before them
+	for i := range spans[1:] {
+		if spans[i].Worker == spans[i+1].Worker {
+			gaps = append(gaps, i+1)
+		}
+	}
+	slices.SortStableFunc(gaps, func(i, j int) int {
+		return cmp.Compare(spans[i].Begin-spans[i-1].End, spans[j].Begin-spans[j-1].End)
+	})
+	join := map[int]bool{}
+	for _, i := range gaps[:min(max(0, len(spans)-most), len(gaps))] {
+		join[i] = true
+	}
+	var out []gemm.Span
+	for i, s := range spans {
+		if !join[i] {
+			out = append(out, s)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.To, last.End = s.To, s.End
+	}
+	return out
+}
