@@ -264,7 +264,7 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		{Host{Cores: 4, Quota: 2.5}, 3, "3 threads on a quota of 2.5 processors: the control group stops them for part of the time; ask for at most 2 with --threads"},
 		{Host{Cores: 4, Quota: 0.5}, 1, "1 threads on a quota of 0.5 processors: the control group stops them for part of the time; ask for at most 1 with --threads"},
 	} {
-		if got := test.h.crowded(test.threads); got != test.want {
+		if got := test.h.Crowded(test.threads); got != test.want {
 			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota, got, test.want)
 		}
 	}

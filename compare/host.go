@@ -42,9 +42,9 @@ func DescribeHost() (Host, error) {
 	return h, nil
 }
 
-// crowded returns why so many threads do not run at the same time on h, and what to
+// Crowded returns why so many threads do not run at the same time on h, and what to
 // ask for; empty where they do.
-func (h Host) crowded(threads int) string {
+func (h Host) Crowded(threads int) string {
 	granted := math.Inf(1)
 	if h.Quota.Known() {
 		granted = float64(h.Quota)

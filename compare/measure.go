@@ -564,7 +564,7 @@ func (d *Driver) finish(t *contender) Record {
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
 	}
-	if crowded := d.host.crowded(r.Threads); crowded != "" {
+	if crowded := d.host.Crowded(r.Threads); crowded != "" {
 		r.Warnings = append(r.Warnings, crowded)
 	}
 	if t.overhead > 0 {

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Processor is one processor of the machine and where it is. Numbers are the kernel's.
@@ -73,4 +76,59 @@ func topology(fsys fs.FS) []Processor {
 			cmp.Compare(a.Core, b.Core), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// CacheSets are the caches of one level and kind: the processors that share each.
+type CacheSets struct {
+	Level int     `json:"level"`
+	Kind  string  `json:"kind"` // data, unified
+	Sets  [][]int `json:"sets"`
+}
+
+// SharedCaches returns who shares which cache, smallest level first, in the order of
+// Topology; none where it is not known. Caches of instructions are left out.
+func SharedCaches() []CacheSets { return sharedCaches(os.DirFS("/"), Topology()) }
+
+func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {
+	var out []CacheSets
+	for _, p := range of {
+		dirs, _ := fs.Glob(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index[0-9]*", p.ID))
+		for _, dir := range dirs {
+			kind := strings.ToLower(text(fsys, path.Join(dir, "type")))
+			level, known := number(fsys, path.Join(dir, "level"))
+			set := processors(text(fsys, path.Join(dir, "shared_cpu_list")))
+			if kind == "instruction" || !known || len(set) == 0 {
+				continue
+			}
+			i := slices.IndexFunc(out, func(c CacheSets) bool { return c.Level == int(level) && c.Kind == kind })
+			if i < 0 {
+				i = len(out)
+				out = append(out, CacheSets{Level: int(level), Kind: kind})
+			}
+			if !slices.ContainsFunc(out[i].Sets, func(s []int) bool { return slices.Equal(s, set) }) {
+				out[i].Sets = append(out[i].Sets, set)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b CacheSets) int { return cmp.Compare(a.Level, b.Level) })
+	return out
+}
+
+// List returns processors as the kernel writes them, in their order and with ranges:
+// "0-3,8".
+func List(processors []int) string {
+	var parts []string
+	for i := 0; i < len(processors); {
+		j := i
+		for j+1 < len(processors) && processors[j+1] == processors[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(processors[i])
+		if j > i {
+			part += "-" + strconv.Itoa(processors[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
 }

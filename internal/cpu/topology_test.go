@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -81,5 +82,41 @@ func TestTopologyHere(t *testing.T) {
 		if len(ids) > 0 && !slices.Contains(ids, id) {
 			t.Errorf("place %d is not online: %v", id, ids)
 		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for want, processors := range map[string][]int{
+		"": nil, "5": {5}, "0-1": {0, 1}, "0-3,8,10-11": {0, 1, 2, 3, 8, 10, 11}, "2,0,4-5,1": {2, 0, 4, 5, 1},
+	} {
+		if got := List(processors); got != want {
+			t.Errorf("List(%v) = %q, want %q", processors, got, want)
+		}
+	}
+}
+
+func TestSharedCaches(t *testing.T) {
+	tree := map[string]string{}
+	cache := func(processor, index int, level, kind, shared string) {
+		dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/", processor, index)
+		tree[dir+"level"], tree[dir+"type"], tree[dir+"shared_cpu_list"] = level, kind, shared
+	}
+	var all []Processor
+	for i, core := range []string{"0,2", "1,3", "0,2", "1,3"} {
+		all = append(all, Processor{ID: i})
+		cache(i, 0, "1", "Data", core)
+		cache(i, 1, "1", "Instruction", core)
+		cache(i, 2, "3", "Unified", "0-3")
+		cache(i, 3, "2", "Unified", core)
+		cache(i, 4, "x", "Unified", core)
+		cache(i, 5, "4", "Unified", "")
+	}
+	cores := [][]int{{0, 2}, {1, 3}}
+	want := []CacheSets{{1, "data", cores}, {2, "unified", cores}, {3, "unified", [][]int{{0, 1, 2, 3}}}}
+	if got := sharedCaches(files(tree), all); !reflect.DeepEqual(got, want) {
+		t.Errorf("shared caches are %v, want %v", got, want)
+	}
+	if got := sharedCaches(files(nil), all); got != nil {
+		t.Errorf("without files shared caches are %v", got)
 	}
 }
