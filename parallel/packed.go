@@ -1,6 +1,8 @@
 package parallel
 
 import (
+	"maps"
+
 	"gemm"
 	"gemm/serial"
 )
@@ -14,16 +16,33 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",
 		Doc:    "serial/packed with its blocks shared out to a pool of workers",
-		Params: []gemm.Param{threadsParam()},
+		Params: teamParams(),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())
 		},
 		Bound: gemm.Classical,
-		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
-			return serial.NewPacked[float32](NewPool(p.Int("threads")).Loop()), nil
-		},
-		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
-			return serial.NewPacked[float64](NewPool(p.Int("threads")).Loop()), nil
-		},
+		F32:   newPacked[float32],
+		F64:   newPacked[float64],
 	}
+}
+
+// packed is serial/packed on a team.
+type packed[T gemm.Float] struct {
+	serial.Packed[T]
+	toucher[T]
+}
+
+// Resolved implements gemm.Explainer.
+func (x packed[T]) Resolved() gemm.Params {
+	out := x.Packed.Resolved()
+	maps.Copy(out, x.toucher.Resolved())
+	return out
+}
+
+func newPacked[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	t, err := newTeam(p)
+	if err != nil {
+		return nil, err
+	}
+	return packed[T]{serial.NewPacked[T](t.pool.Loop()), toucher[T]{t}}, nil
 }

@@ -1,69 +1,226 @@
 package parallel
 
 import (
+	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"gemm"
 	"gemm/internal/block"
 )
 
 // Pool lets loops run on several goroutines. The goroutines are the process's, kept
 // from one loop to the next and shared by all pools: a pool itself is nothing but the
-// state of one loop, runs one at a time, and needs no closing.
+// state of one loop, and needs no closing.
 //
-// The goroutine that calls Run is the first worker, so that a loop never waits for
-// another one to begin, and the only one in a loop of one worker.
+// The goroutine that begins a loop is its first worker, so that a loop never waits for
+// another one to begin, and the only one in a loop of one worker. A loop that begins
+// while the pool has one running, in the body of that one for instance, has one worker
+// too, as nested loops have in libgomp by default; workers of its own are those of a
+// pool of its own.
 type Pool struct {
 	workers int
-	body    func(worker, i int)
-	n       int
-	next    atomic.Int64  // the first index that nobody has taken
-	busy    atomic.Int64  // workers other than the caller that have not ended
+	crowded bool  // more workers than GOMAXPROCS when the pool was made
+	places  []int // the processor of each worker; nil: the system chooses
+	taken   atomic.Bool
+	run     func(worker int) // what each worker of the loop that runs does
+
+	_       [64]byte
+	busy    atomic.Int64 // workers other than the caller that have not ended
+	_       [56]byte
 	loop    uint64        // the number of this loop
 	waiting atomic.Uint64 // the number of the loop whose caller sleeps; 0: none does
 	done    chan struct{}
-	failed  atomic.Pointer[failure]
+	failed  atomic.Pointer[Panic]
+
+	each   each
+	shared shared
+	// p.runEach and p.runShares, made once: a method value is an allocation.
+	eachRun, sharesRun func(worker int)
 }
 
-// failure is a panic of a body.
-type failure struct{ value any }
+// each is a loop of Run.
+type each struct {
+	n    int
+	body func(worker, i int)
+	_    [64]byte
+	next atomic.Int64 // the first index that nobody has taken
+	_    [56]byte
+}
+
+// shared is a loop of For.
+type shared struct {
+	shares   Shares
+	body     func(worker, lo, hi int)
+	done     <-chan struct{} // of the context
+	timeline *gemm.Timeline
+	stopped  atomic.Bool // by the context, or by a panic
+}
+
+// Panic is the panic of a body.
+type Panic struct {
+	Value any    // what was panicked with
+	Stack []byte // of the worker
+}
+
+// Error implements error, in one line.
+func (p *Panic) Error() string {
+	return fmt.Sprintf("parallel: the body of a loop panicked: %v", p.Value)
+}
 
 // NewPool returns a pool of the given number of workers, at least one.
 func NewPool(workers int) *Pool {
-	return &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
+	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
+	p.crowded = p.workers > runtime.GOMAXPROCS(0)
+	p.eachRun, p.sharesRun = p.runEach, p.runShares
+	return p
+}
+
+// Workers returns the number of workers of a loop that is long enough.
+func (p *Pool) Workers() int { return p.workers }
+
+// For runs a loop of n indices that the schedule shares out among the workers: it
+// calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every index of [0, n)
+// once, and returns when all calls have. Calls with the same worker follow each other;
+// calls with different ones, 0 ≤ worker < min(n, p.Workers()), may run at the same
+// time.
+//
+// When ctx is cancelled no chunk is begun any more, and where one is left the error is
+// ctx's. A panic in a body ends the loop in the same way; the error is then a *Panic.
+// The workers survive both. Where ctx has a timeline the chunks are added to it.
+func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo, hi int)) error {
+	if err := ctx.Err(); err != nil || n <= 0 {
+		return err
+	}
+	if !p.taken.CompareAndSwap(false, true) {
+		return NewPool(1).For(ctx, n, s, body)
+	}
+	defer p.taken.Store(false)
+	learner, learns := s.(*Auto)
+	var begin time.Time
+	if learns {
+		begin = time.Now()
+	}
+	workers := min(p.workers, n)
+	l := &p.shared
+	l.shares, l.body, l.done, l.timeline = s.Share(n, workers), body, ctx.Done(), gemm.TimelineOf(ctx)
+	l.stopped.Store(false)
+	p.fork(workers, p.sharesRun)
+	stopped := l.stopped.Load()
+	l.shares, l.body, l.done, l.timeline = nil, nil, nil, nil
+	if failed := p.failed.Swap(nil); failed != nil {
+		return failed
+	}
+	if stopped {
+		return ctx.Err()
+	}
+	if learns {
+		learner.took(time.Since(begin))
+	}
+	return nil
+}
+
+// runShares runs the chunks of one worker.
+func (p *Pool) runShares(worker int) {
+	l := &p.shared
+	for turn := 0; !l.stopped.Load(); turn++ {
+		lo, hi := l.shares.Next(worker, turn)
+		if lo >= hi {
+			return
+		}
+		if l.done != nil {
+			select {
+			case <-l.done:
+				l.stopped.Store(true)
+				return
+			default:
+			}
+		}
+		if l.timeline == nil {
+			l.body(worker, lo, hi)
+			continue
+		}
+		begin := time.Now()
+		l.body(worker, lo, hi)
+		l.timeline.Add(worker, lo, hi, begin)
+	}
 }
 
 // Run calls body(worker, i) once for every i in [0, n) and returns when all calls
 // have. Calls are taken in order, each by the next worker that is free, so that
-// unequal ones even out; worker is below workers and below the pool's number. A panic
-// in a body ends the loop early and is raised again by Run; the workers survive it.
+// unequal ones even out; worker is below workers and below the pool's number. It is
+// the loop round a micro-kernel: it allocates nothing, and a panic in a body, which
+// ends it early, is raised again.
 func (p *Pool) Run(workers, n int, body func(worker, i int)) {
 	workers = min(workers, p.workers, n)
-	if workers <= 1 {
+	if workers <= 1 && p.places == nil || !p.taken.CompareAndSwap(false, true) {
 		for i := range n {
 			body(0, i)
 		}
 		return
 	}
-	p.body, p.n = body, n
+	defer p.taken.Store(false)
+	p.each.n, p.each.body = n, body
+	p.each.next.Store(0)
+	p.fork(workers, p.eachRun)
+	p.each.body = nil
+	if failed := p.failed.Swap(nil); failed != nil {
+		panic(failed.Value)
+	}
+}
+
+// runEach calls the body until no index is left.
+func (p *Pool) runEach(worker int) {
+	for {
+		i := int(p.each.next.Add(1)) - 1
+		if i >= p.each.n {
+			return
+		}
+		p.each.body(worker, i)
+	}
+}
+
+// Loop returns the pool as the loops round a micro-kernel want it.
+func (p *Pool) Loop() block.Loop { return block.Loop{Workers: p.workers, Run: p.Run} }
+
+// fork has each of the workers call run, the caller as the first of them, and returns
+// when all calls have.
+func (p *Pool) fork(workers int, run func(worker int)) {
+	if p.places != nil {
+		defer p.pinCaller()()
+	}
+	p.run = run
 	p.loop++
-	p.next.Store(0)
 	p.busy.Store(int64(workers - 1))
 	for w := 1; w < workers; w++ {
-		hire().begin(p, w)
+		hire(p.place(w)).begin(p, w)
 	}
 	p.work(0)
-	p.wait()
-	p.body = nil
-	if f := p.failed.Swap(nil); f != nil {
-		panic(f.value)
+	if workers > 1 {
+		p.wait()
 	}
+	p.run = nil
+}
+
+// work does a worker's part of a loop.
+func (p *Pool) work(worker int) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
+			p.each.next.Store(int64(p.each.n))
+			p.shared.stopped.Store(true)
+		}
+	}()
+	p.run(worker)
 }
 
 // wait returns when all workers have ended.
 func (p *Pool) wait() {
-	if watch(func() bool { return p.busy.Load() == 0 }) {
+	if watch(p.crowded, func() bool { return p.busy.Load() == 0 }) {
 		return
 	}
 	p.waiting.Store(p.loop)
@@ -80,33 +237,18 @@ func (p *Pool) ended(loop uint64) {
 	}
 }
 
-// Loop returns the pool as the loops round a micro-kernel want it.
-func (p *Pool) Loop() block.Loop { return block.Loop{Workers: p.workers, Run: p.Run} }
-
-// work calls the body until no index is left.
-func (p *Pool) work(worker int) {
-	defer func() {
-		if value := recover(); value != nil {
-			p.failed.CompareAndSwap(nil, &failure{value})
-			p.next.Store(int64(p.n))
-		}
-	}()
-	for {
-		i := int(p.next.Add(1)) - 1
-		if i >= p.n {
-			return
-		}
-		p.body(worker, i)
-	}
-}
-
 // watch looks for what is about to happen, some milliseconds long, before its caller
 // sleeps, and reports whether it has. That is longer than it is from one product of a
 // series to the next. A sleeper is woken in some 10 µs at best, and on a virtual machine
-// often onto the processor of who wakes it, where it waits for a slice of time. Between
-// looks it lets other goroutines run.
-func watch(happened func() bool) bool {
-	const looks, turns = 500, 5000
+// often onto the processor of who wakes it, where it waits for a slice of time. Now and
+// then it lets other goroutines run; where the pool is crowded, and what it looks for
+// may have to wait for a processor, after every look.
+func watch(crowded bool, happened func() bool) bool {
+	const turns = 5000
+	looks := 500
+	if crowded {
+		looks = 1
+	}
 	for range turns {
 		for range looks {
 			if happened() {
@@ -120,6 +262,7 @@ func watch(happened func() bool) bool {
 
 // hand is one of the process's goroutines that wait for work.
 type hand struct {
+	place  int // the processor that it runs on, or anywhere
 	pool   *Pool
 	loop   uint64 // the pool's
 	worker int
@@ -134,23 +277,23 @@ const (
 	working
 )
 
-// idle holds the hands that have no work, the last to work on top: the one least
-// likely to sleep.
+// idle holds the hands that have no work, by place, the last to work on top: the one
+// least likely to sleep.
 var idle struct {
 	sync.Mutex
-	hands []*hand
+	hands map[int][]*hand
 }
 
 // hire returns an idle hand, a new one where there is none.
-func hire() *hand {
+func hire(place int) *hand {
 	idle.Lock()
 	defer idle.Unlock()
-	if last := len(idle.hands) - 1; last >= 0 {
-		h := idle.hands[last]
-		idle.hands = idle.hands[:last]
-		return h
+	if there := idle.hands[place]; len(there) > 0 {
+		last := len(there) - 1
+		idle.hands[place] = there[:last]
+		return there[last]
 	}
-	h := &hand{wake: make(chan struct{}, 1)}
+	h := &hand{place: place, wake: make(chan struct{}, 1)}
 	go h.live()
 	return h
 }
@@ -165,16 +308,26 @@ func (h *hand) begin(p *Pool, worker int) {
 
 // live works, and waits for work, for ever.
 func (h *hand) live() {
-	for {
-		if !watch(func() bool { return h.state.Load() == working }) && h.state.CompareAndSwap(looking, asleep) {
+	if h.place != anywhere {
+		runtime.LockOSThread()
+	}
+	for crowded := false; ; {
+		if !watch(crowded, func() bool { return h.state.Load() == working }) && h.state.CompareAndSwap(looking, asleep) {
 			<-h.wake
 		}
 		p, loop := h.pool, h.loop
+		if h.place != anywhere {
+			pin(h.place)
+		}
 		p.work(h.worker)
+		crowded = p.crowded
 		h.pool = nil
 		h.state.Store(looking)
 		idle.Lock()
-		idle.hands = append(idle.hands, h)
+		if idle.hands == nil {
+			idle.hands = map[int][]*hand{}
+		}
+		idle.hands[h.place] = append(idle.hands[h.place], h)
 		idle.Unlock()
 		p.ended(loop)
 	}

@@ -13,16 +13,26 @@ func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
 		Doc:    "serial/strassen with each of its products and additions shared out to a pool of workers",
-		Params: []gemm.Param{threadsParam(), serial.StrassenCutoff()},
+		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
 		},
 		Bound: serial.StrassenBound(),
-		F32: func(p gemm.Params) (gemm.Multiplier[float32], error) {
-			return serial.NewStrassen[float32](NewPool(p.Int("threads")).Loop(), p.Int("cutoff")), nil
-		},
-		F64: func(p gemm.Params) (gemm.Multiplier[float64], error) {
-			return serial.NewStrassen[float64](NewPool(p.Int("threads")).Loop(), p.Int("cutoff")), nil
-		},
+		F32:   newStrassen[float32],
+		F64:   newStrassen[float64],
 	}
+}
+
+// strassen is serial/strassen on a team.
+type strassen[T gemm.Float] struct {
+	gemm.Multiplier[T]
+	toucher[T]
+}
+
+func newStrassen[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	t, err := newTeam(p)
+	if err != nil {
+		return nil, err
+	}
+	return strassen[T]{serial.NewStrassen[T](t.pool.Loop(), p.Int("cutoff")), toucher[T]{t}}, nil
 }

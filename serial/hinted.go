@@ -41,7 +41,7 @@ func addRows[T gemm.Float](c, x []T, b gemm.Matrix[T]) {
 		addFour(c, (*[4]T)(x[l:]), b.Row(l), b.Row(l+1), b.Row(l+2), b.Row(l+3))
 	}
 	for ; l < len(x); l++ {
-		addScaled(c, x[l], b.Row(l))
+		AddScaled(c, x[l], b.Row(l))
 	}
 }
 

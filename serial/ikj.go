@@ -29,17 +29,17 @@ func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 			return err
 		}
 		for l, x := range a.Row(i) {
-			addScaled(c.Row(i), x, b.Row(l))
+			AddScaled(c.Row(i), x, b.Row(l))
 		}
 	}
 	return nil
 }
 
-// addScaled adds x·b to c; b is not shorter than c. Two elements a step keep the
+// AddScaled adds x·b to c; b is not shorter than c. Two elements a step keep the
 // loop's speed from depending on its place in the program: seven instructions
 // that straddle two lines of the instruction cache take two cycles where they
 // could take one.
-func addScaled[T gemm.Float](c []T, x T, b []T) {
+func AddScaled[T gemm.Float](c []T, x T, b []T) {
 	b = b[:len(c)]
 	j := 0
 	for ; j < len(c)-1; j += 2 {

@@ -10,7 +10,7 @@ import (
 	"gemm/internal/tuned"
 )
 
-// packed is the product of BLAS libraries: loops round a micro-kernel, with the
+// Packed is the product of BLAS libraries: loops round a micro-kernel, with the
 // blocks of A and B copied, before they are used, into the order of their use
 // (gemm/internal/block has the loops, gemm/internal/kernel the micro-kernels, in the
 // widest vector instructions of the processor).
@@ -25,21 +25,20 @@ import (
 //
 // A is read once, B m/MC times and C gone through k/KC times; the blocks are sized
 // for the caches, one each (see block.Fit).
-type packed[T gemm.Float] struct{ engine *block.Engine[T] }
+type Packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
-// NewPacked returns serial/packed on the workers of a loop: a gemm.Gemmer and
-// gemm.Explainer, as parallel/packed is.
-func NewPacked[T gemm.Float](loop block.Loop) gemm.Multiplier[T] {
-	return packed[T]{block.Host[T](loop)}
+// NewPacked returns serial/packed on the workers of a loop.
+func NewPacked[T gemm.Float](loop block.Loop) Packed[T] {
+	return Packed[T]{block.Host[T](loop)}
 }
 
 // accumulate implements accumulator.
-func (p packed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func (p Packed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return p.gemm(ctx, 1, view(a, blas.NoTrans), view(b, blas.NoTrans), 1, c, a.Cols)
 }
 
 // Multiply implements gemm.Multiplier.
-func (p packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (p packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 }
 
 // Gemm implements gemm.Gemmer. α multiplies the sums of products.
-func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func (p packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 
 // Resolved implements gemm.Explainer: the micro-kernel, the largest blocks, and
 // whether they are those that gemm tune found (1) or computed (0).
-func (p packed[T]) Resolved() gemm.Params {
+func (p Packed[T]) Resolved() gemm.Params {
 	blocking, kernel := p.engine.Blocking(), p.engine.Kernel().Name
 	measured := 0
 	if _, ok := tuned.For(gemm.TypeName[T](), kernel); ok {
@@ -68,7 +67,7 @@ func (p packed[T]) Resolved() gemm.Params {
 }
 
 // gemm computes C ← α·A·B + β·C for operands that conform.
-func (p packed[T]) gemm(ctx context.Context, alpha T, a, b block.View[T], beta T, c gemm.Matrix[T], k int) error {
+func (p Packed[T]) gemm(ctx context.Context, alpha T, a, b block.View[T], beta T, c gemm.Matrix[T], k int) error {
 	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, a, b, beta, c.Data, c.Stride)
 }
 

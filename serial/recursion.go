@@ -366,7 +366,7 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf accumul
 		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
 		products: s.algorithm.products(), kernel: kernel.Best[T](), loop: loop,
 	}
-	if p, ok := leaf.(packed[T]); ok && s.algorithm != nil {
+	if p, ok := leaf.(Packed[T]); ok && s.algorithm != nil {
 		r.engine = p.engine
 	}
 	r.rows = r.addRows

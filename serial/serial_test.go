@@ -396,7 +396,7 @@ func TestBoundsChecks(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	for file, function := range map[string]string{"hinted.go": "addFour", "ikj.go": "addScaled"} {
+	for file, function := range map[string]string{"hinted.go": "addFour", "ikj.go": "AddScaled"} {
 		first, last := loopLines(t, file, function)
 		kept := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+):\d+: Found Is`).FindAllSubmatch(output, -1)
 		if len(kept) == 0 {

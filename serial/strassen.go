@@ -82,7 +82,7 @@ func strassenVariant() gemm.Variant {
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.
 func NewStrassen[T gemm.Float](loop block.Loop, cutoff int) gemm.Multiplier[T] {
-	return newRecursion(strassenScheme(), divideOnce[T], cutoff, packed[T]{block.Host[T](loop)}, loop)
+	return newRecursion(strassenScheme(), divideOnce[T], cutoff, Packed[T]{block.Host[T](loop)}, loop)
 }
 
 // StrassenModel predicts the costs of NewStrassen's product.

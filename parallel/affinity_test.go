@@ -1,0 +1,101 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+func TestPlaces(t *testing.T) {
+	eight := []int{0, 4, 1, 5, 2, 6, 3, 7} // four cores of two threads
+	for _, test := range []struct {
+		affinity   string
+		processors []int
+		workers    int
+		want       string
+	}{
+		{"close", eight, 3, "[0 4 1]"},
+		{"close", eight, 8, "[0 4 1 5 2 6 3 7]"},
+		{"close", []int{3, 9}, 4, "[3 3 9 9]"},
+		{"spread", eight, 1, "[0]"},
+		{"spread", eight, 2, "[0 2]"},
+		{"spread", eight, 4, "[0 1 2 3]"},
+		{"spread", eight, 3, "[0 1 6]"},
+		{"spread", []int{3, 9}, 5, "[3 3 3 9 9]"},
+	} {
+		got, err := places(test.processors, test.workers, test.affinity)
+		if err != nil || fmt.Sprint(got) != test.want {
+			t.Errorf("%s, %d workers on %v: %v, want %s; %v", test.affinity, test.workers, test.processors, got, test.want, err)
+		}
+	}
+	if _, err := places(eight, 2, "near"); err == nil || !strings.Contains(err.Error(), "near") {
+		t.Errorf("affinity near: %v", err)
+	}
+}
+
+// TestPinned wants each worker on its processor, in every loop, and the caller's
+// thread as it was when the loop is over.
+func TestPinned(t *testing.T) {
+	before := cpu.Allowed()
+	for _, affinity := range []string{closeBy, spread} {
+		for _, workers := range []int{1, 2, 3} {
+			p, err := NewPinnedPool(workers, affinity)
+			if errors.Is(err, gemm.ErrUnavailable) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				var mu sync.Mutex
+				masks := map[int][]int{}
+				err := p.For(context.Background(), workers, Static(0), func(worker, _, _ int) {
+					mu.Lock()
+					defer mu.Unlock()
+					masks[worker] = cpu.Allowed()
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for w := range workers {
+					if !slices.Equal(masks[w], []int{p.places[w]}) {
+						t.Errorf("%s: worker %d of %d may run on %v, want %d", affinity, w, workers, masks[w], p.places[w])
+					}
+				}
+			}
+			if after := cpu.Allowed(); !slices.Equal(after, before) {
+				t.Errorf("the caller may run on %v, before on %v", after, before)
+			}
+			if got := strings.Count(p.Placement(), ",") + 1; got != workers {
+				t.Errorf("placement %q of %d workers", p.Placement(), workers)
+			}
+		}
+	}
+}
+
+// TestPinnedProduct wants a variant's record to say where its workers were.
+func TestPinnedProduct(t *testing.T) {
+	for _, v := range Variants() {
+		m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "affinity": closeBy})
+		if errors.Is(err, gemm.ErrUnavailable) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := gemm.NewMatrix[float64](3, 3)
+		if err := m.Multiply(t.Context(), gemm.NewMatrix[float64](3, 3), a, a); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := m.(gemm.Explainer).Resolved()["placement"].(string); !strings.Contains(got, ",") {
+			t.Errorf("%s: placement %q", v.Name, got)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package parallel
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// Auto finds out which schedule a loop is best run with, from the time that its own
+// first loops take: they are run with each candidate in turn, forth and back, and from
+// then on with the one of the least time. What it finds holds for a number of indices
+// and of workers; others are tried anew. That departs from libgomp, whose auto is
+// static (libgomp/loop.c). It serves one loop at a time.
+type Auto struct {
+	least int // chunk
+
+	mu     sync.Mutex
+	trials map[[2]int]*trial // by indices and workers
+	now    *trial            // of the loop that runs
+}
+
+// trial is what an Auto knows of loops of one number of indices and workers.
+type trial struct {
+	candidates []candidate
+	loops      int           // that have been timed
+	spent      time.Duration // in them
+}
+
+// candidate is a schedule that a trial times.
+type candidate struct {
+	name  string
+	chunk int
+	Schedule
+	best time.Duration // of one loop
+}
+
+// A trial ends once each candidate has had a loop and all of them together have taken
+// autoLong, or each has had autoRounds and they have taken autoTime, or each has had
+// autoMost.
+const (
+	autoLong   = 50 * time.Millisecond
+	autoRounds = 3
+	autoTime   = 10 * time.Millisecond
+	autoMost   = 100
+)
+
+// NewAuto returns an Auto that chooses among schedules whose chunks have least indices
+// or more.
+func NewAuto(least int) *Auto {
+	return &Auto{least: max(1, least), trials: map[[2]int]*trial{}}
+}
+
+// Share implements Schedule.
+func (a *Auto) Share(n, workers int) Shares {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.trials[[2]int{n, workers}]
+	if t == nil {
+		t = &trial{}
+		// A worker has some eight chunks of the larger size.
+		chunk := max(a.least, n/(8*workers))
+		for _, c := range []candidate{
+			{name: static, Schedule: Static(0)},
+			{name: dynamic, chunk: a.least, Schedule: Dynamic(a.least)},
+			{name: dynamic, chunk: chunk, Schedule: Dynamic(chunk)},
+			{name: guided, chunk: a.least, Schedule: Guided(a.least)},
+		} {
+			c.best = math.MaxInt64
+			t.candidates = append(t.candidates, c)
+		}
+		a.trials[[2]int{n, workers}] = t
+	}
+	a.now = t
+	return t.current().Share(n, workers)
+}
+
+// current returns the candidate that the next loop is run with.
+func (t *trial) current() *candidate {
+	if t.settled() {
+		best := &t.candidates[0]
+		for i := range t.candidates {
+			if c := &t.candidates[i]; c.best < best.best {
+				best = c
+			}
+		}
+		return best
+	}
+	i := t.loops % (2 * len(t.candidates))
+	return &t.candidates[min(i, 2*len(t.candidates)-1-i)] // forth and back
+}
+
+// settled reports whether the trial has ended.
+func (t *trial) settled() bool {
+	rounds := t.loops / len(t.candidates)
+	return rounds >= 1 && t.spent >= autoLong || rounds >= autoRounds && t.spent >= autoTime || rounds >= autoMost
+}
+
+// took notes the time of the loop whose shares were handed out last.
+func (a *Auto) took(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.now
+	if t.settled() {
+		return
+	}
+	c := t.current()
+	c.best = min(c.best, d)
+	t.loops++
+	t.spent += d
+}
+
+// Settled reports whether loops like the last one have no trial before them any more.
+func (a *Auto) Settled() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now == nil || a.now.settled()
+}
+
+// Chosen returns the name and the chunk of the schedule of the next loop like the last
+// one; an empty name before the first.
+func (a *Auto) Chosen() (name string, chunk int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now == nil {
+		return "", 0
+	}
+	c := a.now.current()
+	return c.name, c.chunk
+}

@@ -1,0 +1,142 @@
+package parallel
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/dustin/go-humanize"
+
+	"gemm"
+	"gemm/internal/cpu"
+	"gemm/serial"
+)
+
+// collapseAtomic takes the atomic additions out of the loop: each worker adds its terms
+// to a C of its own, and adds that to the common one at its end, mn atomic additions a
+// worker in place of mnk in all. It costs a copy of C for each worker.
+//
+//	parallel: private P = 0
+//	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
+//	  for i, for j: atomic C[i][j] += P[i][j]
+//
+// Each worker begins to merge at another row, so that they seldom meet.
+type collapseAtomic[T gemm.Float] struct{ privately[T] }
+
+// Multiply implements gemm.Multiplier.
+func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return x.settle(func() error {
+		if err := zero(ctx, x.team, c); err != nil {
+			return err
+		}
+		copies, release, err := x.sum(ctx, c, a, b)
+		defer release()
+		if err != nil {
+			return err
+		}
+		return x.workers(ctx, func(worker int) {
+			for i := range c.Rows {
+				i = (i + worker*c.Rows/len(copies)) % c.Rows
+				row := c.Row(i)
+				for j, y := range copies[worker].Row(i) {
+					atomicAdd(&row[j], y)
+				}
+			}
+		})
+	})
+}
+
+// privately is the part that the variants with a private C for each worker share.
+type privately[T gemm.Float] struct{ toucher[T] }
+
+// sum computes the terms of A·B into private copies of C and returns them; they add up
+// to the product, and are the caller's until release.
+func (x privately[T]) sum(ctx context.Context, c, a, b gemm.Matrix[T]) (copies []gemm.Matrix[T], release func(), err error) {
+	copies, release, err = takePrivate[T](x.pool.Workers(), c.Rows, c.Cols)
+	if err != nil {
+		return nil, release, err
+	}
+	// Each worker clears the copy that it is going to use: its pages are put beside it.
+	if err := x.workers(ctx, func(worker int) { clear(copies[worker].Data) }); err != nil {
+		return nil, release, err
+	}
+	return copies, release, x.loop(ctx, c.Rows*a.Cols, func(worker, lo, hi int) {
+		for q := lo; q < hi; q++ {
+			i, l := q/a.Cols, q%a.Cols
+			serial.AddScaled(copies[worker].Row(i), a.At(i, l), b.Row(l))
+		}
+	})
+}
+
+// private holds the memory of private copies from one product to the next, of whatever
+// pool, as [][]float32 and [][]float64.
+var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
+
+// takePrivate returns so many matrices, whose elements are not cleared. The error says
+// how much memory they would need where there is not as much.
+func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], release func(), err error) {
+	pool := private[gemm.TypeName[T]()]
+	kept, _ := pool.Get().([][]T)
+	release = func() { pool.Put(kept) }
+	size := rows * cols
+	for len(kept) < count {
+		kept = append(kept, nil)
+	}
+	need := 0.0
+	for _, data := range kept[:count] {
+		if cap(data) < size {
+			need += float64(size) * float64(unsafe.Sizeof(*new(T)))
+		}
+	}
+	if need > 1<<24 { // to ask how much there is takes longer than a product that needs little
+		if have := float64(cpu.Available()); have > 0 && need > have {
+			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %s of memory, %s are available: use fewer threads, or parallel/rows",
+				count, humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)))
+		}
+	}
+	for w := range count {
+		if cap(kept[w]) < size {
+			kept[w] = make([]T, size)
+		}
+		copies = append(copies, gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: kept[w][:size]})
+	}
+	return copies, release, nil
+}
+
+func newPrivately[T gemm.Float](p gemm.Params) (privately[T], error) {
+	t, err := newTeam(p)
+	return privately[T]{toucher[T]{t}}, err
+}
+
+// privateModel is that of the variants with private copies of C.
+func privateModel(m, n, k int, p gemm.Params) gemm.Model {
+	out := ikjModel(m, n, k, p)
+	copies := float64(p.Int("threads")) * float64(m) * float64(n)
+	out.Workspace = copies
+	out.Flops += copies
+	out.Accesses += 3 * copies
+	traffic := out.Traffic
+	out.Traffic = func(cache, line float64) float64 { return 2*copies + traffic(cache, line) }
+	return out
+}
+
+func newCollapseAtomic[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	x, err := newPrivately[T](p)
+	return collapseAtomic[T]{x}, err
+}
+
+func collapseAtomicVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:   "parallel/collapse-atomic",
+		Doc:    "collapse-inner-atomic with a private C for each worker, merged by atomic additions at the end",
+		Params: scheduleParams("terms of rows"),
+		Model:  privateModel,
+		Bound:  gemm.Classical,
+		F32:    newCollapseAtomic[float32],
+		F64:    newCollapseAtomic[float64],
+	}
+}

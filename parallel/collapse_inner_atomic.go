@@ -1,0 +1,78 @@
+package parallel
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"gemm"
+)
+
+// collapseInnerAtomic shares out the two outer loops of ikj as one of m·k indices, as
+// collapse(2) does. There is more to share than rows, but several workers may now add
+// to one row of C at the same time, so every one of the mnk additions is atomic: a
+// compare-and-swap, since processors add integers atomically and not floats.
+//
+//	parallel for (i, l): for j: atomic C[i][j] += A[i][l]·B[l][j]
+type collapseInnerAtomic[T gemm.Float] struct{ toucher[T] }
+
+// Multiply implements gemm.Multiplier.
+func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return x.settle(func() error {
+		if err := zero(ctx, x.team, c); err != nil {
+			return err
+		}
+		return x.loop(ctx, c.Rows*a.Cols, func(_, lo, hi int) {
+			for q := lo; q < hi; q++ {
+				i, l := q/a.Cols, q%a.Cols
+				scale, row := a.At(i, l), c.Row(i)
+				for j, y := range b.Row(l) {
+					atomicAdd(&row[j], scale*y)
+				}
+			}
+		})
+	})
+}
+
+// atomicAdd adds x to *p, which others add to at the same time.
+func atomicAdd[T gemm.Float](p *T, x T) {
+	switch p := any(p).(type) {
+	case *float32:
+		word := (*uint32)(unsafe.Pointer(p))
+		for {
+			old := atomic.LoadUint32(word)
+			if atomic.CompareAndSwapUint32(word, old, math.Float32bits(math.Float32frombits(old)+float32(x))) {
+				return
+			}
+		}
+	case *float64:
+		word := (*uint64)(unsafe.Pointer(p))
+		for {
+			old := atomic.LoadUint64(word)
+			if atomic.CompareAndSwapUint64(word, old, math.Float64bits(math.Float64frombits(old)+float64(x))) {
+				return
+			}
+		}
+	}
+}
+
+func newCollapseInnerAtomic[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	t, err := newTeam(p)
+	return collapseInnerAtomic[T]{toucher[T]{t}}, err
+}
+
+func collapseInnerAtomicVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:   "parallel/collapse-inner-atomic",
+		Doc:    "the two outer loops shared out as one, every term added to C atomically",
+		Params: scheduleParams("terms of rows"),
+		Model:  ikjModel,
+		Bound:  gemm.Classical,
+		F32:    newCollapseInnerAtomic[float32],
+		F64:    newCollapseInnerAtomic[float64],
+	}
+}

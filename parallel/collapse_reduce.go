@@ -1,0 +1,60 @@
+package parallel
+
+import (
+	"context"
+
+	"gemm"
+)
+
+// collapseReduce merges the private copies of C without atomic additions: once all are
+// complete, rows of C are shared out, and each is the sum of that row of all copies.
+//
+//	parallel: private P = 0
+//	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
+//	parallel for i: C[i] = Σ P[i]
+//
+// That is a reduction, with the sums formed in the order of the workers: where the
+// schedule is static, the result is the same every time.
+type collapseReduce[T gemm.Float] struct{ privately[T] }
+
+// Multiply implements gemm.Multiplier.
+func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return x.settle(func() error {
+		copies, release, err := x.sum(ctx, c, a, b)
+		defer release()
+		if err != nil {
+			return err
+		}
+		return x.pool.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				row := c.Row(i)
+				copy(row, copies[0].Row(i))
+				for _, p := range copies[1:] {
+					for j, y := range p.Row(i) {
+						row[j] += y
+					}
+				}
+			}
+		})
+	})
+}
+
+func newCollapseReduce[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
+	x, err := newPrivately[T](p)
+	return collapseReduce[T]{x}, err
+}
+
+func collapseReduceVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:   "parallel/collapse-reduce",
+		Doc:    "collapse-atomic with the private copies of C merged by a reduction",
+		Params: scheduleParams("terms of rows"),
+		Model:  privateModel,
+		Bound:  gemm.Classical,
+		F32:    newCollapseReduce[float32],
+		F64:    newCollapseReduce[float64],
+	}
+}

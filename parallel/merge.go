@@ -1,0 +1,41 @@
+package parallel
+
+import (
+	"context"
+
+	"gemm"
+)
+
+// MergeAtomic adds private copies of C to c, which all workers share: each copy is one
+// worker's, which adds it by atomic additions. Each begins at another row, so that they
+// seldom meet.
+func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+	return p.For(ctx, len(copies), Static(0), func(_, lo, hi int) {
+		for w := lo; w < hi; w++ {
+			for i := range c.Rows {
+				i = (i + w*c.Rows/len(copies)) % c.Rows
+				row := c.Row(i)
+				for j, y := range copies[w].Row(i) {
+					atomicAdd(&row[j], y)
+				}
+			}
+		}
+	})
+}
+
+// MergeReduce sets c to the sum of private copies of it, at least one, without atomic
+// additions: rows of c are shared out, and each is the sum of that row of all copies,
+// in their order.
+func MergeReduce[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
+	return p.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := c.Row(i)
+			copy(row, copies[0].Row(i))
+			for _, p := range copies[1:] {
+				for j, y := range p.Row(i) {
+					row[j] += y
+				}
+			}
+		}
+	})
+}

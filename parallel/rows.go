@@ -1,0 +1,93 @@
+package parallel
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// rows shares out the outermost loop, that over the rows of C. A chunk of rows is a
+// product of its own,
+//
+//	C[lo:hi, :] = A[lo:hi, :]·B
+//
+// which a serial variant computes, ikj by default. No two workers write to one row, so
+// that nothing needs to be protected or merged: the way to begin with. Every worker
+// reads all of B.
+type rows[T gemm.Element] struct {
+	toucher[T]
+	locals []gemm.Multiplier[T]
+	load   int
+}
+
+// Multiply implements gemm.Multiplier.
+func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	chunk := func(worker, lo, hi int) error {
+		return r.locals[worker].Multiply(ctx, c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)
+	}
+	return r.settle(func() error {
+		var first firstError
+		err := r.loop(ctx, c.Rows, func(worker, lo, hi int) {
+			if r.load == 0 {
+				first.note(chunk(worker, lo, hi))
+				return
+			}
+			for i := lo; i < hi; i++ {
+				for range times(i, c.Rows, r.load) {
+					first.note(chunk(worker, i, i+1))
+				}
+			}
+		})
+		return cmp.Or(err, first.err)
+	})
+}
+
+// firstError keeps the first error of several workers.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) note(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func newRows[T gemm.Element](p gemm.Params) (gemm.Multiplier[T], error) {
+	t, err := newTeam(p)
+	if err != nil {
+		return nil, err
+	}
+	locals, err := newLocals[T](p)
+	if err != nil {
+		return nil, err
+	}
+	return rows[T]{toucher[T]{t}, locals, p.Int("load")}, nil
+}
+
+func rowsVariant() gemm.Variant {
+	return gemm.Variant{
+		Name:   "parallel/rows",
+		Doc:    "the outermost loop shared out: each worker computes rows of C by a serial variant",
+		Params: localParams("rows"),
+		Model: func(m, n, k int, p gemm.Params) gemm.Model {
+			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})
+		},
+		Bound: gemm.Classical,
+		F32:   newRows[float32],
+		F64:   newRows[float64],
+		GF256: newRows[gf256.Elem],
+	}
+}

@@ -1,0 +1,297 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gemm"
+)
+
+// chunks returns the chunks of a loop as "worker:lo-hi", the workers taking turns, each
+// one chunk at a time.
+func chunks(s Schedule, n, workers int) []string {
+	shares := s.Share(n, workers)
+	var out []string
+	turns := make([]int, workers)
+	for left := workers; left > 0; {
+		left = 0
+		for w := range workers {
+			if turns[w] < 0 {
+				continue
+			}
+			lo, hi := shares.Next(w, turns[w])
+			if lo >= hi {
+				turns[w] = -1
+				continue
+			}
+			turns[w]++
+			left++
+			out = append(out, fmt.Sprintf("%d:%d-%d", w, lo, hi))
+		}
+	}
+	return out
+}
+
+// TestChunks pins the chunks of small loops. Those of static and guided are what
+// libgomp prints for the same loops.
+func TestChunks(t *testing.T) {
+	for _, test := range []struct {
+		schedule   string
+		chunk      int
+		n, workers int
+		want       string
+	}{
+		{"static", 0, 10, 4, "0:0-3 1:3-6 2:6-8 3:8-10"},
+		{"static", 0, 8, 4, "0:0-2 1:2-4 2:4-6 3:6-8"},
+		{"static", 0, 3, 4, "0:0-1 1:1-2 2:2-3"},
+		{"static", 0, 1, 1, "0:0-1"},
+		{"static", 1, 5, 2, "0:0-1 1:1-2 0:2-3 1:3-4 0:4-5"},
+		{"static", 3, 10, 2, "0:0-3 1:3-6 0:6-9 1:9-10"},
+		{"static", 16, 10, 2, "0:0-10"},
+		{"dynamic", 0, 3, 2, "0:0-1 1:1-2 0:2-3"},
+		{"dynamic", 4, 10, 2, "0:0-4 1:4-8 0:8-10"},
+		{"default", 0, 3, 2, "0:0-1 1:1-2 0:2-3"},
+		{"guided", 0, 16, 4, "0:0-4 1:4-7 2:7-10 3:10-12 0:12-13 1:13-14 2:14-15 3:15-16"},
+		{"guided", 3, 20, 2, "0:0-10 1:10-15 0:15-18 1:18-20"},
+		{"guided", 7, 6, 3, "0:0-6"},
+	} {
+		s, err := NewSchedule(test.schedule, test.chunk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(chunks(s, test.n, test.workers), " "); got != test.want {
+			t.Errorf("%s, chunk %d, %d indices, %d workers:\n got %s\nwant %s", test.schedule, test.chunk, test.n, test.workers, got, test.want)
+		}
+	}
+}
+
+func TestNewSchedule(t *testing.T) {
+	if _, err := NewSchedule("dynamic", -1); err == nil || !strings.Contains(err.Error(), "-1") {
+		t.Errorf("chunk -1: %v", err)
+	}
+	if _, err := NewSchedule("fair", 0); err == nil || !strings.Contains(err.Error(), "fair") {
+		t.Errorf("schedule fair: %v", err)
+	}
+}
+
+// TestFor wants every index exactly once, chunks that are within the loop, and no
+// worker in two calls at a time, under every schedule.
+func TestFor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		workers, n, chunk := 1+rng.IntN(9), rng.IntN(200), rng.IntN(12)
+		if rng.IntN(10) == 0 {
+			chunk = 1 << 40
+		}
+		name := Schedules()[rng.IntN(len(Schedules()))]
+		s, err := NewSchedule(name, chunk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := NewPool(workers)
+		for range 15 { // auto tries several
+			counts := make([]atomic.Int32, n)
+			inside := make([]atomic.Int32, workers)
+			err := p.For(t.Context(), n, s, func(worker, lo, hi int) {
+				if inside[worker].Add(1) != 1 {
+					t.Errorf("worker %d is in two calls", worker)
+				}
+				if lo < 0 || lo >= hi || hi > n || worker >= min(workers, n) {
+					t.Errorf("worker %d has %d ≤ i < %d", worker, lo, hi)
+				}
+				for i := lo; i < hi; i++ {
+					counts[i].Add(1)
+				}
+				inside[worker].Add(-1)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range counts {
+				if got := counts[i].Load(); got != 1 {
+					t.Fatalf("%s, chunk %d, %d indices, %d workers: index %d was run %d times", name, chunk, n, workers, i, got)
+				}
+			}
+		}
+	}
+}
+
+// backwards is a schedule of a user's own: one index at a time, the last first.
+type backwards struct{}
+
+func (backwards) Share(n, _ int) Shares {
+	b := &countdown{}
+	b.left.Store(int64(n))
+	return b
+}
+
+type countdown struct{ left atomic.Int64 }
+
+func (c *countdown) Next(_, _ int) (lo, hi int) {
+	i := int(c.left.Add(-1))
+	return max(i, 0), i + 1
+}
+
+func TestOwnSchedule(t *testing.T) {
+	var order []int
+	if err := NewPool(1).For(t.Context(), 5, backwards{}, func(_, lo, _ int) { order = append(order, lo) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{4, 3, 2, 1, 0}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+	var calls atomic.Int32
+	if err := NewPool(3).For(t.Context(), 100, backwards{}, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
+		t.Errorf("%d calls, want 100; %v", calls.Load(), err)
+	}
+}
+
+// TestForNested has bodies run loops on their own pool.
+func TestForNested(t *testing.T) {
+	p := NewPool(3)
+	var total atomic.Int64
+	err := p.For(t.Context(), 10, Dynamic(1), func(_, lo, hi int) {
+		for range hi - lo {
+			err := p.For(t.Context(), 7, Static(0), func(worker, lo, hi int) {
+				if worker != 0 {
+					t.Errorf("a nested loop has worker %d", worker)
+				}
+				total.Add(int64(hi - lo))
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			p.Run(3, 5, func(_, _ int) { total.Add(1) })
+		}
+	})
+	if err != nil || total.Load() != 10*(7+5) {
+		t.Errorf("%d calls, want %d; %v", total.Load(), 10*(7+5), err)
+	}
+}
+
+// TestForPanics wants the panic of a body as the error, and a pool that still works.
+func TestForPanics(t *testing.T) {
+	for _, name := range Schedules() {
+		s, _ := NewSchedule(name, 0)
+		p := NewPool(3)
+		for range 5 {
+			err := p.For(t.Context(), 100, s, func(_, lo, hi int) {
+				if lo <= 50 && 50 < hi {
+					panic("in the body")
+				}
+			})
+			var failed *Panic
+			if !errors.As(err, &failed) || failed.Value != "in the body" || len(failed.Stack) == 0 || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%s: error %v", name, err)
+			}
+			var calls atomic.Int32
+			if err := p.For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 10 {
+				t.Fatalf("%s: %d calls after the panic, want 10; %v", name, calls.Load(), err)
+			}
+		}
+	}
+}
+
+// TestForCancelled wants no chunk begun after the context's end, and the context's
+// error just where one is left.
+func TestForCancelled(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		p := NewPool(workers)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls atomic.Int32
+		err := p.For(ctx, 1000, Dynamic(1), func(_, lo, _ int) {
+			calls.Add(1)
+			if lo == 10 {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if got := calls.Load(); got < 11 || got > 1000-1 && workers == 1 {
+			t.Errorf("%d calls", got)
+		}
+		if err := p.For(ctx, 10, Static(0), func(_, _, _ int) { t.Error("a chunk of a cancelled loop") }); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled context: error %v", err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		err = p.For(ctx, 10, Dynamic(1), func(_, lo, _ int) {
+			if lo == 9 {
+				cancel()
+			}
+		})
+		if err != nil {
+			t.Errorf("cancelled in the last chunk: error %v", err)
+		}
+	}
+}
+
+// TestAuto wants the schedule that a load asks for: indices that are the dearer the
+// higher are no good for contiguous blocks.
+func TestAuto(t *testing.T) {
+	a := NewAuto(1)
+	if name, _ := a.Chosen(); name != "" || !a.Settled() {
+		t.Errorf("before the first loop: %q, settled %v", name, a.Settled())
+	}
+	p := NewPool(4)
+	loops := 0
+	for ; loops == 0 || !a.Settled(); loops++ {
+		if loops > 4*autoMost {
+			t.Fatal("it does not settle")
+		}
+		err := p.For(t.Context(), 8, a, func(worker, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				time.Sleep(time.Duration(i*i) * 50 * time.Microsecond) // sleepers need no processors
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if name, chunk := a.Chosen(); name == static {
+		t.Errorf("after %d loops it has chosen %s, chunk %d", loops, name, chunk)
+	}
+	// A loop of another size is tried anew, and the old one is remembered.
+	if err := p.For(t.Context(), 3, a, func(_, _, _ int) {}); err != nil || a.Settled() {
+		t.Errorf("a first loop of another size is settled; %v", err)
+	}
+	if err := p.For(t.Context(), 8, a, func(_, _, _ int) {}); err != nil || !a.Settled() {
+		t.Errorf("it has forgotten; %v", err)
+	}
+}
+
+// TestTimeline wants the chunks of a loop in the timeline of its context.
+func TestTimeline(t *testing.T) {
+	var line gemm.Timeline
+	if err := NewPool(2).For(gemm.WithTimeline(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range line.Spans() {
+		got = append(got, fmt.Sprintf("%d:%d-%d", s.Worker, s.From, s.To))
+	}
+	if want := "0:0-2 0:4-6 0:8-10 1:2-4 1:6-8"; strings.Join(got, " ") != want {
+		t.Errorf("spans %v, want %s", got, want)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, test := range []struct{ n, load, first, last, total int }{
+		{1, 0, 1, 1, 1}, {1, 3, 4, 4, 4}, {2, 3, 1, 4, 5}, {5, 4, 1, 5, 15}, {100, 0, 1, 1, 100}, {101, 10, 1, 11, 611},
+	} {
+		total := 0
+		for i := range test.n {
+			total += times(i, test.n, test.load)
+		}
+		if first, last := times(0, test.n, test.load), times(test.n-1, test.n, test.load); first != test.first || last != test.last || total != test.total {
+			t.Errorf("%d indices, load %d: %d … %d, %d in all; want %+v", test.n, test.load, first, last, total, test)
+		}
+	}
+}

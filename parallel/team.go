@@ -1,0 +1,212 @@
+package parallel
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"gemm"
+	"gemm/serial"
+)
+
+// team is the workers of a variant and the schedule of its loops.
+type team struct {
+	pool     *Pool
+	schedule Schedule
+	params   gemm.Params // resolved
+}
+
+// newTeam returns the team of resolved parameters. A variant without a schedule has
+// none.
+func newTeam(p gemm.Params) (*team, error) {
+	t := &team{params: p}
+	var err error
+	if t.pool, err = NewPinnedPool(p.Int("threads"), p.Text("affinity")); err != nil {
+		return nil, err
+	}
+	if name, ok := p["schedule"]; ok {
+		t.schedule, err = NewSchedule(name.(string), p.Int("chunk"))
+	}
+	return t, err
+}
+
+// loop runs body over [0, n) under the team's schedule.
+func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) error {
+	return t.pool.For(ctx, n, t.schedule, body)
+}
+
+// settle computes a product as often as an auto schedule takes to choose, and at
+// least once.
+func (t *team) settle(product func() error) error {
+	for {
+		if err := product(); err != nil {
+			return err
+		}
+		if a, ok := t.schedule.(*Auto); !ok || a.Settled() {
+			return nil
+		}
+	}
+}
+
+// workers calls body once for each worker, on that worker where all are free.
+func (t *team) workers(ctx context.Context, body func(worker int)) error {
+	return t.pool.For(ctx, t.pool.Workers(), Static(0), func(_, lo, hi int) {
+		for w := lo; w < hi; w++ {
+			body(w)
+		}
+	})
+}
+
+// Resolved implements gemm.Explainer: the schedule and the chunk as they were run, and
+// where the workers were.
+func (t *team) Resolved() gemm.Params {
+	out := gemm.Params{}
+	switch s := t.schedule.(type) {
+	case *Auto:
+		if name, chunk := s.Chosen(); name != "" {
+			out["schedule"], out["chunk"] = name, chunk
+		}
+	case Dynamic:
+		out["schedule"], out["chunk"] = dynamic, int(s)
+	case Guided:
+		out["chunk"] = int(s)
+	}
+	if placement := t.pool.Placement(); placement != "" {
+		out["placement"] = placement
+	}
+	return out
+}
+
+// touch writes a zero to every page of m, whose elements are zero and have not been
+// accessed: its rows are shared out as Static(0) does, and the system puts a page into
+// the memory of the node whose processor is first to access it.
+func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
+	var zero T
+	page := max(1, 4096/int(unsafe.Sizeof(zero)))
+	// The context is never cancelled and the body does not panic: there is no error.
+	_ = t.pool.For(context.Background(), m.Rows, Static(0), func(_, lo, hi int) {
+		for i := lo * m.Stride; i < min(hi*m.Stride, len(m.Data)); i += page {
+			m.Data[i] = zero
+		}
+	})
+}
+
+// toucher is what has operands first touched by the workers that use them: each has
+// its rows of C and of A, and all share B.
+type toucher[T gemm.Element] struct{ *team }
+
+// Touch writes zeros to operands of zeros that nobody has accessed.
+func (t toucher[T]) Touch(c, a, b gemm.Matrix[T]) {
+	for _, m := range []gemm.Matrix[T]{c, a, b} {
+		touch(t.team, m)
+	}
+}
+
+// zero writes zeros to all of c.
+func zero[T gemm.Element](ctx context.Context, t *team, c gemm.Matrix[T]) error {
+	return t.pool.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			clear(c.Row(i))
+		}
+	})
+}
+
+// processors is the number of goroutines that can run at once when the program
+// begins; measuring a serial variant lowers it for a while.
+var processors = runtime.GOMAXPROCS(0)
+
+// The parameters of the variants.
+
+// teamParams are those of every variant.
+func teamParams() []gemm.Param {
+	return []gemm.Param{
+		{Name: "threads", Default: processors, Min: 1, Doc: "workers; those above the number of processors take turns"},
+		{Name: "affinity", Default: none, Choices: Affinities(), Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
+		{Name: "gomaxprocs", Default: 0, Doc: "GOMAXPROCS while the variant is measured; 0: as many as there are processors"},
+	}
+}
+
+// scheduleParams are those of variants with a loop that is shared out.
+func scheduleParams(loop string) []gemm.Param {
+	return append(teamParams(),
+		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(), Doc: "how " + loop + " are shared out, as in OpenMP; auto is chosen by a measurement"},
+		gemm.Param{Name: "chunk", Default: 0, Doc: "of them that a worker takes at a time; 0: static all of its own at once, dynamic and guided 1"},
+	)
+}
+
+// ikj is the local variant by default.
+const ikj = "serial/ikj"
+
+// localParams are those of variants whose chunks are products of their own.
+func localParams(loop string) []gemm.Param {
+	var names []string
+	for _, v := range locals() {
+		names = append(names, v.Name)
+	}
+	return append(scheduleParams(loop),
+		gemm.Param{Name: "local", Default: ikj, Choices: names, Doc: "variant that computes a chunk, with its own defaults"},
+		gemm.Param{Name: "load", Default: 0, Max: 1000, Doc: "artificial imbalance: the last of the " + loop + " is computed this many times more than the first"},
+	)
+}
+
+// locals returns the variants that can compute a chunk: the classical serial ones, but
+// for gonum, which would begin goroutines of its own.
+func locals() []gemm.Variant {
+	return slices.DeleteFunc(serial.Variants(), func(v gemm.Variant) bool {
+		return v.Bound.Kind != gemm.Componentwise || v.Name == "serial/gonum"
+	})
+}
+
+// localVariant returns the variant of the parameter local, which the parameter's check
+// has found to be one.
+func localVariant(p gemm.Params) gemm.Variant {
+	all := locals()
+	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == p.Text("local") })]
+}
+
+// newLocals returns a multiplier for each worker: one serves one product at a time.
+func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
+	out := make([]gemm.Multiplier[T], p.Int("threads"))
+	for w := range out {
+		var err error
+		if out[w], err = gemm.New[T](localVariant(p), nil); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// localModel is the model of a product whose parts workers compute by the local
+// variant, m×n×k each: its operations and accesses are those of the whole, its
+// workspace that of a part for each worker.
+func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
+	v := localVariant(p)
+	resolved, err := v.Resolve(nil)
+	if err != nil {
+		panic(err) // defaults are values that parameters can have
+	}
+	out := v.Model(whole[0], whole[1], whole[2], resolved)
+	out.Workspace = float64(p.Int("threads")) * v.Model(part[0], part[1], part[2], resolved).Workspace
+	factor := 1 + float64(p.Int("load"))/2 // what the artificial load computes again
+	out.Flops *= factor
+	out.Accesses *= factor
+	if traffic := out.Traffic; traffic != nil {
+		out.Traffic = func(cache, line float64) float64 { return factor * traffic(cache, line) }
+	}
+	return out
+}
+
+// ikjModel is the model of the loops of ikj.
+func ikjModel(m, n, k int, _ gemm.Params) gemm.Model {
+	return localVariant(gemm.Params{"local": ikj}).Model(m, n, k, nil)
+}
+
+// times returns how often index i of n is computed under the artificial load: once the
+// first, once and load times more the last, those between them in proportion.
+func times(i, n, load int) int {
+	if n < 2 {
+		return 1 + load
+	}
+	return 1 + (2*load*i+n-1)/(2*(n-1))
+}
