@@ -30,7 +30,7 @@ func newOpenMPProcess() (*process, error) {
 	}
 	cmd := exec.Command(file)
 	// Private arrays of reductions lie on the threads' stacks.
-	cmd.Env = append(withoutOpenMP(os.Environ()), "OMP_STACKSIZE=64M")
+	cmd.Env = append(withoutOpenMP(os.Environ()), "OMP_STACKSIZE=16M")
 	return start(cmd, false)
 }
 

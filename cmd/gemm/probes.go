@@ -11,7 +11,8 @@ import (
 )
 
 // probes returns what is measured beside the cases: where packed products are among
-// them, the parts that their time is made of.
+// them, the parts that their time is made of; where parallel ones are, what their loops
+// cost.
 func probes(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases, func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
@@ -23,7 +24,7 @@ func probes(cases []compare.Case) []compare.Probe {
 	if packed("f32") {
 		out = append(out, parts[float32]()...)
 	}
-	return out
+	return append(out, overheads(cases)...)
 }
 
 // partsOf is the size of the product whose parts are measured: its operands fit the

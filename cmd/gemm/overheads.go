@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/sample"
+	"gemm/parallel"
+	"gemm/reference"
+)
+
+// overheads returns what is measured beside the rows of the family parallel: at each
+// number of threads that they have, up to four a processor, what it takes to begin and
+// end a loop (fork-join), to have a chunk of one (chunk) and to merge private copies of
+// C (merge), in package parallel and in libgomp.
+func overheads(cases []compare.Case) []compare.Probe {
+	var threads []int
+	for _, c := range cases {
+		if n := c.Threads(); c.Variant.Family() == "parallel" && n <= 4*runtime.NumCPU() {
+			threads = append(threads, n)
+		}
+	}
+	slices.Sort(threads)
+	var out []compare.Probe
+	for _, n := range slices.Compact(threads) {
+		out = append(out, forkJoin(n).probes("fork-join")...)
+		for _, schedule := range []string{"static", "dynamic", "guided"} {
+			// One thread has all of a static loop in libgomp at once, and of a guided one.
+			if n > 1 || schedule == "dynamic" {
+				out = append(out, chunk(n, schedule).probes("chunk")...)
+			}
+		}
+		out = append(out, merge(n).probes("merge")...)
+	}
+	return out
+}
+
+// A turn is contenders that do the same and are measured in turn.
+type turn struct {
+	contenders []contender
+	measured   bool
+}
+
+// contender is one way to do something.
+type contender struct {
+	params gemm.Params
+	units  int // that a call does: what is recorded is the time of one
+	// call does it that many times; libgomp is nil for all that do not need it.
+	call    func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error)
+	sampler sample.Sampler
+	err     error // why there are no samples
+}
+
+// The runtimes of contenders.
+const (
+	ofPool       = "pool"       // parallel.Pool
+	ofGoroutines = "goroutines" // a goroutine a worker, waited for with a sync.WaitGroup
+	ofLibgomp    = "libgomp"
+)
+
+// forkJoin begins and ends loops over that many workers, with nothing in them.
+func forkJoin(threads int) *turn {
+	params := func(runtime string) gemm.Params { return gemm.Params{"threads": threads, "runtime": runtime} }
+	pool := parallel.NewPool(threads)
+	return &turn{contenders: []contender{
+		{params: params(ofPool), units: 1, call: here(func(ctx context.Context) error {
+			return pool.For(ctx, threads, parallel.Static(0), func(int, int, int) {})
+		})},
+		{params: params(ofGoroutines), units: 1, call: here(func(context.Context) error {
+			var workers sync.WaitGroup
+			for range threads {
+				workers.Go(func() {})
+			}
+			workers.Wait()
+			return nil
+		})},
+		{params: params(ofLibgomp), units: 1, call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
+			return libgomp.ForkJoin(ctx, threads, times)
+		}},
+	}}
+}
+
+// chunk runs loops of empty bodies under a schedule with chunks of one index or, where
+// that is the schedule's way, of one at least. A loop has so many chunks that what its
+// begin and end take does not count, but for a guided one, which has few chunks however
+// long it is.
+func chunk(threads int, schedule string) *turn {
+	const size = 1
+	indices := 10_000
+	chunks := indices
+	if schedule == "guided" {
+		indices = 1 << 30
+		chunks = guidedChunks(indices, threads)
+	}
+	params := func(runtime string) gemm.Params {
+		return gemm.Params{"threads": threads, "runtime": runtime, "schedule": schedule, "chunk": size}
+	}
+	pool := parallel.NewPool(threads)
+	shares, err := parallel.NewSchedule(schedule, size)
+	return &turn{contenders: []contender{
+		{params: params(ofPool), units: chunks, err: err, call: here(func(ctx context.Context) error {
+			return pool.For(ctx, indices, shares, func(int, int, int) {})
+		})},
+		{params: params(ofLibgomp), units: chunks, call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
+			return libgomp.Loop(ctx, threads, schedule, size, indices, times)
+		}},
+	}}
+}
+
+// guidedChunks returns the number of chunks of a guided loop with chunks of one index
+// at least: each is the part of one worker of what is left.
+func guidedChunks(indices, workers int) int {
+	chunks := 0
+	for ; indices > 0; chunks++ {
+		indices -= (indices + workers - 1) / workers
+	}
+	return chunks
+}
+
+// merge adds private copies of a C of doubles, one a worker.
+func merge(threads int) *turn {
+	const order = 512
+	params := func(runtime, method string) gemm.Params {
+		return gemm.Params{"threads": threads, "runtime": runtime, "method": method}
+	}
+	pool := parallel.NewPool(threads)
+	matrices := sync.OnceValue(func() []gemm.Matrix[float64] { // C and its copies
+		out := make([]gemm.Matrix[float64], 1+threads)
+		for i := range out {
+			out[i] = gemm.NewMatrix[float64](order, order)
+		}
+		return out
+	})
+	var t turn
+	for _, m := range []struct {
+		method string
+		merge  func(context.Context, *parallel.Pool, gemm.Matrix[float64], []gemm.Matrix[float64]) error
+	}{{"atomic", parallel.MergeAtomic[float64]}, {"reduce", parallel.MergeReduce[float64]}} {
+		t.contenders = append(t.contenders, contender{params: params(ofPool, m.method), units: order * order, call: here(func(ctx context.Context) error {
+			x := matrices()
+			return m.merge(ctx, pool, x[0], x[1:])
+		})})
+	}
+	for _, method := range []string{"atomic", "critical", "reduce"} {
+		t.contenders = append(t.contenders, contender{params: params(ofLibgomp, method), units: order * order,
+			call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
+				return libgomp.Merge(ctx, threads, method, order*order, times)
+			}})
+	}
+	return &t
+}
+
+// here times work in this process, on a goroutine that is bound to no thread: samples
+// are taken on one that is, for which every wait is a change of threads.
+func here(work func(ctx context.Context) error) func(context.Context, *reference.OpenMP, int) (time.Duration, error) {
+	return func(ctx context.Context, _ *reference.OpenMP, times int) (took time.Duration, err error) {
+		var done sync.WaitGroup
+		done.Go(func() {
+			start := time.Now()
+			for range times {
+				if err = work(ctx); err != nil {
+					return
+				}
+			}
+			took = time.Since(start)
+		})
+		done.Wait()
+		return took, err
+	}
+}
+
+// probes returns the contenders as probes of the name. All are measured when the
+// samples of one are first asked for.
+func (t *turn) probes(name string) []compare.Probe {
+	var out []compare.Probe
+	for i := range t.contenders {
+		c := &t.contenders[i]
+		out = append(out, compare.Probe{Name: name, Params: c.params, Unit: "ns", Samples: func(ctx context.Context) ([]float64, error) {
+			if !t.measured {
+				t.measure(ctx)
+				t.measured = true
+			}
+			return c.samples()
+		}})
+	}
+	return out
+}
+
+// samples returns the nanoseconds of a unit, or why there are none.
+func (c *contender) samples() ([]float64, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	var out []float64
+	for _, seconds := range c.sampler.Seconds {
+		out = append(out, 1e9*seconds/float64(c.units))
+	}
+	return out, nil
+}
+
+// Of each contender rounds × reps samples are taken at least, and for rounds × burst
+// unless the median is known before.
+const (
+	rounds = 4
+	reps   = 5
+	burst  = 12 * time.Millisecond
+	// awake is how long a contender works before its samples, whose workers may sleep,
+	// and asleep how long it takes until the pool's workers, which look for more work
+	// for some milliseconds, do and are no hindrance to the next.
+	awake  = 200 * time.Microsecond
+	asleep = 10 * time.Millisecond
+)
+
+// measure takes samples of the contenders in turn. One that fails is out.
+func (t *turn) measure(ctx context.Context) {
+	libgomp, unavailable := reference.NewOpenMP()
+	if unavailable == nil {
+		defer libgomp.Close()
+	}
+	for round := range rounds {
+		for i := range t.contenders {
+			c := &t.contenders[i]
+			if c.params["runtime"] == ofLibgomp && unavailable != nil {
+				c.err = unavailable
+			}
+			if c.err != nil {
+				continue
+			}
+			c.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) { return c.call(ctx, libgomp, times) }
+			c.err = c.sample(ctx, round)
+			if c.params["runtime"] == ofPool {
+				time.Sleep(asleep)
+			}
+		}
+	}
+	for i := range t.contenders {
+		t.contenders[i].call = nil // and the matrices that it holds
+	}
+}
+
+// sample takes the samples of a round.
+func (c *contender) sample(ctx context.Context, round int) error {
+	for start := time.Now(); time.Since(start) < awake; {
+		if _, err := c.sampler.Call(ctx, 1); err != nil {
+			return err
+		}
+	}
+	if round == 0 {
+		if _, err := c.sampler.Warm(ctx); err != nil {
+			return err
+		}
+	}
+	return c.sampler.Burst(ctx, sample.Budget{Reps: (round + 1) * reps, Time: burst})
+}
