@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"gemm/compare"
 )
 
@@ -61,16 +63,25 @@ func (b *builder) advise(a Advice) Text {
 	return text
 }
 
-// row names a variant, linked to the table of the first host that has its rows.
+// row names a variant, linked to the table of the first host that has its rows, those
+// of the ladder where there are any.
 func (b *builder) row(variant string) Text {
+	target := ""
 	for _, v := range b.views {
 		for _, r := range v.records {
-			if r.Variant == variant && r.Experiment == "ladder" {
+			switch {
+			case r.Variant != variant:
+			case r.Experiment == "ladder":
 				return link(code(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
+			case target == "" && slices.Contains(experiments, r.Experiment):
+				target = "#" + resultsID(r.Experiment, "parallel", r.Type) + v.suffix
 			}
 		}
 	}
-	return code(variant)
+	if target == "" {
+		return code(variant)
+	}
+	return link(code(variant), target)
 }
 
 // fate says what became of a family in this run: where its figures are, or why
@@ -117,6 +128,11 @@ func (b *builder) fate(s *Section, fam string) {
 				label += b.say("onhost", v.ID)
 			}
 			places = append(places, link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
+		}
+	}
+	if fam == "parallel" {
+		if slices.ContainsFunc(b.views, (*view).sharesWork) {
+			places = append(places, link(b.say("sharing.title"), "#sharing"))
 		}
 	}
 	if len(places) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gemm/compare"
@@ -17,8 +18,8 @@ type Options struct {
 }
 
 // Build turns records into the words and tables of a report, in reading order:
-// summary, host and method, results, analysis, peers, and a section for each
-// backend. Every row of doc is in a table. Figures are placed where Drawings
+// summary, host and method, results, analysis, sharing the work, peers, and a section
+// for each backend. Every row of doc is in a table. Figures are placed where Drawings
 // has one. The same records give the same report.
 func Build(doc compare.Document, opt Options) Report {
 	drawings := map[string]bool{}
@@ -57,6 +58,7 @@ func (b *builder) report() Report {
 		{"method", b.host},
 		{"results", b.results},
 		{"analysis", b.analysis},
+		{"sharing", b.sharing},
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)
@@ -163,16 +165,20 @@ func (b *builder) subtitle() string {
 
 // rerun returns the command that measures rows again.
 //
-// A family's own command runs the ladder of one family; everything else,
-// several families, peers, child builds and sweeps, is planned by compare.
+// A family's own command runs the ladder of one family, and the experiments on
+// sharing work; everything else, several families, peers, child builds and sweeps, is
+// planned by compare.
 func (b *builder) rerun(v *view, rows []compare.Record) string {
 	if len(rows) == 0 {
 		return ""
 	}
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return !slices.Contains(experiments, r.Experiment) }) {
+		return b.rerunShared(v, rows)
+	}
 	families := distinct(rows, func(r compare.Record) string { return family(r.Variant) })
-	experiments := distinct(rows, func(r compare.Record) string { return r.Experiment })
 	typ := strings.Join(types(rows), ",")
-	own := len(families) == 1 && families[0] != "reference" && len(experiments) == 1 && experiments[0] == "ladder"
+	own := len(families) == 1 && families[0] != "reference" &&
+		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "ladder" })
 
 	args := []string{b.program}
 	if own {
@@ -185,14 +191,7 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 	if own || len(v.asked(rows, "variants")) > 0 {
 		args = append(args, "--variants", strings.Join(distinct(rows, variantOf), ","))
 	}
-	var sizes []string
-	for _, p := range problems(rows) {
-		size := strings.ReplaceAll(compare.Record{M: p.m, N: p.n, K: p.k}.Shape(), "×", "x")
-		if !slices.Contains(sizes, size) {
-			sizes = append(sizes, size)
-		}
-	}
-	args = append(args, "--sizes", strings.Join(sizes, ","), "--type", typ)
+	args = append(args, "--sizes", sizesOf(problems(rows)), "--type", typ)
 	if own {
 		args = append(args, b.parameters(rows)...)
 		args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
@@ -200,6 +199,46 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 		return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
 	}
 	return strings.Join(append(args, "--out", "again"), " ")
+}
+
+// rerunShared returns the command that measures experiments on sharing work again. The
+// serial rows among them come by themselves. With flags, those are given too.
+func (b *builder) rerunShared(v *view, rows []compare.Record, flags ...string) string {
+	var own []compare.Record
+	for _, r := range rows {
+		if family(r.Variant) == "parallel" {
+			own = append(own, r)
+		}
+	}
+	if len(own) == 0 {
+		own = rows
+	}
+	shapes := problems(own)
+	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == "weak" }) {
+		flags = append(flags, "--weak")
+		for i, p := range shapes {
+			shapes[i] = p.ofOne()
+		}
+	}
+	typ := strings.Join(types(own), ",")
+	args := []string{b.program, "parallel", "--variants", strings.Join(distinct(own, variantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
+	args = append(args, b.parameters(own)...)
+	args = append(args, flags...)
+	args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
+	name := "parallel-" + typ + ".json"
+	return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
+}
+
+// sizesOf returns shapes as the flag takes them.
+func sizesOf(ps []problem) string {
+	var sizes []string
+	for _, p := range ps {
+		size := strings.ReplaceAll(compare.Record{M: p.m, N: p.n, K: p.k}.Shape(), "×", "x")
+		if !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	return strings.Join(sizes, ",")
 }
 
 // asked returns those of the flags that the run which the first of rows comes
@@ -251,8 +290,23 @@ func (b *builder) parameters(rows []compare.Record) []string {
 	}
 	var args []string
 	for _, flag := range slices.Sorted(maps.Keys(values)) {
-		slices.Sort(values[flag])
+		slices.SortFunc(values[flag], byNumber)
 		args = append(args, "--"+flag, strings.Join(values[flag], ","))
 	}
 	return args
+}
+
+// byNumber orders numbers by their size and before other texts.
+func byNumber(a, b string) int {
+	x, err := strconv.ParseFloat(a, 64)
+	y, too := strconv.ParseFloat(b, 64)
+	switch {
+	case err == nil && too == nil:
+		return cmp.Compare(x, y)
+	case err == nil:
+		return -1
+	case too == nil:
+		return 1
+	}
+	return strings.Compare(a, b)
 }

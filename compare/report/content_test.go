@@ -260,13 +260,16 @@ func changed(doc compare.Document, f func(*compare.Document)) compare.Document {
 	return doc
 }
 
-// sentences are documents, each with what its report says and does not say.
-var sentences = []struct {
+// sentence is a document with what its report says and does not say.
+type sentence struct {
 	name string
 	doc  compare.Document
 	want []string
 	not  []string
-}{
+}
+
+// sentences are documents and what their reports say, those on sharing work last.
+var sentences = append([]sentence{
 	{"no records", compare.Document{Schema: 1},
 		[]string{"There are no records", "`gemm compare --out report`", "No records", "`gemm list`"}, []string{"{#results}"}},
 	{"the fastest", with(),
@@ -435,7 +438,7 @@ var sentences = []struct {
 	{"a field", with(row("serial/naive", 64, 1e-3, field), row("serial/ikj", 64, 5e-4, field)),
 		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
 	{"another experiment", with(row("parallel/rows", 256, 1e-3, experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
-		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` threads=2 | 2 | ok |", "$ gemm compare --profile quick --families parallel --sizes 256 --type f64 --out again"}, nil},
+		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` | 2 | ok |", "$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --threads 2 --json parallel-f64.json && gemm report --in parallel-f64.json --out again"}, nil},
 
 	{"a family to come", with(), []string{"This family is not part of this version", "once this one is among them, `gemm compare --families mpi` measures it", "*(to come)*"}, nil},
 	{"a family left out", planted(row("reference/mkl", 64, 1)), []string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
@@ -460,7 +463,7 @@ var sentences = []struct {
 	{"a row on a host that is not described", changed(with(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }), []string{"Id | `h1`", "No peak was measured"}, nil},
 	{"a row that took no time", with(row("serial/blocked", 64, 0)), []string{"| ok | 0 s |"}, nil},
 	{"markup in data is literal", with(row("serial/blocked", 64, 1, came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}
+}, sharingSentences...)
 
 // oblong makes a row one of 3×5 elements with k = 7.
 func oblong(r *compare.Record) {
@@ -500,8 +503,13 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 	said := map[string]bool{}
 	for _, test := range sentences {
 		ids := map[string]bool{}
-		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64"} {
+		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1"} {
 			ids[id] = true
+		}
+		for _, figures := range scalingFigures {
+			for _, id := range figures {
+				ids[id+"-f64"] = true
+			}
 		}
 		b := build(test.doc, Options{}, ids)
 		b.report()

@@ -43,10 +43,16 @@ func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 //	roofline-<type>             executed operations a second over arithmetic intensity
 //	compiler-<type>             speed relative to the build for GOAMD64=v1
 //	rate-gf256                  Gmul/s over n
+//	strong-…-<type>             of the series over threads at the size that most variants have: speedup over one
+//	                            thread, serial (over the best serial variant), efficiency, ceiling (share of the
+//	                            peak), fraction (Karp and Flatt's); time over threads, sizes and schedules
+//	weak-speedup-<type>         scaled speed-up where every thread has the same work, and weak-time-<type>
+//	chunk-<schedule>-<type>     speed over the chunk, a curve a number of threads
+//	timeline-<number>           when workers were busy
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
-// and C = A·B are drawn. Titles are in the language lang (en, zh), the letters
+// and C = A·B are drawn, but for the series over threads. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
 func Drawings(doc compare.Document, lang string) []Drawing {
 	var all []Drawing
@@ -92,6 +98,7 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 		}
 		ch, ok := d.rates("", "gf256")
 		add("rate-gf256", "gf256: Gmul/s over n", "gf256：Gmul/s 随 n 的变化", ch, ok)
+		sharingDrawings(d, add)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -36,14 +37,21 @@ func TestDrawings(t *testing.T) {
 	if got := strings.Join(ids(Drawings(realistic(), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
-	for _, d := range Drawings(realistic(), "zh") {
+	want = "strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 strong-fraction-f64 strong-time-f64 " +
+		"weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 timeline-1"
+	if got := strings.Join(ids(Drawings(threaded(), "en")), " "); got != want {
+		t.Errorf("drawings of threads are %s, want %s", got, want)
+	}
+	for _, d := range slices.Concat(Drawings(realistic(), "zh"), Drawings(threaded(), "zh")) {
 		if !strings.ContainsFunc(d.Title, isHan) {
 			t.Errorf("%s: the title %q is not Chinese", d.ID, d.Title)
 		}
 	}
 	for name, doc := range map[string]compare.Document{
-		"no rows":  planted(),
-		"one size": planted(row("serial/ikj", 64, 1e-3)),
+		"no rows":               planted(),
+		"one number of threads": planted(row("parallel/rows", 64, 1e-3, threadsOf("strong", 2)), row("parallel/rows", 128, 1e-3, threadsOf("strong", 2))),
+		"one chunk":             planted(row("parallel/rows", 64, 1e-3, threadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
+		"one size":              planted(row("serial/ikj", 64, 1e-3)),
 		"not ok": planted(row("serial/naive", 64, 1e-3, came(compare.Wrong, "x")), row("serial/naive", 128, 1e-3, came(compare.Skipped, "x")),
 			row("serial/ikj", 64, 1e-3, came(compare.Timeout, "x"))),
 		"not square":   planted(row("serial/ikj", 64, 1e-3, oblong), row("serial/ikj", 128, 1e-3, oblong)),
@@ -240,7 +248,7 @@ func TestCompilerFigure(t *testing.T) {
 // TestDrawingFormats wants all three formats of every drawing, the same twice. (The
 // pixels of all kinds of chart are those of package chart's tests.)
 func TestDrawingFormats(t *testing.T) {
-	for i, d := range Drawings(realistic(), "zh") {
+	for i, d := range slices.Concat(Drawings(realistic(), "zh"), Drawings(threaded(), "zh")) {
 		for start, write := range map[string]func(*bytes.Buffer) error{
 			"<?xml":   func(b *bytes.Buffer) error { return d.SVG(b) },
 			"\x89PNG": func(b *bytes.Buffer) error { return d.PNG(b) },
@@ -263,5 +271,53 @@ func TestDrawingFormats(t *testing.T) {
 				t.Errorf("%s: no title, or no numbers", d.ID)
 			}
 		}
+	}
+}
+
+// TestScalingFigures wants what is drawn of times that are known.
+func TestScalingFigures(t *testing.T) {
+	doc := many(append(scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4}, "schedule", "static"),
+		row("serial/packed", 256, 2e-3, experiment("strong")))...)
+	near := func(what string, got []chart.Point, want ...[2]float64) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("%s: %v, want %v", what, got, want)
+		}
+		for i, w := range want {
+			if got[i].X != w[0] || !(math.Abs(got[i].Y-w[1]) <= 1e-9) || got[i].Lo > got[i].Y || got[i].Hi < got[i].Y {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+	}
+	near("speed-up", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "rows, static"), [2]float64{1, 1}, [2]float64{2, 2}, [2]float64{4, 2.5})
+	near("ideal", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "ideal"), [2]float64{1, 1}, [2]float64{2, 2}, [2]float64{4, 4})
+	near("over serial", pointsOf(t, drawingOf(t, doc, "strong-serial-f64"), "rows, static"), [2]float64{1, 2}, [2]float64{2, 4}, [2]float64{4, 5})
+	near("efficiency", pointsOf(t, drawingOf(t, doc, "strong-efficiency-f64"), "rows, static"), [2]float64{1, 1}, [2]float64{2, 1}, [2]float64{4, 0.625})
+	near("fraction", pointsOf(t, drawingOf(t, doc, "strong-fraction-f64"), "rows, static"), [2]float64{2, 0}, [2]float64{4, 0.2})
+	doc = many(grown(map[int]float64{1: 1, 4: 1.25})...)
+	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 3.2})
+	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})
+	doc = many(swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
+	rate := 2 * math.Pow(256, 3) / 1e6
+	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, rate}, [2]float64{4, rate / 2}, [2]float64{16, rate / 4})
+	if names := drawingOf(t, doc, "chunk-guided-f64").(chart.Curve).Names; !slices.Equal(names, []string{"default", "4", "16"}) {
+		t.Errorf("the chunks are called %q", names)
+	}
+}
+
+// TestMainSize wants the size that the most variants have, and the largest of those.
+func TestMainSize(t *testing.T) {
+	at := func(n int, variants ...string) []compare.Record {
+		var rows []compare.Record
+		for _, v := range variants {
+			for _, p := range []int{1, 2} {
+				rows = append(rows, row("parallel/"+v, n, 1e-3/float64(p), threadsOf("strong", p)))
+			}
+		}
+		return rows
+	}
+	v := views(many(slices.Concat(at(64, "rows", "tiles"), at(128, "rows", "tiles"), at(256, "rows"))...))[0]
+	if p := mainSize(v.strongSeries("f64")); p.n != 128 {
+		t.Errorf("it is %d, want 128", p.n)
 	}
 }

@@ -46,6 +46,7 @@ func HTML(w io.Writer, r Report, drawings []Drawing) error {
 		"drawing": doc.drawing,
 		"figure":  func() string { doc.figures++; return fmt.Sprintf("%s %d%s", words.figure, doc.figures, words.stop) },
 		"table":   func() string { doc.tables++; return fmt.Sprintf("%s %d%s", words.table, doc.tables, words.stop) },
+		"fold":    func(t Table) *htmlFold { return foldOf(t, words.rows) },
 		"kind":    blockKind,
 		"heading": func(level int) int { return min(level+1, 6) },
 	}).Parse(htmlText)
@@ -53,6 +54,27 @@ func HTML(w io.Writer, r Report, drawings []Drawing) error {
 		return err
 	}
 	return t.Execute(w, doc)
+}
+
+// htmlFold is how a long table is folded.
+type htmlFold struct {
+	Label string
+	Open  bool // until the reader closes it
+}
+
+// Tables of more rows than these can be folded, and are folded.
+const (
+	foldable = 40
+	folded   = 150
+)
+
+// foldOf returns the fold of a table, nil where it is short. rows is the format of
+// their number.
+func foldOf(t Table, rows string) *htmlFold {
+	if len(t.Rows) <= foldable {
+		return nil
+	}
+	return &htmlFold{fmt.Sprintf(rows, len(t.Rows)), len(t.Rows) <= folded}
 }
 
 // byID returns drawings by their IDs.

@@ -134,13 +134,13 @@ func (s span) remote() bool {
 
 // wording is the words that renderers add to a report.
 type wording struct {
-	contents, again, figure, table, stop string
+	contents, again, figure, table, stop, rows string
 }
 
 // words returns the wording of the language of r.
 func (r Report) words() wording {
 	if r.Lang == "zh" {
-		return wording{contents: "目录", again: "重新测量：", figure: "图", table: "表", stop: "　"}
+		return wording{contents: "目录", again: "重新测量：", figure: "图", table: "表", stop: "　", rows: "%d 行"}
 	}
-	return wording{contents: "Contents", again: "Measure again: ", figure: "Figure", table: "Table", stop: ". "}
+	return wording{contents: "Contents", again: "Measure again: ", figure: "Figure", table: "Table", stop: ". ", rows: "%d rows"}
 }

@@ -144,20 +144,22 @@ func (b *builder) sampling(s *Section, v *view) {
 	if short > 0 {
 		s.add(Paragraph{b.count("sampling.short", short)})
 	}
-	if len(v.measurements) == 0 {
-		return
-	}
 	t := Table{
 		ID: "table-measurements" + v.suffix, Caption: b.say("measurements.caption"),
 		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.measurements {
+		if slices.Contains(overheadNames, m.Name) {
+			continue // they are in the chapter on sharing work
+		}
 		t.Rows = append(t.Rows, Row{Cells: []Text{
 			escape(m.Name), escape(m.Params.String()), Text(fmt.Sprint(len(m.Samples))),
 			Text(significant(stats.Sample{Xs: m.Samples}.Quantile(0.5))), escape(m.Unit),
 		}})
 	}
-	s.add(t)
+	if len(t.Rows) > 0 {
+		s.add(t)
+	}
 }
 
 // runs adds the table of the runs and of the versions of what they used.

@@ -78,6 +78,9 @@ func extent(lo, hi float64, format func(float64) string) string {
 	return fmt.Sprintf("%s – %s", format(lo), format(hi))
 }
 
+// signed returns x with its sign and one decimal.
+func signed(x float64) string { return fmt.Sprintf("%+.1f", x) }
+
 // probability returns a p value: two significant digits, "< 0.0001" below that,
 // which no line is broken in.
 func probability(p float64) string {

@@ -90,7 +90,7 @@ func reports(t *testing.T) map[string]compare.Document {
 		}
 	}
 	return map[string]compare.Document{
-		"realistic": realistic(), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
+		"realistic": realistic(), "threaded": threaded(), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
 	}
 }
 
@@ -257,6 +257,28 @@ func checkHTML(page, lang string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// TestHTMLFolds wants long tables folded, those of middling length foldable, and short
+// ones as they are.
+func TestHTMLFolds(t *testing.T) {
+	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>41 行</summary>", 150: "<details open>", 151: "<details>\n<summary>151 行</summary>"} {
+		table := Table{ID: "t", Columns: []Column{{Title: "x"}}}
+		for range rows {
+			table.Rows = append(table.Rows, Row{Cells: []Text{"1"}})
+		}
+		var page bytes.Buffer
+		if err := HTML(&page, Report{Lang: "zh", Sections: []Section{{ID: "s", Title: "s", Level: 1, Blocks: []Block{table}}}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(page.String(), "<main>")
+		if !strings.Contains(body, want) || strings.Contains(body, "<details") != (want != "") || strings.Count(body, "<tr") != rows+1 {
+			t.Errorf("%d rows: no %q in\n%.300s", rows, want, body)
+		}
+		if err := checkHTML(page.String(), "zh"); err != nil {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+	}
 }
 
 // TestHTMLColors wants no colour in a page that stays the same on dark paper but

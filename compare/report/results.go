@@ -2,23 +2,32 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 )
 
 // results is one section for each experiment, family and type of a host, with
-// every row in its table. The sweeps of cut-offs and the builds with other
-// compiler options have theirs in the analysis.
+// every row in its table. The serial rows of experiments on sharing work are with the
+// parallel ones that are held against them. The sweeps of cut-offs and the builds with
+// other compiler options have theirs in the analysis.
 func (b *builder) results(v *view) []Section {
 	type group struct{ experiment, family, typ string }
+	home := func(r compare.Record) string {
+		if slices.Contains(experiments, r.Experiment) {
+			return "parallel"
+		}
+		return family(r.Variant)
+	}
 	rows := v.pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
 	var sections []Section
 	for _, experiment := range distinct(rows, func(r compare.Record) string { return r.Experiment }) {
-		for _, fam := range distinct(rows, func(r compare.Record) string { return family(r.Variant) }) {
+		for _, fam := range distinct(rows, home) {
 			for _, typ := range types(rows) {
 				part := v.pick(func(r compare.Record) bool {
-					return group{r.Experiment, family(r.Variant), r.Type} == group{experiment, fam, typ}
+					return group{r.Experiment, home(r), r.Type} == group{experiment, fam, typ}
 				})
 				if len(part) > 0 {
 					sections = append(sections, b.resultsOf(v, experiment, fam, typ, part))
@@ -55,6 +64,12 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 	table, notes := b.rows(v, rows)
 	table.ID, table.Command = "table-"+id+v.suffix, command
 	table.Caption = b.say("results.caption", fam, typ)
+	if experiment != "ladder" {
+		table.Caption = b.say("results.caption.experiment", fam, typ, experiment)
+	}
+	if everywhere := constants(rows); experiment != "ladder" && len(everywhere) > 0 {
+		table.Caption += b.say("results.constants", setting(everywhere))
+	}
 	s.add(table)
 	if len(notes) > 0 {
 		s.text(&b.speaker, "results.notes")
@@ -75,6 +90,11 @@ func fewer(variant string) bool {
 func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
+	ladder := rows[0].Experiment == "ladder"
+	var swept []string
+	if !ladder {
+		swept = sweptParams(rows)
+	}
 	heads := []string{"size", "variant"}
 	if threads {
 		heads = append(heads, "#threads")
@@ -86,15 +106,24 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 		heads = append(heads, "#gflops")
 	}
 	heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
-	t := Table{Columns: b.columns(heads...)}
+	t := Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(swept)...)}
 
 	all := v.ladder(rows[0].Type)
+	if !ladder {
+		all = slices.Concat(rows, all)
+	}
 	var notes []Text
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return problemOf(x).compare(problemOf(y)) })
 	for _, r := range sorted {
 		p := problemOf(r)
 		row := Row{Cells: []Text{escape(p.label()), b.name(r)}}
+		if !ladder {
+			row.Cells[1] = code(r.Variant)
+		}
+		for _, name := range swept {
+			row.Cells = append(row.Cells, b.param(r, name))
+		}
 		if threads {
 			row.Cells = append(row.Cells, Text(fmt.Sprint(r.Threads)))
 		}
@@ -123,6 +152,68 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 		t.Rows = append(t.Rows, row)
 	}
 	return t, notes
+}
+
+// named returns the heads of the columns of parameters: the names of their flags.
+func (b *builder) named(params []string) []Column {
+	out := make([]Column, len(params))
+	for i, name := range params {
+		out[i] = Column{Title: name}
+		if name == "placement" {
+			out[i].Title = b.plain("col.placement")
+		}
+	}
+	return out
+}
+
+// sweptParams returns the parameters of rows that have a column: those, but for the
+// threads, that not all rows which have them share, by name, and where workers were
+// pinned.
+func sweptParams(rows []compare.Record) []string {
+	shared := constants(rows)
+	seen := map[string]bool{}
+	for _, r := range rows {
+		for name := range omit(r.Params, "threads") {
+			if _, same := shared[name]; !same {
+				seen[name] = true
+			}
+		}
+		if placement(r) != absent {
+			seen["placement"] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// constants returns the parameters, but for the threads, that all rows which have
+// them share.
+func constants(rows []compare.Record) gemm.Params {
+	out := gemm.Params{}
+	several := map[string]bool{}
+	for _, r := range rows {
+		for name, value := range omit(r.Params, "threads") {
+			if old, ok := out[name]; ok && old != value {
+				several[name] = true
+			}
+			out[name] = value
+		}
+	}
+	return omit(out, slices.Collect(maps.Keys(several))...)
+}
+
+// param returns a parameter that a row was asked to have as a cell, the schedule with
+// what was run where that is another.
+func (b *builder) param(r compare.Record, name string) Text {
+	switch value, ok := r.Params[name]; {
+	case name == "placement":
+		return placement(r)
+	case !ok:
+		return absent
+	case name == "schedule":
+		return escape(settingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
+	default:
+		return b.valueOf(r, name)
+	}
 }
 
 // state returns the word for a row's outcome with the number of its note, if it

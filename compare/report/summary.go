@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"gemm/compare"
 )
 
@@ -83,6 +85,9 @@ func (b *builder) revisions() []Text {
 func (b *builder) leaders(s *Section, v *view) {
 	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })
 	if len(rows) == 0 {
+		rows = v.pick(func(r compare.Record) bool { return slices.Contains(experiments, r.Experiment) })
+	}
+	if len(rows) == 0 {
 		return
 	}
 	if v.suffix != "" {
@@ -90,7 +95,7 @@ func (b *builder) leaders(s *Section, v *view) {
 	}
 	var items []Text
 	for _, typ := range types(rows) {
-		ladder := v.ladder(typ)
+		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
 		for _, r := range ladder {
 			best := &own
@@ -112,6 +117,11 @@ func (b *builder) leaders(s *Section, v *view) {
 		}
 		items = append(items, item)
 	}
+	for _, typ := range v.sharedTypes() {
+		if item := b.sharesBest(v, typ); item != "" {
+			items = append(items, item)
+		}
+	}
 	s.list(items)
 	if _, timed := v.baseline(rows); timed {
 		s.text(&b.speaker, "summary.baseline", code(baseline))
@@ -121,6 +131,24 @@ func (b *builder) leaders(s *Section, v *view) {
 	for _, typ := range types(rows) {
 		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), typ, baseline)
 	}
+}
+
+// sharesBest says which variant gains the most from threads, at the size of which the
+// chapter on sharing speaks.
+func (b *builder) sharesBest(v *view, typ string) Text {
+	all := v.strongSeries(typ)
+	var best comparison
+	var of compare.Record
+	for _, s := range v.leading(all, mainSize(all)) {
+		r := s.full(v)
+		if c, ok := s.speedup(r); ok && (r.Threads > of.Threads || r.Threads == of.Threads && c.Ratio > best.Ratio) {
+			best, of = c, r
+		}
+	}
+	if of.Variant == "" {
+		return ""
+	}
+	return b.say("summary.sharing", typ, b.where(of), times(best.Ratio, best.Lo, best.Hi), link(b.say("sharing.title"), "#strong"+v.suffix))
 }
 
 // record says how fast a row is, of the peak and over the baseline, as far as

@@ -249,7 +249,7 @@ func texCharacters() map[rune]string {
 		'∑': "sum", '∏': "prod", '∈': "in", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
 		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
 		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
-		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi", 'ω': "omega",
+		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi", 'ψ': "psi", 'ω': "omega",
 		'Γ': "Gamma", 'Δ': "Delta", 'Θ': "Theta", 'Λ': "Lambda", 'Π': "Pi", 'Σ': "Sigma", 'Φ': "Phi", 'Ω': "Omega",
 	} {
 		special[character] = `$\` + name + `$`

@@ -18,6 +18,7 @@ type view struct {
 	runs         []compare.RunInfo
 	records      []compare.Record
 	measurements []compare.Measurement
+	traces       []compare.Trace
 }
 
 // views splits a document by host, in the document's order. A host that rows
@@ -48,6 +49,10 @@ func views(doc compare.Document) []*view {
 	for _, m := range doc.Measurements {
 		v := at(m.Host)
 		v.measurements = append(v.measurements, m)
+	}
+	for _, t := range doc.Traces {
+		v := at(t.Host)
+		v.traces = append(v.traces, t)
 	}
 	for _, v := range list {
 		if len(list) > 1 {

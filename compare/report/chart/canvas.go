@@ -25,7 +25,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is what a figure shows: a Curve or Bars.
+// Chart is what a figure shows: a Curve, Bars or Lanes.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)
@@ -197,6 +197,7 @@ const (
 	OpenDiamond
 	markers // how many there are
 	stroke  // a short line, for limits
+	Bare    // none: of a line that no data is on
 )
 
 // DrawGlyph draws m at the point, open markers filled with the colour of the
@@ -212,6 +213,8 @@ func (m Marker) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 		path.Close()
 	}
 	switch m {
+	case Bare:
+		return
 	case stroke:
 		c.StrokeLine2(draw.LineStyle{Color: s.Color, Width: vg.Points(1.1)}, at.X-4, at.Y, at.X+4, at.Y)
 		return

@@ -1,4 +1,4 @@
-// Package chart draws the two kinds of figure that a report has, curves and bars,
+// Package chart draws the kinds of figure that a report has, curves, bars and lanes,
 // as SVG, PNG and PDF. It knows nothing of records. The same chart gives the same
 // bytes.
 package chart
@@ -37,6 +37,7 @@ type Curve struct {
 	Title          string
 	XLabel, YLabel string
 	Sizes          []float64 // the ticks of x, ascending; nil: powers of ten
+	Names          []string  // of the ticks; nil: their numbers
 	LogY           bool      // y is logarithmic
 	Series         []Series
 	Scattered      bool  // the points of a series are not joined by lines
@@ -80,7 +81,11 @@ func (ch Curve) draw(c draw.Canvas) {
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(logTicks(p.X.Min, p.X.Max))
 	if ch.Sizes != nil {
-		p.X.Tick.Marker = plot.ConstantTicks(sizeTicks(ch.Sizes, p.X.Min, p.X.Max))
+		ticks := sizeTicks(ch.Sizes, p.X.Min, p.X.Max)
+		for i, name := range ch.Names {
+			ticks[i].Label = name
+		}
+		p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 	if ch.LogY {
 		p.Y.Scale = plot.LogScale{}
@@ -145,6 +150,9 @@ func (ch Curve) draw(c draw.Canvas) {
 			c.StrokeLine2(draw.LineStyle{Color: Mid, Width: vg.Points(0.4)}, x+4, wanted[i], area.Max.X+toMarker-5, y)
 		}
 		at := vg.Point{X: area.Max.X + toMarker, Y: y}
+		if e.look.Marker == Bare {
+			e.look.Marker = stroke
+		}
 		c.DrawGlyphNoClip(e.look.glyph(), at)
 		at.X += toText - toMarker
 		write(c, label, at, e.label)
@@ -508,6 +516,9 @@ func logTicks(lo, hi float64) []plot.Tick {
 func linearTicks(lo, hi float64) (ticks []plot.Tick, from, to float64) {
 	if thin := 0.1*math.Abs(hi) - (hi - lo); thin > 0 {
 		lo, hi = lo-thin/2, hi+thin/2
+	}
+	if hi == lo { // both are 0
+		hi = 1
 	}
 	span := hi - lo
 	step := math.Pow10(int(math.Floor(math.Log10(span / 3))))

@@ -43,6 +43,17 @@ var charts = map[string]Chart{
 		Limit:  Limit{118, "peak"},
 		Slope:  Slope{15, "triad"},
 	},
+	"ideal": Curve{
+		Title: "f64", XLabel: "threads", YLabel: "speed-up", Sizes: []float64{1, 2, 4}, Names: []string{"default", "2", "4"}, LogY: true,
+		Series: []Series{{"rows", LookOf(0), []Point{{1, 1, 1, 1}, {4, 3.5, 3.4, 3.6}}}, {"ideal", Look{Color: Mid, Marker: Bare}, []Point{{1, 1, 1, 1}, {4, 4, 4, 4}}}},
+	},
+	"lanes": Lanes{
+		Title: "rows", XLabel: "time, ms",
+		Panels: []Panel{
+			{"static: 3 ms", 3, [][]Busy{{{0, 1}}, {{0, 1.5}, {1.5, 2.8}}}},
+			{"dynamic: 2 ms", 2, [][]Busy{{{0, 0.5}, {0.5, 1}, {1.2, 1.9}}, {}}},
+		},
+	},
 	"bars": Bars{
 		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
 		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
@@ -173,6 +184,38 @@ func TestPNG(t *testing.T) {
 	}
 }
 
+// TestLanes wants a run of thousands of chunks drawn as what can be seen of it, and no
+// stretch of a worker's time lost.
+func TestLanes(t *testing.T) {
+	chunks := Lanes{Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
+	for i := range chunks.Panels[0].Lanes {
+		for j := range 2000 {
+			chunks.Panels[0].Lanes[i] = append(chunks.Panels[0].Lanes[i], Busy{float64(j) / 2000, float64(j+1)/2000 - 1e-5})
+		}
+	}
+	var svg bytes.Buffer
+	if err := SVG(&svg, chunks, ""); err != nil {
+		t.Fatal(err)
+	}
+	if svg.Len() > 50_000 {
+		t.Errorf("%d bytes", svg.Len())
+	}
+	if h := chunks.height(); h > 4*vg.Inch {
+		t.Errorf("40 workers are %v inches tall", h/vg.Inch)
+	}
+	for _, test := range []struct {
+		lane, want []Busy
+	}{
+		{[]Busy{{0, 1}, {1.05, 2}, {2.5, 3}}, []Busy{{0, 2}, {2.5, 3}}},
+		{[]Busy{{0, 3}, {1, 2}}, []Busy{{0, 3}}},
+		{nil, nil},
+	} {
+		if got := seen(test.lane, 0.1); !slices.Equal(got, test.want) {
+			t.Errorf("seen(%v) = %v, want %v", test.lane, got, test.want)
+		}
+	}
+}
+
 // TestPDF wants a document without the time of day and with × as one byte.
 func TestPDF(t *testing.T) {
 	var buf bytes.Buffer
@@ -233,6 +276,8 @@ func TestTicks(t *testing.T) {
 		{"from zero", labels(linear(0, 1.5)), "0 0.5 1 1.5"},
 		{"near one", labels(linear(0.86, 1.03)), "0.85 0.9 0.95 1"},
 		{"flat", labels(linear(1, 1)), "0.94 0.96 0.98 1 1.02 1.04"},
+		{"nothing", labels(linear(0, 0)), "0 0.2 0.4 0.6 0.8 1"},
+		{"below zero", labels(linear(-0.1, 0.3)), "-0.1 0 0.1 0.2 0.3"},
 		{"sizes", labels(sizeTicks([]float64{64, 100, 128, 1000, 1024, 2048}, 60, 2100)), "64 128 1024 2048"},
 		{"one size", labels(sizeTicks([]float64{300}, 290, 310)), "300"},
 	} {

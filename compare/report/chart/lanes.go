@@ -1,0 +1,130 @@
+package chart
+
+import (
+	"image/color"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Lanes shows when the workers of several runs were busy: a panel a run, a lane a
+// worker, over one axis of time. What of a lane is not busy until the end of its run
+// is faint.
+type Lanes struct {
+	Title  string
+	XLabel string // the unit of time in it
+	Panels []Panel
+}
+
+// Panel is one run.
+type Panel struct {
+	Label string
+	End   float64  // of the run, which begins at 0
+	Lanes [][]Busy // by worker, each in the order of time
+}
+
+// Busy is a stretch of time in which a worker works on one thing.
+type Busy struct{ From, To float64 }
+
+const (
+	panelHead = 13.0 // points, for a panel's label
+	panelGap  = 6.0
+	laneRoom  = 150.0 // points that the lanes of one panel may take before they get thinner
+	laneMost  = 11.0
+	laneLeast = 3.0
+	hairline  = 0.4 // points below which nothing is seen
+)
+
+// lane returns the height of a lane of p, in points.
+func (p Panel) lane() float64 {
+	return max(laneLeast, min(laneMost, laneRoom/float64(max(1, len(p.Lanes)))))
+}
+
+func (p Panel) tall() float64 { return panelHead + p.lane()*float64(len(p.Lanes)) + panelGap }
+
+func (ch Lanes) height() vg.Length {
+	total := 58.0
+	for _, p := range ch.Panels {
+		total += p.tall()
+	}
+	return vg.Points(total)
+}
+
+func (ch Lanes) draw(c draw.Canvas) {
+	p := newPlot()
+	p.X.Padding, p.Y.Padding = 0, 2
+	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width = 0, 0
+	// One unit of y is a point. The workers of a panel are numbered as far as there
+	// is room for their numbers.
+	var numbers plot.ConstantTicks
+	at, end := 0.0, 0.0
+	for _, panel := range ch.Panels {
+		end = max(end, panel.End)
+		every := 1
+		for float64(every)*panel.lane() < tickSize {
+			every *= 2
+		}
+		top := at - panelHead
+		for i := range panel.Lanes {
+			if i%every == 0 {
+				numbers = append(numbers, plot.Tick{Value: top - panel.lane()*(float64(i)+0.5), Label: strconv.Itoa(i)})
+			}
+		}
+		at -= panel.tall()
+	}
+	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = at, 0, numbers
+	ticks, _, most := linearTicks(0, end)
+	p.X.Min, p.X.Max, p.X.Tick.Marker = 0, most, plot.ConstantTicks(ticks)
+
+	c = titled(c, ch.Title)
+	p.Add(over(ch.data))
+	p.Draw(labelled(c, p, ch.XLabel, "worker"))
+}
+
+// data draws the panels. Stretches that would be seen as one are drawn as one, so
+// that a run of thousands of chunks is no larger than one of a few.
+func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	box := func(from, to, top, bottom float64, color color.RGBA) {
+		r := vg.Rectangle{Min: vg.Point{X: x(from), Y: y(bottom)}, Max: vg.Point{X: x(to), Y: y(top)}}
+		c.SetColor(color)
+		c.Fill(r.Path())
+	}
+	unit := (p.X.Max - p.X.Min) / c.Size().X.Points() // of time, a point
+	at := 0.0
+	for i, panel := range ch.Panels {
+		write(c, lettering(labelSize, draw.XLeft, draw.YCenter), vg.Point{X: c.Min.X + 2, Y: y(at - panelHead/2)}, panel.Label)
+		tall := panel.lane()
+		for j, lane := range panel.Lanes {
+			top, bottom := at-panelHead-tall*float64(j)-0.4, at-panelHead-tall*float64(j+1)+0.4
+			box(0, panel.End, top, bottom, Faint)
+			for _, b := range seen(lane, hairline*unit) {
+				box(b.From, b.To, top, bottom, Palette[i%len(Palette)])
+			}
+			for k := 1; k < len(lane); k++ {
+				wide := 3 * unit // both must be, for the line between them to be seen
+				if a, b := lane[k-1], lane[k]; a.To-a.From > wide && b.To-b.From > wide && b.From-a.To < hairline*unit {
+					c.StrokeLine2(draw.LineStyle{Color: Paper, Width: vg.Points(0.5)}, x(b.From), y(top), x(b.From), y(bottom))
+				}
+			}
+		}
+		bottom := at - panelHead - tall*float64(len(panel.Lanes))
+		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(panel.End), y(at-panelHead), x(panel.End), y(bottom))
+		at -= panel.tall()
+	}
+}
+
+// seen returns lane with stretches joined that are less than gap apart.
+func seen(lane []Busy, gap float64) []Busy {
+	var out []Busy
+	for _, b := range lane {
+		if n := len(out); n > 0 && b.From-out[n-1].To < gap {
+			out[n-1].To = max(out[n-1].To, b.To)
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}

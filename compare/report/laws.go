@@ -1,0 +1,90 @@
+package report
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// law is a law of one parameter fitted to times over threads.
+type law struct {
+	Serial   float64   // the serial fraction
+	Lo, Hi   float64   // its 95 % interval; NaN with one point, which fits any fraction
+	Residual []float64 // what is measured over what the law says, less 1, by point
+	Largest  float64   // the largest residual, without its sign
+}
+
+// amdahl fits Amdahl's law (Validity of the single processor approach to achieving
+// large scale computing capabilities, AFIPS 30, 1967), T(p)/T(1) = f + (1−f)/p, to
+// relative times over threads of at least 2.
+//
+// With x = 1 − 1/p and y = T(p)/T(1) − 1/p it is y = f·x, a line through the origin.
+func amdahl(threads []int, relative []float64) law {
+	x, y, weight := make([]float64, len(threads)), make([]float64, len(threads)), make([]float64, len(threads))
+	for i, p := range threads {
+		x[i], y[i] = 1-1/float64(p), relative[i]-1/float64(p)
+		weight[i] = 1 / (relative[i] * relative[i])
+	}
+	l := through(x, y, weight)
+	for i, p := range threads {
+		l.note(relative[i], l.Serial+(1-l.Serial)/float64(p))
+	}
+	return l
+}
+
+// gustafson fits Gustafson's law (Reevaluating Amdahl's law, CACM 31(5), 1988),
+// S(p) = p − s·(p−1), to scaled speed-ups over threads of at least 2: how many times
+// the work of one thread p of them do in the same time.
+//
+// With x = p − 1 and y = p − S(p) it is y = s·x, a line through the origin.
+func gustafson(threads []int, scaled []float64) law {
+	x, y, weight := make([]float64, len(threads)), make([]float64, len(threads)), make([]float64, len(threads))
+	for i, p := range threads {
+		x[i], y[i] = float64(p-1), float64(p)-scaled[i]
+		weight[i] = 1 / (scaled[i] * scaled[i])
+	}
+	l := through(x, y, weight)
+	for i, p := range threads {
+		l.note(scaled[i], float64(p)-l.Serial*float64(p-1))
+	}
+	return l
+}
+
+// through fits y = s·x. The weights are those that make relative errors of what is
+// measured count alike: times scatter by a part of themselves. The interval is
+// Student's, of the scatter about the line.
+func through(x, y, weight []float64) law {
+	l := law{Lo: math.NaN(), Hi: math.NaN()}
+	_, l.Serial = stat.LinearRegression(x, y, weight, true)
+	if len(x) < 2 {
+		return l
+	}
+	var squares, spread float64
+	for i := range x {
+		r := y[i] - l.Serial*x[i]
+		squares += weight[i] * r * r
+		spread += weight[i] * x[i] * x[i]
+	}
+	free := float64(len(x) - 1)
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: free}.Quantile(0.975) * math.Sqrt(squares/free/spread)
+	l.Lo, l.Hi = l.Serial-half, l.Serial+half
+	return l
+}
+
+// note adds the residual of one point.
+func (l *law) note(measured, fitted float64) {
+	r := measured/fitted - 1
+	l.Residual = append(l.Residual, r)
+	l.Largest = max(l.Largest, math.Abs(r))
+}
+
+// karpFlatt returns the serial fraction that a speed-up on p threads amounts to
+// (Karp and Flatt, Measuring parallel processor performance, CACM 33(5), 1990):
+// e = (1/ψ − 1/p)/(1 − 1/p). Unlike an efficiency it is the same for all p where
+// Amdahl's law holds; one that grows with p is overhead. It is below 0 where p
+// threads are more than p times as fast.
+func karpFlatt(speedup float64, p int) float64 {
+	share := 1 / float64(p)
+	return (1/speedup - share) / (1 - share)
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gemm/compare"
+)
+
+// strong says what more threads bring for a problem of a fixed size.
+func (b *builder) strong(v *view) (Section, bool) {
+	return b.scaling(v, "strong", (*view).strongSeries)
+}
+
+// weak says what more threads bring where every one of them has the same work.
+func (b *builder) weak(v *view) (Section, bool) {
+	return b.scaling(v, "weak", (*view).weakSeries)
+}
+
+// weakSeries returns the series of one type whose m grows with the threads.
+func (v *view) weakSeries(typ string) []series { return seriesOf(v.shared(typ, "weak"), true) }
+
+// scalingFigures are those of each kind of scaling, without their types.
+var scalingFigures = map[string][]string{
+	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
+	"weak":   {"weak-speedup", "weak-time"},
+}
+
+// scaling is the chapter's section on one kind of scaling: for each type a sentence a
+// variant, figures, a table of all rows and one of the laws that they follow.
+func (b *builder) scaling(v *view, kind string, of func(*view, string) []series) (Section, bool) {
+	s := b.of(v, kind, kind+".title")
+	s.text(&b.speaker, kind+".intro")
+	found := false
+	for _, typ := range v.sharedTypes() {
+		all := of(v, typ)
+		if len(all) == 0 {
+			continue
+		}
+		found = true
+		var used []compare.Record
+		for _, one := range all {
+			used = append(used, one.rows...)
+		}
+		command := b.rerun(v, used)
+		size := mainSize(all)
+		var items []Text
+		for _, lead := range v.leading(all, size) {
+			items = append(items, b.scales(v, kind, lead))
+		}
+		s.text(&b.speaker, kind+".of", typ, b.sizes([]problem{size}))
+		s.list(items)
+		for _, figure := range scalingFigures[kind] {
+			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, typ)
+		}
+		s.add(b.scalingTable(v, kind, typ, all, command))
+		if laws := b.laws(v, kind, typ, all, command); len(laws.Rows) > 0 {
+			s.add(laws)
+		}
+	}
+	return s, found
+}
+
+// scales says of one series how it scales and what law it follows.
+func (b *builder) scales(v *view, kind string, one series) Text {
+	text := b.say("scales.name", one.name())
+	last := one.full(v)
+	c, ok := one.speedup(last)
+	if !ok {
+		text += b.say("scales.time", seconds(float64(last.Median)), b.count("threads", last.Threads))
+		if _, ok := one.one(); !ok {
+			text += b.say("scales.alone")
+		}
+	} else {
+		text += b.say(kind+".speedup", b.count("threads", last.Threads), significant(c.Ratio))
+		if known := extent(c.Lo, c.Hi, significant); known != absent {
+			text += b.say("interval", known)
+		}
+		text += b.say("scales.efficiency", percent(c.Ratio/float64(last.Threads)))
+		if !one.grows && last.PercentPeak.Known() {
+			text += b.say("scales.ceiling", significant(float64(last.PercentPeak)))
+		}
+		text += b.say("stop")
+	}
+	if best, ok := v.bestSerial(one); ok && !one.grows {
+		text += b.say("scales.serial", significant(float64(best.Median/last.Median)), code(best.Variant))
+	}
+	l, ok := one.fit(v)
+	switch {
+	case !ok:
+	case math.IsNaN(l.Lo):
+		text += b.say(kind+".point", significant(l.Serial))
+	default:
+		text += b.say(kind+".law", significant(l.Serial), extent(l.Lo, l.Hi, significant), percent(l.Largest))
+	}
+	switch {
+	case !ok:
+	case l.Serial < 0 && (l.Hi < 0 || c.Lo > float64(last.Threads)):
+		text += b.say("scales.super")
+	case l.Serial < 0:
+		text += b.say("scales.none")
+	}
+	if ok && l.Largest > 0.1 {
+		text += b.say("scales.unfit")
+	}
+	if most := one.most(); v.crowded(most.Threads) {
+		text += b.say("scales.crowded", b.count("threads", most.Threads), v.granted(), significant(float64(most.Median/last.Median)))
+	}
+	return text
+}
+
+// scalingTable has all rows of all series of a type.
+func (b *builder) scalingTable(v *view, kind, typ string, all []series, command string) Table {
+	heads := []string{"variant", "setting", "size", "#threads", "#median", "#interval", "#overserial", "#overone", "#efficiency"}
+	if kind == "strong" {
+		heads = append(heads, "#ofceiling", "#fractionkf")
+	}
+	t := Table{
+		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ),
+		Columns: b.columns(heads...), Command: command,
+	}
+	for _, one := range all {
+		for _, r := range one.rows {
+			cells := []Text{
+				code(r.Variant), settled(settingOf(r)), escape(problemOf(r).label()), Text(fmt.Sprint(r.Threads)),
+				Text(b.median(r)), Text(b.ci(r)), b.overSerial(v, one, r),
+			}
+			c, ok := one.speedup(r)
+			if !ok {
+				cells = append(cells, absent, absent)
+			} else {
+				cells = append(cells, times(c.Ratio, c.Lo, c.Hi), Text(percent(c.Ratio/float64(r.Threads))))
+			}
+			if kind == "strong" {
+				fraction := Text(absent)
+				if p := r.Threads; ok {
+					// A greater speed-up is a smaller fraction.
+					fraction = times(karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p))
+				}
+				cells = append(cells, Text(percent(share(r))), fraction)
+			}
+			t.Rows = append(t.Rows, Row{Cells: cells})
+		}
+	}
+	return t
+}
+
+// overSerial holds a row against the best serial one: times as fast, or where the
+// work grows, times the work in the same time.
+func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
+	scale := 1.0
+	if one.grows {
+		scale = float64(r.Threads)
+	}
+	best, ok := v.bestSerial(one)
+	if !ok {
+		return absent
+	}
+	c := contrast(best, r)
+	return times(scale*c.Ratio, scale*c.Lo, scale*c.Hi)
+}
+
+// laws is the table of the laws fitted to the series of a type.
+func (b *builder) laws(v *view, kind, typ string, all []series, command string) Table {
+	t := Table{
+		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command,
+		Columns: b.columns("variant", "setting", "size", "#points", "#fraction1", "#interval", "residuals", "#largest"),
+	}
+	if kind == "strong" {
+		t.Columns = append(t.Columns, b.columns("#atmost")...)
+	}
+	for _, one := range all {
+		l, ok := one.fit(v)
+		if !ok {
+			continue
+		}
+		var residuals []Text
+		for _, r := range l.Residual {
+			residuals = append(residuals, Text(signed(100*r)))
+		}
+		cells := []Text{
+			code(one.variant), settled(setting(one.rest)), escape(one.problem.label()), Text(fmt.Sprint(len(l.Residual))),
+			Text(significant(l.Serial)), Text(extent(l.Lo, l.Hi, significant)), joined(residuals, ", ") + " %", Text(percent(l.Largest)),
+		}
+		if kind == "strong" {
+			limit := Text(absent)
+			if l.Serial > 0 {
+				limit = Text(significant(1 / l.Serial))
+			}
+			cells = append(cells, limit)
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells})
+	}
+	return t
+}

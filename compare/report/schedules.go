@@ -1,0 +1,252 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// bout is rows of one variant on one problem that differ in one parameter.
+type bout struct {
+	problem
+	variant string
+	rest    gemm.Params // the other parameters, but for the threads
+	rows    []compare.Record
+	rivalry
+}
+
+// bouts pairs rows off by one parameter, at every setting of the others that has
+// several of its values, in the order of variants and sizes.
+func bouts(rows []compare.Record, param string) []bout {
+	var out []bout
+	at := map[string]int{}
+	for _, r := range rows {
+		p := problemOf(r)
+		rest := omit(r.Params, "threads", param)
+		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, bout{problem: p, variant: r.Variant, rest: rest})
+		}
+		out[i].rows = append(out[i].rows, r)
+	}
+	out = slices.DeleteFunc(out, func(g bout) bool { return len(g.rows) < 2 })
+	for i := range out {
+		out[i].rivalry = compete(out[i].rows)
+	}
+	variants := distinct(rows, variantOf)
+	slices.SortStableFunc(out, func(x, y bout) int {
+		return cmp.Or(cmp.Compare(slices.Index(variants, x.variant), slices.Index(variants, y.variant)), x.problem.compare(y.problem))
+	})
+	return out
+}
+
+// chunkBouts are those between chunks, but under auto, which chooses its own.
+func (v *view) chunkBouts(typ string) []bout {
+	return bouts(slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
+		return r.Params["schedule"] == "auto"
+	}), "chunk")
+}
+
+// scheduleBouts are those between schedules, all with their default chunk.
+func (v *view) scheduleBouts(typ string) []bout {
+	return bouts(slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
+		return chunkOf(r.Params) != 0
+	}), "schedule")
+}
+
+// chunks says what schedules and chunks do.
+func (b *builder) chunks(v *view) (Section, bool) {
+	s := b.of(v, "chunk", "chunk.title")
+	s.text(&b.speaker, "chunk.intro")
+	found := false
+	for _, typ := range v.sharedTypes() {
+		chunks, schedules := v.chunkBouts(typ), v.scheduleBouts(typ)
+		if len(chunks)+len(schedules) == 0 {
+			continue
+		}
+		found = true
+		b.decide(&s, v, "chunk", "chunk", typ, chunks)
+		for _, schedule := range []string{"static", "dynamic", "guided"} {
+			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, rowsOf(chunks)), typ, schedule)
+		}
+		b.decide(&s, v, "schedule", "schedule", typ, schedules)
+	}
+	return s, found
+}
+
+// affinity says what it does to pin workers to processors.
+func (b *builder) affinity(v *view) (Section, bool) {
+	return b.placing(v, "affinity")
+}
+
+// processors says what GOMAXPROCS does to pools of fewer and of more workers.
+func (b *builder) processors(v *view) (Section, bool) {
+	return b.placing(v, "gomaxprocs")
+}
+
+// placing is a section on an experiment that sweeps the parameter of its name.
+func (b *builder) placing(v *view, kind string) (Section, bool) {
+	s := b.of(v, kind, kind+".title")
+	s.text(&b.speaker, kind+".intro")
+	found := false
+	for _, typ := range v.sharedTypes() {
+		if all := bouts(v.shared(typ, kind), kind); len(all) > 0 {
+			found = true
+			b.decide(&s, v, kind, kind, typ, all)
+			s.add(b.placements(v, kind, typ, all))
+		}
+	}
+	switch {
+	case kind != "affinity":
+	case v.NUMA > 1:
+		s.text(&b.speaker, "numa.several", v.NUMA)
+	case v.NUMA == 1:
+		s.text(&b.speaker, "numa.one")
+	}
+	return s, found
+}
+
+// rowsOf returns all rows of bouts.
+func rowsOf(all []bout) []compare.Record {
+	var rows []compare.Record
+	for _, g := range all {
+		rows = append(rows, g.rows...)
+	}
+	return rows
+}
+
+// valueOf returns the value of a parameter that a row was asked to have, a chunk and
+// GOMAXPROCS of 0 as the word for what is not set.
+func (b *builder) valueOf(r compare.Record, param string) Text {
+	value, ok := r.Params[param]
+	if !ok || value == 0 {
+		return b.say("value.default")
+	}
+	return escape(fmt.Sprint(value))
+}
+
+// called returns the value of a parameter for prose, a number with the name of what it
+// is.
+func (b *builder) called(r compare.Record, param string) Text {
+	if n, ok := r.Params[param].(int); ok && n != 0 {
+		return escape(fmt.Sprintf("%s=%d", param, n))
+	}
+	return b.valueOf(r, param)
+}
+
+// decide adds what the tests say of the bouts over one parameter: a sentence a variant
+// and a table of all.
+func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bout) {
+	if len(all) == 0 {
+		return
+	}
+	var items []Text
+	variants := map[string][]bout{}
+	for _, g := range all {
+		variants[g.variant] = append(variants[g.variant], g)
+	}
+	for _, variant := range distinct(rowsOf(all), variantOf) {
+		items = append(items, b.say("scales.name", code(variant))+b.verdicts(variants[variant], param))
+	}
+	s.text(&b.speaker, kind+".of", typ)
+	s.list(items)
+	t := Table{
+		ID: "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ), Command: b.rerun(v, rowsOf(all)),
+		Columns: b.columns("variant", "setting", "size", "#threads", "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
+	}
+	for _, g := range all {
+		turn := "turn.apart"
+		if g.Turn != "" {
+			turn = "turn.together"
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Text{
+			code(g.variant), settled(setting(g.rest)), escape(g.label()), Text(fmt.Sprint(g.threads)),
+			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), Text(probability(g.P)),
+			Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.say(turn),
+		}})
+	}
+	s.add(t)
+}
+
+// spreadVerdict returns the word for what the pairs of a bout say.
+func (b *builder) spreadVerdict(o spreadOutcome) Text {
+	return b.say([]string{untold: "spread.untold", same: "spread.same", slight: "spread.slight", differ: "spread.differ"}[o])
+}
+
+// verdicts sums bouts up: how many came out how, and the largest difference.
+func (b *builder) verdicts(all []bout, param string) Text {
+	counts := map[spreadOutcome]int{}
+	var worst *bout
+	for i, g := range all {
+		counts[g.Outcome]++
+		if (g.Outcome == differ || g.Outcome == slight) && (worst == nil || g.Ratio > worst.Ratio) {
+			worst = &all[i]
+		}
+	}
+	var parts []Text
+	for _, o := range []spreadOutcome{same, slight, differ, untold} {
+		switch n := counts[o]; {
+		case n == len(all):
+			parts = append(parts, b.say([]string{untold: "every.untold", same: "every.same", slight: "every.slight", differ: "every.differ"}[o]))
+		case n > 0:
+			parts = append(parts, b.say([]string{untold: "some.untold", same: "some.same", slight: "some.slight", differ: "some.differ"}[o], n, len(all)))
+		}
+	}
+	text := b.clauses(parts)
+	if worst != nil {
+		text += b.largest(*worst, param)
+	}
+	return text
+}
+
+// largest says which pair of a bout differs most, and by how much.
+func (b *builder) largest(g bout, param string) Text {
+	where := []Text{b.sizes([]problem{g.problem}), b.count("threads", g.threads)}
+	if set := setting(g.rest); set != "" {
+		where = append(where, escape(set))
+	}
+	return b.say("spread.largest", b.join(where), b.called(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), b.called(g.Quick, param))
+}
+
+// placements has the rows of the bouts one by one, each held against the one that
+// leaves the parameter alone.
+func (b *builder) placements(v *view, kind, typ string, all []bout) Table {
+	t := Table{
+		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".rows", typ), Command: b.rerun(v, rowsOf(all)),
+		Columns: slices.Insert(b.columns("variant", "setting", "size", "#threads", "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{kind})...),
+	}
+	for _, g := range all {
+		free := slices.IndexFunc(g.rows, func(r compare.Record) bool {
+			value := r.Params[kind]
+			return value == nil || value == 0 || value == "none"
+		})
+		for i, r := range g.rows {
+			cells := []Text{
+				code(r.Variant), settled(setting(g.rest)), escape(g.label()), Text(strconv.Itoa(g.threads)),
+				b.valueOf(r, kind), placement(r), Text(b.median(r)), Text(b.ci(r)),
+			}
+			over := Text(absent)
+			if free >= 0 && i != free {
+				c := contrast(g.rows[free], r)
+				over = times(c.Ratio, c.Lo, c.Hi)
+			}
+			t.Rows = append(t.Rows, Row{Cells: append(cells, over)})
+		}
+	}
+	return t
+}
+
+// placement returns the processors that the workers of a row were pinned to.
+func placement(r compare.Record) Text {
+	if place, ok := r.Resolved["placement"].(string); ok && place != "" {
+		return escape(place)
+	}
+	return absent
+}

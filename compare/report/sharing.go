@@ -1,0 +1,340 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// sharing is what is said of the family parallel on one host: how its variants scale,
+// what schedules, chunks and placement do to them, when their workers were busy, what
+// sharing costs at all, and what becomes of the findings of the report of 2024.
+func (b *builder) sharing(v *view) []Section {
+	if !v.sharesWork() {
+		return nil
+	}
+	var sections []Section
+	for _, part := range []func(*view) (Section, bool){
+		b.strong, b.weak, b.chunks, b.loads, b.affinity, b.processors, b.overheads, b.findings,
+	} {
+		if s, ok := part(v); ok {
+			sections = append(sections, s)
+		}
+	}
+	return sections
+}
+
+// sharesWork reports whether there is anything to say in the chapter on sharing.
+func (v *view) sharesWork() bool {
+	return slices.ContainsFunc(v.records, func(r compare.Record) bool { return family(r.Variant) == "parallel" }) ||
+		len(v.traces) > 0 || len(v.overheads()) > 0
+}
+
+// experiments are those of the family parallel, whose tables have the serial rows
+// beside them that they are held against.
+var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs"}
+
+// shared returns the timed rows of the family parallel in the given experiments.
+func (v *view) shared(typ string, experiments ...string) []compare.Record {
+	return v.pick(func(r compare.Record) bool {
+		return r.Type == typ && family(r.Variant) == "parallel" && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
+	})
+}
+
+// sharedTypes returns the element types of the rows of the family parallel.
+func (v *view) sharedTypes() []string {
+	return types(v.pick(func(r compare.Record) bool { return family(r.Variant) == "parallel" }))
+}
+
+// granted returns the number of processors that this host lets a product have: those
+// that it may use, or as many as its quota is worth; 0 where that is not known.
+func (v *view) granted() int {
+	if v.Quota.Known() && v.Quota > 0 {
+		return min(v.Cores, int(math.Ceil(float64(v.Quota))))
+	}
+	return v.Cores
+}
+
+// crowded reports whether a number of threads is more than the host has processors.
+func (v *view) crowded(threads int) bool { return v.granted() > 0 && threads > v.granted() }
+
+// omit returns p without the parameters named.
+func omit(p gemm.Params, names ...string) gemm.Params {
+	out := maps.Clone(p)
+	for _, name := range names {
+		delete(out, name)
+	}
+	return out
+}
+
+// setting names parameters other than the threads as a reader would: the schedule by
+// its name, the others as name=value, those that are off left out.
+func setting(p gemm.Params) string {
+	var parts []string
+	if schedule, ok := p["schedule"].(string); ok {
+		parts = append(parts, schedule)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if value := p[name]; name != "schedule" && name != "threads" && value != 0 && value != "none" {
+			parts = append(parts, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// settingOf returns the setting of a row, with the schedule that was run where
+// another word was asked for, as auto and default are.
+func settingOf(r compare.Record) string {
+	text := setting(r.Params)
+	asked, ran := r.Params["schedule"], r.Resolved["schedule"]
+	if asked == nil || ran == nil || asked == ran {
+		return text
+	}
+	text += fmt.Sprintf(" → %v", ran)
+	if chunk, ok := r.Resolved["chunk"].(int); ok && chunk > 0 {
+		text += fmt.Sprintf(" %d", chunk)
+	}
+	return text
+}
+
+// settled returns a setting as a cell.
+func settled(text string) Text {
+	if text == "" {
+		return absent
+	}
+	return escape(text)
+}
+
+// series is the rows of one variant that differ in their threads alone.
+type series struct {
+	problem    // of one thread
+	variant    string
+	rest       gemm.Params      // asked for, but for the threads
+	rows       []compare.Record // by threads, ascending
+	experiment string
+	grows      bool // with the threads, as m does: every worker has the same work
+}
+
+// seriesOf returns the series of rows in the order of their sizes. Where work grows, m
+// is that of one thread times the threads.
+func seriesOf(rows []compare.Record, grows bool) []series {
+	var out []series
+	at := map[string]int{}
+	for _, r := range rows {
+		p := problemOf(r)
+		if grows {
+			if p.m%p.threads != 0 {
+				continue
+			}
+			p = p.ofOne()
+		}
+		p.threads = 1
+		rest := omit(r.Params, "threads")
+		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, series{problem: p, variant: r.Variant, rest: rest, experiment: r.Experiment, grows: grows})
+		}
+		if !slices.ContainsFunc(out[i].rows, func(o compare.Record) bool { return o.Threads == r.Threads }) {
+			out[i].rows = append(out[i].rows, r)
+		}
+	}
+	out = slices.DeleteFunc(out, func(s series) bool { return len(s.rows) < 2 })
+	for _, s := range out {
+		slices.SortFunc(s.rows, func(x, y compare.Record) int { return cmp.Compare(x.Threads, y.Threads) })
+	}
+	slices.SortStableFunc(out, func(x, y series) int { return x.problem.compare(y.problem) })
+	return out
+}
+
+// ofOne returns the problem of one thread where m grows with them.
+func (p problem) ofOne() problem {
+	m := p.m / p.threads
+	if strings.HasPrefix(p.op, "t") { // A is stored in rows of m
+		p.lda -= p.m - m
+	}
+	p.m, p.threads = m, 1
+	return p
+}
+
+// name returns the variant and its setting, for prose.
+func (s series) name() Text {
+	text := code(s.variant)
+	if set := setting(s.rest); set != "" {
+		text += " (" + escape(set) + ")"
+	}
+	return text
+}
+
+// legend returns the same for a figure.
+func (s series) legend() string {
+	if set := setting(s.rest); set != "" {
+		return algorithm(s.variant) + ", " + set
+	}
+	return algorithm(s.variant)
+}
+
+// most returns the row of the most threads.
+func (s series) most() compare.Record { return s.rows[len(s.rows)-1] }
+
+// full returns the row of the most threads that v has processors for, that of the
+// fewest threads where it has for none.
+func (s series) full(v *view) compare.Record {
+	for _, r := range slices.Backward(s.rows) {
+		if !v.crowded(r.Threads) {
+			return r
+		}
+	}
+	return s.rows[0]
+}
+
+// one returns the row of one thread.
+func (s series) one() (compare.Record, bool) { return s.rows[0], s.rows[0].Threads == 1 }
+
+// speedup holds a row of the series against that of one thread: how many times as
+// fast it is, or, where the work grows, how many times that of one thread it does in
+// the same time.
+func (s series) speedup(r compare.Record) (comparison, bool) {
+	one, ok := s.one()
+	if !ok || r.Threads == 1 {
+		return comparison{}, false
+	}
+	c := contrast(one, r)
+	if s.grows {
+		p := float64(r.Threads)
+		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
+	}
+	return c, true
+}
+
+// fit fits Amdahl's law, or Gustafson's where the work grows, to the rows on several
+// threads, as many as there are processors at most. It needs one of those and the row
+// of one thread.
+func (s series) fit(v *view) (law, bool) {
+	var threads []int
+	var values []float64
+	for _, r := range s.rows {
+		c, ok := s.speedup(r)
+		if !ok || v.crowded(r.Threads) {
+			continue
+		}
+		threads = append(threads, r.Threads)
+		if s.grows {
+			values = append(values, c.Ratio)
+		} else {
+			values = append(values, 1/c.Ratio)
+		}
+	}
+	switch {
+	case len(threads) == 0:
+		return law{}, false
+	case s.grows:
+		return gustafson(threads, values), true
+	}
+	return amdahl(threads, values), true
+}
+
+// strongSeries returns, by variant, the series of one type over a fixed size: those of
+// the experiment that has them, of those with several chunks the one with the chunk at
+// its default, or else the quickest on the most threads.
+func (v *view) strongSeries(typ string) []series {
+	var out []series
+	all := v.shared(typ, experiments...)
+	for _, variant := range distinct(all, variantOf) {
+		for _, experiment := range []string{"strong", "chunk", "affinity", "gomaxprocs"} {
+			found := seriesOf(slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
+				return r.Variant != variant || r.Experiment != experiment
+			}), false)
+			if len(found) > 0 {
+				out = append(out, oneChunk(found)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// oneChunk keeps one of the series that differ in the chunk alone.
+func oneChunk(all []series) []series {
+	var out []series
+	at := map[string]int{}
+	for _, s := range all {
+		key := fmt.Sprint(s.problem, omit(s.rest, "chunk"))
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, s)
+			continue
+		}
+		if own := chunkOf(s.rest) == 0; own || chunkOf(out[i].rest) != 0 && s.most().Median < out[i].most().Median {
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// chunkOf returns the chunk asked for, 0 for the schedule's default.
+func chunkOf(p gemm.Params) int {
+	chunk, _ := p["chunk"].(int)
+	return chunk
+}
+
+// mainSize returns the problem that the most variants have series for, the largest of
+// those that are level.
+func mainSize(all []series) problem {
+	variants := map[problem]map[string]bool{}
+	var best problem
+	for _, s := range all {
+		if variants[s.problem] == nil {
+			variants[s.problem] = map[string]bool{}
+		}
+		variants[s.problem][s.variant] = true
+	}
+	for p, names := range variants {
+		if n := len(names) - len(variants[best]); n > 0 || n == 0 && p.compare(best) > 0 {
+			best = p
+		}
+	}
+	return best
+}
+
+// leading returns one series a variant at a problem: the quickest on the most threads
+// that there are processors for.
+func (v *view) leading(all []series, p problem) []series {
+	var out []series
+	for _, s := range all {
+		if s.problem != p {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o series) bool { return o.variant == s.variant })
+		switch {
+		case i < 0:
+			out = append(out, s)
+		case s.full(v).Threads > out[i].full(v).Threads,
+			s.full(v).Threads == out[i].full(v).Threads && s.full(v).Median < out[i].full(v).Median:
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// bestSerial returns the quickest serial row on the problem of one thread of s: of its
+// own experiment, or else of the ladder.
+func (v *view) bestSerial(s series) (compare.Record, bool) {
+	for _, experiment := range []string{s.experiment, "ladder"} {
+		if best, ok := quickest(v.records, s.problem, func(o compare.Record) bool {
+			return family(o.Variant) == "serial" && o.Experiment == experiment
+		}); ok {
+			return best, true
+		}
+	}
+	return compare.Record{}, false
+}
