@@ -130,6 +130,14 @@ func (c Case) workspace() float64 {
 	return elementSize(c.Type) * c.Variant.Model(c.M, c.N, c.K, p).Workspace
 }
 
+// Smaller says what to ask for where there is not enough memory for the case.
+func (c Case) Smaller() string {
+	if c.Threads() > 1 {
+		return "choose a smaller size or fewer threads"
+	}
+	return "choose a smaller size"
+}
+
 // setting names the operands of the case: cases with the same name share them.
 func (c Case) setting() string {
 	return fmt.Sprint(c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD)

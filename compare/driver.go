@@ -193,8 +193,8 @@ func bytesTogether(cases []Case) float64 {
 // than there is or more time than a row may take.
 func (d *Driver) refuse(c Case) string {
 	if need, have := c.Bytes(), float64(cpu.Available()); have > 0 && need > have {
-		return fmt.Sprintf("needs %s of memory, %s are available: choose a smaller size",
-			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)))
+		return fmt.Sprintf("needs %s of memory, %s are available: %s",
+			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
 	}
 	if rate, ok := d.rates[rateKey(c)]; ok && d.Budget.Timeout > 0 {
 		if took := time.Duration(flops(c) / rate * float64(time.Second)); took > d.Budget.Timeout {

@@ -25,9 +25,10 @@ type Budget struct {
 }
 
 var (
-	quickBudget = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second}
-	fullBudget  = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
-	peersBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
+	quickBudget    = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second}
+	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
+	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
+	peersBudget    = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 
 // rounds is the number of bursts that cases measured in turn are sampled in.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -160,12 +161,15 @@ type Profile struct {
 	Page     bool
 	cutoffs  map[int][]int // cut-offs swept, by size
 	compiler int           // size of the experiment on the compiler's options; 0: there is none
+	studies  []study       // on threads
 }
 
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
-// full takes as long as good figures need, and peers, some minutes long, holds the
+// full takes as long as good figures need; parallel, some 20 minutes long on 16 cores,
+// is the experiments on threads alone; and peers, some minutes long, holds the
 // production variants against the libraries of others on every kind of shape.
 func Profiles() []Profile {
+	counts := threadCounts(runtime.GOMAXPROCS(0))
 	return []Profile{
 		{
 			Name:     "quick",
@@ -177,6 +181,8 @@ func Profiles() []Profile {
 				512: {32, 64, 128, 256, 512},
 			},
 			compiler: 256,
+			Keep:     swift,
+			studies:  quickStudies(counts),
 		},
 		{
 			Name: "full",
@@ -192,6 +198,15 @@ func Profiles() []Profile {
 				2048: {64, 128, 256, 512, 1024, 2048},
 			},
 			compiler: 512,
+			studies:  studies(counts),
+		},
+		{
+			Name:     "parallel",
+			Budget:   parallelBudget,
+			Ceilings: 300 * time.Millisecond,
+			Types:    []string{"f64"},
+			Keep:     func(Case) bool { return false },
+			studies:  studies(counts),
 		},
 		{
 			Name:     "peers",
@@ -239,10 +254,17 @@ func contends(c Case) bool {
 	return false
 }
 
+// swift reports whether the profile quick has a row of the ladder for the case: the
+// variants that meet or add atomically in the innermost loop are too slow for large ones.
+func swift(c Case) bool {
+	slow := c.Variant.Name == "parallel/inner" || c.Variant.Name == "parallel/collapse-inner-atomic"
+	return !slow || c.Terms() <= 256*256*256
+}
+
 // Experiments returns the rows that a comparison adds to its ladder: the sweep of
-// the recursive variants' cut-offs, and the builds with other compiler options.
-// They are part of the plan where their variants are among those given and f64
-// is among the types.
+// the recursive variants' cut-offs, the builds with other compiler options, and the
+// experiments on threads. They are part of the plan where their variants are among
+// those given and f64 is among the types.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	if !slices.Contains(types, "f64") {
 		return nil
@@ -271,7 +293,24 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 			}
 		}
 	}
-	return cases
+	for _, s := range p.studies {
+		cases = append(cases, s.cases(variants)...)
+	}
+	return once(cases)
+}
+
+// once returns the cases without those that are there before: experiments of one name
+// share their baselines.
+func once(cases []Case) []Case {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cases, func(c Case) bool {
+		key := c.key("")
+		if seen[key] {
+			return true
+		}
+		seen[key] = true
+		return false
+	})
 }
 
 func anys(values []int) []any {

@@ -57,3 +57,70 @@ func TestPeersProfile(t *testing.T) {
 		}
 	}
 }
+
+func TestThreadCounts(t *testing.T) {
+	for processors, want := range map[int][]any{1: {1}, 2: {1, 2}, 6: {1, 2, 4, 6}, 16: {1, 2, 4, 8, 16}} {
+		if got := threadCounts(processors); !slices.Equal(got, want) {
+			t.Errorf("%d processors: %v, want %v", processors, got, want)
+		}
+	}
+}
+
+// TestStudies plans the experiments on threads for 16 processors.
+func TestStudies(t *testing.T) {
+	var variants []gemm.Variant
+	names := []string{"rows", "inner", "collapse-inner-atomic", "collapse-atomic", "collapse-reduce", "tiles", "packed", "strassen"}
+	for _, name := range names {
+		v := shared("parallel/"+name, nil)
+		v.Params[1].Choices = []string{"static", "dynamic", "guided", "auto"}
+		v.Params[3].Choices = []string{"none", "close", "spread"}
+		variants = append(variants, v)
+	}
+	serial := []gemm.Variant{variant("serial/ikj", nil), variant("serial/packed", nil), variant("serial/naive", nil)}
+	for _, test := range []struct {
+		name    string
+		studies []study
+	}{{"quick", quickStudies(threadCounts(16))}, {"full", studies(threadCounts(16))}} {
+		p := Profile{studies: test.studies}
+		cases := p.Experiments(slices.Concat(serial, variants), []string{"f64"})
+		seen := map[string]bool{}
+		for _, c := range cases {
+			if _, err := c.Variant.Resolve(c.Params); err != nil {
+				t.Errorf("%s: %v: %v", test.name, c, err)
+			}
+			if seen[anIdentity(c)] {
+				t.Errorf("%s: %v of %s is there twice", test.name, c, c.Experiment)
+			}
+			seen[anIdentity(c)] = true
+			if c.Variant.Family() == "serial" && !slices.Contains(baselines, c.Variant.Name) {
+				t.Errorf("%s: %v is no baseline", test.name, c)
+			}
+			if traced := c.Experiment == "load" && c.Variant.Family() == "parallel"; traced != c.Timeline {
+				t.Errorf("%s: %v of %s has a timeline: %v", test.name, c, c.Experiment, c.Timeline)
+			}
+		}
+		for _, experiment := range []string{"strong", "chunk", "load"} {
+			for _, name := range append(baselines, "parallel/rows") {
+				if !slices.ContainsFunc(cases, func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == name }) {
+					t.Errorf("%s: the experiment %s lacks %s", test.name, experiment, name)
+				}
+			}
+		}
+		if alone := p.Experiments(serial, []string{"f64"}); len(alone) > 0 {
+			t.Errorf("%s: baselines alone: %v", test.name, alone)
+		}
+		if none := p.Experiments(variants, []string{"f32"}); len(none) > 0 {
+			t.Errorf("%s: without f64: %v", test.name, none)
+		}
+	}
+	all := Profile{studies: studies(threadCounts(16))}.Experiments(slices.Concat(serial, variants), []string{"f64"})
+	for _, name := range names {
+		for _, threads := range []int{1, 2, 4, 8, 16} {
+			if !slices.ContainsFunc(all, func(c Case) bool {
+				return c.Experiment == "strong" && c.Variant.Name == "parallel/"+name && c.Threads() == threads
+			}) {
+				t.Errorf("strong scaling lacks parallel/%s on %d threads", name, threads)
+			}
+		}
+	}
+}

@@ -28,8 +28,9 @@ func compareCommand() *cli.Command {
 		Usage:     "measure and verify every variant here, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
 		Description: "The folder gets results.json, which has every row and grows while they are\n" +
-			"measured, and the report in all formats but PDF; with --profile peers, the page\n" +
-			"of performance against the libraries of others.",
+			"measured, and the report in all formats but PDF; with --profile parallel, of the\n" +
+			"experiments on threads alone; with --profile peers, the page of performance\n" +
+			"against the libraries of others.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
@@ -89,7 +90,9 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	}
 	cases := l.Cases()
 	for _, e := range profile.Experiments(l.Variants, l.Types) {
-		if !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Shape) {
+		sized := !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Base())
+		threaded := !c.IsSet("threads") || e.Params["threads"] == nil || slices.Contains(l.Sweep["threads"], e.Params["threads"])
+		if sized && threaded {
 			cases = append(cases, e)
 		}
 	}
@@ -177,13 +180,14 @@ func runCompare(c *cli.Context) error {
 	return errors.Join(failed, summarise(c.App.Writer, p.rows, paths))
 }
 
-// summarise writes the rows of the largest shape of the ladder, and what there
-// is to read.
+// summarise writes the rows of the largest shape of the first experiment, the ladder
+// where there is one, and what there is to read.
 func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 	largest := 0.0
 	terms := func(r compare.Record) float64 { return float64(r.M) * float64(r.N) * float64(r.K) }
+	first := func(r compare.Record) bool { return r.Experiment == rows[0].Experiment }
 	for _, r := range rows {
-		if r.Experiment == "ladder" {
+		if first(r) {
 			largest = max(largest, terms(r))
 		}
 	}
@@ -191,7 +195,7 @@ func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 	counts := map[compare.Status]int{}
 	for _, r := range rows {
 		counts[r.Status]++
-		if r.Experiment == "ladder" && terms(r) == largest {
+		if first(r) && terms(r) == largest {
 			shown = append(shown, r)
 		}
 	}

@@ -101,6 +101,23 @@ func chosen(flag, text string, known []string) ([]string, error) {
 	return parts, err
 }
 
+// words is list for a flag whose entries are among known names; the error has those
+// nearest to one that is not. Where nothing is known every word is taken.
+func words(flag, text string, known []string) ([]any, error) {
+	parts, err := list(flag, text)
+	if err != nil {
+		return nil, err
+	}
+	var values []any
+	for _, part := range parts {
+		if len(known) > 0 && !slices.Contains(known, part) {
+			return nil, unknown("--"+flag, part, known)
+		}
+		values = append(values, part)
+	}
+	return values, nil
+}
+
 // elementTypes are the values of --type.
 var elementTypes = []string{"f64", "f32", "gf256"}
 
@@ -191,14 +208,14 @@ func family(name string) []gemm.Variant {
 const addressable = 1 << 47
 
 // checkMemory returns an error where need, in bytes, is more than what is
-// available.
-func checkMemory(what string, need float64) error {
+// available; it says what to do.
+func checkMemory(what string, need float64, remedy string) error {
 	have := float64(cpu.Available())
 	if have <= 0 {
 		have = addressable
 	}
 	if need > have {
-		return fmt.Errorf("%s needs %s of memory, %s are available: choose a smaller size", what, bytes(need), bytes(have))
+		return fmt.Errorf("%s needs %s of memory, %s are available: %s", what, bytes(need), bytes(have), remedy)
 	}
 	return nil
 }
@@ -215,7 +232,7 @@ func checkCases(cases []compare.Case) error {
 		}
 	}
 	for _, c := range cases {
-		if err := checkMemory(c.String(), c.Bytes()); err != nil {
+		if err := checkMemory(c.String(), c.Bytes(), c.Smaller()); err != nil {
 			return err
 		}
 	}

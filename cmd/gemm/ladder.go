@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/compare"
+	"gemm/internal/catalog"
 	"gemm/internal/sample"
 )
 
@@ -19,13 +22,23 @@ import (
 type ladder struct {
 	family, usage, description string
 	sweeps                     []sweep
+	experiments                bool // what is swept names the experiment, and has baselines
 }
 
 // sweep is a flag whose values are crossed with those of the others.
 type sweep struct {
 	flag, usage string
-	integer     bool
+	kind        kind
 }
+
+// kind is that of the values of a sweep.
+type kind int
+
+const (
+	integer kind = iota
+	word         // a name of many
+	option       // one of few, which the help lists
+)
 
 var ladders = []ladder{
 	{
@@ -35,21 +48,33 @@ var ladders = []ladder{
 			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
 			"want a production variant, such as serial/packed.",
 		sweeps: []sweep{
-			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", true},
-			{"leaf", "`LIST` of variants that a recursive variant hands over to", false},
-			{"block", "`LIST` of block sizes", true},
+			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", integer},
+			{"leaf", "`LIST` of variants that a recursive variant hands over to", word},
+			{"block", "`LIST` of block sizes", integer},
 		},
 	},
 	{
 		family: "parallel",
 		usage:  "measure and verify the variants that share the work between threads",
-		description: "Flags of lists measure every combination; without --threads there is one thread a\n" +
-			"processor; --cutoff applies to the variants that have it. --trans, --alpha and\n" +
-			"--beta other than plain C = A*B want a production variant, such as parallel/packed.",
+		description: "Flags of lists measure every combination of the parameters that a variant has;\n" +
+			"without --threads there is one thread a processor. What is swept is the\n" +
+			"experiment that the report shows: several --threads strong scaling, --weak weak\n" +
+			"scaling, several --schedule or --chunk, --affinity or --gomaxprocs their effect,\n" +
+			"--load imbalance. Its rows are measured in turn, with serial/packed and serial/ikj\n" +
+			"beside them. --trans, --alpha and --beta other than plain C = A*B want a\n" +
+			"production variant, such as parallel/packed.",
 		sweeps: []sweep{
-			{"threads", "`LIST` of numbers of threads", true},
-			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", true},
+			{"threads", "`LIST` of numbers of threads", integer},
+			{"schedule", "`LIST` of schedules", option},
+			{"chunk", "`LIST` of chunk sizes; 0: the schedule's own", integer},
+			{"affinity", "`LIST` of where threads run", option},
+			{"gomaxprocs", "`LIST` of values of GOMAXPROCS while a row is measured; 0: the number of processors", integer},
+			{"local", "`LIST` of serial variants that compute a chunk of rows or a tile", word},
+			{"tile", "`LIST` of edges of tiles", integer},
+			{"load", "`LIST` of imbalances: the last index is computed so many times more than the first", integer},
+			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", integer},
 		},
+		experiments: true,
 	},
 }
 
@@ -62,7 +87,17 @@ func (f ladder) command() *cli.Command {
 		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the rows of each matrix"},
 	}
 	for _, s := range f.sweeps {
-		flags = append(flags, &cli.StringFlag{Name: s.flag, Usage: s.usage})
+		usage := s.usage
+		if s.kind == option {
+			usage += ": " + strings.Join(choices(s.flag, family(f.family)), ", ")
+		}
+		flags = append(flags, &cli.StringFlag{Name: s.flag, Usage: usage})
+	}
+	if f.experiments {
+		flags = append(flags,
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the threads, so that a thread's share stays that of the size"},
+			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: "record which thread computes what and when, in one more product of every row"},
+		)
 	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
@@ -103,20 +138,76 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 		if !c.IsSet(s.flag) {
 			continue
 		}
-		if s.integer {
+		if s.kind == integer {
 			l.Sweep[s.flag], err = integers(s.flag, c.String(s.flag))
 		} else {
-			var parts []string
-			parts, err = list(s.flag, c.String(s.flag))
-			for _, part := range parts {
-				l.Sweep[s.flag] = append(l.Sweep[s.flag], part)
-			}
+			l.Sweep[s.flag], err = words(s.flag, c.String(s.flag), choices(s.flag, l.Variants))
 		}
 		if err != nil {
 			return l, err
 		}
 	}
+	if f.experiments {
+		return l, f.experiment(c, &l)
+	}
 	return l, nil
+}
+
+// choices returns the values that the parameter can have in one of the variants.
+func choices(param string, variants []gemm.Variant) []string {
+	var found []string
+	for _, v := range variants {
+		for _, q := range v.Params {
+			for _, value := range q.Choices {
+				if q.Name == param && !slices.Contains(found, value) {
+					found = append(found, value)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// mostTimelines is the number of rows up to which timelines are recorded: each is some
+// hundred kilobytes of a file that is written whole after every group of rows.
+const mostTimelines = 100
+
+// experiment makes an experiment of l where something is swept.
+func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
+	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
+	switch {
+	case c.Bool("weak") && !several("threads"):
+		return usagef("--weak wants the numbers of threads that m grows with, such as --threads 1,2,4")
+	case c.Bool("weak"):
+		l.Experiment = "weak"
+	case several("gomaxprocs"):
+		l.Experiment = "gomaxprocs"
+	case several("affinity"):
+		l.Experiment = "affinity"
+	case slices.ContainsFunc(l.Sweep["load"], func(load any) bool { return load != 0 }):
+		l.Experiment = "load"
+	case several("schedule") || several("chunk"):
+		l.Experiment = "chunk"
+	case several("threads"):
+		l.Experiment = "strong"
+	}
+	if l.Experiment != "" {
+		l.Baselines = baselines(*l)
+	}
+	l.Timeline = c.Bool("timeline")
+	if n := len(l.Cases()) - len(l.Baselines); l.Timeline && n > mostTimelines {
+		return usagef("--timeline is for %d rows at most, these are %d: choose fewer with --variants, --sizes, --threads and --schedule", mostTimelines, n)
+	}
+	return nil
+}
+
+// baselines returns the variants that are measured beside experiments: the fastest
+// serial one and, where it can compute what is asked for, the plain loop.
+func baselines(l compare.Ladder) []gemm.Variant {
+	plain := slices.Equal(l.Ops, []string{"nn"}) && l.Alpha == 1 && l.Beta == 0
+	return slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
+		return v.Name != "serial/packed" && (v.Name != "serial/ikj" || !plain)
+	})
 }
 
 func (f ladder) run(c *cli.Context) error {
@@ -132,7 +223,7 @@ func (f ladder) run(c *cli.Context) error {
 	if len(cases) == 0 {
 		return usagef("none of the variants has the type %s", c.String("type"))
 	}
-	for name := range l.Sweep {
+	for _, name := range slices.Sorted(maps.Keys(l.Sweep)) {
 		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {
 			return usagef("--%s: none of the variants has it", name)
 		}
@@ -146,6 +237,9 @@ func (f ladder) run(c *cli.Context) error {
 		return usagef("--resume and --force are for the records in --json FILE")
 	}
 	if err := checkCases(cases); err != nil {
+		return err
+	}
+	if err := announce(c, cases); err != nil {
 		return err
 	}
 	store := &compare.Store{}
@@ -169,6 +263,30 @@ func (f ladder) run(c *cli.Context) error {
 		return errors.Join(err, encodeErr)
 	}
 	return errors.Join(err, printTable(c.App.Writer, p.rows))
+}
+
+// manyRows is the number of rows from which the command says how long they take.
+const manyRows = 200
+
+// announce warns where threads cannot all run at the same time, and says how long a
+// great number of rows takes.
+func announce(c *cli.Context, cases []compare.Case) error {
+	host, err := compare.DescribeHost()
+	if err != nil {
+		return err
+	}
+	threads := 0
+	for _, k := range cases {
+		threads = max(threads, k.Threads())
+	}
+	if crowded := host.Crowded(threads); crowded != "" {
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
+	}
+	if each := c.Duration("time"); len(cases) >= manyRows {
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows at up to %v each, and longer where a product is slow: about %v; --time makes it shorter, and Ctrl-C keeps what is there\n",
+			c.Command.Name, len(cases), each, (time.Duration(len(cases)) * each).Round(time.Minute))
+	}
+	return nil
 }
 
 // measure runs the driver over the cases. An error says what went wrong with the

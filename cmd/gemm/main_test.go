@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -179,7 +180,21 @@ func TestUsageErrors(t *testing.T) {
 		{`cutoff is 0, wants at least 1`, []string{"serial", "--cutoff", "0"}},
 		{`--cutoff "x": wants integers`, []string{"serial", "--cutoff", "8,x"}},
 		{`--cutoff: none of the variants has it`, []string{"serial", "--cutoff", "8", "--variants", "serial/naive"}},
-		{`leaf is "serial/nothing"`, []string{"serial", "--leaf", "serial/nothing"}},
+		{`--leaf "serial/nothing" is unknown; the nearest are `, []string{"serial", "--leaf", "serial/nothing"}},
+		{`threads is 0, wants at least 1`, []string{"parallel", "--threads", "0", "--json", "r.json"}},
+		{`threads is -2, wants at least 1`, []string{"parallel", "--threads", "1,-2", "--json", "r.json"}},
+		{`--threads "two": wants integers`, []string{"parallel", "--threads", "two", "--json", "r.json"}},
+		{`chunk is -1, wants at least 0`, []string{"parallel", "--chunk", "-1", "--json", "r.json"}},
+		{`load is -1, wants at least 0`, []string{"parallel", "--load", "-1", "--json", "r.json"}},
+		{`tile is 0, wants at least 1`, []string{"parallel", "--tile", "0", "--json", "r.json"}},
+		{`gomaxprocs is -1, wants at least 0`, []string{"parallel", "--gomaxprocs", "-1", "--json", "r.json"}},
+		{`--schedule "statc" is unknown; the nearest are static,`, []string{"parallel", "--schedule", "statc", "--json", "r.json"}},
+		{`--affinity "closer" is unknown; the nearest are close,`, []string{"parallel", "--affinity", "closer", "--json", "r.json"}},
+		{`--local "serial/ikk" is unknown; the nearest are serial/ikj,`, []string{"parallel", "--local", "serial/ikk", "--json", "r.json"}},
+		{`--chunk: none of the variants has it`, []string{"parallel", "--chunk", "1", "--variants", "parallel/packed", "--json", "r.json"}},
+		{`--weak wants the numbers of threads`, []string{"parallel", "--weak", "--threads", "2", "--json", "r.json"}},
+		{`--timeline is for 100 rows at most`, []string{"parallel", "--timeline", "--threads", "1,2,3", "--chunk", "0,1,2,4,8", "--json", "r.json"}},
+		{`flag "--weak" is unknown`, []string{"serial", "--weak"}},
 		{`choose one`, []string{"serial", "--resume", "--force", "--json", "x"}},
 		{`--resume and --force are for the records in --json FILE`, []string{"serial", "--resume"}},
 		{`--in is missing`, []string{"report"}},
@@ -205,6 +220,7 @@ func TestRefusals(t *testing.T) {
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "8,10000000")
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "1000000000")
 	fail(t, dir, 1, "of memory, ", "compare", "--sizes", "9223372036854775807")
+	fail(t, dir, 1, "choose a smaller size or fewer threads", "parallel", "--variants", "parallel/collapse-atomic", "--threads", "1,100000000", "--json", "r.json")
 	failWith(t, dir, []string{"GEMM_CPU=mmx"}, 1, `GEMM_CPU="mmx"`, "list")
 	failWith(t, dir, []string{"OMPI_COMM_WORLD_SIZE=4"}, 1, "one of 4 ranks (OMPI_COMM_WORLD_SIZE)", "list")
 	failWith(t, dir, []string{"PMI_SIZE=2"}, 1, "one of 2 ranks (PMI_SIZE)", "serial")
@@ -275,7 +291,7 @@ func TestList(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	text := succeed(t, "", "info").stdout
-	for _, want := range []string{"processor", "instructions", "packed f64", "packed f32", "memory", "build", "reference/openblas"} {
+	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "quota", "instructions", "packed f64", "packed f32", "memory", "build", "reference/openblas"} {
 		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
 			t.Errorf("info lacks %q:\n%s", want, text)
 		}
@@ -287,6 +303,9 @@ func TestInfo(t *testing.T) {
 	var plain information
 	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--json", "-").stdout), &plain); err != nil || len(plain.Host.Ceilings) > 0 {
 		t.Errorf("info without --peak: %+v, %v", plain.Host, err)
+	}
+	if len(doc.Allowed) > doc.Host.Cores || len(doc.Processors) < len(doc.Allowed) {
+		t.Errorf("info: %d processors, %v are allowed of %v", doc.Host.Cores, doc.Allowed, doc.Processors)
 	}
 	if doc.Host.Cores < 1 || len(doc.Host.Ceilings) < 2 || len(doc.Host.Bandwidths) < 1 || doc.Build.Go == "" {
 		t.Errorf("info --peak: %+v", doc)
@@ -444,6 +463,16 @@ func TestNewerSchema(t *testing.T) {
 // records hold a row, and returns what it wrote to standard error.
 func interrupted(t *testing.T, file string, args ...string) string {
 	t.Helper()
+	stderr := interruptedAt(t, file, 1, args...)
+	if doc := records(t, file); len(doc.Records) != 1 || doc.Records[0].M != 16 {
+		t.Errorf("%d records", len(doc.Records))
+	}
+	return stderr
+}
+
+// interruptedAt is interrupted as soon as the records hold so many rows.
+func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
+	t.Helper()
 	var stderr strings.Builder
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Stderr = &stderr
@@ -451,11 +480,11 @@ func interrupted(t *testing.T, file string, args ...string) string {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if doc, err := compare.Load(file); err == nil && len(doc.Records) > 0 {
+		if doc, err := compare.Load(file); err == nil && len(doc.Records) >= rows {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("no row within 30 s")
+			t.Fatalf("not %d rows within 30 s", rows)
 		}
 	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -464,9 +493,6 @@ func interrupted(t *testing.T, file string, args ...string) string {
 	_ = cmd.Wait() // its status is looked at below
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		t.Errorf("status %d, want 130", got)
-	}
-	if doc := records(t, file); len(doc.Records) != 1 || doc.Records[0].M != 16 {
-		t.Errorf("%d records", len(doc.Records))
 	}
 	return stderr.String()
 }
@@ -581,10 +607,11 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	for _, v := range catalog.Variants() {
 		for _, typ := range v.Types() {
 			for _, shape := range quick.Shapes {
-				if !slices.ContainsFunc(all, func(c compare.Case) bool {
+				kept := quick.Keep(compare.Case{Variant: v, Type: typ, Shape: shape})
+				if planned := slices.ContainsFunc(all, func(c compare.Case) bool {
 					return c.Experiment == "ladder" && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
-				}) {
-					t.Errorf("%s %s %v is not planned", v.Name, typ, shape)
+				}); planned != kept {
+					t.Errorf("%s %s %v is planned: %v, want %v", v.Name, typ, shape, planned, kept)
 				}
 			}
 		}
@@ -596,8 +623,30 @@ func TestComparisonIsNarrowed(t *testing.T) {
 		}
 		return found
 	}
-	if found := experiments(all); !found["cutoff"] || !found["compiler"] {
-		t.Errorf("experiments %v", found)
+	threads, parallel := planned(t, "--profile", "parallel")
+	for _, plan := range []struct {
+		cases []compare.Case
+		want  string
+	}{
+		{all, "chunk compiler cutoff ladder load strong"},
+		{long, "affinity chunk compiler cutoff gomaxprocs ladder load strong weak"},
+		{threads, "affinity chunk gomaxprocs load strong weak"},
+	} {
+		if got := strings.Join(slices.Sorted(maps.Keys(experiments(plan.cases))), " "); got != plan.want {
+			t.Errorf("the experiments are %s, want %s", got, plan.want)
+		}
+	}
+	if parallel.Page || parallel.Budget.Timeout <= 0 {
+		t.Errorf("profile parallel: %+v", parallel)
+	}
+	fewer, _ := planned(t, "--profile", "parallel", "--sizes", "512", "--threads", "1")
+	for _, c := range fewer {
+		if c.Threads() != 1 || c.Base() != compare.Cube(512) {
+			t.Errorf("%v with %d threads is planned", c, c.Threads())
+		}
+	}
+	if len(fewer) == 0 || len(fewer) >= len(threads) {
+		t.Errorf("%d of %d rows have 1 thread and n = 512", len(fewer), len(threads))
 	}
 	narrow, _ := planned(t, "--families", "serial", "--type", "f32", "--sizes", "64,3x4x5")
 	for _, c := range narrow {

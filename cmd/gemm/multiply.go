@@ -160,7 +160,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		Variant: v, Type: gemm.TypeName[T](), Shape: compare.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}
-	if err := checkMemory("the product", job.Bytes()); err != nil {
+	if err := checkMemory("the product", job.Bytes(), "choose a smaller size"); err != nil {
 		return err
 	}
 	m, err := gemm.New[T](v, params)

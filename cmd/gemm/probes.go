@@ -11,8 +11,8 @@ import (
 )
 
 // probes returns what is measured beside the cases: where packed products are among
-// them, the parts that their time is made of; where parallel ones are, what their loops
-// cost.
+// them, the parts that their time is made of; where experiments on threads are, what
+// loops cost.
 func probes(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases, func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
@@ -24,7 +24,10 @@ func probes(cases []compare.Case) []compare.Probe {
 	if packed("f32") {
 		out = append(out, parts[float32]()...)
 	}
-	return append(out, overheads(cases)...)
+	onThreads := slices.DeleteFunc(slices.Clone(cases), func(c compare.Case) bool {
+		return c.Experiment == "ladder" || c.Experiment == "cutoff" || c.Experiment == "compiler"
+	})
+	return append(out, overheads(onThreads)...)
 }
 
 // partsOf is the size of the product whose parts are measured: its operands fit the

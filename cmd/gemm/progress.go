@@ -13,11 +13,17 @@ import (
 )
 
 // progress keeps the rows that a driver finishes and, where standard error is a
-// terminal, shows a bar with what is running and the time left.
+// terminal, shows a bar with what is running and the time left. Elsewhere it writes a
+// line from time to time.
 type progress struct {
 	rows     []compare.Record
 	bar      *progressbar.ProgressBar // nil: none
 	terminal int                      // file descriptor
+
+	stderr io.Writer
+	total  int           // rows
+	every  time.Duration // between two lines
+	last   time.Time     // when the last one was written, or measuring began
 }
 
 // barWidth is the width of the bar, in columns; besidesBar is that of the numbers
@@ -27,9 +33,12 @@ const (
 	besidesBar = 34
 )
 
+// lineEvery is the time between two lines of progress where there is no bar.
+const lineEvery = 5 * time.Minute
+
 // newProgress returns the progress of measuring the given number of cases.
 func newProgress(stderr io.Writer, cases int) *progress {
-	p := &progress{}
+	p := &progress{stderr: stderr, total: cases, every: lineEvery, last: time.Now()}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal = int(f.Fd())
 		p.bar = progressbar.NewOptions(cases,
@@ -84,6 +93,10 @@ func (p *progress) Done(r compare.Record, kept bool) {
 	p.rows = append(p.rows, r)
 	switch {
 	case p.bar == nil:
+		if time.Since(p.last) >= p.every {
+			fmt.Fprintf(p.stderr, "%d of %d rows, the last is %s %s %s: %s\n", len(p.rows), p.total, r.Variant, r.Type, r.Shape(), r.Status)
+			p.last = time.Now()
+		}
 	case kept: // took no time, by which the time left is predicted
 		p.bar.ChangeMax(p.bar.GetMax() - 1)
 	default:
