@@ -229,10 +229,20 @@ func (b *builder) staticAhead(v *view) Text {
 	return b.staticOrDynamic(v, "ahead", slices.Min[[]int], slower)
 }
 
+// manyThreads is how many threads are many.
+const manyThreads = 4
+
 // staticBehind: against that, static is behind dynamic on many threads.
 func (b *builder) staticBehind(v *view) Text {
-	return b.staticOrDynamic(v, "behind", slices.Max[[]int], quicker)
+	if v.crowded(manyThreads) {
+		return b.say("finding", b.say("finding.behind"), b.say("finding.unmeasured")) +
+			b.say("finding.larger", manyThreads, code(b.program+" parallel "+schedulesCommand))
+	}
+	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(manyThreads, slices.Max(threads)) }, quicker)
 }
+
+// schedulesCommand measures static against dynamic schedules.
+const schedulesCommand = "--threads 2,4 --schedule static,dynamic --json schedules.json"
 
 // staticOrDynamic judges which of the two is faster on some number of threads; wanted
 // is the outcome of static with dynamic that speaks for the finding.
@@ -256,7 +266,7 @@ func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, 
 		pro, contra = behind, ahead+level
 	}
 	evidence := b.say("evidence.static", len(all), ahead, behind, level, tolerated, open)
-	return b.finding(key, judge(pro, contra, open), "--threads 2,4 --schedule static,dynamic --json schedules.json", evidence, b.extremes(all, "dynamic", "static"))
+	return b.finding(key, judge(pro, contra, open), schedulesCommand, evidence, b.extremes(all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
@@ -326,7 +336,9 @@ func (b *builder) automatic(v *view) Text {
 	for _, r := range rows {
 		counts[chosen(r)]++
 	}
-	for _, choice := range distinct(rows, chosen) {
+	choices := distinct(rows, chosen)
+	slices.SortStableFunc(choices, func(x, y string) int { return cmp.Compare(counts[y], counts[x]) })
+	for _, choice := range choices {
 		parts = append(parts, b.say("evidence.choice", choice, counts[choice]))
 	}
 	text := b.say("finding.bare", b.say("finding.auto")) + b.say("evidence.auto", len(rows), b.join(parts))

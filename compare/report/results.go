@@ -210,7 +210,7 @@ func (b *builder) param(r compare.Record, name string) Text {
 	case !ok:
 		return absent
 	case name == "schedule":
-		return escape(settingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
+		return settled(settingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
 	default:
 		return b.valueOf(r, name)
 	}

@@ -88,6 +88,8 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	l, ok := one.fit(v)
 	switch {
 	case !ok:
+	case l.Serial > 1:
+		text += b.say("scales.slower")
 	case math.IsNaN(l.Lo):
 		text += b.say(kind+".point", significant(l.Serial))
 	default:
@@ -100,7 +102,7 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	case l.Serial < 0:
 		text += b.say("scales.none")
 	}
-	if ok && l.Largest > 0.1 {
+	if ok && l.Serial <= 1 && l.Largest > 0.1 {
 		text += b.say("scales.unfit")
 	}
 	if most := one.most(); v.crowded(most.Threads) {
@@ -160,7 +162,8 @@ func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 	return times(scale*c.Ratio, scale*c.Lo, scale*c.Hi)
 }
 
-// laws is the table of the laws fitted to the series of a type.
+// laws is the table of the laws fitted to the series of a type that have several points
+// to fit them to; what one point says is Karp and Flatt's fraction.
 func (b *builder) laws(v *view, kind, typ string, all []series, command string) Table {
 	t := Table{
 		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command,
@@ -171,7 +174,7 @@ func (b *builder) laws(v *view, kind, typ string, all []series, command string) 
 	}
 	for _, one := range all {
 		l, ok := one.fit(v)
-		if !ok {
+		if !ok || len(l.Residual) < 2 {
 			continue
 		}
 		var residuals []Text
@@ -184,7 +187,7 @@ func (b *builder) laws(v *view, kind, typ string, all []series, command string) 
 		}
 		if kind == "strong" {
 			limit := Text(absent)
-			if l.Serial > 0 {
+			if l.Serial > 0 && l.Serial < 1 {
 				limit = Text(significant(1 / l.Serial))
 			}
 			cells = append(cells, limit)

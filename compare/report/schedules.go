@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -243,10 +244,29 @@ func (b *builder) placements(v *view, kind, typ string, all []bout) Table {
 	return t
 }
 
-// placement returns the processors that the workers of a row were pinned to.
+// placement returns the processors that the workers of a row were pinned to, of many
+// that are as far apart from one another the first two and the last.
 func placement(r compare.Record) Text {
-	if place, ok := r.Resolved["placement"].(string); ok && place != "" {
-		return escape(place)
+	place, _ := r.Resolved["placement"].(string)
+	if place == "" {
+		return absent
 	}
-	return absent
+	names := strings.Split(place, ",")
+	var numbers []int
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return escape(place)
+		}
+		numbers = append(numbers, n)
+	}
+	const few = 4
+	even := len(numbers) > few
+	for i := 2; even && i < len(numbers); i++ {
+		even = numbers[i]-numbers[i-1] == numbers[1]-numbers[0]
+	}
+	if even {
+		names = []string{names[0], names[1], "…", names[len(names)-1]}
+	}
+	return escape(strings.Join(names, ", "))
 }

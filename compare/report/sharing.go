@@ -103,10 +103,14 @@ func settingOf(r compare.Record) string {
 	return text
 }
 
-// settled returns a setting as a cell.
+// settled returns a setting as a cell, in one line where it is short.
 func settled(text string) Text {
-	if text == "" {
+	const short = 20 // characters
+	switch {
+	case text == "":
 		return absent
+	case len(text) <= short:
+		text = strings.ReplaceAll(text, " ", "\u00a0")
 	}
 	return escape(text)
 }

@@ -108,12 +108,12 @@ var sharingSentences = []sentence{
 			"Gustafson's law has a serial fraction of 0.0202 (",
 			"load=4 leaves workers idle for 33.8 % of the time, with an imbalance of 1.50 (1.50 by the load). dynamic load=4 leaves them idle for 1.03 %",
 			"All rows of the experiment load, family parallel, f64. Common to those that have it: load=4.", "| Size | Variant | schedule | Threads |",
-			"| auto → guided 4 |", "| close | 0,1,2,3 |",
+			"| auto\u00a0→\u00a0guided\u00a04 |", "| close | 0, 1, 2, 3 |",
 			"close takes 1.20 (1.20–1.20) times the time of spread.", "gomaxprocs=1 takes 3.94 (3.93–3.95) times the time of default.",
 			"chunk=256 takes 4.00 (", "no difference in 3 of 6 comparisons; a difference in 3 of 6.",
 			"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 32, of which 32 for it",
 			"*A private C is faster than the outer loop alone in parallel.* — **Not supported.**",
-			"It chose, over 72 rows: guided 4 in 72 rows.", "This host has one NUMA node",
+			"It chose, over 72 rows: guided 4 in 72.", "This host has one NUMA node",
 			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --load 4 --schedule dynamic,guided,static --threads 4 --timeline --json parallel-f64.json",
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json", "--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
 			"The figures are in [Sharing the work](#sharing).", "[`parallel/inner`](#results-strong-parallel-f64)",
@@ -121,15 +121,24 @@ var sharingSentences = []sentence{
 	{"nothing but a ladder of threads", with(row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"# Sharing the work {#sharing}", "*The size of a chunk hardly matters.* — **Not measured here.** To measure it: `gemm parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
 			"*gcc's auto is static; here auto is chosen by a short measurement.* — **Not measured here.**"}, []string{"{#strong}", "{#overheads}", "NUMA node:"}},
+	{"cut-offs on several threads", with(
+		row("parallel/strassen", 256, 3e-3, threadsOf("cutoff", 2, "cutoff", 128)),
+		row("parallel/packed", 256, 2e-3, func(r *compare.Record) { r.Threads = 2 })),
+		[]string{"`parallel/strassen` at n = 256: the best cut-off is 128, with 3.00 ms. That does not beat `parallel/packed`: 1.50 times its time."}, nil},
+	{"cut-offs on several threads alone", with(row("parallel/strassen", 256, 3e-3, threadsOf("cutoff", 2, "cutoff", 128))), []string{"`parallel/packed` was not timed there to compare with."}, nil},
 	{"no threads at all", with(), nil, []string{"{#sharing}", "{#findings}"}},
 
 	{"Amdahl's law", many(scaled("strong", map[int]float64{1: 1, 2: 0.55, 4: 0.325, 8: 0.2125})...),
-		[]string{"8 threads are 4.71 times as fast as one", "Amdahl's law has a serial fraction of 0.100 (0.1", "| 0.100 (", "| 3 | 0.100 |", "| 10.0 "},
+		[]string{"8 threads are 4.71 times as fast as one", "Amdahl's law has a serial fraction of 0.100 (0.1", "| 0.100 (", "| 3 | 0.100 |", "| 10.0 ", "table-strong-law-f64"},
 		[]string{"The fraction is", "does not describe"}},
 	{"what no law describes", many(scaled("strong", map[int]float64{1: 1, 2: 0.52, 4: 0.3, 8: 0.9})...), []string{"The law does not describe what was measured."}, nil},
 	{"more than the threads", many(scaled("strong", map[int]float64{1: 1, 2: 0.475, 4: 0.2125})...), []string{"The fraction is below 0: threads bring more than their number"}, []string{"not told from 0"}},
 	{"more than the threads, from one point", many(scaled("strong", map[int]float64{1: 1, 2: 0.4})...),
-		[]string{"By Amdahl's law that is a serial fraction of -0.200, from one point. The fraction is below 0", "| -0.200 | — | +0.0 % |"}, nil},
+		[]string{"By Amdahl's law that is a serial fraction of -0.200, from one point. The fraction is below 0", "| -0.200 ("}, []string{"table-strong-law"}},
+	{"threads that cost more than they bring", many(scaled("strong", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
+		[]string{"4 threads are 0.500 times as fast as one", "Threads cost more than they bring"}, []string{"Amdahl's law has", "does not describe"}},
+	{"two processors are not many", with(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
+		[]string{"*On many threads static is a little slower than dynamic.* — **Not measured here.** It takes a host with at least 4 processors: `gemm parallel --threads 2,4 --schedule static,dynamic"}, nil},
 	{"a fraction that may be 0", many(scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...), []string{"The fraction is not told from 0."}, []string{"below 0"}},
 	{"no row of one thread", many(scaled("strong", map[int]float64{2: 1, 4: 0.5})...),
 		[]string{"`parallel/rows`: 500 µs on 4 threads. One thread was not timed, so that there is no speed-up.", "| 4 | 500 µs |"}, []string{"Amdahl's law has", "times as fast as one"}},
@@ -217,7 +226,7 @@ var sharingSentences = []sentence{
 		row("parallel/rows", 256, 1e-3, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16})),
 		row("parallel/rows", 128, 1e-4, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
 		row("parallel/rows", 256, 2e-3, threadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}))),
-		[]string{"It chose, over 2 rows: dynamic 16 in 1 rows, static in 1 rows. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto → dynamic 16 |"}, nil},
+		[]string{"It chose, over 2 rows: dynamic 16 in 1, static in 1. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto\u00a0→\u00a0dynamic\u00a016 |"}, nil},
 }
 
 // TestBestSerial wants the row of the same experiment before that of the ladder.
@@ -309,5 +318,15 @@ func TestTracesThatSayNothing(t *testing.T) {
 	}
 	if got := text(Build(doc, Options{})); strings.Contains(got, "Timelines are of") {
 		t.Error("a timeline of nothing")
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	for place, want := range map[string]Text{
+		"": absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
+	} {
+		if got := placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {
+			t.Errorf("%q is shown as %q, want %q", place, got, want)
+		}
 	}
 }

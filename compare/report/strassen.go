@@ -21,7 +21,7 @@ func (b *builder) strassen(v *view) (Section, bool) {
 	s := b.of(v, "strassen", "strassen.title")
 	s.text(&b.speaker, "strassen.intro", code(packed))
 	found, reasoned := false, false
-	for _, typ := range types(v.pick(isFast)) {
+	for _, typ := range types(v.pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == "cutoff" })) {
 		rows := v.ladder(typ)
 		against := v.pick(func(r compare.Record) bool {
 			return r.Type == typ && r.Experiment == "ladder" && (isFast(r) || r.Variant == packed)
@@ -169,7 +169,10 @@ func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare
 			slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(cutoff(x), cutoff(y)) })
 			base, ok := at(sweep, packed, p)
 			if !ok {
-				base, _ = at(ladder, packed, p)
+				base, ok = at(ladder, packed, p)
+			}
+			if !ok { // on several threads
+				base, _ = at(ladder, parallelPacked, p)
 			}
 			for _, r := range rows {
 				var state Text
@@ -234,12 +237,16 @@ func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, b
 	if least := ok[0]; cutoff(least) != cutoff(best) {
 		text += b.say("cutoff.least", cutoff(least), significant(float64(least.Median/best.Median)))
 	}
+	against := packed
+	if p.threads > 1 {
+		against = parallelPacked
+	}
 	if !base.Speed() {
-		return text + b.say("cutoff.nobase", code(packed))
+		return text + b.say("cutoff.nobase", code(against))
 	}
 	c := contrast(best, base)
 	key := []string{tooFew: "cutoff.few", level: "cutoff.level", quicker: "cutoff.behind", slower: "cutoff.ahead"}[c.Outcome]
-	return text + b.say(key, code(packed), significant(c.Ratio))
+	return text + b.say(key, code(against), significant(c.Ratio))
 }
 
 // reasons are why a fast algorithm seldom pays, each with what was measured here.
