@@ -20,9 +20,18 @@ type bout struct {
 	rivalry
 }
 
-// bouts pairs rows off by one parameter, at every setting of the others that has
-// several of its values, in the order of variants and sizes.
+// bouts pairs rows off by one parameter and has them compete.
 func bouts(rows []compare.Record, param string) []bout {
+	out := pairings(rows, param)
+	for i := range out {
+		out[i].rivalry = compete(out[i].rows)
+	}
+	return out
+}
+
+// pairings groups rows that differ in one parameter, at every setting of the others
+// that has several of its values, in the order of variants and sizes.
+func pairings(rows []compare.Record, param string) []bout {
 	var out []bout
 	at := map[string]int{}
 	for _, r := range rows {
@@ -38,9 +47,6 @@ func bouts(rows []compare.Record, param string) []bout {
 		out[i].rows = append(out[i].rows, r)
 	}
 	out = slices.DeleteFunc(out, func(g bout) bool { return len(g.rows) < 2 })
-	for i := range out {
-		out[i].rivalry = compete(out[i].rows)
-	}
 	variants := distinct(rows, variantOf)
 	slices.SortStableFunc(out, func(x, y bout) int {
 		return cmp.Or(cmp.Compare(slices.Index(variants, x.variant), slices.Index(variants, y.variant)), x.problem.compare(y.problem))
@@ -48,11 +54,20 @@ func bouts(rows []compare.Record, param string) []bout {
 	return out
 }
 
-// chunkBouts are those between chunks, but under auto, which chooses its own.
-func (v *view) chunkBouts(typ string) []bout {
-	return bouts(slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
+// chunked are the rows between which chunks are compared: all but those under auto,
+// which chooses its own.
+func (v *view) chunked(typ string) []compare.Record {
+	return slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
 		return r.Params["schedule"] == "auto"
-	}), "chunk")
+	})
+}
+
+// chunkBouts are those between chunks.
+func (v *view) chunkBouts(typ string) []bout {
+	if _, done := v.chunkTests[typ]; !done {
+		v.chunkTests[typ] = bouts(v.chunked(typ), "chunk")
+	}
+	return v.chunkTests[typ]
 }
 
 // scheduleBouts are those between schedules, all with their default chunk.

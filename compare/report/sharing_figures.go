@@ -59,8 +59,8 @@ var scalingCurves = []scalingCurve{
 			best, ok := v.bestSerial(s)
 			return spanned(r, contrast(best, r)), ok
 		}},
-	{id: "strong-efficiency", en: "efficiency over threads", zh: "并行效率随线程数的变化", yLabel: "speed-up over one thread / threads",
-		limit: chart.Limit{Level: 1, Label: "ideal"},
+	{id: "strong-efficiency", en: "efficiency over threads", zh: "并行效率随线程数的变化", yLabel: "speed-up over one thread / threads", top: true,
+		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are threads"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			pt, ok := overOne(v, s, r)
 			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
@@ -170,7 +170,7 @@ func (d drawn) overSizes(typ string, all []series) (chart.Curve, bool) {
 func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 	rows := map[string][]compare.Record{}
 	var variant string
-	for _, g := range d.chunkBouts(typ) {
+	for _, g := range pairings(d.chunked(typ), "chunk") {
 		if g.rest["schedule"] == schedule {
 			rows[g.variant] = append(rows[g.variant], g.rows...)
 			if len(rows[g.variant]) > len(rows[variant]) {

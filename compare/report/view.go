@@ -19,6 +19,7 @@ type view struct {
 	records      []compare.Record
 	measurements []compare.Measurement
 	traces       []compare.Trace
+	chunkTests   map[string][]bout // by type: thousands of tests, and read twice
 }
 
 // views splits a document by host, in the document's order. A host that rows
@@ -29,7 +30,7 @@ func views(doc compare.Document) []*view {
 	at := func(id string) *view {
 		v := byID[id]
 		if v == nil {
-			v = &view{Host: compare.Host{ID: id}}
+			v = &view{Host: compare.Host{ID: id}, chunkTests: map[string][]bout{}}
 			byID[id] = v
 			list = append(list, v)
 		}
