@@ -20,8 +20,6 @@ import (
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
 //	  for i, for j: atomic C[i][j] += P[i][j]
-//
-// Each worker begins to merge at another row, so that they seldom meet.
 type collapseAtomic[T gemm.Float] struct{ privately[T] }
 
 // Multiply implements gemm.Multiplier.
@@ -38,15 +36,7 @@ func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 		if err != nil {
 			return err
 		}
-		return x.workers(ctx, func(worker int) {
-			for i := range c.Rows {
-				i = (i + worker*c.Rows/len(copies)) % c.Rows
-				row := c.Row(i)
-				for j, y := range copies[worker].Row(i) {
-					atomicAdd(&row[j], y)
-				}
-			}
-		})
+		return MergeAtomic(ctx, x.pool, c, copies)
 	})
 }
 
@@ -73,21 +63,24 @@ func (x privately[T]) sum(ctx context.Context, c, a, b gemm.Matrix[T]) (copies [
 }
 
 // private holds the memory of private copies from one product to the next, of whatever
-// pool, as [][]float32 and [][]float64.
+// pool, as *[][]float32 and *[][]float64.
 var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 
 // takePrivate returns so many matrices, whose elements are not cleared. The error says
 // how much memory they would need where there is not as much.
 func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], release func(), err error) {
 	pool := private[gemm.TypeName[T]()]
-	kept, _ := pool.Get().([][]T)
+	kept, _ := pool.Get().(*[][]T)
+	if kept == nil {
+		kept = new([][]T)
+	}
 	release = func() { pool.Put(kept) }
 	size := rows * cols
-	for len(kept) < count {
-		kept = append(kept, nil)
+	for len(*kept) < count {
+		*kept = append(*kept, nil)
 	}
 	need := 0.0
-	for _, data := range kept[:count] {
+	for _, data := range (*kept)[:count] {
 		if cap(data) < size {
 			need += float64(size) * float64(unsafe.Sizeof(*new(T)))
 		}
@@ -99,10 +92,12 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 		}
 	}
 	for w := range count {
-		if cap(kept[w]) < size {
-			kept[w] = make([]T, size)
+		data := &(*kept)[w]
+		if cap(*data) < size {
+			*data = make([]T, size)
+			cpu.HugePages(unsafe.Pointer(unsafe.SliceData(*data)), uintptr(size)*unsafe.Sizeof(*new(T)))
 		}
-		copies = append(copies, gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: kept[w][:size]})
+		copies = append(copies, gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: (*data)[:size]})
 	}
 	return copies, release, nil
 }

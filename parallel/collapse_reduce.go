@@ -28,17 +28,7 @@ func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 		if err != nil {
 			return err
 		}
-		return x.pool.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				row := c.Row(i)
-				copy(row, copies[0].Row(i))
-				for _, p := range copies[1:] {
-					for j, y := range p.Row(i) {
-						row[j] += y
-					}
-				}
-			}
-		})
+		return MergeReduce(ctx, x.pool, c, copies)
 	})
 }
 

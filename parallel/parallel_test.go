@@ -78,14 +78,16 @@ func TestRun(t *testing.T) {
 			for _, fewer := range []int{1, 2, workers, workers + 1} {
 				counts := make([]atomic.Int32, n)
 				inside := make([]atomic.Int32, workers)
-				p.Run(fewer, n, func(worker, i int) {
+				p.Run(fewer, n, func(worker, lo, hi int) {
 					if worker >= min(fewer, workers) {
 						t.Errorf("worker %d of %d", worker, min(fewer, workers))
 					}
 					if inside[worker].Add(1) != 1 {
 						t.Errorf("worker %d is in two calls", worker)
 					}
-					counts[i].Add(1)
+					for i := lo; i < hi; i++ {
+						counts[i].Add(1)
+					}
 					inside[worker].Add(-1)
 				})
 				for i := range counts {
@@ -102,10 +104,10 @@ func TestRun(t *testing.T) {
 // another one.
 func TestRunAtOnce(t *testing.T) {
 	var total atomic.Int64
-	NewPool(4).Run(4, 20, func(_, _ int) {
+	NewPool(4).Run(4, 20, func(_, lo, hi int) {
 		inner := NewPool(3)
-		for range 20 {
-			inner.Run(3, 10, func(_, _ int) { total.Add(1) })
+		for range 20 * (hi - lo) {
+			inner.Run(3, 10, func(_, lo, hi int) { total.Add(int64(hi - lo)) })
 		}
 	})
 	if got := total.Load(); got != 20*20*10 {
@@ -123,15 +125,15 @@ func TestRunPanics(t *testing.T) {
 					t.Errorf("recovered %v", got)
 				}
 			}()
-			p.Run(3, 100, func(_, i int) {
-				if i == 50 {
+			p.Run(3, 100, func(_, lo, hi int) {
+				if lo <= 50 && 50 < hi {
 					panic("in the body")
 				}
 			})
 			t.Error("no panic")
 		}()
 		var calls atomic.Int32
-		p.Run(3, 10, func(_, _ int) { calls.Add(1) })
+		p.Run(3, 10, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
 		if got := calls.Load(); got != 10 {
 			t.Errorf("round %d: %d calls after the panic, want 10", round, got)
 		}
@@ -140,7 +142,7 @@ func TestRunPanics(t *testing.T) {
 
 func TestHandsAreKept(t *testing.T) {
 	p := NewPool(4)
-	loop := func() { p.Run(4, 100, func(_, _ int) { runtime.Gosched() }) }
+	loop := func() { p.Run(4, 100, func(_, _, _ int) { runtime.Gosched() }) }
 	loop()
 	before := runtime.NumGoroutine()
 	for range 200 {
@@ -159,7 +161,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, workers := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			p := NewPool(workers)
-			body := func(_, _ int) {}
+			body := func(_, _, _ int) {}
 			for b.Loop() {
 				p.Run(workers, workers, body)
 			}

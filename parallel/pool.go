@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"gemm"
 	"gemm/internal/block"
@@ -24,10 +26,11 @@ import (
 // pool of its own.
 type Pool struct {
 	workers int
-	crowded bool  // more workers than GOMAXPROCS when the pool was made
+	looks   int   // between two turns of other goroutines, of a worker that waits
 	places  []int // the processor of each worker; nil: the system chooses
 	taken   atomic.Bool
 	run     func(worker int) // what each worker of the loop that runs does
+	hands   []*hand          // the workers of that loop but the caller
 
 	_       [64]byte
 	busy    atomic.Int64 // workers other than the caller that have not ended
@@ -45,18 +48,18 @@ type Pool struct {
 
 // each is a loop of Run.
 type each struct {
-	n    int
-	body func(worker, i int)
-	_    [64]byte
-	next atomic.Int64 // the first index that nobody has taken
-	_    [56]byte
+	n, parts int // a chunk is one of so many parts of what is left
+	body     func(worker, lo, hi int)
+	_        [64]byte
+	next     atomic.Int64 // the first index that nobody has taken
+	_        [56]byte
 }
 
 // shared is a loop of For.
 type shared struct {
 	shares   Shares
 	body     func(worker, lo, hi int)
-	done     <-chan struct{} // of the context
+	ctx      context.Context // Err takes half the time of looking into Done
 	timeline *gemm.Timeline
 	stopped  atomic.Bool // by the context, or by a panic
 }
@@ -75,7 +78,7 @@ func (p *Panic) Error() string {
 // NewPool returns a pool of the given number of workers, at least one.
 func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
-	p.crowded = p.workers > runtime.GOMAXPROCS(0)
+	p.looks = looksOf(p.workers)
 	p.eachRun, p.sharesRun = p.runEach, p.runShares
 	return p
 }
@@ -107,11 +110,11 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	}
 	workers := min(p.workers, n)
 	l := &p.shared
-	l.shares, l.body, l.done, l.timeline = s.Share(n, workers), body, ctx.Done(), gemm.TimelineOf(ctx)
+	l.shares, l.body, l.ctx, l.timeline = s.Share(n, workers), body, ctx, gemm.TimelineOf(ctx)
 	l.stopped.Store(false)
 	p.fork(workers, p.sharesRun)
 	stopped := l.stopped.Load()
-	l.shares, l.body, l.done, l.timeline = nil, nil, nil, nil
+	l.shares, l.body, l.ctx, l.timeline = nil, nil, nil, nil
 	if failed := p.failed.Swap(nil); failed != nil {
 		return failed
 	}
@@ -132,13 +135,9 @@ func (p *Pool) runShares(worker int) {
 		if lo >= hi {
 			return
 		}
-		if l.done != nil {
-			select {
-			case <-l.done:
-				l.stopped.Store(true)
-				return
-			default:
-			}
+		if l.ctx.Err() != nil {
+			l.stopped.Store(true)
+			return
 		}
 		if l.timeline == nil {
 			l.body(worker, lo, hi)
@@ -150,21 +149,24 @@ func (p *Pool) runShares(worker int) {
 	}
 }
 
-// Run calls body(worker, i) once for every i in [0, n) and returns when all calls
-// have. Calls are taken in order, each by the next worker that is free, so that
-// unequal ones even out; worker is below workers and below the pool's number. It is
-// the loop round a micro-kernel: it allocates nothing, and a panic in a body, which
-// ends it early, is raised again.
-func (p *Pool) Run(workers, n int, body func(worker, i int)) {
+// Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
+// once, and returns when all calls have; worker is below workers and below the pool's
+// number. Chunks are taken in order, each by the next worker that is free: half of an
+// equal share of what is left, so that they are large at first, for what is shared
+// within a chunk, and small at the end, for an even finish where processors are not
+// equally fast. It is the loop round a micro-kernel: it allocates nothing, and a panic
+// in a body, which ends it early, is raised again.
+func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	workers = min(workers, p.workers, n)
-	if workers <= 1 && p.places == nil || !p.taken.CompareAndSwap(false, true) {
-		for i := range n {
-			body(0, i)
-		}
+	switch {
+	case n <= 0:
+		return
+	case workers <= 1 && p.places == nil || !p.taken.CompareAndSwap(false, true):
+		body(0, 0, n)
 		return
 	}
 	defer p.taken.Store(false)
-	p.each.n, p.each.body = n, body
+	p.each.n, p.each.parts, p.each.body = n, 2*workers, body
 	p.each.next.Store(0)
 	p.fork(workers, p.eachRun)
 	p.each.body = nil
@@ -175,12 +177,17 @@ func (p *Pool) Run(workers, n int, body func(worker, i int)) {
 
 // runEach calls the body until no index is left.
 func (p *Pool) runEach(worker int) {
+	l := &p.each
 	for {
-		i := int(p.each.next.Add(1)) - 1
-		if i >= p.each.n {
+		lo := l.next.Load()
+		left := l.n - int(lo)
+		if left <= 0 {
 			return
 		}
-		p.each.body(worker, i)
+		hi := lo + int64((left+l.parts-1)/l.parts)
+		if l.next.CompareAndSwap(lo, hi) {
+			l.body(worker, int(lo), int(hi))
+		}
 	}
 }
 
@@ -193,15 +200,20 @@ func (p *Pool) fork(workers int, run func(worker int)) {
 	if p.places != nil {
 		defer p.pinCaller()()
 	}
+	if layout := p.layout(); inUse.Load() != layout {
+		inUse.Store(layout)
+	}
 	p.run = run
 	p.loop++
 	p.busy.Store(int64(workers - 1))
-	for w := 1; w < workers; w++ {
-		hire(p.place(w)).begin(p, w)
+	p.hire(workers)
+	for i, h := range p.hands {
+		h.begin(p, i+1)
 	}
 	p.work(0)
 	if workers > 1 {
 		p.wait()
+		p.dismiss()
 	}
 	p.run = nil
 }
@@ -220,7 +232,7 @@ func (p *Pool) work(worker int) {
 
 // wait returns when all workers have ended.
 func (p *Pool) wait() {
-	if watch(p.crowded, func() bool { return p.busy.Load() == 0 }) {
+	if watch(p.looks, func() bool { return p.busy.Load() == 0 }, func() bool { return false }) {
 		return
 	}
 	p.waiting.Store(p.loop)
@@ -240,14 +252,13 @@ func (p *Pool) ended(loop uint64) {
 // watch looks for what is about to happen, some milliseconds long, before its caller
 // sleeps, and reports whether it has. That is longer than it is from one product of a
 // series to the next. A sleeper is woken in some 10 µs at best, and on a virtual machine
-// often onto the processor of who wakes it, where it waits for a slice of time. Now and
-// then it lets other goroutines run; where the pool is crowded, and what it looks for
-// may have to wait for a processor, after every look.
-func watch(crowded bool, happened func() bool) bool {
-	const turns = 5000
-	looks := 500
-	if crowded {
-		looks = 1
+// often onto the processor of who wakes it, where it waits for a slice of time. After so
+// many looks it lets other goroutines run, and gives up where that is hopeless.
+func watch(looks int, happened, hopeless func() bool) bool {
+	const all = 2_500_000
+	turns := 5000
+	if looks > 1 {
+		turns = all / looks
 	}
 	for range turns {
 		for range looks {
@@ -255,9 +266,32 @@ func watch(crowded bool, happened func() bool) bool {
 				return true
 			}
 		}
+		if hopeless() {
+			return false
+		}
 		runtime.Gosched()
 	}
 	return false
+}
+
+// inUse is the layout of the last loop. Workers of others that look for work go to
+// sleep: those that are pinned cannot get out of each other's way, nor out of that of
+// those that are not.
+var inUse atomic.Pointer[int]
+
+// layout tells apart where the workers of pools are: nil where the system chooses.
+func (p *Pool) layout() *int { return unsafe.SliceData(p.places) }
+
+// looksOf returns how often one of so many workers looks before it lets other goroutines
+// run: once where there are more workers than processors, so that what it looks for may
+// have to wait for one; otherwise the more often the more workers there are, since all
+// take the one lock of Go's scheduler for it: at 500 looks each, 16 workers that wait
+// spend all their time there, and a fork and join takes 70 µs in place of 4.
+func looksOf(workers int) int {
+	if workers > runtime.GOMAXPROCS(0) {
+		return 1
+	}
+	return 500 * workers
 }
 
 // hand is one of the process's goroutines that wait for work.
@@ -284,18 +318,41 @@ var idle struct {
 	hands map[int][]*hand
 }
 
-// hire returns an idle hand, a new one where there is none.
-func hire(place int) *hand {
+// hire makes idle hands the workers of p but the caller, new ones where there are none.
+func (p *Pool) hire(workers int) {
+	if workers < 2 {
+		return
+	}
 	idle.Lock()
 	defer idle.Unlock()
-	if there := idle.hands[place]; len(there) > 0 {
-		last := len(there) - 1
-		idle.hands[place] = there[:last]
-		return there[last]
+	for w := 1; w < workers; w++ {
+		place := p.place(w)
+		there := idle.hands[place]
+		if last := len(there) - 1; last >= 0 {
+			p.hands = append(p.hands, there[last])
+			idle.hands[place] = there[:last]
+			continue
+		}
+		h := &hand{place: place, wake: make(chan struct{}, 1)}
+		p.hands = append(p.hands, h)
+		go h.live()
 	}
-	h := &hand{place: place, wake: make(chan struct{}, 1)}
-	go h.live()
-	return h
+}
+
+// dismiss makes the workers idle, so that the next loop has each as the same worker.
+// The caller does that for all: workers that end at the same time would wait for one
+// another, which took 16 of them some 20 µs.
+func (p *Pool) dismiss() {
+	idle.Lock()
+	defer idle.Unlock()
+	if idle.hands == nil {
+		idle.hands = map[int][]*hand{}
+	}
+	for _, h := range slices.Backward(p.hands) {
+		idle.hands[h.place] = append(idle.hands[h.place], h)
+	}
+	clear(p.hands)
+	p.hands = p.hands[:0]
 }
 
 // begin sets h to work.
@@ -311,8 +368,11 @@ func (h *hand) live() {
 	if h.place != anywhere {
 		runtime.LockOSThread()
 	}
-	for crowded := false; ; {
-		if !watch(crowded, func() bool { return h.state.Load() == working }) && h.state.CompareAndSwap(looking, asleep) {
+	var layout *int
+	called := func() bool { return h.state.Load() == working }
+	displaced := func() bool { return inUse.Load() != layout }
+	for looks := looksOf(1); ; {
+		if !watch(looks, called, displaced) && h.state.CompareAndSwap(looking, asleep) {
 			<-h.wake
 		}
 		p, loop := h.pool, h.loop
@@ -320,15 +380,9 @@ func (h *hand) live() {
 			pin(h.place)
 		}
 		p.work(h.worker)
-		crowded = p.crowded
+		looks, layout = p.looks, p.layout()
 		h.pool = nil
 		h.state.Store(looking)
-		idle.Lock()
-		if idle.hands == nil {
-			idle.hands = map[int][]*hand{}
-		}
-		idle.hands[h.place] = append(idle.hands[h.place], h)
-		idle.Unlock()
 		p.ended(loop)
 	}
 }

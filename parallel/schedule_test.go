@@ -168,7 +168,7 @@ func TestForNested(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			p.Run(3, 5, func(_, _ int) { total.Add(1) })
+			p.Run(3, 5, func(_, lo, hi int) { total.Add(int64(hi - lo)) })
 		}
 	})
 	if err != nil || total.Load() != 10*(7+5) {

@@ -35,7 +35,7 @@ type recursion[T gemm.Float] struct {
 	kernel kernel.Kernel[T]
 	loop   block.Loop
 	sum    addition[T]
-	rows   func(worker, i int) // r.addRows, made once: a method value is an allocation
+	rows   func(worker, lo, hi int) // r.addRows, made once: a method value is an allocation
 }
 
 // scheme is how seven products are computed, what that costs and how errors grow. The
@@ -198,10 +198,12 @@ func (r *recursion[T]) add(z, x gemm.Matrix[T], sign T, y gemm.Matrix[T]) {
 }
 
 // addRows computes some rows of r.sum.
-func (r *recursion[T]) addRows(_, task int) {
-	g, row := &r.sum, task*together
-	r.kernel.Add(min(together, g.z.Rows-row), g.z.Cols, g.z.Data[row*g.z.Stride:], g.z.Stride,
-		g.x.Data[row*g.x.Stride:], g.x.Stride, g.sign, g.y.Data[row*g.y.Stride:], g.y.Stride)
+func (r *recursion[T]) addRows(_, lo, hi int) {
+	g := &r.sum
+	for row := lo * together; row < min(hi*together, g.z.Rows); row += together {
+		r.kernel.Add(min(together, g.z.Rows-row), g.z.Cols, g.z.Data[row*g.z.Stride:], g.z.Stride,
+			g.x.Data[row*g.x.Stride:], g.x.Stride, g.sign, g.y.Data[row*g.y.Stride:], g.y.Stride)
+	}
 }
 
 // workspace returns the elements of the temporaries of all levels, the last without

@@ -41,19 +41,19 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop is a parallel for. Run runs body(worker, i) once for every i in [0, n), with
-// up to the given number of workers, at most Workers, and returns when all calls
-// have. Calls with the same worker follow each other; calls with different ones, from
-// 0 on, may run at the same time.
+// Loop is a parallel for. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that
+// hold every i in [0, n) once, with up to the given number of workers, at most Workers,
+// and returns when all calls have. Calls with the same worker follow each other; calls
+// with different ones, from 0 on, may run at the same time.
 type Loop struct {
 	Workers int
-	Run     func(workers, n int, body func(worker, i int))
+	Run     func(workers, n int, body func(worker, lo, hi int))
 }
 
 // Serial is the Loop of one worker.
-var Serial = Loop{Workers: 1, Run: func(_, n int, body func(worker, i int)) {
-	for i := range n {
-		body(0, i)
+var Serial = Loop{Workers: 1, Run: func(_, n int, body func(worker, lo, hi int)) {
+	if n > 0 {
+		body(0, 0, n)
 	}
 }}
 
@@ -65,8 +65,8 @@ type Engine[T kernel.Float] struct {
 	loop     Loop
 	a        []T // packed panel of A
 	workers  []workspace[T]
-	packA    func(worker, i int) // e.packChunk and e.updateBlock, made once:
-	update   func(worker, i int) // a method value is an allocation
+	packA    func(worker, lo, hi int) // e.packChunks and e.updateTasks, made once:
+	update   func(worker, lo, hi int) // a method value is an allocation
 	job      job[T]
 	sums     sums[T]
 }
@@ -98,7 +98,7 @@ type job[T kernel.Float] struct {
 // tile.
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
 	e := &Engine[T]{kernel: k, blocking: blocking, loop: loop, workers: make([]workspace[T], loop.Workers)}
-	e.packA, e.update = e.packChunk, e.updateBlock
+	e.packA, e.update = e.packChunks, e.updateTasks
 	e.sums.pack, e.sums.update = e.packSums, e.updateSums
 	return e
 }
@@ -212,8 +212,14 @@ func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
 	}
 }
 
-// packChunk packs a chunk of A's panel.
-func (e *Engine[T]) packChunk(_, chunk int) {
+// packChunks packs chunks of A's panel.
+func (e *Engine[T]) packChunks(_, lo, hi int) {
+	for chunk := lo; chunk < hi; chunk++ {
+		e.packChunk(chunk)
+	}
+}
+
+func (e *Engine[T]) packChunk(chunk int) {
 	g, mr := &e.job, e.kernel.MR
 	row := chunk * g.plan.Rows
 	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
@@ -227,12 +233,23 @@ func (e *Engine[T]) packChunk(_, chunk int) {
 	}
 }
 
-// updateBlock computes a task: some chunks of A times a block of columns of B, for the
-// whole of the job's k.
-func (e *Engine[T]) updateBlock(worker, task int) {
+// updateTasks computes tasks. Those of one block of columns follow each other, and a
+// worker that has several of them packs the block once.
+func (e *Engine[T]) updateTasks(worker, lo, hi int) {
+	g, p := &e.job, &e.job.plan
+	for lo < hi {
+		share := lo % g.shares
+		count := min(hi-lo, g.shares-share)
+		e.updateBlock(worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
+		lo += count
+	}
+}
+
+// updateBlock multiplies some chunks of A by the block of columns of B from j on, for
+// the whole of the job's k.
+func (e *Engine[T]) updateBlock(worker, j, first, end int) {
 	g, p, w := &e.job, &e.job.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
-	j, first := task/g.shares*p.NC, task%g.shares*p.Share
 	t := &w.tiles
 	t.N, t.LDC, t.Alpha, t.Beta = min(p.NC, g.n-j), g.ldc, g.alpha, g.beta
 	columns := 0
@@ -254,7 +271,7 @@ func (e *Engine[T]) updateBlock(worker, task int) {
 		if columns > 0 {
 			e.packColumns(w, g.b.from(pc, g.n-columns), t.K, columns)
 		}
-		for chunk := first; chunk < min(first+p.Share, g.chunks); chunk++ {
+		for chunk := first; chunk < end; chunk++ {
 			row := chunk * p.Rows
 			t.C = g.c[row*g.ldc+j:]
 			if p.PackA {

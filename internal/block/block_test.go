@@ -15,12 +15,12 @@ import (
 )
 
 // goroutines is a Loop of three workers.
-var goroutines = Loop{Workers: 3, Run: func(workers, n int, body func(worker, i int)) {
+var goroutines = Loop{Workers: 3, Run: func(workers, n int, body func(worker, lo, hi int)) {
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
-			for i := w; i < n; i += workers {
-				body(w, i)
+			for lo := 3 * w; lo < n; lo += 3 * workers {
+				body(w, lo, min(lo+3, n))
 			}
 		})
 	}

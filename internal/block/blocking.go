@@ -198,9 +198,11 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 }
 
 // share plans the workers of an m×n×k product and what one task is. Of p it wants
-// MC, KC and PackB; blocks of B have nc columns at most. Tasks are of equal size, and
-// as many as there are workers or a multiple of that, more than one for each where
-// they are large.
+// MC, KC and PackB; blocks of B have nc columns at most. Each worker has as many blocks
+// of columns and as many rows of A to multiply them by as any other; of these rows a
+// task is some. Processors that serve others too are not equally fast, and what a slow
+// one has not begun others take: a worker takes several tasks of one block at a time
+// first, and single ones in the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	p.Workers = max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
@@ -217,6 +219,9 @@ func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 		p.NC = up((n+blocks-1)/blocks, e.kernel.Lanes)
 	}
 	rows := up((p.MC+down-1)/down, mr)
+	if p.Workers > 1 {
+		rows = pieces(rows, taskRows, mr)
+	}
 	p.Rows = pieces(rows, max(mr, mostTerms/(p.NC*p.KC)/mr*mr), mr)
 	p.Share = (rows + p.Rows - 1) / p.Rows
 }
@@ -250,6 +255,10 @@ const (
 	fewRows    = 4   // slivers of A up to which B is not
 	fewColumns = 64  // of B, for which KC grows
 )
+
+// taskRows is how many rows of A a task has at most where workers share them. The block
+// of B that is packed for it, if for it alone, costs a fifth of their products.
+const taskRows = 128
 
 // mostTerms is the number of products of elements in a call of the micro-kernel, about
 // 100 µs of one core with AVX-512: collecting garbage waits for it.

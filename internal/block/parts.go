@@ -20,7 +20,7 @@ func (e *Engine[T]) Parts(n int) (packing, update func(), flops float64) {
 			for ic := 0; p.PackA && ic < n; ic += p.MC {
 				e.job = job[T]{m: min(p.MC, n-ic), k: kc, a: x.from(ic, pc), plan: p}
 				for chunk := range (e.job.m + p.Rows - 1) / p.Rows {
-					e.packChunk(0, chunk)
+					e.packChunk(chunk)
 				}
 			}
 			for jc := 0; p.PackB && jc < n; jc += p.NC {

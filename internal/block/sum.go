@@ -20,8 +20,8 @@ func (t Term[T]) from(i, j int) Term[T] {
 
 // sums is what an engine keeps for Sum.
 type sums[T kernel.Float] struct {
-	product      []T                 // M, where no target is fresh
-	pack, update func(worker, i int) // e.packSums and e.updateSums, made once
+	product      []T                      // M, where no target is fresh
+	pack, update func(worker, lo, hi int) // e.packSums and e.updateSums, made once
 	job          sumJob[T]
 }
 
@@ -104,8 +104,14 @@ func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 	return up(p.MC, e.kernel.MR)*p.KC + up(p.NC, e.kernel.NR)*p.KC*p.Workers + m*n
 }
 
-// packSums packs a chunk of the panel of A's sum.
-func (e *Engine[T]) packSums(worker, chunk int) {
+// packSums packs chunks of the panel of A's sum.
+func (e *Engine[T]) packSums(worker, lo, hi int) {
+	for chunk := lo; chunk < hi; chunk++ {
+		e.packSum(worker, chunk)
+	}
+}
+
+func (e *Engine[T]) packSum(worker, chunk int) {
 	g, mr := &e.sums.job, e.kernel.MR
 	row := chunk * g.plan.Rows
 	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
@@ -125,14 +131,21 @@ func (e *Engine[T]) packSums(worker, chunk int) {
 	}
 }
 
-// updateSums computes a task: some chunks of A's sum times a block of columns of B's.
-func (e *Engine[T]) updateSums(worker, task int) {
-	g, p, w := &e.sums.job, &e.sums.job.plan, &e.workers[worker]
-	if g.ctx.Err() != nil {
-		return
+// updateSums computes tasks, as updateTasks does.
+func (e *Engine[T]) updateSums(worker, lo, hi int) {
+	g, p := &e.sums.job, &e.sums.job.plan
+	for lo < hi && g.ctx.Err() == nil {
+		share := lo % g.shares
+		count := min(hi-lo, g.shares-share)
+		e.updateSum(worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
+		lo += count
 	}
+}
+
+// updateSum multiplies some chunks of A's sum by the block of columns of B's from j on.
+func (e *Engine[T]) updateSum(worker, j, first, end int) {
+	g, p, w := &e.sums.job, &e.sums.job.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
-	j, first := task/g.shares*p.NC, task%g.shares*p.Share
 	nc := min(p.NC, g.n-j)
 	e.packBlockOfSum(w.b, g.k, nc, j)
 	t := &w.tiles
@@ -142,7 +155,7 @@ func (e *Engine[T]) updateSums(worker, task int) {
 	if g.column == 0 {
 		t.Beta = 0
 	}
-	for chunk := first; chunk < min(first+p.Share, g.chunks); chunk++ {
+	for chunk := first; chunk < end; chunk++ {
 		row := chunk * p.Rows
 		rows := min(p.Rows, g.m-row)
 		home := g.home.from(g.row+row, j)
