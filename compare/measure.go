@@ -224,10 +224,12 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 func (t *contender) begin(ctx context.Context, b Budget) {
 	if t.exact != nil {
 		var v Verdict
+		limit := t.timeout
 		t.within(ctx, func(ctx context.Context) (err error) {
 			v, err = t.exact(ctx)
 			return err
 		})
+		t.timeout = limit // a product that fits the row's time has all of it again
 		if t.err == nil && !v.OK() {
 			t.judge(v)
 			t.record.Reason = "of integers, whose product is exact: " + t.record.Reason

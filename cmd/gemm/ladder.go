@@ -101,7 +101,7 @@ func (f ladder) command() *cli.Command {
 	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
-		&cli.DurationFlag{Name: "time", Value: 2 * time.Second, Usage: "`DURATION` of a row's samples at most"},
+		&cli.DurationFlag{Name: "time", Value: longest, DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows), Usage: "`DURATION` of a row's samples at most"},
 		&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
 		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
@@ -253,7 +253,7 @@ func (f ladder) run(c *cli.Context) error {
 	}
 	p, err := measure(c, compare.Driver{
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
-		Budget: compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")},
+		Budget: compare.Budget{Reps: c.Int("reps"), Time: sampling(c, len(cases)), Timeout: c.Duration("timeout")},
 	}, cases, file)
 	if file == stdoutName {
 		data, encodeErr := store.Encode()
@@ -265,8 +265,23 @@ func (f ladder) run(c *cli.Context) error {
 	return errors.Join(err, printTable(c.App.Writer, p.rows))
 }
 
-// manyRows is the number of rows from which the command says how long they take.
-const manyRows = 200
+// Without --time the samples of a row take up to the longest time, and those of more
+// than manyRows rows so much less that together they do not take longer, but for the
+// shortest time.
+const (
+	longest  = 2 * time.Second
+	shortest = 100 * time.Millisecond
+	manyRows = 200
+)
+
+// sampling returns how long the samples of each of so many rows may take.
+func sampling(c *cli.Context, rows int) time.Duration {
+	if c.IsSet("time") || rows <= manyRows {
+		return c.Duration("time")
+	}
+	each := longest * manyRows / time.Duration(rows)
+	return max(shortest, each.Round(10*time.Millisecond))
+}
 
 // announce warns where threads cannot all run at the same time, and says how long a
 // great number of rows takes.
@@ -282,9 +297,10 @@ func announce(c *cli.Context, cases []compare.Case) error {
 	if crowded := host.Crowded(threads); crowded != "" {
 		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
 	}
-	if each := c.Duration("time"); len(cases) >= manyRows {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows at up to %v each, and longer where a product is slow: about %v; --time makes it shorter, and Ctrl-C keeps what is there\n",
-			c.Command.Name, len(cases), each, (time.Duration(len(cases)) * each).Round(time.Minute))
+	if n := len(cases); n > manyRows {
+		each := sampling(c, n)
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples however slow (--reps)\n",
+			c.Command.Name, n, (time.Duration(n) * each).Round(time.Minute), each, c.Int("reps"))
 	}
 	return nil
 }

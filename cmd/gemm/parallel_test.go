@@ -209,9 +209,34 @@ func TestManyRowsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
 	stderr := interruptedAt(t, file, 0, "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule", "static,dynamic,guided,auto",
-		"--chunk", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24", "--sizes", "16,24", "--time", "3s", "--json", file)
-	if want := "gemm parallel: 404 rows at up to 3s each, and longer where a product is slow: about 20m0s;"; !strings.HasPrefix(stderr, want) {
+		"--chunk", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24", "--sizes", "16,24", "--json", file)
+	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 samples"; !strings.HasPrefix(stderr, want) {
 		t.Errorf("standard error %q, want it to begin with %q", stderr, want)
+	}
+}
+
+// TestTimeOfManyRows wants less time a row for more rows, unless it is asked for.
+func TestTimeOfManyRows(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		rows int
+		want time.Duration
+	}{
+		{nil, 1, longest},
+		{nil, manyRows, longest},
+		{nil, 2 * manyRows, longest / 2},
+		{nil, 1000 * manyRows, shortest},
+		{[]string{"--time", "3s"}, 1000 * manyRows, 3 * time.Second},
+	} {
+		app := newApp(io.Discard, io.Discard)
+		var got time.Duration
+		app.Command("parallel").Action = func(c *cli.Context) error {
+			got = sampling(c, test.rows)
+			return nil
+		}
+		if err := app.Run(append([]string{"gemm", "parallel"}, test.args...)); err != nil || got != test.want {
+			t.Errorf("%d rows with %q: %v each, %v; want %v", test.rows, test.args, got, err, test.want)
+		}
 	}
 }
 
