@@ -1,6 +1,6 @@
 # Targets and the variables that they read; `make help` prints both. A variable is
 # given after the target: make report PROFILE=full
-## PROFILE=quick    report: quick (about a minute) or full
+## PROFILE=quick    report: quick (about a minute), full or parallel
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
 ## DEPS=yes         report, bench-peers, test, deps, check-report: no leaves the system packages alone
