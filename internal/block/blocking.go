@@ -216,7 +216,7 @@ func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 		if blocks == across && n >= 2*blocks*4*nr {
 			blocks *= 2
 		}
-		p.NC = up((n+blocks-1)/blocks, e.kernel.Lanes)
+		p.NC = up((n+blocks-1)/blocks, nr) // tiles that are narrower take almost as long
 	}
 	rows := up((p.MC+down-1)/down, mr)
 	if p.Workers > 1 {
