@@ -30,7 +30,8 @@ func bouts(rows []compare.Record, param string) []bout {
 }
 
 // pairings groups rows that differ in one parameter, at every setting of the others
-// that has several of its values, in the order of variants and sizes.
+// that has several of its values, in the order of variants and sizes. Where two
+// experiments have the same rows those that have more of them stand.
 func pairings(rows []compare.Record, param string) []bout {
 	var out []bout
 	at := map[string]int{}
@@ -46,12 +47,24 @@ func pairings(rows []compare.Record, param string) []bout {
 		}
 		out[i].rows = append(out[i].rows, r)
 	}
-	out = slices.DeleteFunc(out, func(g bout) bool { return len(g.rows) < 2 })
+	largest := map[string]*bout{}
+	name := func(g bout) string { return fmt.Sprint(g.variant, g.problem, setting(g.rest)) }
+	for i, g := range out {
+		if old := largest[name(g)]; old == nil || len(g.rows) > len(old.rows) {
+			largest[name(g)] = &out[i]
+		}
+	}
+	var kept []bout
+	for i, g := range out {
+		if len(g.rows) >= 2 && largest[name(g)] == &out[i] {
+			kept = append(kept, g)
+		}
+	}
 	variants := distinct(rows, variantOf)
-	slices.SortStableFunc(out, func(x, y bout) int {
+	slices.SortStableFunc(kept, func(x, y bout) int {
 		return cmp.Or(cmp.Compare(slices.Index(variants, x.variant), slices.Index(variants, y.variant)), x.problem.compare(y.problem))
 	})
-	return out
+	return kept
 }
 
 // chunked are the rows between which chunks are compared: all but those under auto,

@@ -244,6 +244,22 @@ func TestBestSerial(t *testing.T) {
 	}
 }
 
+// TestPairings wants rows that two experiments have once, from the one that has more of
+// them, and none of a parameter that does not vary.
+func TestPairings(t *testing.T) {
+	rows := slices.Concat(
+		swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
+		swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
+		swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
+	got := pairings(rows, "schedule")
+	if len(got) != 1 || len(got[0].rows) != 3 || got[0].rows[0].Experiment != "chunk" {
+		t.Errorf("%d pairings: %+v", len(got), got)
+	}
+	if got := pairings(rows, "affinity"); len(got) != 0 {
+		t.Errorf("%d pairings of a parameter that no row has", len(got))
+	}
+}
+
 // TestStaticOwner deals small loops out as libgomp does.
 func TestStaticOwner(t *testing.T) {
 	for _, test := range []struct {
