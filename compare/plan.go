@@ -285,7 +285,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {
 			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.cutoffs[n])}) {
-				if len(set) > 0 {
+				if len(set) > 0 && (v.Family() == "serial" || set.Int("cutoff") >= leastTask) {
 					c := plain("cutoff", v, n)
 					c.Params = set
 					cases = append(cases, c)
@@ -307,6 +307,10 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	}
 	return once(cases)
 }
+
+// leastTask is the cut-off from which the tasks of a parallel variant are more than the
+// handing out of tasks.
+const leastTask = 16
 
 // once returns the cases without those that are there before: experiments of one name
 // share their baselines.

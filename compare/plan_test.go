@@ -124,3 +124,25 @@ func TestStudies(t *testing.T) {
 		}
 	}
 }
+
+// TestCutoffs sweeps the cut-offs of recursive variants, those of parallel ones only
+// where their tasks are worth the name.
+func TestCutoffs(t *testing.T) {
+	recursive := func(name string) gemm.Variant {
+		v := variant(name, nil)
+		v.Params = []gemm.Param{{Name: "cutoff", Default: 64, Min: 1}}
+		return v
+	}
+	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
+	var got []string
+	for _, c := range p.Experiments([]gemm.Variant{recursive("serial/divide"), variant("serial/naive", nil), recursive("parallel/strassen")}, []string{"f64"}) {
+		got = append(got, c.String())
+	}
+	want := []string{
+		"serial/divide f64 32 cutoff=1", "serial/divide f64 32 cutoff=15", "serial/divide f64 32 cutoff=16", "serial/divide f64 32 cutoff=32",
+		"parallel/strassen f64 32 cutoff=16", "parallel/strassen f64 32 cutoff=32",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("cut-offs swept: %q, want %q", got, want)
+	}
+}
