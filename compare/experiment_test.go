@@ -399,13 +399,18 @@ func TestJoinedSpans(t *testing.T) {
 		1:  "0: 0-4; 1: 10-14",
 	} {
 		lines := make([]string, 2)
+		busy := make([]float64, 2)
 		end := make([]float64, 2)
 		for _, s := range joined(spans, most) {
+			if s.Begin < end[s.Worker] {
+				t.Errorf("at most %d: %+v begins before the end of another", most, s)
+			}
 			lines[s.Worker] += fmt.Sprintf(" %d-%d", s.From, s.To)
+			busy[s.Worker] += s.End - s.Begin
 			end[s.Worker] = s.End
 		}
-		if got := "0:" + lines[0] + "; 1:" + lines[1]; got != want || end[0] != 10 || end[1] != 10 {
-			t.Errorf("at most %d: %s until %v, want %s until 10", most, got, end, want)
+		if got := "0:" + lines[0] + "; 1:" + lines[1]; got != want || busy[0] != 4 || busy[1] != 4 {
+			t.Errorf("at most %d: %s, busy for %v, want %s, 4 each", most, got, busy, want)
 		}
 	}
 }

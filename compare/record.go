@@ -226,8 +226,8 @@ type Trace struct {
 	Seconds    float64     `json:"seconds"` // of the whole product
 	// Spans are at most 4000: where there are more chunks, those of a worker that
 	// follow one another most closely are joined. A span of several chunks goes from
-	// the first index of the first to the last of the last one, and other workers may
-	// have computed some of those between.
+	// the first index of the first to the last of the last one, other workers may have
+	// computed some of those between, and it is as long as the chunks together.
 	Spans []gemm.Span `json:"spans"`
 }
 

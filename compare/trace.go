@@ -49,8 +49,9 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 }
 
 // joined returns at most so many spans, or one a worker where that is more: those of a
-// worker with the shortest gaps between them are joined. Spans come worker by worker in
-// the order of time, and go so.
+// worker with the shortest gaps between them are joined, and the gaps come after them, so
+// that a worker is busy for as long as it was. Spans come worker by worker in the order of
+// time, and go so.
 func joined(spans []gemm.Span, most int) []gemm.Span {
 	var gaps []int // indices of spans that follow another of their worker, by the gap before them
 	for i := range spans[1:] {
@@ -72,7 +73,7 @@ func joined(spans []gemm.Span, most int) []gemm.Span {
 			continue
 		}
 		last := &out[len(out)-1]
-		last.To, last.End = s.To, s.End
+		last.To, last.End = s.To, last.End+s.End-s.Begin
 	}
 	return out
 }
