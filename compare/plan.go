@@ -257,9 +257,11 @@ func contends(c Case) bool {
 // swift reports whether the profile quick has a row of the ladder for the case. The
 // parallel variants that are there to be compared with one another are measured in f64
 // alone, and those that meet or add atomically in the innermost loop only while that
-// takes little time.
+// takes little time, as the plain loop over GF(2⁸) is.
 func swift(c Case) bool {
 	switch c.Variant.Name {
+	case "serial/naive":
+		return c.Type != "gf256" || c.Terms() <= 256*256*256
 	case "parallel/inner":
 		return c.Type == "f64" && c.Terms() <= 128*128*128
 	case "parallel/collapse-inner-atomic":
