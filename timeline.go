@@ -1,8 +1,8 @@
 package gemm
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,12 +18,16 @@ type Span struct {
 }
 
 // Timeline collects what the workers of a product do when. It begins with
-// WithTimeline.
+// WithTimeline. Of a worker with a great many chunks each two that follow one another are
+// joined to one that is as long as both, as often as it takes to keep a few thousand.
 type Timeline struct {
 	begun time.Time
 	mu    sync.Mutex
-	spans []Span
+	spans map[int][]Span // by worker
 }
+
+// mostSpans is how many spans of a worker are kept.
+const mostSpans = 1 << 14
 
 // WithTimeline returns a context under which a product whose variant shares its work
 // in chunks adds each of them to t, whose clock starts now.
@@ -45,17 +49,34 @@ type timelineKey struct{}
 func (t *Timeline) Add(worker, from, to int, begin time.Time) {
 	s := Span{worker, from, to, begin.Sub(t.begun).Seconds(), time.Since(t.begun).Seconds()}
 	t.mu.Lock()
-	t.spans = append(t.spans, s)
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	if t.spans == nil {
+		t.spans = map[int][]Span{}
+	}
+	t.spans[worker] = append(t.spans[worker], s)
+	if len(t.spans[worker]) == mostSpans {
+		t.spans[worker] = halved(t.spans[worker])
+	}
+}
+
+// halved joins each two neighbours among the spans of a worker.
+func halved(spans []Span) []Span {
+	out := spans[:0]
+	for i := 0; i+1 < len(spans); i += 2 {
+		s, next := spans[i], spans[i+1]
+		s.To, s.End = next.To, s.End+next.End-next.Begin
+		out = append(out, s)
+	}
+	return out
 }
 
 // Spans returns what was added, worker by worker in the order of time.
 func (t *Timeline) Spans() []Span {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	spans := slices.Clone(t.spans)
-	slices.SortStableFunc(spans, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Begin, b.Begin))
-	})
+	var spans []Span
+	for _, worker := range slices.Sorted(maps.Keys(t.spans)) {
+		spans = append(spans, t.spans[worker]...)
+	}
 	return spans
 }

@@ -39,3 +39,29 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelineIsBounded adds more chunks than are kept, and wants their time kept.
+func TestTimelineIsBounded(t *testing.T) {
+	var line gemm.Timeline
+	gemm.WithTimeline(t.Context(), &line)
+	const chunks = 1 << 16
+	begin := time.Now()
+	for i := range chunks {
+		line.Add(0, i, i+1, begin) // each is longer than the one before
+	}
+	spans := line.Spans()
+	if len(spans) == 0 || len(spans) > 1<<14 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	if first, last := spans[0], spans[len(spans)-1]; first.From != 0 || last.To != chunks {
+		t.Errorf("from %d to %d, want 0 to %d", first.From, last.To, chunks)
+	}
+	for i := 1; i < len(spans); i++ {
+		if spans[i].From != spans[i-1].To {
+			t.Fatalf("span %d begins at %d, the one before ends at %d", i, spans[i].From, spans[i-1].To)
+		}
+		if !(spans[i].End >= spans[i].Begin) {
+			t.Fatalf("span %d lasts from %v to %v", i, spans[i].Begin, spans[i].End)
+		}
+	}
+}

@@ -27,7 +27,7 @@ const (
 func Affinities() []string { return []string{none, closeBy, spread} }
 
 // NewPinnedPool is NewPool with each worker on a processor of its own, while a loop
-// runs: as far as there are processors; beyond, workers share them evenly. Affinity
+// runs: as far as there are processors; beyond, they are gone through again. Affinity
 // none pins nothing. The error is gemm.ErrUnavailable where the system pins no threads.
 func NewPinnedPool(workers int, affinity string) (*Pool, error) {
 	p := NewPool(workers)
@@ -50,9 +50,9 @@ func places(processors []int, workers int, affinity string) ([]int, error) {
 		switch {
 		case affinity != closeBy && affinity != spread:
 			return nil, fmt.Errorf("parallel: affinity %q is none of %v", affinity, Affinities())
-		case affinity == closeBy && workers <= len(processors):
-			out[w] = processors[w]
-		default: // one place for each of as many parts, or one part of the workers for each place
+		case affinity == closeBy || workers > len(processors):
+			out[w] = processors[w%len(processors)]
+		default:
 			out[w] = processors[w*len(processors)/workers]
 		}
 	}
@@ -89,7 +89,6 @@ func pin(processor int) { _ = cpu.PinThread([]int{processor}) }
 func (p *Pool) pinCaller() (release func()) {
 	runtime.LockOSThread()
 	before := cpu.Allowed()
-	pin(p.places[0])
 	return func() {
 		_ = cpu.PinThread(before)
 		runtime.UnlockOSThread()

@@ -23,12 +23,12 @@ func TestPlaces(t *testing.T) {
 	}{
 		{"close", eight, 3, "[0 4 1]"},
 		{"close", eight, 8, "[0 4 1 5 2 6 3 7]"},
-		{"close", []int{3, 9}, 4, "[3 3 9 9]"},
+		{"close", []int{3, 9}, 4, "[3 9 3 9]"},
 		{"spread", eight, 1, "[0]"},
 		{"spread", eight, 2, "[0 2]"},
 		{"spread", eight, 4, "[0 1 2 3]"},
 		{"spread", eight, 3, "[0 1 6]"},
-		{"spread", []int{3, 9}, 5, "[3 3 3 9 9]"},
+		{"spread", []int{3, 9}, 5, "[3 9 3 9 3]"},
 	} {
 		got, err := places(test.processors, test.workers, test.affinity)
 		if err != nil || fmt.Sprint(got) != test.want {

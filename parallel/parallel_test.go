@@ -19,11 +19,6 @@ func TestVariants(t *testing.T) {
 	for _, v := range Variants() {
 		for _, threads := range []int{1, 2, 5} {
 			t.Run(fmt.Sprintf("%s/threads=%d", v.Name, threads), func(t *testing.T) {
-				if v.Name == "parallel/inner" {
-					// It begins mk loops a product: let workers be switched to, not
-					// waited for, on a machine that may be busy.
-					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-				}
 				gemmtest.Suite{NonFinite: nonFinite[v.Name]}.Run(t, v, gemm.Params{"threads": threads})
 			})
 		}
@@ -72,6 +67,7 @@ func FuzzVariants(f *testing.F) { gemmtest.Fuzz(f, Variants()) }
 
 // TestRun wants every index exactly once, and no worker in two calls at a time.
 func TestRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, workers := range []int{1, 2, 3, 16} {
 		p := NewPool(workers)
 		for _, n := range []int{0, 1, 2, 15, 1000} {

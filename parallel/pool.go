@@ -15,25 +15,29 @@ import (
 	"gemm/internal/block"
 )
 
-// Pool lets loops run on several goroutines. The goroutines are the process's, kept
+// Pool lets loops run on several goroutines, its hands. They are the process's, kept
 // from one loop to the next and shared by all pools: a pool itself is nothing but the
 // state of one loop, and needs no closing.
 //
-// The goroutine that begins a loop is its first worker, so that a loop never waits for
-// another one to begin, and the only one in a loop of one worker. A loop that begins
-// while the pool has one running, in the body of that one for instance, has one worker
-// too, as nested loops have in libgomp by default; workers of its own are those of a
-// pool of its own.
+// The goroutine that begins a loop is one of its hands, so that a loop never waits for
+// another one to begin, and the only one in a loop of one worker. There are as many
+// hands as workers, but no more than GOMAXPROCS when the pool was made: beyond that a
+// hand does the parts of several workers, one after the other. A loop that begins while
+// the pool has one running, in the body of that one for instance, has one worker, as
+// nested loops have in libgomp by default; workers of its own are those of a pool of its
+// own.
 type Pool struct {
 	workers int
-	looks   int   // between two turns of other goroutines, of a worker that waits
+	most    int   // hands
+	looks   int   // between two turns of other goroutines, of a hand that waits
 	places  []int // the processor of each worker; nil: the system chooses
 	taken   atomic.Bool
 	run     func(worker int) // what each worker of the loop that runs does
-	hands   []*hand          // the workers of that loop but the caller
+	team    int              // workers of that loop
+	hands   []*hand          // of that loop but the caller
 
 	_       [64]byte
-	busy    atomic.Int64 // workers other than the caller that have not ended
+	busy    atomic.Int64 // of the hands
 	_       [56]byte
 	loop    uint64        // the number of this loop
 	waiting atomic.Uint64 // the number of the loop whose caller sleeps; 0: none does
@@ -78,7 +82,8 @@ func (p *Panic) Error() string {
 // NewPool returns a pool of the given number of workers, at least one.
 func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
-	p.looks = looksOf(p.workers)
+	p.most = min(p.workers, runtime.GOMAXPROCS(0))
+	p.looks = looksOf(p.most)
 	p.eachRun, p.sharesRun = p.runEach, p.runShares
 	return p
 }
@@ -194,8 +199,7 @@ func (p *Pool) runEach(worker int) {
 // Loop returns the pool as the loops round a micro-kernel want it.
 func (p *Pool) Loop() block.Loop { return block.Loop{Workers: p.workers, Run: p.Run} }
 
-// fork has each of the workers call run, the caller as the first of them, and returns
-// when all calls have.
+// fork calls run for each of the workers, and returns when all calls have.
 func (p *Pool) fork(workers int, run func(worker int)) {
 	if p.places != nil {
 		defer p.pinCaller()()
@@ -203,19 +207,29 @@ func (p *Pool) fork(workers int, run func(worker int)) {
 	if layout := p.layout(); inUse.Load() != layout {
 		inUse.Store(layout)
 	}
-	p.run = run
+	p.run, p.team = run, workers
 	p.loop++
-	p.busy.Store(int64(workers - 1))
-	p.hire(workers)
+	p.hire(min(workers, p.most))
+	p.busy.Store(int64(len(p.hands)))
 	for i, h := range p.hands {
 		h.begin(p, i+1)
 	}
-	p.work(0)
-	if workers > 1 {
+	p.turns(0)
+	if len(p.hands) > 0 {
 		p.wait()
 		p.dismiss()
 	}
 	p.run = nil
+}
+
+// turns does the parts of the workers that are one hand's, of which worker is the first.
+func (p *Pool) turns(worker int) {
+	for ; worker < p.team; worker += p.most {
+		if p.places != nil {
+			pin(p.places[worker])
+		}
+		p.work(worker)
+	}
 }
 
 // work does a worker's part of a loop.
@@ -230,7 +244,7 @@ func (p *Pool) work(worker int) {
 	p.run(worker)
 }
 
-// wait returns when all workers have ended.
+// wait returns when all hands have ended.
 func (p *Pool) wait() {
 	if watch(p.looks, func() bool { return p.busy.Load() == 0 }, func() bool { return false }) {
 		return
@@ -242,7 +256,7 @@ func (p *Pool) wait() {
 	<-p.done
 }
 
-// ended is called by each worker but the caller at its end.
+// ended is called by each hand but the caller at its end.
 func (p *Pool) ended(loop uint64) {
 	if p.busy.Add(-1) == 0 && p.waiting.CompareAndSwap(loop, 0) {
 		p.done <- struct{}{}
@@ -256,11 +270,7 @@ func (p *Pool) ended(loop uint64) {
 // many looks it lets other goroutines run, and gives up where that is hopeless.
 func watch(looks int, happened, hopeless func() bool) bool {
 	const all = 2_500_000
-	turns := 5000
-	if looks > 1 {
-		turns = all / looks
-	}
-	for range turns {
+	for range all / looks {
 		for range looks {
 			if happened() {
 				return true
@@ -282,17 +292,11 @@ var inUse atomic.Pointer[int]
 // layout tells apart where the workers of pools are: nil where the system chooses.
 func (p *Pool) layout() *int { return unsafe.SliceData(p.places) }
 
-// looksOf returns how often one of so many workers looks before it lets other goroutines
-// run: once where there are more workers than processors, so that what it looks for may
-// have to wait for one; otherwise the more often the more workers there are, since all
-// take the one lock of Go's scheduler for it: at 500 looks each, 16 workers that wait
-// spend all their time there, and a fork and join takes 70 µs in place of 4.
-func looksOf(workers int) int {
-	if workers > runtime.GOMAXPROCS(0) {
-		return 1
-	}
-	return 500 * workers
-}
+// looksOf returns how often one of so many hands looks before it lets other goroutines
+// run: the more often the more hands there are, since all take the one lock of Go's
+// scheduler for it. At 500 looks each, 16 hands that wait spend all their time there, and
+// a fork and join takes 70 µs in place of 4.
+func looksOf(hands int) int { return 500 * hands }
 
 // hand is one of the process's goroutines that wait for work.
 type hand struct {
@@ -318,14 +322,14 @@ var idle struct {
 	hands map[int][]*hand
 }
 
-// hire makes idle hands the workers of p but the caller, new ones where there are none.
-func (p *Pool) hire(workers int) {
-	if workers < 2 {
+// hire makes idle hands those of p, but the caller; new ones where there are none.
+func (p *Pool) hire(hands int) {
+	if hands < 2 {
 		return
 	}
 	idle.Lock()
 	defer idle.Unlock()
-	for w := 1; w < workers; w++ {
+	for w := 1; w < hands; w++ {
 		place := p.place(w)
 		there := idle.hands[place]
 		if last := len(there) - 1; last >= 0 {
@@ -339,8 +343,8 @@ func (p *Pool) hire(workers int) {
 	}
 }
 
-// dismiss makes the workers idle, so that the next loop has each as the same worker.
-// The caller does that for all: workers that end at the same time would wait for one
+// dismiss makes the hands idle, so that the next loop has each as the same worker.
+// The caller does that for all: hands that end at the same time would wait for one
 // another, which took 16 of them some 20 µs.
 func (p *Pool) dismiss() {
 	idle.Lock()
@@ -376,10 +380,7 @@ func (h *hand) live() {
 			<-h.wake
 		}
 		p, loop := h.pool, h.loop
-		if h.place != anywhere {
-			pin(h.place)
-		}
-		p.work(h.worker)
+		p.turns(h.worker)
 		looks, layout = p.looks, p.layout()
 		h.pool = nil
 		h.state.Store(looking)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -84,6 +85,7 @@ func TestNewSchedule(t *testing.T) {
 // TestFor wants every index exactly once, chunks that are within the loop, and no
 // worker in two calls at a time, under every schedule.
 func TestFor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		workers, n, chunk := 1+rng.IntN(9), rng.IntN(200), rng.IntN(12)
@@ -178,6 +180,7 @@ func TestForNested(t *testing.T) {
 
 // TestForPanics wants the panic of a body as the error, and a pool that still works.
 func TestForPanics(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, name := range Schedules() {
 		s, _ := NewSchedule(name, 0)
 		p := NewPool(3)
@@ -236,6 +239,7 @@ func TestForCancelled(t *testing.T) {
 // TestAuto wants the schedule that a load asks for: indices that are the dearer the
 // higher are no good for contiguous blocks.
 func TestAuto(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	a := NewAuto(1)
 	if name, _ := a.Chosen(); name != "" || !a.Settled() {
 		t.Errorf("before the first loop: %q, settled %v", name, a.Settled())
