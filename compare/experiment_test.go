@@ -436,3 +436,41 @@ func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
 		t.Errorf("%s, %s, %d samples; want one", r.Status, r.Reason, len(r.Samples))
 	}
 }
+
+// TestSlowProductsInTurn has slow products measured in turn with as little time, or
+// patience, as gives them some samples: they are ok with those.
+func TestSlowProductsInTurn(t *testing.T) {
+	const took = 100 * time.Millisecond
+	slow := func(name string) gemm.Variant {
+		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			time.Sleep(took)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return product(ctx, c, a, b)
+		})
+	}
+	for _, test := range []struct {
+		budget Budget
+		most   int // samples
+	}{
+		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 10 * took, Patience: took / 2}, 1},
+		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 100 * took, Patience: 3 * took}, 3},
+		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 4 * took}, 3},
+	} {
+		var p silent
+		d := Driver{Store: &Store{}, Budget: test.budget, Progress: &p}
+		l := Ladder{
+			Variants: []gemm.Variant{slow("serial/packed"), slow("serial/gonum")}, // a turn
+			Shapes:   []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		}
+		if err := d.Run(t.Context(), l.Cases()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range p.rows {
+			if r.Status != OK || len(r.Samples) < 1 || len(r.Samples) > test.most || r.Turn == "" {
+				t.Errorf("%+v: %s %s, %s, %d samples in turn %q; want at most %d", test.budget, r.Variant, r.Status, r.Reason, len(r.Samples), r.Turn, test.most)
+			}
+		}
+	}
+}

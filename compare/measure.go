@@ -19,9 +19,12 @@ import (
 
 // Budget limits what a row may take.
 type Budget struct {
-	Reps    int           // samples at least, as far as Timeout allows
+	Reps    int           // samples at least, as far as Patience and Timeout allow
 	Time    time.Duration // of samples at most, once there are Reps
 	Timeout time.Duration // of the row; 0: no limit
+	// Patience is how long samples of a slow product may take before there are Reps: one
+	// that would exceed it is not taken, but for the first. 0: no limit.
+	Patience time.Duration
 }
 
 var (
@@ -244,7 +247,8 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 	}
 	t.within(ctx, func(ctx context.Context) error {
 		took, err := t.sampler.Warm(ctx)
-		if err == nil && took > b.Time && b.Timeout > 0 && 2*took > t.timeout {
+		short := b.Timeout > 0 && 2*took > t.timeout || b.Patience > 0 && took > b.Patience
+		if err == nil && took > b.Time && short {
 			// There is no time for a second call: the first one is the sample.
 			t.sampler.Seconds = []float64{took.Seconds()}
 			t.done = true
@@ -426,7 +430,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 				return t.sampler.Burst(ctx, sample.Budget{
 					Reps:  done + (d.Budget.Reps-done+bursts-burst-1)/(bursts-burst),
 					Time:  d.Budget.Time / time.Duration(bursts),
-					Limit: t.timeout / time.Duration(bursts-burst),
+					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(bursts-burst),
 					Max:   sample.MaxSamples * (burst + 1) / bursts,
 				})
 			})
@@ -434,7 +438,8 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 				gflops, _ := peak.FMA(t.c.Type, t.busy, ceilingTime)
 				peaks[t.busy] = append(peaks[t.busy], gflops)
 			}
-			if burst == bursts-1 {
+			if burst == bursts-1 || t.spent(d.Budget) {
+				t.done = true
 				t.within(ctx, t.collect)
 				t.verify()
 			}
@@ -478,6 +483,28 @@ func mostThreadsFirst(cases []Case) []int {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(cases[j].Threads(), cases[i].Threads()) })
 	return order
+}
+
+// limit returns the lesser of two durations of which 0 is none.
+func limit(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// spent reports whether a sample like those that there are would exceed the budget.
+func (t *contender) spent(b Budget) bool {
+	if len(t.sampler.Seconds) == 0 {
+		return false
+	}
+	all := 0.0
+	for _, seconds := range t.sampler.Seconds {
+		all += seconds * float64(t.sampler.Inner)
+	}
+	mean := all / float64(len(t.sampler.Seconds))
+	return b.Timeout > 0 && mean > t.timeout.Seconds() ||
+		b.Patience > 0 && len(t.sampler.Seconds) < b.Reps && all+mean > b.Patience.Seconds()
 }
 
 // processors returns the number of processors that a case may use, as GOMAXPROCS has

@@ -100,7 +100,7 @@ func (f ladder) command() *cli.Command {
 		)
 	}
 	flags = append(flags,
-		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, Usage: "at least `COUNT` samples a row"},
+		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, DefaultText: fmt.Sprintf("%d, fewer of slow products for more than %d rows", sample.MinForInterval, manyRows), Usage: "at least `COUNT` samples a row"},
 		&cli.DurationFlag{Name: "time", Value: longest, DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows), Usage: "`DURATION` of a row's samples at most"},
 		&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
@@ -253,7 +253,7 @@ func (f ladder) run(c *cli.Context) error {
 	}
 	p, err := measure(c, compare.Driver{
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
-		Budget: compare.Budget{Reps: c.Int("reps"), Time: sampling(c, len(cases)), Timeout: c.Duration("timeout")},
+		Budget: budget(c, len(cases)),
 	}, cases, file)
 	if file == stdoutName {
 		data, encodeErr := store.Encode()
@@ -267,20 +267,27 @@ func (f ladder) run(c *cli.Context) error {
 
 // Without --time the samples of a row take up to the longest time, and those of more
 // than manyRows rows so much less that together they do not take longer, but for the
-// shortest time.
+// shortest time. Without --reps as well, a slow product has fewer samples then, no more
+// than take the patience with it.
 const (
 	longest  = 2 * time.Second
 	shortest = 100 * time.Millisecond
+	patience = 4 * time.Second
 	manyRows = 200
 )
 
-// sampling returns how long the samples of each of so many rows may take.
-func sampling(c *cli.Context, rows int) time.Duration {
+// budget returns how long each of so many rows may take.
+func budget(c *cli.Context, rows int) compare.Budget {
+	b := compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")}
 	if c.IsSet("time") || rows <= manyRows {
-		return c.Duration("time")
+		return b
 	}
 	each := longest * manyRows / time.Duration(rows)
-	return max(shortest, each.Round(10*time.Millisecond))
+	b.Time = max(shortest, each.Round(10*time.Millisecond))
+	if !c.IsSet("reps") {
+		b.Patience = patience
+	}
+	return b
 }
 
 // announce warns where threads cannot all run at the same time, and says how long a
@@ -298,9 +305,13 @@ func announce(c *cli.Context, cases []compare.Case) error {
 		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
 	}
 	if n := len(cases); n > manyRows {
-		each := sampling(c, n)
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples however slow (--reps)\n",
-			c.Command.Name, n, (time.Duration(n) * each).Round(time.Minute), each, c.Int("reps"))
+		b := budget(c, n)
+		slow := "however slow"
+		if b.Patience > 0 {
+			slow = fmt.Sprintf("while they take less than %v", b.Patience)
+		}
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)\n",
+			c.Command.Name, n, (time.Duration(n) * b.Time).Round(time.Minute), b.Time, b.Reps, slow)
 	}
 	return nil
 }

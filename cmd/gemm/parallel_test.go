@@ -215,27 +215,30 @@ func TestManyRowsAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestTimeOfManyRows wants less time a row for more rows, unless it is asked for.
+// TestTimeOfManyRows wants less time a row for more rows, and fewer samples of slow
+// ones, unless more are asked for.
 func TestTimeOfManyRows(t *testing.T) {
 	for _, test := range []struct {
-		args []string
-		rows int
-		want time.Duration
+		args     []string
+		rows     int
+		want     time.Duration
+		patience time.Duration
 	}{
-		{nil, 1, longest},
-		{nil, manyRows, longest},
-		{nil, 2 * manyRows, longest / 2},
-		{nil, 1000 * manyRows, shortest},
-		{[]string{"--time", "3s"}, 1000 * manyRows, 3 * time.Second},
+		{nil, 1, longest, 0},
+		{nil, manyRows, longest, 0},
+		{nil, 2 * manyRows, longest / 2, patience},
+		{nil, 1000 * manyRows, shortest, patience},
+		{[]string{"--reps", "6"}, 2 * manyRows, longest / 2, 0},
+		{[]string{"--time", "3s"}, 1000 * manyRows, 3 * time.Second, 0},
 	} {
 		app := newApp(io.Discard, io.Discard)
-		var got time.Duration
+		var got compare.Budget
 		app.Command("parallel").Action = func(c *cli.Context) error {
-			got = sampling(c, test.rows)
+			got = budget(c, test.rows)
 			return nil
 		}
-		if err := app.Run(append([]string{"gemm", "parallel"}, test.args...)); err != nil || got != test.want {
-			t.Errorf("%d rows with %q: %v each, %v; want %v", test.rows, test.args, got, err, test.want)
+		if err := app.Run(append([]string{"gemm", "parallel"}, test.args...)); err != nil || got.Time != test.want || got.Patience != test.patience {
+			t.Errorf("%d rows with %q: %+v, %v; want %v each, patience %v", test.rows, test.args, got, err, test.want, test.patience)
 		}
 	}
 }
