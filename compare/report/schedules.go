@@ -78,9 +78,26 @@ func (v *view) chunked(typ string) []compare.Record {
 // chunkBouts are those between chunks.
 func (v *view) chunkBouts(typ string) []bout {
 	if _, done := v.chunkTests[typ]; !done {
-		v.chunkTests[typ] = bouts(v.chunked(typ), "chunk")
+		v.chunkTests[typ] = bouts(slices.DeleteFunc(v.chunked(typ), starves), "chunk")
 	}
 	return v.chunkTests[typ]
+}
+
+// starves reports whether r's chunks are so large that some worker has none: larger than
+// an equal part of the loop.
+func starves(r compare.Record) bool {
+	length := r.M // of rows
+	switch algorithm(r.Variant) {
+	case "inner":
+		length = r.N
+	case "collapse-inner-atomic", "collapse-atomic", "collapse-reduce":
+		length = r.M * r.K
+	case "tiles":
+		if tile, ok := r.Resolved["tile"].(int); ok && tile > 0 {
+			length = ((r.M + tile - 1) / tile) * ((r.N + tile - 1) / tile)
+		}
+	}
+	return chunkOf(r.Params)*r.Threads > length
 }
 
 // scheduleBouts are those between schedules, all with their default chunk.

@@ -392,7 +392,7 @@ var phrases = map[string]phrase{
 	"scales.crowded":    {"%s, more than the %d processors, take %s times as long as that; no law is fitted to them. ", "%s多于 %d 个处理器，用时是它的 %s 倍，不参与拟合。"},
 
 	"chunk.title":      {"Schedules and chunks", "调度与块大小"},
-	"chunk.intro":      {"A static schedule deals chunks out before the loop begins, dynamic and guided ones while it runs. All rows of one comparison have the same variant, size and threads.", "静态调度在循环开始前分好块，动态与引导调度在运行中分配。同一次比较的各行实现、规模、线程数都相同。"},
+	"chunk.intro":      {"A static schedule deals chunks out before the loop begins, dynamic and guided ones while it runs. All rows of one comparison have the same variant, size and threads. Chunks larger than a worker's equal part, which leave some worker without any, are in the tables and figures, but not in the tests.", "静态调度在循环开始前分好块，动态与引导调度在运行中分配。同一次比较的各行实现、规模、线程数都相同。大于每线程平均份额的块会让某些线程无事可做，只列在图表中，不参与检验。"},
 	"chunk.of":         {"Chunk sizes, each schedule by itself, for %s:", "各调度下的块大小，%s："},
 	"chunk.caption":    {"Chunk sizes compared, %s: the pair that differs most.", "块大小的比较，%s：差别最大的一对。"},
 	"schedule.of":      {"Schedules, with their default chunks, for %s:", "默认块大小下的各调度，%s："},
