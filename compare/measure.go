@@ -418,11 +418,16 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 		bursts = rounds
 	}
 	peaks := map[int][]float64{} // by busy processors
+	var before *contender
 	for burst := range bursts {
 		for _, t := range contenders {
 			if t.err != nil || t.done || t.record.Status == Wrong {
 				continue
 			}
+			if before != nil && before.disturbs(t) {
+				time.Sleep(restTime)
+			}
+			before = t
 			runtime.GOMAXPROCS(processors(t.c, procs))
 			t.poison()
 			t.within(ctx, func(ctx context.Context) error {
@@ -483,6 +488,16 @@ func mostThreadsFirst(cases []Case) []int {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(cases[j].Threads(), cases[i].Threads()) })
 	return order
+}
+
+// restTime is more than workers look for work before they sleep.
+const restTime = 20 * time.Millisecond
+
+// disturbs reports whether t's workers, which look for work some milliseconds before
+// they sleep, would take processors from the next contender: one that runs elsewhere, or
+// without them.
+func (t *contender) disturbs(next *contender) bool {
+	return t.record.Threads > 1 && (next.record.Threads == 1 || next.c.Variant.Family() == "reference")
 }
 
 // limit returns the lesser of two durations of which 0 is none.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/gemmtest"
 )
 
 // openMP returns the process that measures libgomp, or skips the test where there is
@@ -18,9 +19,7 @@ import (
 func openMP(t *testing.T) *OpenMP {
 	t.Helper()
 	o, err := NewOpenMP()
-	if err != nil {
-		t.Skip(err)
-	}
+	gemmtest.Require(t, "gcc", err)
 	t.Cleanup(o.Close)
 	return o
 }

@@ -18,6 +18,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/internal/gemmtest"
 )
 
 // What package compare asks for where it is there.
@@ -31,9 +32,7 @@ var (
 func own(t testing.TB) string {
 	t.Helper()
 	file, err := program()
-	if err != nil {
-		t.Skip(err)
-	}
+	gemmtest.Require(t, "gcc", err)
 	return file
 }
 
