@@ -57,9 +57,10 @@ lint: ## check format, vet and staticcheck
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-docs: build ## render docs/serial and docs/performance.md from the records in results/
+docs: build ## render docs/serial, docs/parallel and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
-	rm -rf docs/serial/figures/*.png docs/performance
+	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
+	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/performance
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks

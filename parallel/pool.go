@@ -306,6 +306,7 @@ type hand struct {
 	worker int
 	state  atomic.Int32
 	wake   chan struct{}
+	_      [80]byte // no two hands look at one line of a cache, nor at a pair of them
 }
 
 // The states of a hand.
