@@ -11,7 +11,7 @@ import (
 )
 
 // Names of affinities: which processor each worker runs on, as OMP_PROC_BIND has it
-// with threads as places (OpenMP 5.2, 10.1.3). A place is a processor of the process's
+// with threads as places (OpenMP 5.2, 10.1.3), as far as there are places. A place is a processor of the process's
 // own mask, in the order of memory nodes, sockets and cores, threads of a core side by
 // side.
 const (
@@ -27,36 +27,44 @@ const (
 func Affinities() []string { return []string{none, closeBy, spread} }
 
 // NewPinnedPool is NewPool with each worker on a processor of its own, while a loop
-// runs: as far as there are processors; beyond, they are gone through again. Affinity
-// none pins nothing. The error is gemm.ErrUnavailable where the system pins no threads.
+// runs: as far as there are processors; beyond, they are gone through again, where
+// OpenMP puts neighbours on one. Affinity none pins nothing. The error is
+// gemm.ErrUnavailable where the system does not pin threads.
 func NewPinnedPool(workers int, affinity string) (*Pool, error) {
 	p := NewPool(workers)
-	if affinity == none {
+	switch affinity {
+	case none:
 		return p, nil
+	case closeBy, spread:
+	default:
+		return nil, fmt.Errorf("parallel: affinity %q is none of %v", affinity, Affinities())
 	}
 	processors := cpu.Places()
 	if len(processors) == 0 {
 		return nil, fmt.Errorf("%w: this system pins no threads to processors: use affinity none", gemm.ErrUnavailable)
 	}
-	var err error
-	p.places, err = places(processors, p.workers, affinity)
-	return p, err
+	p.places = places(processors, p.workers, affinity)
+	release := p.pinCaller()
+	defer release()
+	for _, place := range p.places[:min(p.workers, len(processors))] {
+		if err := cpu.PinThread([]int{place}); err != nil {
+			return nil, fmt.Errorf("%w: %w: use affinity none", gemm.ErrUnavailable, err)
+		}
+	}
+	return p, nil
 }
 
 // places returns the processor of each worker.
-func places(processors []int, workers int, affinity string) ([]int, error) {
+func places(processors []int, workers int, affinity string) []int {
 	out := make([]int, workers)
 	for w := range out {
-		switch {
-		case affinity != closeBy && affinity != spread:
-			return nil, fmt.Errorf("parallel: affinity %q is none of %v", affinity, Affinities())
-		case affinity == closeBy || workers > len(processors):
+		if affinity == closeBy || workers > len(processors) {
 			out[w] = processors[w%len(processors)]
-		default:
+		} else {
 			out[w] = processors[w*len(processors)/workers]
 		}
 	}
-	return out, nil
+	return out
 }
 
 // anywhere is the place of a worker that no processor is chosen for.
@@ -80,17 +88,18 @@ func (p *Pool) Placement() string {
 	return strings.Join(parts, ",")
 }
 
-// pin has the calling thread run on one processor. It has been one of the process's
-// own; if it no longer is, the system chooses.
+// pin has the calling thread run on one processor. That was tried when the pool was
+// made; if the processor is no longer the process's, the system chooses another.
 func pin(processor int) { _ = cpu.PinThread([]int{processor}) }
 
-// pinCaller puts the calling goroutine on the processor of the first worker until
-// release is called.
+// pinCaller lets the calling goroutine be pinned until release is called. A thread that
+// cannot be set free then is not left to other goroutines: it ends with this one.
 func (p *Pool) pinCaller() (release func()) {
 	runtime.LockOSThread()
 	before := cpu.Allowed()
 	return func() {
-		_ = cpu.PinThread(before)
-		runtime.UnlockOSThread()
+		if cpu.PinThread(before) == nil || cpu.PinThread(cpu.Places()) == nil {
+			runtime.UnlockOSThread()
+		}
 	}
 }

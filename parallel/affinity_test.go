@@ -30,13 +30,12 @@ func TestPlaces(t *testing.T) {
 		{"spread", eight, 3, "[0 1 6]"},
 		{"spread", []int{3, 9}, 5, "[3 9 3 9 3]"},
 	} {
-		got, err := places(test.processors, test.workers, test.affinity)
-		if err != nil || fmt.Sprint(got) != test.want {
-			t.Errorf("%s, %d workers on %v: %v, want %s; %v", test.affinity, test.workers, test.processors, got, test.want, err)
+		if got := places(test.processors, test.workers, test.affinity); fmt.Sprint(got) != test.want {
+			t.Errorf("%s, %d workers on %v: %v, want %s", test.affinity, test.workers, test.processors, got, test.want)
 		}
 	}
-	if _, err := places(eight, 2, "near"); err == nil || !strings.Contains(err.Error(), "near") {
-		t.Errorf("affinity near: %v", err)
+	if p, err := NewPinnedPool(2, "near"); p != nil || err == nil || !strings.Contains(err.Error(), "near") {
+		t.Errorf("affinity near: %v, %v", p, err)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 // Auto finds out which schedule a loop is best run with, from the time that its own
 // first loops take: they are run with each candidate in turn, forth and back, and from
 // then on with the one of the least time. What it finds holds for a number of indices
-// and of workers; others are tried anew. That departs from libgomp, whose auto is
-// static (libgomp/loop.c). It serves one loop at a time.
+// and of workers; others are tried anew, and the last few dozen are remembered. That
+// departs from libgomp, whose auto is static (libgomp/loop.c). It serves one loop at a
+// time.
 type Auto struct {
-	least int // chunk
+	least int // chunk; below 1 is 1
 
 	mu     sync.Mutex
 	trials map[[2]int]*trial // by indices and workers
@@ -46,9 +47,10 @@ const (
 
 // NewAuto returns an Auto that chooses among schedules whose chunks have least indices
 // or more.
-func NewAuto(least int) *Auto {
-	return &Auto{least: max(1, least), trials: map[[2]int]*trial{}}
-}
+func NewAuto(least int) *Auto { return &Auto{least: least} }
+
+// mostTrials is how many trials are remembered.
+const mostTrials = 64
 
 // Share implements Schedule.
 func (a *Auto) Share(n, workers int) Shares {
@@ -57,16 +59,20 @@ func (a *Auto) Share(n, workers int) Shares {
 	t := a.trials[[2]int{n, workers}]
 	if t == nil {
 		t = &trial{}
+		least := max(1, a.least)
 		// A worker has some eight chunks of the larger size.
-		chunk := max(a.least, n/(8*workers))
+		chunk := max(least, n/(8*workers))
 		for _, c := range []candidate{
 			{name: static, Schedule: Static(0)},
-			{name: dynamic, chunk: a.least, Schedule: Dynamic(a.least)},
+			{name: dynamic, chunk: least, Schedule: Dynamic(least)},
 			{name: dynamic, chunk: chunk, Schedule: Dynamic(chunk)},
-			{name: guided, chunk: a.least, Schedule: Guided(a.least)},
+			{name: guided, chunk: least, Schedule: Guided(least)},
 		} {
 			c.best = math.MaxInt64
 			t.candidates = append(t.candidates, c)
+		}
+		if a.trials == nil || len(a.trials) == mostTrials {
+			a.trials = map[[2]int]*trial{}
 		}
 		a.trials[[2]int{n, workers}] = t
 	}
@@ -107,6 +113,13 @@ func (a *Auto) took(d time.Duration) {
 	c.best = min(c.best, d)
 	t.loops++
 	t.spent += d
+}
+
+// forget makes Settled true until there is another loop.
+func (a *Auto) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = nil
 }
 
 // Settled reports whether loops like the last one have no trial before them any more.

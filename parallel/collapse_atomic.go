@@ -28,12 +28,12 @@ func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 		return err
 	}
 	return x.settle(func() error {
-		if err := zero(ctx, x.team, c); err != nil {
-			return err
-		}
 		copies, release, err := x.sum(ctx, c, a, b)
 		defer release()
 		if err != nil {
+			return err
+		}
+		if err := zero(ctx, x.team, c); err != nil {
 			return err
 		}
 		return MergeAtomic(ctx, x.pool, c, copies)
@@ -102,11 +102,6 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 	return copies, release, nil
 }
 
-func newPrivately[T gemm.Float](p gemm.Params) (privately[T], error) {
-	t, err := newTeam(p)
-	return privately[T]{toucher[T]{t}}, err
-}
-
 // privateModel is that of the variants with private copies of C.
 func privateModel(m, n, k int, p gemm.Params) gemm.Model {
 	out := ikjModel(m, n, k, p)
@@ -119,9 +114,8 @@ func privateModel(m, n, k int, p gemm.Params) gemm.Model {
 	return out
 }
 
-func newCollapseAtomic[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	x, err := newPrivately[T](p)
-	return collapseAtomic[T]{x}, err
+func newCollapseAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return collapseAtomic[T]{privately[T]{t}}, nil
 }
 
 func collapseAtomicVariant() gemm.Variant {
@@ -131,7 +125,7 @@ func collapseAtomicVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,
-		F32:    newCollapseAtomic[float32],
-		F64:    newCollapseAtomic[float64],
+		F32:    onTeam(newCollapseAtomic[float32]),
+		F64:    onTeam(newCollapseAtomic[float64]),
 	}
 }

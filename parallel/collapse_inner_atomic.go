@@ -60,9 +60,8 @@ func atomicAdd[T gemm.Float](p *T, x T) {
 	}
 }
 
-func newCollapseInnerAtomic[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	return collapseInnerAtomic[T]{toucher[T]{t}}, err
+func newCollapseInnerAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return collapseInnerAtomic[T]{t}, nil
 }
 
 func collapseInnerAtomicVariant() gemm.Variant {
@@ -72,7 +71,7 @@ func collapseInnerAtomicVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,
-		F32:    newCollapseInnerAtomic[float32],
-		F64:    newCollapseInnerAtomic[float64],
+		F32:    onTeam(newCollapseInnerAtomic[float32]),
+		F64:    onTeam(newCollapseInnerAtomic[float64]),
 	}
 }

@@ -32,9 +32,8 @@ func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 	})
 }
 
-func newCollapseReduce[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	x, err := newPrivately[T](p)
-	return collapseReduce[T]{x}, err
+func newCollapseReduce[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return collapseReduce[T]{privately[T]{t}}, nil
 }
 
 func collapseReduceVariant() gemm.Variant {
@@ -44,7 +43,7 @@ func collapseReduceVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,
-		F32:    newCollapseReduce[float32],
-		F64:    newCollapseReduce[float64],
+		F32:    onTeam(newCollapseReduce[float32]),
+		F64:    onTeam(newCollapseReduce[float64]),
 	}
 }

@@ -39,9 +39,8 @@ func (x inner[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-func newInner[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	return inner[T]{toucher[T]{t}}, err
+func newInner[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return inner[T]{t}, nil
 }
 
 func innerVariant() gemm.Variant {
@@ -51,7 +50,7 @@ func innerVariant() gemm.Variant {
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,
-		F32:    newInner[float32],
-		F64:    newInner[float64],
+		F32:    onTeam(newInner[float32]),
+		F64:    onTeam(newInner[float64]),
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"gemm/serial"
 )
 
-// packedVariant is serial/packed on a pool of workers. A task is a block of columns
-// of C, or some of its rows, and a worker takes the next task when it is done with
-// one. Where A lies well in memory the workers share nothing but the operands, and
+// packedVariant is serial/packed on a pool of workers. A task is some rows of a block of
+// columns of C, and a worker that is free takes half of an equal share of those left. Where A lies well in memory the workers share nothing but the operands, and
 // each packs the blocks of B that it needs; otherwise they first pack a panel of A
 // together. Products too small for the number of workers are computed by fewer.
 func packedVariant() gemm.Variant {
@@ -21,8 +20,8 @@ func packedVariant() gemm.Variant {
 			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())
 		},
 		Bound: gemm.Classical,
-		F32:   newPacked[float32],
-		F64:   newPacked[float64],
+		F32:   onTeam(newPacked[float32]),
+		F64:   onTeam(newPacked[float64]),
 	}
 }
 
@@ -39,10 +38,6 @@ func (x packed[T]) Resolved() gemm.Params {
 	return out
 }
 
-func newPacked[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	if err != nil {
-		return nil, err
-	}
-	return packed[T]{serial.NewPacked[T](t.pool.Loop()), toucher[T]{t}}, nil
+func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
+	return packed[T]{serial.NewPacked[T](t.pool.Loop()), t}, nil
 }

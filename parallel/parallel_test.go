@@ -117,7 +117,7 @@ func TestRunPanics(t *testing.T) {
 	for round := range 5 {
 		func() {
 			defer func() {
-				if got := recover(); got != "in the body" {
+				if got, ok := recover().(*Panic); !ok || got.Value != "in the body" {
 					t.Errorf("recovered %v", got)
 				}
 			}()

@@ -2,10 +2,12 @@ package parallel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +70,7 @@ type shared struct {
 	stopped  atomic.Bool // by the context, or by a panic
 }
 
-// Panic is the panic of a body.
+// Panic is what kept a body from returning: its panic, or the end of its goroutine.
 type Panic struct {
 	Value any    // what was panicked with
 	Stack []byte // of the worker
@@ -76,7 +78,13 @@ type Panic struct {
 
 // Error implements error, in one line.
 func (p *Panic) Error() string {
-	return fmt.Sprintf("parallel: the body of a loop panicked: %v", p.Value)
+	return "parallel: the body of a loop panicked: " + strings.ReplaceAll(fmt.Sprint(p.Value), "\n", " ")
+}
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
 }
 
 // NewPool returns a pool of the given number of workers, at least one.
@@ -101,7 +109,10 @@ func (p *Pool) Workers() int { return p.workers }
 // ctx's. A panic in a body ends the loop in the same way; the error is then a *Panic.
 // The workers survive both. Where ctx has a timeline the chunks are added to it.
 func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo, hi int)) error {
-	if err := ctx.Err(); err != nil || n <= 0 {
+	if n <= 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if !p.taken.CompareAndSwap(false, true) {
@@ -159,14 +170,14 @@ func (p *Pool) runShares(worker int) {
 // number. Chunks are taken in order, each by the next worker that is free: half of an
 // equal share of what is left, so that they are large at first, for what is shared
 // within a chunk, and small at the end, for an even finish where processors are not
-// equally fast. It is the loop round a micro-kernel: it allocates nothing, and a panic
-// in a body, which ends it early, is raised again.
+// equally fast. It is the loop round a micro-kernel: where workers are not pinned it
+// allocates nothing. A panic in a body ends it early and is raised again, as a *Panic.
 func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
-	workers = min(workers, p.workers, n)
+	workers = max(1, min(workers, p.workers, n))
 	switch {
 	case n <= 0:
 		return
-	case workers <= 1 && p.places == nil || !p.taken.CompareAndSwap(false, true):
+	case workers == 1 && p.places == nil || !p.taken.CompareAndSwap(false, true):
 		body(0, 0, n)
 		return
 	}
@@ -176,7 +187,7 @@ func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	p.fork(workers, p.eachRun)
 	p.each.body = nil
 	if failed := p.failed.Swap(nil); failed != nil {
-		panic(failed.Value)
+		panic(failed)
 	}
 }
 
@@ -209,12 +220,18 @@ func (p *Pool) fork(workers int, run func(worker int)) {
 	}
 	p.run, p.team = run, workers
 	p.loop++
+	p.failed.Store(nil)
 	p.hire(min(workers, p.most))
 	p.busy.Store(int64(len(p.hands)))
 	for i, h := range p.hands {
 		h.begin(p, i+1)
 	}
+	defer p.join() // also where the body ends the caller's goroutine
 	p.turns(0)
+}
+
+// join waits for the hands and lets go of them.
+func (p *Pool) join() {
 	if len(p.hands) > 0 {
 		p.wait()
 		p.dismiss()
@@ -232,17 +249,27 @@ func (p *Pool) turns(worker int) {
 	}
 }
 
-// work does a worker's part of a loop.
+// work does a worker's part of a loop. What keeps the body from returning ends the loop.
 func (p *Pool) work(worker int) {
+	returned := false
 	defer func() {
-		if value := recover(); value != nil {
-			p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
-			p.each.next.Store(int64(p.each.n))
-			p.shared.stopped.Store(true)
+		if returned {
+			return
 		}
+		value := recover()
+		if value == nil {
+			value = errGoexit
+		}
+		p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
+		p.each.next.Store(int64(p.each.n))
+		p.shared.stopped.Store(true)
 	}()
 	p.run(worker)
+	returned = true
 }
+
+// errGoexit stands for the panic that there was none of.
+var errGoexit = errors.New("runtime.Goexit was called")
 
 // wait returns when all hands have ended.
 func (p *Pool) wait() {
@@ -380,11 +407,24 @@ func (h *hand) live() {
 		if !watch(looks, called, displaced) && h.state.CompareAndSwap(looking, asleep) {
 			<-h.wake
 		}
-		p, loop := h.pool, h.loop
-		p.turns(h.worker)
-		looks, layout = p.looks, p.layout()
+		looks, layout = h.pool.looks, h.pool.layout()
+		h.serve()
+	}
+}
+
+// serve does the hand's part of a loop. Where the body ends the goroutine, as
+// testing.T.FailNow does, another one takes its place.
+func (h *hand) serve() {
+	p, loop := h.pool, h.loop
+	returned := false
+	defer func() {
 		h.pool = nil
 		h.state.Store(looking)
+		if !returned {
+			go h.live()
+		}
 		p.ended(loop)
-	}
+	}()
+	p.turns(h.worker)
+	returned = true
 }

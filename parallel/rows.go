@@ -65,16 +65,12 @@ func (f *firstError) note(err error) {
 	}
 }
 
-func newRows[T gemm.Element](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	if err != nil {
-		return nil, err
-	}
+func newRows[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err
 	}
-	return rows[T]{toucher[T]{t}, locals, p.Int("load")}, nil
+	return rows[T]{t, locals, p.Int("load")}, nil
 }
 
 func rowsVariant() gemm.Variant {
@@ -86,8 +82,8 @@ func rowsVariant() gemm.Variant {
 			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})
 		},
 		Bound: gemm.Classical,
-		F32:   newRows[float32],
-		F64:   newRows[float64],
-		GF256: newRows[gf256.Elem],
+		F32:   onTeam(newRows[float32]),
+		F64:   onTeam(newRows[float64]),
+		GF256: onTeam(newRows[gf256.Elem]),
 	}
 }

@@ -63,7 +63,7 @@ type Static int
 
 // Share implements Schedule.
 func (s Static) Share(n, workers int) Shares {
-	if s == 0 {
+	if s <= 0 {
 		return blocks{n, workers}
 	}
 	return dealt{n, workers, int(s), chunksOf(n, int(s))}

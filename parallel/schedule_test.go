@@ -299,3 +299,86 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestForgiving has loops and schedules of values that make no sense run all the same.
+func TestForgiving(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := NewPool(2).For(cancelled, 0, Static(0), func(_, _, _ int) {}); err != nil {
+		t.Errorf("an empty loop has the error %v", err)
+	}
+	for _, s := range []Schedule{Static(-1), Dynamic(-1), Dynamic(0), Guided(-1), new(Auto)} {
+		var calls atomic.Int32
+		if err := NewPool(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 10 {
+			t.Errorf("%T %v: %d indices, want 10; %v", s, s, calls.Load(), err)
+		}
+	}
+	pinned, err := NewPinnedPool(2, closeBy)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err)
+	}
+	var calls atomic.Int32
+	pinned.Run(0, 5, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
+	if got := calls.Load(); err != nil || got != 5 {
+		t.Errorf("%d indices, want 5; %v", got, err)
+	}
+}
+
+// TestGoexit has bodies end their goroutines, on a hand and on the caller's.
+func TestGoexit(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	p := NewPool(3)
+	for _, at := range []int{0, 2} {
+		ended := make(chan error, 1)
+		go func() {
+			err := error(errGoexit) // of the caller's, which then does not return
+			defer func() { ended <- err }()
+			err = p.For(context.Background(), 3, Static(0), func(worker, _, _ int) {
+				if worker == at {
+					runtime.Goexit()
+				}
+			})
+		}()
+		if err := <-ended; !errors.Is(err, errGoexit) {
+			t.Errorf("worker %d: error %v", at, err)
+		}
+		var calls atomic.Int32
+		if err := p.For(t.Context(), 100, Dynamic(1), func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
+			t.Errorf("after that %d indices, want 100; %v", calls.Load(), err)
+		}
+	}
+}
+
+// TestSettle has a product that is cancelled while auto tries, and then one without a
+// loop.
+func TestSettle(t *testing.T) {
+	m, err := gemm.New[float64](rowsVariant(), gemm.Params{"threads": 2, "schedule": auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := gemm.NewMatrix[float64](50, 50)
+	if err := m.Multiply(ctx, gemm.NewMatrix[float64](50, 50), a, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	loop := m.(rows[float64]).schedule.(*Auto)
+	loop.Share(50, 2) // a loop that did not end
+	empty := gemm.NewMatrix[float64](0, 0)
+	if err := m.Multiply(t.Context(), empty, empty, empty); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHugeTile has a tile that is larger than any matrix.
+func TestHugeTile(t *testing.T) {
+	m, err := gemm.New[float64](tilesVariant(), gemm.Params{"threads": 2, "tile": 1<<63 - 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 2, 3}}, gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}}
+	c := gemm.NewMatrix[float64](3, 1)
+	if err := m.Multiply(t.Context(), c, a, b); err != nil || !slices.Equal(c.Data, []float64{2, 4, 6}) {
+		t.Errorf("%v, %v", c.Data, err)
+	}
+}

@@ -18,8 +18,8 @@ func strassenVariant() gemm.Variant {
 			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
 		},
 		Bound: serial.StrassenBound(),
-		F32:   newStrassen[float32],
-		F64:   newStrassen[float64],
+		F32:   onTeam(newStrassen[float32]),
+		F64:   onTeam(newStrassen[float64]),
 	}
 }
 
@@ -29,10 +29,6 @@ type strassen[T gemm.Float] struct {
 	toucher[T]
 }
 
-func newStrassen[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	if err != nil {
-		return nil, err
-	}
-	return strassen[T]{serial.NewStrassen[T](t.pool.Loop(), p.Int("cutoff")), toucher[T]{t}}, nil
+func newStrassen[T gemm.Float](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
+	return strassen[T]{serial.NewStrassen[T](t.pool.Loop(), p.Int("cutoff")), t}, nil
 }

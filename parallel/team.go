@@ -14,21 +14,22 @@ import (
 type team struct {
 	pool     *Pool
 	schedule Schedule
-	params   gemm.Params // resolved
 }
 
 // newTeam returns the team of resolved parameters. A variant without a schedule has
 // none.
 func newTeam(p gemm.Params) (*team, error) {
-	t := &team{params: p}
+	t := &team{}
 	var err error
 	if t.pool, err = NewPinnedPool(p.Int("threads"), p.Text("affinity")); err != nil {
 		return nil, err
 	}
 	if name, ok := p["schedule"]; ok {
-		t.schedule, err = NewSchedule(name.(string), p.Int("chunk"))
+		if t.schedule, err = NewSchedule(name.(string), p.Int("chunk")); err != nil {
+			return nil, err
+		}
 	}
-	return t, err
+	return t, nil
 }
 
 // loop runs body over [0, n) under the team's schedule.
@@ -40,11 +41,12 @@ func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) e
 // least once.
 func (t *team) settle(product func() error) error {
 	for {
-		if err := product(); err != nil {
-			return err
+		a, learns := t.schedule.(*Auto)
+		if learns {
+			a.forget()
 		}
-		if a, ok := t.schedule.(*Auto); !ok || a.Settled() {
-			return nil
+		if err := product(); err != nil || !learns || a.Settled() {
+			return err
 		}
 	}
 }
@@ -78,7 +80,7 @@ func (t *team) Resolved() gemm.Params {
 	return out
 }
 
-// touch writes a zero to every page of m, whose elements are zero and have not been
+// touch writes a zero to the pages of m, whose elements are zero and have not been
 // accessed: its rows are shared out as Static(0) does, and the system puts a page into
 // the memory of the node whose processor is first to access it.
 func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
@@ -92,14 +94,26 @@ func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	})
 }
 
-// toucher is what has operands first touched by the workers that use them: each has
-// its rows of C and of A, and all share B.
+// toucher is what has operands first touched by the workers: each has equal rows of C, of
+// A and of B. Under a static schedule of rows those of C and A are the ones that it uses;
+// under others, nobody knows before, and the pages are at least spread over the nodes.
 type toucher[T gemm.Element] struct{ *team }
 
 // Touch writes zeros to operands of zeros that nobody has accessed.
 func (t toucher[T]) Touch(c, a, b gemm.Matrix[T]) {
 	for _, m := range []gemm.Matrix[T]{c, a, b} {
 		touch(t.team, m)
+	}
+}
+
+// onTeam returns the constructor of variants of which form makes one for a team.
+func onTeam[T gemm.Element](form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		t, err := newTeam(p)
+		if err != nil {
+			return nil, err
+		}
+		return form(toucher[T]{t}, p)
 	}
 }
 
@@ -123,7 +137,7 @@ func teamParams() []gemm.Param {
 	return []gemm.Param{
 		{Name: "threads", Default: processors, Min: 1, Doc: "workers; those above the number of processors take turns"},
 		{Name: "affinity", Default: none, Choices: Affinities(), Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
-		{Name: "gomaxprocs", Default: 0, Doc: "GOMAXPROCS while the variant is measured; 0: as many as there are processors"},
+		{Name: "gomaxprocs", Default: 0, Doc: "what those who measure set GOMAXPROCS to meanwhile; 0: as many as there are processors"},
 	}
 }
 

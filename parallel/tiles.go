@@ -27,14 +27,15 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	columns := (c.Cols + x.tile - 1) / x.tile
-	n := columns * ((c.Rows + x.tile - 1) / x.tile)
+	tile := max(1, min(x.tile, max(c.Rows, c.Cols)))
+	columns := (c.Cols + tile - 1) / tile
+	n := columns * ((c.Rows + tile - 1) / tile)
 	return x.settle(func() error {
 		var first firstError
 		err := x.loop(ctx, n, func(worker, lo, hi int) {
 			for t := lo; t < hi; t++ {
-				i, j := t/columns*x.tile, t%columns*x.tile
-				rows, cols := min(x.tile, c.Rows-i), min(x.tile, c.Cols-j)
+				i, j := t/columns*tile, t%columns*tile
+				rows, cols := min(tile, c.Rows-i), min(tile, c.Cols-j)
 				part, left, right := c.Slice(i, j, rows, cols), a.Slice(i, 0, rows, a.Cols), b.Slice(0, j, b.Rows, cols)
 				for range times(t, n, x.load) {
 					first.note(x.locals[worker].Multiply(ctx, part, left, right))
@@ -45,16 +46,12 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
-func newTiles[T gemm.Element](p gemm.Params) (gemm.Multiplier[T], error) {
-	t, err := newTeam(p)
-	if err != nil {
-		return nil, err
-	}
+func newTiles[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err
 	}
-	return tiles[T]{toucher[T]{t}, locals, p.Int("tile"), p.Int("load")}, nil
+	return tiles[T]{t, locals, p.Int("tile"), p.Int("load")}, nil
 }
 
 func tilesVariant() gemm.Variant {
@@ -68,8 +65,8 @@ func tilesVariant() gemm.Variant {
 			return localModel(p, [3]int{m, n, k}, [3]int{min(m, tile), min(n, tile), k})
 		},
 		Bound: gemm.Classical,
-		F32:   newTiles[float32],
-		F64:   newTiles[float64],
-		GF256: newTiles[gf256.Elem],
+		F32:   onTeam(newTiles[float32]),
+		F64:   onTeam(newTiles[float64]),
+		GF256: onTeam(newTiles[gf256.Elem]),
 	}
 }
