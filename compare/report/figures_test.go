@@ -294,6 +294,25 @@ func TestScalingFigures(t *testing.T) {
 	near("over serial", pointsOf(t, drawingOf(t, doc, "strong-serial-f64"), "rows, static"), [2]float64{1, 2}, [2]float64{2, 4}, [2]float64{4, 5})
 	near("efficiency", pointsOf(t, drawingOf(t, doc, "strong-efficiency-f64"), "rows, static"), [2]float64{1, 1}, [2]float64{2, 1}, [2]float64{4, 0.625})
 	near("fraction", pointsOf(t, drawingOf(t, doc, "strong-fraction-f64"), "rows, static"), [2]float64{2, 0}, [2]float64{4, 0.2})
+	spread := func(id string) (count int) { // points with an interval
+		for _, pt := range pointsOf(t, drawingOf(t, doc, id), "rows, static") {
+			if pt.Lo != pt.Y || pt.Hi != pt.Y {
+				count++
+			}
+		}
+		return count
+	}
+	for id, want := range map[string]int{"strong-speedup-f64": 2, "strong-efficiency-f64": 2, "strong-fraction-f64": 2, "strong-serial-f64": 0} {
+		if got := spread(id); got != want {
+			t.Errorf("%s has %d intervals, want %d", id, got, want)
+		}
+	}
+	doc.Records = apart(doc.Records)
+	for _, id := range []string{"strong-speedup-f64", "strong-efficiency-f64", "strong-fraction-f64", "strong-serial-f64"} {
+		if got := spread(id); got != 0 {
+			t.Errorf("%s has %d intervals of rows that were not measured in turn", id, got)
+		}
+	}
 	doc = many(grown(map[int]float64{1: 1, 4: 1.25})...)
 	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 3.2})
 	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})

@@ -100,9 +100,9 @@ const slack = 0.1
 var tolerated, slackened = fmt.Sprintf("%g %%", 100*tolerance), fmt.Sprintf("%g %%", 100*slack)
 
 // inverse: time falls as 1/threads. Every series is judged on the most threads for
-// which there are processors.
+// which there are processors; one that was not measured in turn decides nothing.
 func (b *builder) inverse(v *view) Text {
-	pro, contra, open := 0, 0, 0
+	pro, contra, open, apart := 0, 0, 0, 0
 	var best, worst comparison // of efficiencies
 	var bestOf, worstOf compare.Record
 	for _, typ := range v.sharedTypes() {
@@ -122,6 +122,9 @@ func (b *builder) inverse(v *view) Text {
 				default:
 					open++
 				}
+				if one, _ := s.one(); !inTurn(one, r) {
+					apart++
+				}
 				if bestOf.Variant == "" || c.Ratio > best.Ratio {
 					best, bestOf = c, r
 				}
@@ -133,6 +136,9 @@ func (b *builder) inverse(v *view) Text {
 		}
 	}
 	evidence := b.say("evidence.inverse", pro+contra+open, pro, slackened, contra, open)
+	if apart > 0 {
+		evidence += b.say("evidence.apart", apart)
+	}
 	if bestOf.Variant != "" {
 		evidence += b.say("evidence.efficiencies", b.where(bestOf), times(best.Ratio, best.Lo, best.Hi), b.where(worstOf), times(worst.Ratio, worst.Lo, worst.Hi))
 	}
@@ -157,12 +163,13 @@ type fought struct {
 	comparison
 }
 
-// fight compares the pairs. P and Outcome are adjusted by Holm's procedure.
+// fight compares the pairs as beside does. P and Outcome are adjusted by Holm's
+// procedure.
 func fight(duels []duel) []fought {
 	out := make([]fought, len(duels))
 	p := make([]float64, len(duels))
 	for i, d := range duels {
-		out[i] = fought{d, contrast(d.first, d.second)}
+		out[i] = fought{d, beside(d.first, d.second)}
 		p[i] = out[i].P
 	}
 	for i, adjusted := range holm(p) {
@@ -283,24 +290,39 @@ func (b *builder) extremes(all []fought, second, first string) Text {
 	return b.say("evidence.range", code(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(hi.first), code(first))
 }
 
+// drift is the factor by which the speed of a machine is taken to change between two
+// turns: processors of shared machines run at two thirds of their speed at times.
+const drift = 1.5
+
 // between judges two variants: whether the second takes less time than the first,
-// by the factor at least.
+// by the factor at least. Pairs that were not sampled in turn, as two variants seldom
+// are, decide where no drift can have made the difference.
 func (b *builder) between(v *view, key, first, second string, factor float64) Text {
 	all := fight(v.duels(
 		func(r compare.Record) bool { return r.Variant == first && r.Experiment != "load" },
 		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
-	pro, contra, open := 0, 0, 0
+	pro, contra, open, apart := 0, 0, 0, 0
 	for _, f := range all {
+		gain := f.Outcome == quicker && (factor == 1 || f.Lo >= factor)
+		loss := f.Outcome == slower || f.steady() || factor > 1 && f.Hi < factor
+		if !inTurn(f.first, f.second) {
+			apart++
+			c := contrast(f.first, f.second)
+			gain, loss = c.Lo > factor*drift, c.Hi < factor/drift
+		}
 		switch {
-		case f.Outcome == quicker && f.Lo >= factor, f.Outcome == quicker && factor == 1:
+		case gain:
 			pro++
-		case f.Outcome == slower, f.Hi < factor, f.steady():
+		case loss:
 			contra++
 		default:
 			open++
 		}
 	}
 	evidence := b.say("evidence.pairs", len(all), pro, contra, open)
+	if apart > 0 {
+		evidence += b.say("evidence.drift", apart, significant(factor*drift), significant(factor/drift))
+	}
 	variants := strings.Join([]string{first, second}, ",")
 	return b.finding(key, judge(pro, contra, open), "--variants "+variants+" --sizes 128,256 --json "+key+".json", evidence, b.extremes(all, algorithm(second), algorithm(first)))
 }

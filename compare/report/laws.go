@@ -10,7 +10,7 @@ import (
 // law is a law of one parameter fitted to times over threads.
 type law struct {
 	Serial   float64   // the serial fraction
-	Lo, Hi   float64   // its 95 % interval; NaN with one point, which fits any fraction
+	Lo, Hi   float64   // what the scatter about the law leaves for it; NaN with one point, which fits any fraction
 	Residual []float64 // what is measured over what the law says, less 1, by point
 	Largest  float64   // the largest residual, without its sign
 }
@@ -52,8 +52,10 @@ func gustafson(threads []int, scaled []float64) law {
 }
 
 // through fits y = s·x. The weights are those that make relative errors of what is
-// measured count alike: times scatter by a part of themselves. The interval is
-// Student's, of the scatter about the line.
+// measured count alike: times scatter by a part of themselves. Lo and Hi are the ends
+// of Student's 95 % interval for points that scatter independently about the line. That
+// makes them no interval of the fraction: the noise of the time on one thread, which
+// all points share, moves them together and is not seen in their scatter.
 func through(x, y, weight []float64) law {
 	l := law{Lo: math.NaN(), Hi: math.NaN()}
 	_, l.Serial = stat.LinearRegression(x, y, weight, true)

@@ -54,8 +54,8 @@ func TestResiduals(t *testing.T) {
 	}
 }
 
-// TestLawCovers draws times that scatter by a part of themselves about a law: the
-// interval holds its fraction in 95 % of them.
+// TestLawCovers draws times that scatter by a part of themselves about a law, against a
+// time on one thread that is exact: what the scatter leaves holds the fraction in 95 %.
 func TestLawCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	threads := []int{2, 4, 8, 16}
@@ -84,7 +84,7 @@ func TestLawCovers(t *testing.T) {
 			}
 		}
 		if rate := float64(held) / trials; !(rate >= 0.94 && rate <= 0.965) {
-			t.Errorf("%s: the interval holds the fraction in %.1f %%, want 95 %%", name, 100*rate)
+			t.Errorf("%s: what the scatter leaves holds the fraction in %.1f %%, want 95 %%", name, 100*rate)
 		}
 	}
 }

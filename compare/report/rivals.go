@@ -34,7 +34,7 @@ type rivalry struct {
 	Turn        string // that all rows were sampled in; empty: not all in one
 }
 
-// compete compares every two of rows, two at least, as contrast does. Which pairs
+// compete compares every two of rows, two at least, as beside does. Which pairs
 // can be told apart is decided by Holm's procedure (A simple sequentially rejective
 // multiple test procedure, Scandinavian Journal of Statistics 6, 1979): that one pair
 // or more of rows that do not differ is called different has the probability
@@ -53,9 +53,9 @@ func compete(rows []compare.Record) rivalry {
 		}
 		for _, b := range rows[i+1:] {
 			if a.Median < b.Median {
-				pairs = append(pairs, pair{b, a, contrast(b, a)})
+				pairs = append(pairs, pair{b, a, beside(b, a)})
 			} else {
-				pairs = append(pairs, pair{a, b, contrast(a, b)})
+				pairs = append(pairs, pair{a, b, beside(a, b)})
 			}
 		}
 	}

@@ -29,13 +29,15 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// about returns a row of n samples within a part of the seconds.
+// about returns a row of n samples within a part of the seconds, all rows in one turn.
 func about(rng *rand.Rand, n int, seconds, part float64) compare.Record {
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = seconds * (1 + part*(2*rng.Float64()-1))
 	}
-	return samples(values...)
+	r := samples(values...)
+	r.Turn = "t"
+	return r
 }
 
 func TestCompete(t *testing.T) {
@@ -69,16 +71,20 @@ func TestCompete(t *testing.T) {
 	}
 }
 
-// TestCompeteTurn wants the turn of rows that share one.
+// TestCompeteTurn wants the turn of rows that share one, and of rows that do not a
+// ratio and no more, however far they are apart.
 func TestCompeteTurn(t *testing.T) {
-	a, b := samples(1, 2, 3), samples(1, 2, 3)
-	a.Turn, b.Turn = "t", "t"
-	if got := compete([]compare.Record{a, b}).Turn; got != "t" {
-		t.Errorf("turn %q", got)
+	rng := rand.New(rand.NewPCG(3, 4))
+	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)
+	if got := compete([]compare.Record{a, b}); got.Turn != "t" || got.Outcome != differ {
+		t.Errorf("in turn: %+v", got)
 	}
-	b.Turn = "u"
-	if got := compete([]compare.Record{a, b}).Turn; got != "" {
-		t.Errorf("turn %q of two", got)
+	for _, turns := range [][2]string{{"t", "u"}, {"t", ""}, {"", ""}} {
+		a.Turn, b.Turn = turns[0], turns[1]
+		got := compete([]compare.Record{a, b})
+		if got.Turn != "" || got.Outcome != untold || got.Apart != 0 || got.Bounded || !math.IsNaN(got.P) || !math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
+			t.Errorf("turns %q: %+v", turns, got)
+		}
 	}
 }
 

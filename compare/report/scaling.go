@@ -85,9 +85,11 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	if best, ok := v.bestSerial(one); ok && !one.grows {
 		text += b.say("scales.serial", significant(float64(best.Median/last.Median)), code(best.Variant))
 	}
-	l, ok := one.fit(v)
+	l, fitted := one.fit(v)
 	switch {
-	case !ok:
+	case !fitted && ok && !inTurn(one.rows...):
+		text += b.say("scales.apart")
+	case !fitted:
 	case l.Serial > 1:
 		text += b.say("scales.slower")
 	case math.IsNaN(l.Lo):
@@ -96,17 +98,17 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 		text += b.say(kind+".law", significant(l.Serial), extent(l.Lo, l.Hi, significant), percent(l.Largest))
 	}
 	switch {
-	case !ok:
-	case l.Serial < 0 && (l.Hi < 0 || c.Lo > float64(last.Threads)):
+	case !fitted:
+	case l.Serial < 0 && c.Lo > float64(last.Threads):
 		text += b.say("scales.super")
 	case l.Serial < 0:
 		text += b.say("scales.none")
 	}
-	if ok && l.Serial <= 1 && l.Largest > 0.1 {
+	if fitted && l.Serial <= 1 && l.Largest > 0.1 {
 		text += b.say("scales.unfit")
 	}
 	if most := one.most(); v.crowded(most.Threads) {
-		text += b.say("scales.crowded", b.count("threads", most.Threads), v.granted(), significant(float64(most.Median/last.Median)))
+		text += b.say("scales.crowded", b.count("threads", most.Threads), fmt.Sprintf("%.4g", v.granted()), significant(float64(most.Median/last.Median)))
 	}
 	return text
 }
@@ -158,7 +160,7 @@ func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 	if !ok {
 		return absent
 	}
-	c := contrast(best, r)
+	c := beside(best, r)
 	return times(scale*c.Ratio, scale*c.Lo, scale*c.Hi)
 }
 
@@ -167,7 +169,7 @@ func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 func (b *builder) laws(v *view, kind, typ string, all []series, command string) Table {
 	t := Table{
 		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command,
-		Columns: b.columns("variant", "setting", "size", "#points", "#fraction1", "#interval", "residuals", "#largest"),
+		Columns: b.columns("variant", "setting", "size", "#points", "#fraction1", "#scatter", "residuals", "#largest"),
 	}
 	if kind == "strong" {
 		t.Columns = append(t.Columns, b.columns("#atmost")...)

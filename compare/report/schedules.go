@@ -280,7 +280,7 @@ func (b *builder) placements(v *view, kind, typ string, all []bout) Table {
 			}
 			over := Text(absent)
 			if free >= 0 && i != free {
-				c := contrast(g.rows[free], r)
+				c := beside(g.rows[free], r)
 				over = times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, Row{Cells: append(cells, over)})

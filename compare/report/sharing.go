@@ -53,16 +53,32 @@ func (v *view) sharedTypes() []string {
 }
 
 // granted returns the number of processors that this host lets a product have: those
-// that it may use, or as many as its quota is worth; 0 where that is not known.
-func (v *view) granted() int {
-	if v.Quota.Known() && v.Quota > 0 {
-		return min(v.Cores, int(math.Ceil(float64(v.Quota))))
+// that it may use, or as many as its quota is worth.
+func (v *view) granted() float64 {
+	if v.Quota.Known() {
+		return min(float64(v.Cores), float64(v.Quota))
 	}
-	return v.Cores
+	return float64(v.Cores)
 }
 
-// crowded reports whether a number of threads is more than the host has processors.
-func (v *view) crowded(threads int) bool { return v.granted() > 0 && threads > v.granted() }
+// crowded reports whether so many threads do not run at the same time on the host;
+// not where its processors are not known.
+func (v *view) crowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
+
+// inTurn reports whether rows were sampled in one turn.
+func inTurn(rows ...compare.Record) bool {
+	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Turn != rows[0].Turn })
+}
+
+// beside compares two rows as contrast does where they were sampled in turn. Of others
+// it gives the ratio alone: what the machine did between them is in no sample, so that
+// neither an interval nor a test can speak of it.
+func beside(a, b compare.Record) comparison {
+	if inTurn(a, b) {
+		return contrast(a, b)
+	}
+	return comparison{Ratio: float64(a.Median) / float64(b.Median), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+}
 
 // omit returns p without the parameters named.
 func omit(p gemm.Params, names ...string) gemm.Params {
@@ -211,7 +227,7 @@ func (s series) speedup(r compare.Record) (comparison, bool) {
 	if !ok || r.Threads == 1 {
 		return comparison{}, false
 	}
-	c := contrast(one, r)
+	c := beside(one, r)
 	if s.grows {
 		p := float64(r.Threads)
 		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
@@ -221,8 +237,11 @@ func (s series) speedup(r compare.Record) (comparison, bool) {
 
 // fit fits Amdahl's law, or Gustafson's where the work grows, to the rows on several
 // threads, as many as there are processors at most. It needs one of those and the row
-// of one thread.
+// of one thread, all sampled in turn.
 func (s series) fit(v *view) (law, bool) {
+	if !inTurn(s.rows...) {
+		return law{}, false
+	}
 	var threads []int
 	var values []float64
 	for _, r := range s.rows {

@@ -21,7 +21,8 @@ type scalingCurve struct {
 	point      func(v *view, s series, r compare.Record) (chart.Point, bool)
 }
 
-// spanned returns a ratio as a point over the threads of its row.
+// spanned returns a ratio as a point over the threads of its row, with its interval
+// where it has one.
 func spanned(r compare.Record, c comparison) chart.Point {
 	pt := chart.Point{X: float64(r.Threads), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
 	if c.Lo <= c.Ratio && c.Ratio <= c.Hi {
@@ -57,7 +58,7 @@ var scalingCurves = []scalingCurve{
 		limit: chart.Limit{Level: 1, Label: "best serial"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			best, ok := v.bestSerial(s)
-			return spanned(r, contrast(best, r)), ok
+			return spanned(r, beside(best, r)), ok
 		}},
 	{id: "strong-efficiency", en: "efficiency over threads", zh: "并行效率随线程数的变化", yLabel: "speed-up over one thread / threads", top: true,
 		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are threads"},

@@ -34,12 +34,13 @@ func resolvedAs(p gemm.Params) func(*compare.Record) {
 	return func(r *compare.Record) { r.Resolved = p }
 }
 
-// scaled returns rows of parallel/rows that take the given milliseconds by threads.
+// scaled returns rows of parallel/rows that take the given milliseconds by threads, in
+// one turn.
 func scaled(experiment string, ms map[int]float64, params ...any) []compare.Record {
 	var rows []compare.Record
 	for _, p := range []int{1, 2, 4, 8, 16, 32} {
 		if s, ok := ms[p]; ok {
-			rows = append(rows, row("parallel/rows", 256, s/1e3, threadsOf(experiment, p, params...)))
+			rows = append(rows, row("parallel/rows", 256, s/1e3, threadsOf(experiment, p, params...), turn(experiment)))
 		}
 	}
 	return rows
@@ -55,24 +56,32 @@ func grown(ms map[int]float64) []compare.Record {
 }
 
 // swept returns rows of parallel/rows on 4 threads, one for each value of a parameter,
-// that take the given milliseconds.
+// that take the given milliseconds, in one turn.
 func swept(experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
 	var rows []compare.Record
 	for i, value := range values {
-		rows = append(rows, row("parallel/rows", 256, ms[i]/1e3, threadsOf(experiment, 4, append([]any{param, value}, params...)...)))
+		rows = append(rows, row("parallel/rows", 256, ms[i]/1e3, threadsOf(experiment, 4, append([]any{param, value}, params...)...), turn(experiment)))
 	}
 	return rows
 }
 
-// together puts rows in one turn.
-func together(rows []compare.Record) []compare.Record {
+// apart gives every row a turn of its own.
+func apart(rows []compare.Record) []compare.Record {
+	for i := range rows {
+		rows[i].Turn = fmt.Sprint(i)
+	}
+	return rows
+}
+
+// inOne puts rows in one turn.
+func inOne(rows []compare.Record) []compare.Record {
 	for i := range rows {
 		rows[i].Turn = "t"
 	}
 	return rows
 }
 
-// pair returns two variants with equal parameters on 4 threads.
+// pair returns two variants with equal parameters on 4 threads, which are in no turn.
 func pair(first, second string, a, b float64) []compare.Record {
 	return []compare.Record{
 		row("parallel/"+first, 256, a, threadsOf("strong", 4, "schedule", "static")),
@@ -104,7 +113,8 @@ var sharingSentences = []sentence{
 		[]string{
 			"- **f64**, threads: `parallel/packed`, n = 512, 16 threads is 14.4 (14.4–14.5) times as fast as on one thread: [Sharing the work](#strong).",
 			"`parallel/rows` (auto): 16 threads are 13.9 times as fast as one (95 % interval 13.9 – 13.9), an efficiency of 87.0 %, 3.75 % of the peak of as many. They are 0.524 times as fast as the best serial variant, `serial/packed`. Amdahl's law has a serial fraction of 0.00998 (",
-			"32 threads, more than the 16 processors, take 2.00 times as long as that; no law is fitted to them.",
+			"| By the scatter |", " by the scatter of the points) and residuals of at most",
+			"32 threads, more than the 16 processors granted, take 2.00 times as long as that; no law is fitted to them.",
 			"Gustafson's law has a serial fraction of 0.0202 (",
 			"load=4 leaves workers idle for 33.8 % of the time, with an imbalance of 1.50 (1.50 by the load). dynamic load=4 leaves them idle for 1.03 %",
 			"All rows of the experiment load, family parallel, f64. Common to those that have it: load=4.", "| Size | Variant | schedule | Threads |",
@@ -112,7 +122,7 @@ var sharingSentences = []sentence{
 			"close takes 1.20 (1.20–1.20) times the time of spread.", "gomaxprocs=1 takes 3.94 (3.93–3.95) times the time of default.",
 			"no difference in 5 of 6 comparisons; one of less than 5 % in 1 of 6. The largest difference is at n = 512, 8 threads, static: default takes 1.03 (1.03–1.03) times the time of chunk=64.",
 			"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 32, of which 32 for it",
-			"*A private C is faster than the outer loop alone in parallel.* — **Not supported.**",
+			"*A private C is faster than the outer loop alone in parallel.* — **Cannot be told with these samples.** Pairs: 32, of which 0 for it, 0 against it, 32 undecided. Not sampled in turn: 32. Those decide only where the whole interval of their ratio is above 1.50 or below 0.667,",
 			"It chose, over 72 rows: guided 4 in 72.", "This host has one NUMA node",
 			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --load 4 --schedule dynamic,guided,static --threads 4 --timeline --json parallel-f64.json",
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json", "--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
@@ -143,7 +153,7 @@ var sharingSentences = []sentence{
 	{"no row of one thread", many(scaled("strong", map[int]float64{2: 1, 4: 0.5})...),
 		[]string{"`parallel/rows`: 500 µs on 4 threads. One thread was not timed, so that there is no speed-up.", "| 4 | 500 µs |"}, []string{"Amdahl's law has", "times as fast as one"}},
 	{"one processor", changed(with(scaled("strong", map[int]float64{1: 1, 2: 1.5})...), func(d *compare.Document) { d.Hosts[0].Quota = 0.5 }),
-		[]string{"`parallel/rows`: 1.00 ms on 1 thread. They are", "2 threads, more than the 1 processors, take 1.50 times as long as that"}, []string{"One thread was not timed", "Amdahl's law has"}},
+		[]string{"`parallel/rows`: 1.00 ms on 1 thread. They are", "2 threads, more than the 0.5 processors granted, take 1.50 times as long as that"}, []string{"One thread was not timed", "Amdahl's law has"}},
 	{"the chunk left to the schedule stands for its schedule", many(slices.Concat(
 		scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
 		scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 0))...),
@@ -153,14 +163,24 @@ var sharingSentences = []sentence{
 		scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
 		scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 64))...),
 		[]string{"`parallel/rows` (static chunk=16): 2 threads are 2.00 times"}, []string{"(static chunk=4)"}},
+	{"threads that were not measured in turn", many(append(apart(scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static", "chunk", 0)), row("serial/packed", 256, 0.5e-3, experiment("chunk")))...),
+		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %", "Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |", "| 0.0667 \n",
+			"*Time falls as 1/threads.* — **Cannot be told with these samples.** Series judged on the most threads there are processors for: 1, of which 0 within 10 % of 1/threads, 0 not, 1 undecided. Not measured in turn, and undecided for that: 1. Efficiencies are between 0.833 (`parallel/rows`"},
+		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
+	{"weak scaling in no turn", many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...), []string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."}, []string{"Gustafson's law has", "in the same time (95"}},
 	{"weak scaling", many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}), row("serial/packed", 256, 0.5e-3, experiment("weak")))...),
-		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %", "Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 (1.85–1.85) | 3.70 ("}, []string{"the peak of as many"}},
+		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %", "Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 | 3.70 ("}, []string{"the peak of as many"}},
 	{"weak scaling of two threads", many(grown(map[int]float64{1: 1, 2: 1.25})...), []string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
 
-	{"chunks that make no difference", many(together(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static"))...),
+	{"chunks that make no difference", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
 		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3", "*The size of a chunk hardly matters.* — **Supported.** Comparisons of chunk sizes: 1, of which 1 within 5 %, 0 with a larger difference, 0 undecided.\n"}, []string{"The largest difference"}},
+	{"chunks that were not measured in turn", many(apart(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static"))...),
+		[]string{"these samples cannot tell in any comparison.", "| 2.00 | — | 0 / 3 | cannot be told | one after the other", "*The size of a chunk hardly matters.* — **Cannot be told with these samples.**"}, []string{"The largest difference"}},
+	{"static and dynamic that were not measured in turn", many(apart(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
+		[]string{"since nothing is decided while it runs.* — **Cannot be told with these samples.** Pairs: 1, of which static is faster in 0, dynamic in 0, the two within 5 % of one another in 0, undecided 1. `dynamic` is 0.500 times as fast as `static`"}, nil},
+	{"an affinity that was not measured in turn", many(apart(swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...), []string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
 	{"chunks that make a little", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1.02, 1.03}, "schedule", "dynamic")...),
-		[]string{"in every comparison there is a difference, and it is less than 5 %. The largest difference is at n = 256, 4 threads, dynamic: chunk=16 takes 1.03 (1.03–1.03) times the time of default.", "| within 5 % | one after the other"}, nil},
+		[]string{"in every comparison there is a difference, and it is less than 5 %. The largest difference is at n = 256, 4 threads, dynamic: chunk=16 takes 1.03 (1.03–1.03) times the time of default.", "| within 5 % | in turn"}, nil},
 	{"chunks that make much", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
 		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |", "*The size of a chunk hardly matters.* — **Not supported.**"}, nil},
 	{"chunks with few samples", many(slices.Concat(
@@ -217,15 +237,20 @@ var sharingSentences = []sentence{
 	{"static and dynamic alike", many(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1})...),
 		[]string{"the two within 5 % of one another in 1, undecided 0", "since nothing is decided while it runs.* — **Not supported.**", "*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
 	{"a load is no case of static against dynamic", many(swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...), []string{"*On many threads static is a little slower than dynamic.* — **Not measured here.**"}, nil},
-	{"a private C", many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...),
-		[]string{"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. `collapse-atomic` is 2.50 (2.50–2.50) times as fast as `collapse-inner-atomic`"}, nil},
-	{"a private C that gains less", many(pair("collapse-inner-atomic", "collapse-atomic", 1.5e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Not supported.**"}, nil},
-	{"a private C against one loop", many(pair("rows", "collapse-atomic", 1.5e-3, 1e-3)...), []string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
-	{"a reduction that is as fast", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a private C", many(pair("collapse-inner-atomic", "collapse-atomic", 3.5e-3, 1e-3)...),
+		[]string{"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. Not sampled in turn: 1. Those decide only where the whole interval of their ratio is above 3.00 or below 1.33, since machines that others use as well run at two thirds of their speed at times. `collapse-atomic` is 3.50 times as fast as `collapse-inner-atomic`"}, nil},
+	{"a private C that a drift may have made", many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Cannot be told with these samples.**", "`collapse-atomic` is 2.50 times as fast as"}, nil},
+	{"a private C in turn", many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3))...),
+		[]string{"as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. `collapse-atomic` is 2.50 (2.50–2.50) times as fast as `collapse-inner-atomic`"}, []string{"Not sampled in turn"}},
+	{"a private C that gains less", many(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Not supported.**"}, nil},
+	{"a private C against one loop", many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...), []string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
+	{"a reduction that is faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a reduction that a drift may have made faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...), []string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
+	{"a reduction that is as fast in turn", many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
 	{"what auto chose", many(
-		row("parallel/rows", 256, 1e-3, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16})),
+		row("parallel/rows", 256, 1e-3, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), turn("t")),
 		row("parallel/rows", 128, 1e-4, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
-		row("parallel/rows", 256, 2e-3, threadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}))),
+		row("parallel/rows", 256, 2e-3, threadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}), turn("t"))),
 		[]string{"It chose, over 2 rows: dynamic 16 in 1, static in 1. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto\u00a0→\u00a0dynamic\u00a016 |"}, nil},
 }
 
@@ -257,6 +282,72 @@ func TestPairings(t *testing.T) {
 	}
 	if got := pairings(rows, "affinity"); len(got) != 0 {
 		t.Errorf("%d pairings of a parameter that no row has", len(got))
+	}
+}
+
+// TestCrowded wants the report to call those threads too many that a measurement warns
+// of, down to the part of a processor.
+func TestCrowded(t *testing.T) {
+	doc := many(scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
+	for _, test := range []struct {
+		quota compare.Number
+		most  int // threads that are not too many
+	}{{2.5, 2}, {3, 3}, {20, 16}, {compare.None(), 16}} {
+		doc.Hosts[0].Quota = test.quota
+		v := views(doc)[0]
+		for p := 1; p <= 20; p++ {
+			if got := v.crowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p) != "") {
+				t.Errorf("a quota of %v: %d threads are crowded: %v", test.quota, p, got)
+			}
+		}
+	}
+	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, compare.None()
+	if views(doc)[0].crowded(64) {
+		t.Error("crowded on a host whose number of processors is not known")
+	}
+}
+
+// TestRerunMeasuresTheSame wants commands that sweep what their tables are about, as
+// `gemm parallel` tells one experiment from another.
+func TestRerunMeasuresTheSame(t *testing.T) {
+	measures := func(command string) string {
+		words := strings.Fields(command)
+		several := func(flag string) bool {
+			i := slices.Index(words, flag)
+			return i >= 0 && strings.Contains(words[i+1], ",")
+		}
+		switch {
+		case slices.Contains(words, "--weak"):
+			return "weak"
+		case several("--gomaxprocs"):
+			return "gomaxprocs"
+		case several("--affinity"):
+			return "affinity"
+		case slices.Contains(words, "--load"):
+			return "load"
+		case several("--chunk"):
+			return "chunk"
+		case several("--threads"):
+			return "strong"
+		}
+		return "none"
+	}
+	want := map[string]string{"table-strong-f64": "strong", "table-strong-law-f64": "strong", "table-weak-f64": "weak", "table-bouts-chunk-f64": "chunk", "table-affinity-f64": "affinity", "table-gomaxprocs-f64": "gomaxprocs"}
+	for _, experiment := range experiments {
+		want["table-results-"+experiment+"-parallel-f64"] = experiment
+	}
+	for _, s := range Build(threaded(), Options{}).Sections {
+		for _, block := range s.Blocks {
+			if table, ok := block.(Table); ok && want[table.ID] != "" {
+				if got := measures(table.Command); got != want[table.ID] {
+					t.Errorf("%s measures %s: %s", table.ID, got, table.Command)
+				}
+				delete(want, table.ID)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no tables %v", want)
 	}
 }
 
