@@ -109,6 +109,10 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	}
 	if most := one.most(); v.crowded(most.Threads) {
 		text += b.say("scales.crowded", b.count("threads", most.Threads), fmt.Sprintf("%.4g", v.granted()), significant(float64(most.Median/last.Median)))
+		if inTurn(one.rows...) {
+			text += b.say("scales.beyond")
+		}
+		text += b.say("stop")
 	}
 	return text
 }

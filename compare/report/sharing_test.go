@@ -167,6 +167,8 @@ var sharingSentences = []sentence{
 		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %", "Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |", "| 0.0667 \n",
 			"*Time falls as 1/threads.* — **Cannot be told with these samples.** Series judged on the most threads there are processors for: 1, of which 0 within 10 % of 1/threads, 0 not, 1 undecided. Not measured in turn, and undecided for that: 1. Efficiencies are between 0.833 (`parallel/rows`"},
 		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
+	{"too many threads, not in turn", many(apart(scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
+		[]string{"no law is fitted. 32 threads, more than the 16 processors granted, take 2.00 times as long as that."}, []string{"no law is fitted to them"}},
 	{"weak scaling in no turn", many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...), []string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."}, []string{"Gustafson's law has", "in the same time (95"}},
 	{"weak scaling", many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}), row("serial/packed", 256, 0.5e-3, experiment("weak")))...),
 		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %", "Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 | 3.70 ("}, []string{"the peak of as many"}},

@@ -391,7 +391,8 @@ var phrases = map[string]phrase{
 	"scales.none":       {"The fraction is not told from 0. ", "该比例与 0 无法区分。"},
 	"scales.unfit":      {"The law does not describe what was measured. ", "该定律不能描述实测结果。"},
 	"scales.apart":      {"Its threads were not measured in turn: no law is fitted. ", "各线程数不是轮流测量的，因此不拟合定律。"},
-	"scales.crowded":    {"%s, more than the %s processors granted, take %s times as long as that; no law is fitted to them. ", "%s多于可用的 %s 个处理器，用时是它的 %s 倍，不参与拟合。"},
+	"scales.crowded":    {"%s, more than the %s processors granted, take %s times as long as that", "%s多于可用的 %s 个处理器，用时是它的 %s 倍"},
+	"scales.beyond":     {"; no law is fitted to them", "，不参与拟合"},
 
 	"chunk.title":      {"Schedules and chunks", "调度与块大小"},
 	"chunk.intro":      {"A static schedule deals chunks out before the loop begins, dynamic and guided ones while it runs. All rows of one comparison have the same variant, size and threads. Chunks larger than a worker's equal part, which leave some worker without any, are in the tables and figures, but not in the tests.", "静态调度在循环开始前分好块，动态与引导调度在运行中分配。同一次比较的各行实现、规模、线程数都相同。大于每线程平均份额的块会让某些线程无事可做，只列在图表中，不参与检验。"},
