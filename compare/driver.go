@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ type Driver struct {
 	run     RunInfo
 	setting setting
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
+	left    float64            // bytes of workspaces that the last cases let go of
 }
 
 // Probe is a piece of work that is no product and is recorded beside the rows.
@@ -65,7 +67,8 @@ type Probe struct {
 
 // Run measures the cases that the store does not hold yet, in their order. Rows
 // that ended in an error, a timeout or unavailable are measured again. Every row
-// is on disk before the next one begins. The error is that of the context or of
+// is on disk before the next one begins, and rows that are measured in turn, none of
+// which is finished before the others are, before what comes after them. The error is that of the context or of
 // the store; what went wrong with a row is in the row.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	d.rates = map[string]float64{}
@@ -91,6 +94,7 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 
 // runGroup measures cases that belong together, but for those whose rows are kept.
 func (d *Driver) runGroup(ctx context.Context, group []Case) error {
+	d.reclaim()
 	var todo []Case
 	var records []Record
 	for _, c := range group {
@@ -111,32 +115,79 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 		return err
 	}
 	for _, part := range parts(todo, float64(cpu.Available())) {
-		d.Progress.Begin(part)
-		measure := d.measure
-		if part[0].Build != "" {
-			measure = d.measureBuild
+		d.reclaim()
+		turn := d.freeTurn(part[0].Turn)
+		for i := range part {
+			part[i].Turn = turn
 		}
-		measured, err := measure(ctx, part)
+		d.Progress.Begin(part)
+		var measured []Record
+		var traces []Trace
+		var err error
+		if part[0].Build != "" {
+			measured, err = d.measureBuild(ctx, part)
+		} else {
+			measured, traces, err = d.measure(ctx, part)
+		}
 		if err != nil {
 			return err
 		}
 		for i, r := range measured {
 			d.learn(part[i], r)
+			d.left += part[i].workspace()
 		}
-		if err := d.put(measured); err != nil {
+		if err := d.put(measured, traces...); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// put puts rows on disk and tells of them.
-func (d *Driver) put(records []Record) error {
+// muchLeft is how many bytes are worth the time of a collection before the next cases.
+const muchLeft = 64 << 20
+
+// reclaim gives the workspaces of the last cases back to the system where they were
+// large: cpu.Available counts them as used. What a sync.Pool holds takes two collections.
+func (d *Driver) reclaim() {
+	if d.left > muchLeft {
+		runtime.GC()
+		debug.FreeOSMemory()
+	}
+	d.left = 0
+}
+
+// freeTurn returns the name for cases of the turn that are measured now: the turn's own,
+// or the first of its parts that no times of this host in the store have. Those were
+// not sampled together with these, and must not look as if they were.
+func (d *Driver) freeTurn(turn string) string {
+	if turn == "" {
+		return ""
+	}
+	taken := map[string]bool{}
+	for _, r := range d.Store.Document().Records {
+		if r.Host == d.host.ID && r.Speed() {
+			taken[r.Turn] = true
+		}
+	}
+	name := turn
+	for part := 2; taken[name]; part++ {
+		name = fmt.Sprintf("%s, part %d", turn, part)
+	}
+	return name
+}
+
+// put puts rows and then their traces on disk and tells of them.
+func (d *Driver) put(records []Record, traces ...Trace) error {
 	if len(records) == 0 {
 		return nil
 	}
 	if err := d.Store.Put(records...); err != nil {
 		return err
+	}
+	if len(traces) > 0 {
+		if err := d.Store.PutTraces(traces...); err != nil {
+			return err
+		}
 	}
 	for _, r := range records {
 		d.Progress.Done(r, false)
@@ -145,13 +196,13 @@ func (d *Driver) put(records []Record) error {
 }
 
 // keeps reports whether r, which is on disk, stands for the case: it was measured, and
-// has its timeline if one is asked for.
+// has its timeline, or says why it has none, if one is asked for.
 func (d *Driver) keeps(c Case, r Record) bool {
 	switch r.Status {
 	case Failed, Timeout, Unavailable:
 		return false
 	case OK:
-		return !c.Timeline || d.Store.Traced(r) || slices.Contains(r.Warnings, noTimeline)
+		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) })
 	}
 	return true
 }
@@ -166,9 +217,6 @@ func parts(cases []Case, have float64) [][]Case {
 		if last < 0 || have > 0 && bytesTogether(append(slices.Clone(out[last]), c)) > have {
 			out = append(out, nil)
 			last++
-		}
-		if last > 0 && c.Turn != "" {
-			c.Turn = fmt.Sprintf("%s, part %d", c.Turn, last+1)
 		}
 		out[last] = append(out[last], c)
 	}

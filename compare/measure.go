@@ -19,9 +19,11 @@ import (
 
 // Budget limits what a row may take.
 type Budget struct {
-	Reps    int           // samples at least, as far as Patience and Timeout allow
-	Time    time.Duration // of samples at most, once there are Reps
-	Timeout time.Duration // of the row; 0: no limit
+	Reps int           // samples at least, as far as Patience and Timeout allow
+	Time time.Duration // of samples at most, once there are Reps
+	// Timeout is of staging, warming up and the samples together; the product of
+	// integers before them and the timeline after them have as much each. 0: no limit.
+	Timeout time.Duration
 	// Patience is how long samples of a slow product may take before there are Reps: one
 	// that would exceed it is not taken, but for the first. 0: no limit.
 	Patience time.Duration
@@ -48,6 +50,7 @@ const (
 // setting holds the operands and the verifiers that consecutive cases share.
 type setting struct {
 	key      string
+	hands    int // workers that touched the operands at the same time; 1 where none did
 	operands any // operands[T]
 	verifier any // Verifier[T]
 	integers int // magnitude of the operands of the exact check; 0: there are none yet
@@ -94,20 +97,20 @@ type Warner interface{ Warnings() []string }
 var errNoGemmer = errors.New("computes C = A·B only: no transposes, α or β")
 
 // prepare constructs the multiplier of c and stages its operands. The setting is
-// reused where it fits.
-func (d *Driver) prepare(ctx context.Context, c Case) *contender {
+// reused where it fits and was touched by as many hands as c keeps busy.
+func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	switch c.Type {
 	case "f32":
-		return prepare[float32](ctx, d, c)
+		return prepare[float32](ctx, d, c, busy)
 	case "f64":
-		return prepare[float64](ctx, d, c)
+		return prepare[float64](ctx, d, c, busy)
 	default:
-		return prepare[gf256.Elem](ctx, d, c)
+		return prepare[gf256.Elem](ctx, d, c, busy)
 	}
 }
 
-func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender {
-	t := &contender{c: c, record: c.record(), timeout: d.Budget.Timeout, close: func() error { return nil }}
+func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *contender {
+	t := &contender{c: c, record: c.record(), busy: busy, timeout: d.Budget.Timeout, close: func() error { return nil }}
 	t.params, t.err = c.Variant.Resolve(c.Params)
 	if t.err != nil {
 		return t
@@ -123,14 +126,15 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case) *contender 
 		t.err = err
 		return t
 	}
-	if d.setting.key != c.setting() {
+	hands := 1
+	var touch func(c, a, b gemm.Matrix[T])
+	if toucher, ok := m.(Toucher[T]); ok && c.Plain() {
+		hands, touch = busy, toucher.Touch
+	}
+	if d.setting.key != c.setting() || d.setting.hands < hands {
 		d.setting = setting{} // lets go of the last operands before taking new ones
-		var touch func(c, a, b gemm.Matrix[T])
-		if toucher, ok := m.(Toucher[T]); ok && c.Plain() {
-			touch = toucher.Touch
-		}
 		o := newOperands(c, d.Seed, touch)
-		d.setting = setting{key: c.setting(), operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
+		d.setting = setting{key: c.setting(), hands: hands, operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
 		runtime.GC()
 	}
 	o := d.setting.operands.(operands[T])
@@ -388,11 +392,12 @@ var errTimeout = errors.New("took longer than the row's time limit")
 // compared with others.
 const ceilingTime = 6 * time.Millisecond
 
-// measure samples the cases in turn and returns their rows, or the context's
-// error where it was cancelled: then there are none. Where cases are compared with
+// measure samples the cases in turn and returns their rows and the traces of those whose
+// timeline was drawn, or the context's error where it was cancelled: then there are none,
+// since a row is finished with the last turn. Where cases are compared with
 // one another, the ceiling is measured in turn with them too, after each burst at the
 // number of threads of its case.
-func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
+func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
 	if cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, Case.Pinned) {
@@ -404,12 +409,11 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 		defer gather(cases[0].Type, most)()
 	}
 	contenders := make([]*contender, len(cases))
-	for _, i := range mostThreadsFirst(cases) {
+	for _, i := range mostThreadsFirst(cases, procs) {
 		c := cases[i]
 		runtime.GOMAXPROCS(processors(c, procs))
-		t := d.prepare(ctx, c)
+		t := d.prepare(ctx, c, busy(c, procs))
 		defer func() { _ = t.close() }()
-		t.busy = busy(c, procs)
 		contenders[i] = t
 		t.begin(ctx, d.Budget)
 	}
@@ -457,7 +461,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	records := make([]Record, len(contenders))
 	var traces []Trace
@@ -472,21 +476,28 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, error) {
 			traces = append(traces, trace)
 		}
 	}
-	if len(traces) > 0 {
-		return records, d.Store.PutTraces(traces...)
-	}
-	return records, nil
+	return records, traces, nil
 }
 
 // mostThreadsFirst returns the indices of the cases in the order in which they are
 // made ready: the first of a setting has its workers touch the operands, and should
-// have them all.
-func mostThreadsFirst(cases []Case) []int {
+// keep the most of procs processors busy. Libraries of others touch nothing and come
+// after our variants with as many; the cases of one shape stay together.
+func mostThreadsFirst(cases []Case, procs int) []int {
+	foreign := func(c Case) int {
+		if c.Variant.Family() == "reference" {
+			return 1
+		}
+		return 0
+	}
 	order := make([]int, len(cases))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(cases[j].Threads(), cases[i].Threads()) })
+	slices.SortStableFunc(order, func(i, j int) int {
+		x, y := cases[i], cases[j]
+		return cmp.Or(cmp.Compare(busy(y, procs), busy(x, procs)), cmp.Compare(y.Threads(), x.Threads()), cmp.Compare(foreign(x), foreign(y)))
+	})
 	return order
 }
 

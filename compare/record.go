@@ -217,9 +217,14 @@ type Trace struct {
 	Variant    string      `json:"variant"`
 	Type       string      `json:"type"`
 	Op         string      `json:"op"`
+	Alpha      float64     `json:"alpha"`
+	Beta       float64     `json:"beta"`
 	M          int         `json:"m"`
 	N          int         `json:"n"`
 	K          int         `json:"k"`
+	LDA        int         `json:"lda"`
+	LDB        int         `json:"ldb"`
+	LDC        int         `json:"ldc"`
 	Params     gemm.Params `json:"params"`   // as asked
 	Resolved   gemm.Params `json:"resolved"` // as run
 	Workers    int         `json:"workers"`
@@ -234,7 +239,17 @@ type Trace struct {
 // trace returns the trace of r before it is made.
 func (r Record) trace() Trace {
 	return Trace{
-		Host: r.Host, Run: r.Run, Experiment: r.Experiment, Variant: r.Variant, Type: r.Type, Op: r.Op,
-		M: r.M, N: r.N, K: r.K, Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{},
+		Host: r.Host, Run: r.Run, Experiment: r.Experiment, Variant: r.Variant, Type: r.Type,
+		Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, M: r.M, N: r.N, K: r.K, LDA: r.LDA, LDB: r.LDB, LDC: r.LDC,
+		Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{},
 	}
+}
+
+// key returns the identity of t, which is that of its row.
+func (t Trace) key() string {
+	return rowKey(t.Host, Record{
+		Experiment: t.Experiment, Variant: t.Variant, Type: t.Type,
+		Op: t.Op, Alpha: t.Alpha, Beta: t.Beta, M: t.M, N: t.N, K: t.K, LDA: t.LDA, LDB: t.LDB, LDC: t.LDC,
+		Params: t.Params,
+	})
 }

@@ -29,9 +29,9 @@ const (
 	Replace             // drop them
 )
 
-// Store keeps a document on disk: it is written whole after every row, to a
+// Store keeps a document on disk: it is written whole whenever something is put, to a
 // temporary file that is synced and renamed, so that whatever happens the file
-// holds every finished row. The zero Store keeps its document in memory only.
+// holds every row that was put. The zero Store keeps its document in memory only.
 type Store struct {
 	path    string
 	doc     Document
@@ -266,7 +266,7 @@ func (s *Store) putTrace(t Trace) error {
 	if s.traces == nil {
 		s.traces = map[string]int{}
 	}
-	key := traceKey(t)
+	key := t.key()
 	if i, ok := s.traces[key]; ok {
 		s.doc.Traces[i], s.traced[i] = t, data
 		return nil
@@ -277,18 +277,30 @@ func (s *Store) putTrace(t Trace) error {
 	return nil
 }
 
-// traceKey returns the identity of t: that of its row, as far as it says.
-func traceKey(t Trace) string {
-	return fmt.Sprint(t.Host, "|", t.Experiment, "|", t.Variant, "|", t.Type, "|", t.Op, "|", t.M, "x", t.N, "x", t.K, "|", t.Params)
-}
-
 // Traced reports whether there is a trace of the row.
 func (s *Store) Traced(r Record) bool {
-	_, ok := s.traces[traceKey(r.trace())]
+	_, ok := s.traces[r.trace().key()]
 	return ok
 }
 
-// Put adds rows, or replaces those with their identities, and writes the file.
+// drop removes the trace with the identity, if there is one.
+func (s *Store) drop(key string) {
+	at, ok := s.traces[key]
+	if !ok {
+		return
+	}
+	s.doc.Traces = slices.Delete(slices.Clone(s.doc.Traces), at, at+1)
+	s.traced = slices.Delete(s.traced, at, at+1)
+	delete(s.traces, key)
+	for other, i := range s.traces {
+		if i > at {
+			s.traces[other] = i - 1
+		}
+	}
+}
+
+// Put adds rows, or replaces those with their identities, whose traces go with them,
+// and writes the file. Traces of the rows are put after them.
 func (s *Store) Put(records ...Record) error {
 	for _, r := range records {
 		if err := s.put(r); err != nil {
@@ -309,6 +321,7 @@ func (s *Store) put(r Record) error {
 	key := rowKey(r.Host, r)
 	if i, ok := s.index[key]; ok {
 		s.doc.Records[i], s.encoded[i] = r, data
+		s.drop(key)
 		return nil
 	}
 	s.index[key] = len(s.doc.Records)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"path/filepath"
 	"testing"
@@ -9,14 +10,19 @@ import (
 	"gemm"
 )
 
-// traceOf returns a trace of a row with threads, of as many spans.
-func traceOf(threads, spans int) Trace {
+// rowOf returns a row with threads.
+func rowOf(threads int) Record {
 	r := Case{
-		Experiment: "load", Variant: variant("parallel/rows", nil), Type: "f64", Shape: Cube(8), Op: "nn",
+		Experiment: "load", Variant: variant("parallel/rows", nil), Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1,
 		Params: gemm.Params{"threads": threads},
 	}.record()
 	r.Host = "a"
-	t := r.trace()
+	return r
+}
+
+// traceOf returns a trace of a row with threads, of as many spans.
+func traceOf(threads, spans int) Trace {
+	t := rowOf(threads).trace()
 	for i := range spans {
 		t.Spans = append(t.Spans, gemm.Span{Worker: i, From: i, To: i + 1, Begin: 1, End: 2})
 	}
@@ -51,10 +57,56 @@ func TestTracesAreKeptOnce(t *testing.T) {
 	if err != nil || len(merged.Traces) != 3 {
 		t.Errorf("%d traces merged, %v; want 3", len(merged.Traces), err)
 	}
-	if r := (Record{Host: "a", Experiment: "load", Variant: "parallel/rows", Type: "f64", Op: "nn", M: 8, N: 8, K: 8, Params: gemm.Params{"threads": 2}}); !store.Traced(r) {
+	r := rowOf(2)
+	if !store.Traced(r) {
 		t.Error("the trace of a row is not found")
-	} else if r.Op = "tn"; store.Traced(r) {
-		t.Error("a row has the trace of another")
+	}
+	for name, change := range map[string]func(r *Record){
+		"op": func(r *Record) { r.Op = "tn" }, "alpha": func(r *Record) { r.Alpha = 2 }, "beta": func(r *Record) { r.Beta = 1 },
+		"lda": func(r *Record) { r.LDA++ }, "ldb": func(r *Record) { r.LDB++ }, "ldc": func(r *Record) { r.LDC++ },
+	} {
+		other := r
+		if change(&other); store.Traced(other) {
+			t.Errorf("a row with another %s has the trace", name)
+		}
+	}
+}
+
+// TestTracesGoWithTheirRows puts a row again, and merges it with what was there.
+func TestTracesGoWithTheirRows(t *testing.T) {
+	var store Store
+	for threads := 1; threads <= 3; threads++ {
+		if err := errors.Join(store.Put(rowOf(threads)), store.PutTraces(traceOf(threads, threads))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := store.Document()
+	failed := rowOf(2)
+	failed.Status = Failed
+	if err := store.Put(failed); err != nil {
+		t.Fatal(err)
+	}
+	if !store.Traced(rowOf(1)) || store.Traced(failed) || !store.Traced(rowOf(3)) {
+		t.Errorf("there are traces of rows %v %v %v, want none of the second", store.Traced(rowOf(1)), store.Traced(failed), store.Traced(rowOf(3)))
+	}
+	// The places of the others are still known.
+	if err := store.PutTraces(traceOf(3, 5)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := store.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := Parse(data)
+	if err != nil || len(doc.Traces) != 2 || len(doc.Traces[0].Spans) != 1 || len(doc.Traces[1].Spans) != 5 {
+		t.Errorf("traces %+v, %v; want those of one thread and of three", doc.Traces, err)
+	}
+	if len(before.Traces) != 3 || len(before.Traces[1].Spans) != 2 {
+		t.Errorf("a document that was taken before has the traces %+v", before.Traces)
+	}
+	merged, err := Merge(before, Document{Schema: 1, Records: []Record{failed}})
+	if err != nil || len(merged.Records) != 3 || len(merged.Traces) != 2 {
+		t.Errorf("%d rows and %d traces merged, %v; want 3 and 2", len(merged.Records), len(merged.Traces), err)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // mostSpans is how many spans of a timeline are kept: more than a figure can show.
 const mostSpans = 4000
 
-// noTimeline is the warning of a row whose timeline was asked for and has nothing in it.
-const noTimeline = "no timeline: this variant does not share its work in chunks of a loop"
+// noTimeline begins the warning of a row whose timeline was asked for and is not there.
+const noTimeline = "no timeline: "
 
 // draw makes one more product of t, under a timeline and a time limit, where that is
 // not 0. What goes wrong with it is a warning of the row, which has been measured.
@@ -40,9 +40,9 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	spans := line.Spans()
 	switch {
 	case err != nil:
-		t.record.Warnings = append(t.record.Warnings, "no timeline: "+err.Error())
+		t.record.Warnings = append(t.record.Warnings, noTimeline+err.Error())
 	case len(spans) == 0:
-		t.record.Warnings = append(t.record.Warnings, noTimeline)
+		t.record.Warnings = append(t.record.Warnings, noTimeline+"this variant does not share its work in chunks of a loop")
 	default:
 		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: joined(spans, mostSpans)}
 	}
