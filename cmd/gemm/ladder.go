@@ -60,8 +60,8 @@ var ladders = []ladder{
 			"without --threads there is one thread a processor. What is swept is the\n" +
 			"experiment that the report shows: several --threads strong scaling, --weak weak\n" +
 			"scaling, several --schedule or --chunk, --affinity or --gomaxprocs their effect,\n" +
-			"--load imbalance. Its rows are measured in turn, with serial/packed and serial/ikj\n" +
-			"beside them. --trans, --alpha and --beta other than plain C = A*B want a\n" +
+			"--load imbalance. Rows of one variant are measured in turn, serial/packed and\n" +
+			"serial/ikj beside them. --trans, --alpha and --beta other than plain C = A*B want a\n" +
 			"production variant, such as parallel/packed.",
 		sweeps: []sweep{
 			{"threads", "`LIST` of numbers of threads", integer},
@@ -172,7 +172,8 @@ func choices(param string, variants []gemm.Variant) []string {
 // hundred kilobytes of a file that is written whole after every group of rows.
 const mostTimelines = 100
 
-// experiment makes an experiment of l where something is swept.
+// experiment makes an experiment of l where something is swept. Schedules beside several
+// threads are strong scaling, so that T(1) and T(p) are measured in turn.
 func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
 	switch {
@@ -186,16 +187,24 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 		l.Experiment = "affinity"
 	case slices.ContainsFunc(l.Sweep["load"], func(load any) bool { return load != 0 }):
 		l.Experiment = "load"
-	case several("schedule") || several("chunk"):
+	case several("chunk"):
 		l.Experiment = "chunk"
 	case several("threads"):
 		l.Experiment = "strong"
+	case several("schedule"):
+		l.Experiment = "chunk"
 	}
 	if l.Experiment != "" {
 		l.Baselines = baselines(*l)
 	}
 	l.Timeline = c.Bool("timeline")
-	if n := len(l.Cases()) - len(l.Baselines); l.Timeline && n > mostTimelines {
+	n := 0
+	for _, k := range l.Cases() {
+		if k.Timeline {
+			n++
+		}
+	}
+	if n > mostTimelines {
 		return usagef("--timeline is for %d rows at most, these are %d: choose fewer with --variants, --sizes, --threads and --schedule", mostTimelines, n)
 	}
 	return nil

@@ -61,7 +61,11 @@ func TestParallelExperiments(t *testing.T) {
 		{"--variants parallel/rows", "ladder", 1},
 		{"--variants parallel/rows,parallel/packed --threads 2 --schedule dynamic --chunk 3", "ladder", 2},
 		{"--variants parallel/rows,parallel/strassen --threads 1,2", "strong", 4},
-		{"--variants parallel/rows,parallel/packed --threads 1,2 --schedule static,guided", "chunk", 6},
+		{"--variants parallel/rows,parallel/packed --threads 1,2 --schedule static,guided", "strong", 6},
+		{"--variants parallel/rows --threads 1,2 --schedule static,guided --chunk 0,8", "chunk", 8},
+		{"--variants parallel/rows --threads 2 --schedule static,guided", "chunk", 2},
+		{"--variants parallel/rows --load 2 --threads 1,2 --schedule static,guided", "load", 4},
+		{"--variants parallel/rows --load 0,2 --affinity none,close", "affinity", 4},
 		{"--variants parallel/tiles --chunk 0,1 --tile 8,16", "chunk", 4},
 		{"--variants parallel/rows --load 0,2 --chunk 0,1", "load", 4},
 		{"--variants parallel/rows --load 0 --threads 1,2", "strong", 2},
@@ -105,6 +109,29 @@ func TestParallelExperiments(t *testing.T) {
 	if len(shapes) != 2 || shapes[compare.Shape{M: 30, N: 11, K: 12}] != 3 || shapes[compare.Shape{M: 10, N: 11, K: 12}] != 3 {
 		t.Errorf("weak scaling has the threads %v by shape, want 3, and 1 beside two baselines", shapes)
 	}
+}
+
+// TestMostTimelines wants rows with a timeline to be counted, and no others: shapes and
+// types have baselines each, which have none.
+func TestMostTimelines(t *testing.T) {
+	args := func(chunks int) []string {
+		text := "0"
+		for i := 1; i < chunks; i++ {
+			text += fmt.Sprint(",", i)
+		}
+		return []string{"--variants", "parallel/rows", "--sizes", "16,24", "--timeline", "--chunk", text}
+	}
+	timelines := 0
+	for _, c := range swept(t, args(mostTimelines/2)...) {
+		if c.Timeline {
+			timelines++
+		}
+	}
+	if timelines != mostTimelines {
+		t.Errorf("%d rows with a timeline, want %d", timelines, mostTimelines)
+	}
+	want := fmt.Sprintf("--timeline is for %d rows at most, these are %d:", mostTimelines, mostTimelines+2)
+	fail(t, "", 2, want, append([]string{"parallel"}, args(mostTimelines/2+1)...)...)
 }
 
 // Every option of gemm parallel changes what is measured.
