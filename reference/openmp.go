@@ -15,8 +15,9 @@ import (
 // program (openmp/main.c) that is compiled by gcc -O2 -fopenmp when it is first needed
 // and kept in the user's cache folder. It is stopped between measurements, so that
 // threads that wait by spinning slow down nobody, and awake for 200 µs before the clock
-// starts. libgomp is as it comes: variables of the environment that begin with OMP_ or
-// GOMP_ do not reach it. It serves one measurement at a time.
+// starts. libgomp is as it comes, since variables of the environment that begin with OMP_
+// or GOMP_ do not reach it, but for OMP_STACKSIZE, which is 16M: the private arrays of a
+// reduction lie on the stacks of its threads. It serves one measurement at a time.
 type OpenMP struct{ process *process }
 
 // NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable where
