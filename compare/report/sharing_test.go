@@ -249,6 +249,14 @@ var sharingSentences = []sentence{
 	{"a reduction that is faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
 	{"a reduction that a drift may have made faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...), []string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
 	{"a reduction that is as fast in turn", many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	// Six samples tell one pair apart but not one of five, whose p must be 5 times less.
+	{"a reduction in too few samples for so many pairs", changed(many(inOne(slices.Repeat(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.1e-3), 5))...), func(d *compare.Document) {
+		for i := range 10 {
+			r := &d.Records[len(d.Records)-1-i]
+			sampled(6, float64(r.Median))(r)
+			r.Beta = float64(i / 2) // every pair has a problem of its own
+		}
+	}), []string{"faster than a reduction.* — **Cannot be told with these samples.** Pairs: 5, of which 0 for it, 0 against it, 5 undecided."}, nil},
 	{"what auto chose", many(
 		row("parallel/rows", 256, 1e-3, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), turn("t")),
 		row("parallel/rows", 128, 1e-4, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
