@@ -201,6 +201,8 @@ func (d *Driver) keeps(c Case, r Record) bool {
 	switch r.Status {
 	case Failed, Timeout, Unavailable:
 		return false
+	case Skipped: // while the reason stands
+		return d.refuse(c) != ""
 	case OK:
 		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) })
 	}

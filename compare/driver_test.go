@@ -177,6 +177,16 @@ func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
 	if r := p.rows[1]; r.N != 64 || r.Status != Skipped || !strings.Contains(r.Reason, "predicted") {
 		t.Errorf("n = %d: %s %q, want skipped with the prediction", r.N, r.Status, r.Reason)
 	}
+	// With more time, what was skipped is no longer predicted not to fit.
+	d.Budget.Timeout = time.Minute
+	cases = cases[1:]
+	cases[0].Variant = variant("test/slow", product)
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.rows[2]; r.N != 64 || r.Status != OK {
+		t.Errorf("with more time n = %d: %s %q", r.N, r.Status, r.Reason)
+	}
 }
 
 func TestNeighboursInTurn(t *testing.T) {

@@ -102,7 +102,7 @@ func (f ladder) command() *cli.Command {
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, DefaultText: fmt.Sprintf("%d, fewer of slow products for more than %d rows", sample.MinForInterval, manyRows), Usage: "at least `COUNT` samples a row"},
 		&cli.DurationFlag{Name: "time", Value: longest, DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows), Usage: "`DURATION` of a row's samples at most"},
-		&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "`DURATION` after which a row is given up"},
+		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION` after which a row is given up"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
 		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
 	)
