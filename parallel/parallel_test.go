@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gf256"
 	"gemm/internal/gemmtest"
 )
 
@@ -17,11 +19,21 @@ var nonFinite = map[string]gemmtest.NonFinite{"parallel/strassen": gemmtest.Spre
 
 func TestVariants(t *testing.T) {
 	for _, v := range Variants() {
-		for _, threads := range []int{1, 2, 5} {
+		for _, threads := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s/threads=%d", v.Name, threads), func(t *testing.T) {
 				gemmtest.Suite{NonFinite: nonFinite[v.Name]}.Run(t, v, gemm.Params{"threads": threads})
 			})
 		}
+	}
+}
+
+// TestLocalTypes wants an error for a local variant that lacks the type.
+func TestLocalTypes(t *testing.T) {
+	for _, v := range []gemm.Variant{rowsVariant(), tilesVariant()} {
+		if m, err := gemm.New[gf256.Elem](v, gemm.Params{"local": "serial/hinted"}); m != nil || !errors.Is(err, gemm.ErrType) {
+			t.Errorf("%s: %v, %v", v.Name, m, err)
+		}
+		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/blocked", "schedule": guided, "chunk": 3, "load": 2})
 	}
 }
 
