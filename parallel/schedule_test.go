@@ -224,15 +224,15 @@ func TestForCancelled(t *testing.T) {
 		if err := p.For(ctx, 10, Static(0), func(_, _, _ int) { t.Error("a chunk of a cancelled loop") }); !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled context: error %v", err)
 		}
-		ctx, cancel = context.WithCancel(t.Context())
-		err = p.For(ctx, 10, Dynamic(1), func(_, lo, _ int) {
-			if lo == 9 {
-				cancel()
-			}
-		})
-		if err != nil {
-			t.Errorf("cancelled in the last chunk: error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := NewPool(1).For(ctx, 10, Dynamic(1), func(_, lo, _ int) {
+		if lo == 9 {
+			cancel()
 		}
+	})
+	if err != nil {
+		t.Errorf("cancelled in the last chunk: error %v", err)
 	}
 }
 
