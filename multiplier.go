@@ -54,6 +54,36 @@ type Cost struct {
 	Recv   int64                    // bytes received by this process
 }
 
+// Distributed is implemented by a Run whose product several processes compute.
+type Distributed interface {
+	// Distribution returns what they did in the last product.
+	Distribution() Distribution
+}
+
+// Distribution is what the ranks of a product did.
+type Distribution struct {
+	Ranks []Rank // by rank
+	Used  int    // ranks that had terms to compute
+	// Counted and Predicted are the same bytes, as the transport counted them and as the
+	// plan of the variant has them; Bound is the least that any algorithm moves there. For
+	// operands that lie on rank 0 they are those sent and received by rank 0, otherwise
+	// those received by the rank that receives most, without Cannon's skew.
+	Counted, Predicted int64
+	Bound              float64
+	Model              time.Duration // predicted time of the product
+	Warnings           []string
+}
+
+// Rank is one process of a product.
+type Rank struct {
+	Rank   int                `json:"rank"`
+	Host   string             `json:"host"`
+	CPUs   string             `json:"cpus"` // processors that it may run on, such as 0-3
+	Phases map[string]float64 `json:"phases_s"`
+	Sent   int64              `json:"bytes_sent"`
+	Recv   int64              `json:"bytes_recv"`
+}
+
 // Explainer is implemented by a Multiplier that chose something at run time.
 // Resolved returns the parameters as they were used in the last product (auto
 // has become a value, a library its version); they are kept in the record

@@ -171,6 +171,14 @@ type Record struct {
 	Bound     Number             `json:"bound"`    // its limit
 	BoundKind gemm.BoundKind     `json:"bound_kind"`
 	Predicted *Predicted         `json:"predicted,omitempty"`
+
+	// Of the family mpi; gemm.Distribution says which bytes are counted.
+	Ranks          []gemm.Rank `json:"ranks,omitempty"`
+	RanksUsed      int         `json:"ranks_used,omitempty"`
+	BytesCounted   int64       `json:"bytes_counted,omitempty"`
+	BytesPredicted int64       `json:"bytes_predicted,omitempty"`
+	BytesBound     float64     `json:"bytes_bound,omitempty"`
+	ModelSeconds   float64     `json:"model_s,omitempty"`
 }
 
 // Predicted is what the variant's model says of the case on this host.
