@@ -1,0 +1,328 @@
+package plan
+
+import "math/bits"
+
+// Traffic is what one rank sends and receives in a product, in elements: a caller
+// multiplies by their size. It is predicted from shapes and grids alone, by the rules
+// with which package comm counts bytes, and shares no code with the algorithms but
+// Split.
+//
+// Messages counts calls with the partners that each takes turns with: a message 1 at
+// each of its ends, a collective ⌈log₂ of its ranks⌉ at each of them. What no rank has
+// an element for counts nothing, and neither does a collective of one rank.
+//
+// The functions return the Traffic of all ranks, in their order; those beyond a grid
+// have none, and nobody has any where M, N or K is 0. Rank 0 is the root.
+type Traffic struct{ Sent, Recv, Messages int64 }
+
+// P2PRows predicts p2p-rows: rank 0 sends each other worker that has rows of A its rows
+// and B, and gets its rows of C back. The workers are all ranks, or all but 0 where the
+// master does not work.
+//
+//	M = 3, 3 ranks   rank     0              1                2
+//	idle master      sends    A₁ B, A₂ B     C₁ (2 rows)      C₂ (1 row)
+//	                 gets     C₁, C₂         A₁, B            A₂, B
+//	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
+func P2PRows(s Shape, ranks int, works bool) []Traffic {
+	return p2pRows(s, ranks, works, 1)
+}
+
+// P2PRowsOverlap predicts p2p-rows-overlap, which cuts B and the rows of C into panels
+// of at most width columns: as many bytes in more messages.
+//
+//	N = 5, width 2   rank 0 → 1: A₁, B[:,0:2], B[:,2:4], B[:,4:5]
+//	                 rank 1 → 0: C₁[:,0:2], C₁[:,2:4], C₁[:,4:5]
+func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
+	return p2pRows(s, ranks, works, pieces(s.N, width))
+}
+
+func p2pRows(s Shape, ranks int, works bool, panels int64) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	workers := ranks
+	if !works && ranks > 1 {
+		workers--
+	}
+	for r := 1; r < ranks; r++ {
+		rows := part(s.M, workers, r-(ranks-workers))
+		if rows == 0 {
+			continue
+		}
+		there, back := rows*int64(s.K)+area(s.K, s.N), rows*int64(s.N)
+		messages := 1 + 2*panels
+		out[0].add(there, back, messages)
+		out[r].add(back, there, messages)
+	}
+	return out
+}
+
+// ScatterRows predicts scatter-rows: ⌈M/P⌉ rows of A, padded, and B to each rank in one
+// Scatter; as many rows of C back in one Gather.
+//
+//	M = 3, 2 ranks   rank       0                     1
+//	Scatter          before     A₀ B A₁ B             ·
+//	                 after      A₀ (2 rows), B        A₁ (1 row, 1 of padding), B
+//	Gather           before     C₀                    C₁
+//	                 after      C₀ C₁ (4 rows)        ·
+func ScatterRows(s Shape, ranks int) []Traffic {
+	return scatter(s, ranks, Grid{ranks, 1, 1})
+}
+
+// ScatterBlocks predicts scatter-blocks: rank (i, j) gets ⌈M/p⌉ rows of A and ⌈N/q⌉
+// columns of B, padded, in one Scatter, and returns its block of C in one Gather.
+//
+//	2×2              rank       0                           1         2         3
+//	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
+//	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
+//	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
+//	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
+func ScatterBlocks(s Shape, ranks int, g Grid) []Traffic {
+	return scatter(s, ranks, g)
+}
+
+func scatter(s Shape, ranks int, g Grid) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	rows, cols := pieces(s.M, g.P), pieces(s.N, g.Q)
+	there, back := (rows+cols)*int64(s.K), rows*cols
+	others := int64(g.Ranks() - 1)
+	out[0].add(others*there, others*back, 2*levels(g.Ranks()))
+	for r := 1; r < g.Ranks(); r++ {
+		out[r].add(back, there, 2*levels(g.Ranks()))
+	}
+	return out
+}
+
+// GridBlocks predicts grid-blocks: A's row blocks go down column 0 of the grid and then
+// along the rows, B's column blocks along row 0 and then down the columns; C's blocks
+// come back along the rows, and then up column 0. Columns whose widths differ take two
+// calls.
+//
+//	2×2               rank      0         1         2         3
+//	ScatterRows       column 0  A → A₀              A₁
+//	ScatterCols       row 0     B → B₀    B₁
+//	Bcast of A        rows      A₀ →      A₀        A₁ →      A₁
+//	Bcast of B        columns   B₀ ↓      B₁ ↓      B₀        B₁
+//	GatherCols        rows      C₀ ←      C₀₁       C₁ ←      C₁₁
+//	GatherRows        column 0  C ←                 C₁
+func GridBlocks(s Shape, ranks int, g Grid) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	m, n, k := int64(s.M), int64(s.N), int64(s.K)
+	calls := widths(s.N, g.Q) * levels(g.Q)
+	for r := range g.Ranks() {
+		i, j, _ := g.At(r)
+		rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
+		t := &out[r]
+		switch { // ScatterRows and GatherRows
+		case r == 0:
+			t.add((m-rows)*k, (m-rows)*n, 2*levels(g.P))
+		case j == 0:
+			t.add(rows*n, rows*k, 2*levels(g.P))
+		}
+		switch { // ScatterCols
+		case r == 0:
+			t.add(k*(n-cols), 0, calls)
+		case i == 0:
+			t.add(0, k*cols, calls)
+		}
+		t.bcast(rows*k, 1, g.Q, j == 0)
+		t.bcast(k*cols, 1, g.P, i == 0)
+		switch { // GatherCols
+		case rows == 0:
+		case j == 0:
+			t.add(0, rows*(n-cols), calls)
+		default:
+			t.add(rows*cols, 0, calls)
+		}
+	}
+	return out
+}
+
+// BcastRows predicts bcast-rows: rows of A to all ranks, B by Bcast in panels of at most
+// width rows, rows of C back.
+//
+//	K = 3, width 2, 3 ranks     rank      0         1         2
+//	ScatterRows                           A → A₀    A₁        A₂
+//	Bcast                                 B[0:2] →  B[0:2]    B[0:2]
+//	Bcast                                 B[2:3] →  B[2:3]    B[2:3]
+//	GatherRows                            C ←       C₁        C₂
+func BcastRows(s Shape, ranks, width int) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	for r := range out {
+		t := &out[r]
+		rows := part(s.M, ranks, r)
+		if r == 0 {
+			rest := int64(s.M) - rows
+			t.add(rest*int64(s.K), rest*int64(s.N), 2*levels(ranks))
+		} else {
+			t.add(rows*int64(s.N), rows*int64(s.K), 2*levels(ranks))
+		}
+		t.bcast(area(s.K, s.N), pieces(s.K, width), ranks, r == 0)
+	}
+	return out
+}
+
+// Summa predicts summa, for operands that are spread over the grid already: each rank
+// gets the columns of A of the others in its row and the rows of B of the others in its
+// column, a panel at a time, and sends its own. C stays where it is computed.
+//
+//	2×2, K = 4, width 2     rank      0         1         2         3
+//	panel [0,2)             rows      A₀₀ →     A₀₀       A₁₀ →     A₁₀
+//	                        columns   B₀₀ ↓     B₀₁ ↓     B₀₀       B₀₁
+//	panel [2,4)             rows      A₀₁       A₀₁ ←     A₁₁       A₁₁ ←
+//	                        columns   B₁₀       B₁₁       B₁₀ ↑     B₁₁ ↑
+func Summa(s Shape, ranks int, g Grid, width int) []Traffic {
+	out := make([]Traffic, ranks)
+	summa(out, s, g, width)
+	return out
+}
+
+// summa adds the traffic of one layer to that of its ranks.
+func summa(out []Traffic, s Shape, g Grid, width int) {
+	if empty(s) {
+		return
+	}
+	panels := int64(0)
+	for i := range g.P {
+		for j := range g.Q {
+			a, b := Split(s.K, g.Q, j), Split(s.K, g.P, i)
+			panels += pieces(max(0, min(a.Hi, b.Hi)-max(a.Lo, b.Lo)), width)
+		}
+	}
+	for r := range g.P * g.Q {
+		i, j, _ := g.At(r)
+		out[r].exchange(part(s.M, g.P, i), s.K, g.Q, j, panels)
+		out[r].exchange(part(s.N, g.Q, j), s.K, g.P, i, panels)
+	}
+}
+
+// Cannon predicts cannon on a q×q grid, for operands that are spread over it already:
+// the q steps, before each of which but the first A moves one column to the left and B
+// one row up, and apart from them the skew, which moves row i of A by i columns and
+// column j of B by j rows.
+//
+//	2×2           rank     0              1              2              3
+//	spread                 A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
+//	skewed                 A₀₀ B₀₀        A₀₁ B₁₁        A₁₁ B₁₀        A₁₀ B₀₁
+//	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
+//
+// The k-block of rank (i, j) is i+j at first, and one more at every step, modulo q.
+func Cannon(s Shape, ranks int, g Grid) (steps, skew []Traffic) {
+	steps, skew = make([]Traffic, ranks), make([]Traffic, ranks)
+	if empty(s) {
+		return steps, skew
+	}
+	q := g.Q
+	for r := range g.Ranks() {
+		i, j, _ := g.At(r)
+		first, last := (i+j)%q, (i+j+q-1)%q
+		for _, side := range []int64{part(s.M, q, i), part(s.N, q, j)} {
+			// Of the q blocks, the first is not received and the last not sent.
+			if side > 0 {
+				steps[r].add(side*(int64(s.K)-part(s.K, q, last)), side*(int64(s.K)-part(s.K, q, first)),
+					2*int64(min(q, s.K))-sign(part(s.K, q, last))-sign(part(s.K, q, first)))
+			}
+		}
+		gets := part(s.K, q, first)
+		if i > 0 {
+			skew[r].swap(part(s.M, q, i)*part(s.K, q, j), part(s.M, q, i)*gets)
+		}
+		if j > 0 {
+			skew[r].swap(part(s.K, q, i)*part(s.N, q, j), gets*part(s.N, q, j))
+		}
+	}
+	return steps, skew
+}
+
+// Layers predicts 25d: summa in each layer, on its part of K, and then a ReduceScatter
+// of C over the layers, which leaves each of them its part of the rows.
+//
+//	1×1×2, M = 3      rank      0                           1
+//	summa                       C⁰ = A[:,0:k/2]·B[0:k/2]    C¹ = A[:,k/2:k]·B[k/2:k]
+//	ReduceScatter     before    C⁰ (3 rows)                 C¹ (3 rows)
+//	                  after     rows 0, 1 of C⁰+C¹          row 2 of C⁰+C¹
+func Layers(s Shape, ranks int, g Grid, width int) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	flat := Grid{g.P, g.Q, 1}
+	for l := range g.C {
+		within := Shape{s.M, s.N, Split(s.K, g.C, l).Len()}
+		summa(out[l*flat.Ranks():], within, flat, width)
+	}
+	for r := range g.Ranks() {
+		i, j, l := g.At(r)
+		rows, cols := part(s.M, g.P, i), part(s.N, g.Q, j)
+		if rows*cols == 0 {
+			continue
+		}
+		own := part(int(rows), g.C, l)
+		out[r].add((rows-own)*cols, int64(g.C-1)*own*cols, levels(g.C))
+	}
+	return out
+}
+
+func (t *Traffic) add(sent, recv, messages int64) {
+	t.Sent += sent
+	t.Recv += recv
+	t.Messages += messages
+}
+
+// bcast adds a Bcast of so many elements, in so many calls.
+func (t *Traffic) bcast(elements, calls int64, ranks int, root bool) {
+	switch {
+	case ranks == 1 || elements == 0:
+	case root:
+		t.add(elements, 0, calls*levels(ranks))
+	default:
+		t.add(0, elements, calls*levels(ranks))
+	}
+}
+
+// exchange adds Bcasts of all of k, which the ranks have in even parts, with so many
+// rows or columns of each index.
+func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
+	if ranks > 1 && side > 0 {
+		own := part(k, ranks, rank)
+		t.add(side*own, side*(int64(k)-own), calls*levels(ranks))
+	}
+}
+
+// swap adds a message out and one in.
+func (t *Traffic) swap(out, in int64) { t.add(out, in, sign(out)+sign(in)) }
+
+// empty says that a product has no terms.
+func empty(s Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
+
+// part returns the length of the i-th part of Split.
+func part(n, parts, i int) int64 { return int64(Split(n, parts, i).Len()) }
+
+func area(a, b int) int64 { return int64(a) * int64(b) }
+
+// pieces returns ⌈n/width⌉.
+func pieces(n, width int) int64 { return int64((n + width - 1) / width) }
+
+// levels returns ⌈log₂ ranks⌉.
+func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
+
+// widths returns how many lengths but 0 the parts of Split have.
+func widths(n, parts int) int64 {
+	if n > parts && n%parts != 0 {
+		return 2
+	}
+	return sign(int64(n))
+}
+
+// sign returns 1 of what is more than 0.
+func sign(n int64) int64 { return min(n, 1) }

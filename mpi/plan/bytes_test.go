@@ -1,0 +1,449 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"gemm/mpi/plan"
+)
+
+// cluster counts what ranks send and receive, call by call.
+type cluster []plan.Traffic
+
+func (c cluster) send(from, to, elements int) {
+	if from == to || elements == 0 {
+		return
+	}
+	c[from].Sent += int64(elements)
+	c[from].Messages++
+	c[to].Recv += int64(elements)
+	c[to].Messages++
+}
+
+// call counts the rounds of a collective of the ranks, unless they have no elements.
+func (c cluster) call(ranks []int, elements int) {
+	rounds := int64(0)
+	for reach := 1; reach < len(ranks); reach *= 2 {
+		rounds++
+	}
+	for _, r := range ranks {
+		if elements > 0 {
+			c[r].Messages += rounds
+		}
+	}
+}
+
+func (c cluster) bcast(ranks []int, root, elements int) {
+	if len(ranks) == 1 {
+		return
+	}
+	c.call(ranks, elements)
+	for _, r := range ranks {
+		if r == root {
+			c[r].Sent += int64(elements)
+		} else {
+			c[r].Recv += int64(elements)
+		}
+	}
+}
+
+// scatter counts parts of so many elements that root sends the ranks, gather the other
+// way. Each width in columns is a call, and rows are of one width.
+func (c cluster) scatter(ranks []int, root int, parts []int, calls int) {
+	all := 0
+	for i, r := range ranks {
+		if all += parts[i]; r != root {
+			c[root].Sent += int64(parts[i])
+			c[r].Recv += int64(parts[i])
+		}
+	}
+	for range calls {
+		c.call(ranks, all)
+	}
+}
+
+func (c cluster) gather(ranks []int, root int, parts []int, calls int) {
+	all := 0
+	for i, r := range ranks {
+		if all += parts[i]; r != root {
+			c[r].Sent += int64(parts[i])
+			c[root].Recv += int64(parts[i])
+		}
+	}
+	for range calls {
+		c.call(ranks, all)
+	}
+}
+
+// reduceScatter counts parts that every rank sends each other.
+func (c cluster) reduceScatter(ranks, parts []int) {
+	all := 0
+	for i, to := range ranks {
+		all += parts[i]
+		for _, from := range ranks {
+			if from != to {
+				c[from].Sent += int64(parts[i])
+				c[to].Recv += int64(parts[i])
+			}
+		}
+	}
+	c.call(ranks, all)
+}
+
+// lengths returns those of the parts of n, each times so many elements.
+func lengths(n, parts, times int) []int {
+	var out []int
+	for _, s := range plan.Spans(n, parts) {
+		out = append(out, s.Len()*times)
+	}
+	return out
+}
+
+// kinds returns how many lengths but 0 there are.
+func kinds(lengths []int) int {
+	seen := map[int]bool{}
+	for _, l := range lengths {
+		if l > 0 {
+			seen[l] = true
+		}
+	}
+	return len(seen)
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// row and column return the ranks of a row and a column of a grid's layer, through those
+// behind each other.
+func row(g plan.Grid, i, l int) (out []int) {
+	for j := range g.Q {
+		out = append(out, g.Rank(i, j, l))
+	}
+	return out
+}
+
+func column(g plan.Grid, j, l int) (out []int) {
+	for i := range g.P {
+		out = append(out, g.Rank(i, j, l))
+	}
+	return out
+}
+
+func through(g plan.Grid, i, j int) (out []int) {
+	for l := range g.C {
+		out = append(out, g.Rank(i, j, l))
+	}
+	return out
+}
+
+// The variants, call by call. They are only run where there are terms.
+
+func runP2P(s plan.Shape, ranks int, works bool, width int) cluster {
+	c := make(cluster, ranks)
+	workers := upTo(ranks)
+	if !works && ranks > 1 {
+		workers = workers[1:]
+	}
+	for i, w := range workers {
+		rows := plan.Split(s.M, len(workers), i).Len()
+		if rows == 0 {
+			continue
+		}
+		c.send(0, w, rows*s.K)
+		for _, panel := range plan.Chunks(s.N, width) {
+			c.send(0, w, s.K*panel.Len())
+			c.send(w, 0, rows*panel.Len())
+		}
+	}
+	return c
+}
+
+func runScatter(s plan.Shape, ranks int, g plan.Grid) cluster {
+	c := make(cluster, ranks)
+	there, back := make([]int, g.Ranks()), make([]int, g.Ranks())
+	for r := range there {
+		rows, cols := (s.M+g.P-1)/g.P, (s.N+g.Q-1)/g.Q
+		there[r], back[r] = rows*s.K+s.K*cols, rows*cols
+	}
+	c.scatter(upTo(g.Ranks()), 0, there, 1)
+	c.gather(upTo(g.Ranks()), 0, back, 1)
+	return c
+}
+
+func runGridBlocks(s plan.Shape, ranks int, g plan.Grid) cluster {
+	c := make(cluster, ranks)
+	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
+	c.scatter(column(g, 0, 0), 0, lengths(s.M, g.P, s.K), 1)
+	c.scatter(row(g, 0, 0), 0, lengths(s.N, g.Q, s.K), kinds(cols))
+	for i := range g.P {
+		c.bcast(row(g, i, 0), g.Rank(i, 0, 0), rows[i]*s.K)
+	}
+	for j := range g.Q {
+		c.bcast(column(g, j, 0), g.Rank(0, j, 0), s.K*cols[j])
+	}
+	for i := range g.P {
+		c.gather(row(g, i, 0), g.Rank(i, 0, 0), lengths(s.N, g.Q, rows[i]), kinds(cols))
+	}
+	c.gather(column(g, 0, 0), 0, lengths(s.M, g.P, s.N), 1)
+	return c
+}
+
+func runBcastRows(s plan.Shape, ranks, width int) cluster {
+	c := make(cluster, ranks)
+	c.scatter(upTo(ranks), 0, lengths(s.M, ranks, s.K), 1)
+	for _, panel := range plan.Chunks(s.K, width) {
+		c.bcast(upTo(ranks), 0, panel.Len()*s.N)
+	}
+	c.gather(upTo(ranks), 0, lengths(s.M, ranks, s.N), 1)
+	return c
+}
+
+func runLayers(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+	c := make(cluster, ranks)
+	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
+	for l := range g.C {
+		for _, panel := range plan.Panels(plan.Split(s.K, g.C, l), g.P, g.Q, width) {
+			for i := range g.P {
+				c.bcast(row(g, i, l), g.Rank(i, panel.Col, l), rows[i]*panel.K.Len())
+			}
+			for j := range g.Q {
+				c.bcast(column(g, j, l), g.Rank(panel.Row, j, l), panel.K.Len()*cols[j])
+			}
+		}
+	}
+	for i := range g.P {
+		for j := range g.Q {
+			c.reduceScatter(through(g, i, j), lengths(rows[i], g.C, cols[j]))
+		}
+	}
+	return c
+}
+
+// runCannon moves blocks, which know where they are from, and checks that they meet.
+func runCannon(t *testing.T, s plan.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
+	t.Helper()
+	steps, skew = make(cluster, ranks), make(cluster, ranks)
+	q := g.P
+	type block struct{ i, j int }
+	a, b := map[int]block{}, map[int]block{}
+	for r := range g.Ranks() {
+		i, j, _ := g.At(r)
+		a[r], b[r] = block{i, j}, block{i, j}
+	}
+	sizeA := func(x block) int { return plan.Split(s.M, q, x.i).Len() * plan.Split(s.K, q, x.j).Len() }
+	sizeB := func(x block) int { return plan.Split(s.K, q, x.i).Len() * plan.Split(s.N, q, x.j).Len() }
+	move := func(c cluster, held map[int]block, size func(block) int, to func(i, j int) int) map[int]block {
+		moved := map[int]block{}
+		for r, x := range held {
+			i, j, _ := g.At(r)
+			moved[to(i, j)] = x
+			c.send(r, to(i, j), size(x))
+		}
+		return moved
+	}
+	a = move(skew, a, sizeA, func(i, j int) int { return g.Rank(i, (j-i+q)%q, 0) })
+	b = move(skew, b, sizeB, func(i, j int) int { return g.Rank((i-j+q)%q, j, 0) })
+	met := map[[3]int]int{}
+	for step := range q {
+		if step > 0 {
+			a = move(steps, a, sizeA, func(i, j int) int { return g.Rank(i, (j-1+q)%q, 0) })
+			b = move(steps, b, sizeB, func(i, j int) int { return g.Rank((i-1+q)%q, j, 0) })
+		}
+		for r := range g.Ranks() {
+			i, j, _ := g.At(r)
+			if x := (block{i, (i + j + step) % q}); a[r] != x || b[r] != (block{x.j, j}) {
+				t.Fatalf("%v, step %d: rank %d has A%v and B%v, want k-block %d", g, step, r, a[r], b[r], x.j)
+			}
+			met[[3]int{i, j, a[r].j}]++
+		}
+	}
+	if len(met) != q*q*q {
+		t.Fatalf("%v: %d products of blocks, want %d", g, len(met), q*q*q)
+	}
+	return steps, skew
+}
+
+func same(t *testing.T, name string, got []plan.Traffic, want cluster) {
+	t.Helper()
+	if !slices.Equal(got, []plan.Traffic(want)) {
+		t.Errorf("%s:\npredicted %v\n  counted %v", name, got, want)
+	}
+}
+
+// TestTraffic recounts each variant call by call on all grids of 1 to 64 ranks, with two
+// ranks to spare.
+func TestTraffic(t *testing.T) {
+	for _, s := range shapes {
+		for ranks := 1; ranks <= 64 && !t.Failed(); ranks++ {
+			for _, works := range []bool{false, true} {
+				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, s.N))
+				for _, width := range []int{1, 7, 1000} {
+					same(t, "p2p-rows-overlap", plan.P2PRowsOverlap(s, ranks, works, width), runP2P(s, ranks, works, width))
+				}
+			}
+			same(t, "scatter-rows", plan.ScatterRows(s, ranks), runScatter(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1}))
+			for _, width := range []int{1, 7, 1000} {
+				same(t, "bcast-rows", plan.BcastRows(s, ranks, width), runBcastRows(s, ranks, width))
+			}
+			for _, g := range grids(ranks, 1) {
+				same(t, "scatter-blocks "+g.String(), plan.ScatterBlocks(s, ranks+2, g), runScatter(s, ranks+2, g))
+				same(t, "grid-blocks "+g.String(), plan.GridBlocks(s, ranks+2, g), runGridBlocks(s, ranks+2, g))
+				for _, width := range []int{1, 7, 1000} {
+					same(t, "summa "+g.String(), plan.Summa(s, ranks+2, g, width), runLayers(s, ranks+2, g, width))
+				}
+			}
+			for layers := 1; layers <= ranks; layers++ {
+				for _, g := range grids(ranks, layers) {
+					same(t, "25d "+g.String(), plan.Layers(s, ranks+2, g, 7), runLayers(s, ranks+2, g, 7))
+				}
+			}
+			g := plan.Square(ranks)
+			steps, skew := plan.Cannon(s, ranks, g)
+			wantSteps, wantSkew := runCannon(t, s, ranks, g)
+			same(t, "cannon "+g.String(), steps, wantSteps)
+			same(t, "cannon's skew "+g.String(), skew, wantSkew)
+		}
+	}
+}
+
+// TestSummaElements recounts, element by element, what each rank of summa is missing.
+func TestSummaElements(t *testing.T) {
+	for _, s := range shapes[:4] {
+		for _, g := range []plan.Grid{{P: 1, Q: 1, C: 1}, {P: 2, Q: 3, C: 1}, {P: 4, Q: 1, C: 1}, {P: 3, Q: 5, C: 1}, {P: 8, Q: 8, C: 1}} {
+			for r, got := range plan.Summa(s, g.Ranks(), g, 3) {
+				i, j, _ := g.At(r)
+				missing := int64(0)
+				for x := range s.K {
+					for m := range s.M {
+						if plan.Owner(s.M, g.P, m) == i && plan.Owner(s.K, g.Q, x) != j {
+							missing++
+						}
+					}
+					for n := range s.N {
+						if plan.Owner(s.N, g.Q, n) == j && plan.Owner(s.K, g.P, x) != i {
+							missing++
+						}
+					}
+				}
+				if got.Recv != missing {
+					t.Errorf("%v on %v: rank %d receives %d, is missing %d", s, g, r, got.Recv, missing)
+				}
+			}
+		}
+	}
+}
+
+// TestTrafficByHand has sums that were done on paper.
+func TestTrafficByHand(t *testing.T) {
+	s := plan.Shape{M: 5, N: 3, K: 4}
+	square := plan.Grid{P: 2, Q: 2, C: 1}
+	steps, skew := plan.Cannon(s, 4, square)
+	for _, c := range []struct {
+		name      string
+		got, want []plan.Traffic
+	}{
+		// A 5×4, B 4×3. Two workers have 3 and 2 rows: 12 + 12 and 8 + 12 there, 9 and 6 back.
+		{"p2p-rows", plan.P2PRows(s, 3, false), []plan.Traffic{{44, 15, 6}, {9, 24, 3}, {6, 20, 3}}},
+		// Three workers have 2, 2 and 1 rows, the first of them on rank 0.
+		{"p2p-rows, master works", plan.P2PRows(s, 3, true), []plan.Traffic{{36, 9, 6}, {6, 20, 3}, {3, 16, 3}}},
+		{"p2p-rows-overlap", plan.P2PRowsOverlap(s, 3, true, 2), []plan.Traffic{{36, 9, 10}, {6, 20, 5}, {3, 16, 5}}},
+		// Alone the master works, and of 1 row two of three workers have none.
+		{"p2p-rows, one rank", plan.P2PRows(s, 1, false), []plan.Traffic{{}}},
+		{"p2p-rows, one row", plan.P2PRows(plan.Shape{M: 1, N: 2, K: 3}, 4, false), []plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},
+		// 2 padded rows a rank: 8 + 12 there, 6 back.
+		{"scatter-rows", plan.ScatterRows(s, 3), []plan.Traffic{{40, 12, 4}, {6, 20, 4}, {6, 20, 4}}},
+		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
+		{"scatter-blocks", plan.ScatterBlocks(s, 5, square), []plan.Traffic{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}, {}}},
+		// Rows 3 + 2, columns 2 + 1. Rank 0 sends A₁ 8, B₁ 4, A₀ 12, B₀ 8, and gets C₀₁ 3 and
+		// C₁ 6. Rank 1 gets B₁ 4 and A₀ 12, sends B₁ 4 and C₀₁ 3. Rank 2 gets A₁ 8, B₀ 8, C₁₁ 2,
+		// sends A₁ 8 and C₁ 6. Rank 3 gets A₁ 8 and B₁ 4, sends C₁₁ 2. Columns take two calls.
+		{"grid-blocks", plan.GridBlocks(s, 4, square), []plan.Traffic{{32, 9, 8}, {7, 16, 6}, {14, 18, 6}, {2, 12, 4}}},
+		// Rows 2, 2, 1: rank 0 sends 8 + 4 and B 12, gets 6 + 3. Two panels of B.
+		{"bcast-rows", plan.BcastRows(s, 3, 2), []plan.Traffic{{24, 9, 8}, {6, 20, 8}, {3, 16, 8}}},
+		// k in halves of 2: rank 0 gets 3 rows of A times 2 and 2 times 2 columns of B, and sends
+		// as much; one panel of each half.
+		{"summa", plan.Summa(s, 4, square, 2), []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
+		{"summa, narrow panels", plan.Summa(s, 4, square, 1), []plan.Traffic{{10, 10, 8}, {8, 8, 8}, {8, 8, 8}, {6, 6, 8}}},
+		// Columns of A 2, 1, 1; rows of B 2, 2: three panels. Rank 0 has 3 rows and 1 column of C.
+		{"summa 2x3", plan.Summa(s, 6, plan.Grid{P: 2, Q: 3, C: 1}, 9)[:3], []plan.Traffic{{6 + 2, 6 + 2, 9}, {3 + 2, 9 + 2, 9}, {3 + 2, 9 + 2, 9}}},
+		// One step moves all blocks.
+		{"cannon", steps, []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
+		// Row 1 of A, 2×2 blocks, and column 1 of B, 2×1 blocks, change places.
+		{"cannon's skew", skew, []plan.Traffic{{}, {2, 2, 2}, {4, 4, 2}, {6, 6, 4}}},
+		// Each layer computes all of C, of 5 rows of 3: it keeps 3 and 2.
+		{"25d 1x1x2", plan.Layers(s, 2, plan.Grid{P: 1, Q: 1, C: 2}, 9), []plan.Traffic{{6, 9, 1}, {9, 6, 1}}},
+		// In layer 0, of k = 2, columns of A 1 and 1: rank 0 gets 5 and sends 5. Columns of C
+		// 2 and 1, rows kept 3 and 2: rank 0 sends 4 and gets 6.
+		{"25d 1x2x2", plan.Layers(s, 4, plan.Grid{P: 1, Q: 2, C: 2}, 9), []plan.Traffic{{9, 11, 3}, {7, 8, 3}, {11, 9, 3}, {8, 7, 3}}},
+	} {
+		same(t, c.name, c.got, c.want)
+	}
+}
+
+// every returns the predictions for ranks and shapes.
+func every(s plan.Shape, ranks int) map[string][]plan.Traffic {
+	near := plan.Near(ranks, s)
+	steps, skew := plan.Cannon(s, ranks, plan.Square(ranks))
+	return map[string][]plan.Traffic{
+		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
+		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
+		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
+		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5),
+		"cannon": steps, "cannon's skew": skew,
+		"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 5),
+	}
+}
+
+// TestNothingMoves: of one rank, and of products without terms.
+func TestNothingMoves(t *testing.T) {
+	check := func(s plan.Shape, ranks int) {
+		for name, all := range every(s, ranks) {
+			if len(all) != ranks {
+				t.Errorf("%s: %d ranks, want %d", name, len(all), ranks)
+			}
+			for r, x := range all {
+				if x != (plan.Traffic{}) {
+					t.Errorf("%s of %v on %d: rank %d has %+v", name, s, ranks, r, x)
+				}
+			}
+		}
+	}
+	for _, s := range shapes {
+		check(s, 1)
+	}
+	for ranks := 1; ranks <= 64; ranks++ {
+		for _, s := range []plan.Shape{{}, {M: 0, N: 5, K: 5}, {M: 5, N: 0, K: 5}, {M: 5, N: 5, K: 0}} {
+			check(s, ranks)
+		}
+	}
+}
+
+// TestSentIsReceived: where nothing is broadcast, all that is sent is received once.
+func TestSentIsReceived(t *testing.T) {
+	once := []string{"p2p-rows", "p2p-rows, master works", "p2p-rows-overlap", "scatter-rows", "scatter-blocks", "cannon", "cannon's skew"}
+	for _, s := range shapes {
+		for ranks := 1; ranks <= 64; ranks++ {
+			for name, all := range every(s, ranks) {
+				var sent, recv int64
+				for _, x := range all {
+					sent, recv = sent+x.Sent, recv+x.Recv
+				}
+				if sent > recv || slices.Contains(once, name) && sent != recv {
+					t.Errorf("%s of %v on %d: %d sent, %d received", name, s, ranks, sent, recv)
+				}
+			}
+			var sent, recv int64
+			for _, x := range plan.Layers(s, ranks, plan.Grid{P: 1, Q: 1, C: ranks}, 5) {
+				sent, recv = sent+x.Sent, recv+x.Recv
+			}
+			if sent != recv {
+				t.Errorf("25d of layers alone, %v on %d: %d sent, %d received", s, ranks, sent, recv)
+			}
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"gemm"
+	"gemm/mpi/plan"
+)
+
+// shapes are more ranks than rows, k smaller than a grid, single elements, and others.
+var shapes = []plan.Shape{
+	{M: 1, N: 1, K: 1}, {M: 3, N: 5, K: 2}, {M: 5, N: 64, K: 1}, {M: 64, N: 2, K: 3},
+	{M: 1, N: 100, K: 7}, {M: 17, N: 1, K: 33}, {M: 300, N: 1000, K: 77}, {M: 96, N: 96, K: 96},
+}
+
+// grids returns all grids of so many ranks with so many layers.
+func grids(ranks, layers int) []plan.Grid {
+	var out []plan.Grid
+	for p := 1; p*layers <= ranks; p++ {
+		if ranks%(p*layers) == 0 {
+			out = append(out, plan.Grid{P: p, Q: ranks / layers / p, C: layers})
+		}
+	}
+	return out
+}
+
+func TestSplitCoversOnce(t *testing.T) {
+	for n := range 80 {
+		for parts := 1; parts <= 64; parts++ {
+			spans := plan.Spans(n, parts)
+			at := 0
+			for i, s := range spans {
+				if s != plan.Split(n, parts, i) || s.Lo != at || s.Len() != s.Hi-s.Lo || s.Len() < n/parts || s.Len() > (n+parts-1)/parts {
+					t.Fatalf("Split(%d, %d, %d) = %v after %d", n, parts, i, s, at)
+				}
+				if i > 0 && s.Len() > spans[i-1].Len() {
+					t.Fatalf("Split(%d, %d): part %d is longer than the one before", n, parts, i)
+				}
+				for x := s.Lo; x < s.Hi; x++ {
+					if got := plan.Owner(n, parts, x); got != i {
+						t.Fatalf("Owner(%d, %d, %d) = %d, want %d", n, parts, x, got, i)
+					}
+				}
+				at = s.Hi
+			}
+			if at != n {
+				t.Fatalf("Spans(%d, %d) end at %d", n, parts, at)
+			}
+		}
+	}
+	if got := fmt.Sprint(plan.Spans(10, 4)); got != "[{0 3} {3 6} {6 8} {8 10}]" {
+		t.Errorf("Spans(10, 4) = %s", got)
+	}
+}
+
+func TestGrid(t *testing.T) {
+	for ranks := 1; ranks <= 64; ranks++ {
+		for layers := 1; layers <= ranks; layers++ {
+			for _, g := range grids(ranks, layers) {
+				if g.Ranks() != ranks {
+					t.Fatalf("%v has %d ranks, want %d", g, g.Ranks(), ranks)
+				}
+				next := 0
+				for l := range g.C {
+					for i := range g.P {
+						for j := range g.Q {
+							x, y, z := g.At(next)
+							if g.Rank(i, j, l) != next || x != i || y != j || z != l {
+								t.Fatalf("%v: rank %d is at (%d,%d,%d), want (%d,%d,%d)", g, next, x, y, z, i, j, l)
+							}
+							next++
+						}
+					}
+				}
+			}
+		}
+	}
+	if a, b := (plan.Grid{P: 2, Q: 3, C: 1}).String(), (plan.Grid{P: 2, Q: 3, C: 4}).String(); a != "2x3" || b != "2x3x4" {
+		t.Errorf("grids are written %q and %q", a, b)
+	}
+}
+
+func TestNear(t *testing.T) {
+	wide, tall := plan.Shape{M: 10, N: 20, K: 5}, plan.Shape{M: 20, N: 10, K: 5}
+	for ranks := 1; ranks <= 64; ranks++ {
+		g := plan.Near(ranks, wide)
+		if g.Ranks() != ranks || g.C != 1 || g.P > g.Q {
+			t.Fatalf("Near(%d, wide) = %v", ranks, g)
+		}
+		for _, other := range grids(ranks, 1) {
+			if other.P <= other.Q && other.P > g.P {
+				t.Fatalf("Near(%d, wide) = %v, and %v is squarer", ranks, g, other)
+			}
+		}
+		if h := plan.Near(ranks, tall); h.P != g.Q || h.Q != g.P {
+			t.Fatalf("Near(%d, tall) = %v, Near(wide) = %v", ranks, h, g)
+		}
+		if q := plan.Square(ranks); q.P != q.Q || q.C != 1 || q.Ranks() > ranks || (q.P+1)*(q.P+1) <= ranks {
+			t.Fatalf("Square(%d) = %v", ranks, q)
+		}
+	}
+}
+
+func TestParseGrid(t *testing.T) {
+	if g, err := plan.ParseGrid("2x4"); err != nil || g != (plan.Grid{P: 2, Q: 4, C: 1}) {
+		t.Errorf("ParseGrid(2x4) = %v, %v", g, err)
+	}
+	for _, text := range []string{"", "x", "2", "2x", "0x4", "2x-1", "2x4x1", "2 x 4", "axb", "1e3x2"} {
+		if _, err := plan.ParseGrid(text); !errors.Is(err, gemm.ErrParam) {
+			t.Errorf("ParseGrid(%q) = %v, want an ErrParam", text, err)
+		}
+	}
+}
+
+func TestLayered(t *testing.T) {
+	cube := plan.Shape{M: 960, N: 960, K: 960}
+	for ranks, want := range map[int]string{1: "1x1", 2: "1x2", 4: "2x2", 8: "2x2x2", 9: "3x3"} {
+		if g := plan.Layered(ranks, cube, 0, 0); g.String() != want {
+			t.Errorf("Layered(%d, cube) = %v, want %s", ranks, g, want)
+		}
+	}
+	// 2×4×2 and 2×2×4 receive as little, 5/16 of n²; 4×4 receives 6/16.
+	g := plan.Layered(16, cube, 0, 0)
+	if g.C != 2 || g.Ranks() != 16 {
+		t.Errorf("Layered(16, cube) = %v, want 2 layers, the fewest that receive least", g)
+	}
+	for _, x := range plan.Layers(cube, 16, g, 32) {
+		if x.Recv != 5*960*960/16 {
+			t.Errorf("on %v a rank receives %d, want 5/16 of n²", g, x.Recv)
+		}
+	}
+	for _, c := range []struct {
+		ranks, replication int
+		room               float64
+		want               string
+	}{
+		{16, 1, 0, "4x4"}, {16, 4, 0, "2x2x4"}, {16, 3, 0, "1x5x3"}, {8, 100, 0, "1x1x8"},
+		// A block of C is (n/2)² in 2×2×2 and n²/8 in 2×4.
+		{8, 0, 480 * 480, "2x2x2"}, {8, 0, 480*480 - 1, "2x4"}, {8, 0, 1, "2x4"},
+	} {
+		got := plan.Layered(c.ranks, cube, c.replication, c.room)
+		flipped := plan.Grid{P: got.Q, Q: got.P, C: got.C}
+		if got.String() != c.want && flipped.String() != c.want {
+			t.Errorf("Layered(%d, cube, %d, %v) = %v, want %s", c.ranks, c.replication, c.room, got, c.want)
+		}
+	}
+	if g := plan.Layered(16, plan.Shape{M: 10, N: 10, K: 100000}, 0, 0); g.C != 16 {
+		t.Errorf("Layered for a long k = %v, want 16 layers", g)
+	}
+	if g := plan.Layered(16, plan.Shape{M: 100000, N: 10, K: 10}, 0, 0); g != (plan.Grid{P: 16, Q: 1, C: 1}) {
+		t.Errorf("Layered for a tall C = %v, want 16x1", g)
+	}
+	// 1×4 receives as little as 2×2, and 4×1 as little where C is turned.
+	for _, s := range []plan.Shape{{M: 96, N: 192, K: 96}, {M: 192, N: 96, K: 96}} {
+		if g := plan.Layered(4, s, 1, 0); g != (plan.Grid{P: 2, Q: 2, C: 1}) {
+			t.Errorf("Layered(4, %v) = %v, want the squarest, 2x2", s, g)
+		}
+	}
+	for ranks := 1; ranks <= 64; ranks++ {
+		if g := plan.Layered(ranks, plan.Shape{}, 0, 0); g.Ranks() != ranks {
+			t.Errorf("Layered(%d) of nothing = %v", ranks, g)
+		}
+	}
+}
+
+// TestLayeredIsBest compares Layered with all grids, by the traffic of Layers on a cube
+// that all of them divide.
+func TestLayeredIsBest(t *testing.T) {
+	for _, ranks := range []int{1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 48, 64} {
+		n := 64 * 27
+		for _, s := range []plan.Shape{{M: n, N: n, K: n}, {M: 4 * n, N: n, K: n}, {M: n, N: n, K: 9 * n}} {
+			chosen := worst(plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), n))
+			for layers := 1; layers <= ranks; layers++ {
+				for _, g := range grids(ranks, layers) {
+					if got := worst(plan.Layers(s, ranks, g, n)); got < chosen {
+						t.Errorf("%v on %d ranks: %v receives %d, the choice %d", s, ranks, g, got, chosen)
+					}
+				}
+			}
+		}
+	}
+}
+
+// worst returns the most elements that a rank receives.
+func worst(all []plan.Traffic) int64 {
+	return slices.MaxFunc(all, func(a, b plan.Traffic) int { return int(a.Recv - b.Recv) }).Recv
+}
+
+func TestPanels(t *testing.T) {
+	for _, k := range []plan.Span{{Lo: 0, Hi: 0}, {Lo: 0, Hi: 1}, {Lo: 0, Hi: 10}, {Lo: 5, Hi: 82}, {Lo: 7, Hi: 10}} {
+		for p := 1; p <= 12; p++ {
+			for q := 1; q <= 12; q++ {
+				for _, width := range []int{1, 2, 4, 7, 1000} {
+					at := k.Lo
+					for _, x := range plan.Panels(k, p, q, width) {
+						if x.K.Lo != at || x.K.Len() < 1 || x.K.Len() > width {
+							t.Fatalf("Panels(%v, %d, %d, %d): %+v after %d", k, p, q, width, x, at)
+						}
+						for i := x.K.Lo; i < x.K.Hi; i++ {
+							a, b := plan.Split(k.Len(), q, x.Col), plan.Split(k.Len(), p, x.Row)
+							if plan.Owner(k.Len(), q, i-k.Lo) != x.Col || plan.Owner(k.Len(), p, i-k.Lo) != x.Row ||
+								x.From != x.K.Lo-k.Lo-a.Lo || x.Down != x.K.Lo-k.Lo-b.Lo {
+								t.Fatalf("Panels(%v, %d, %d, %d): %+v has index %d of another rank, or begins wrongly", k, p, q, width, x, i)
+							}
+						}
+						at = x.K.Hi
+					}
+					if at != k.Hi {
+						t.Fatalf("Panels(%v, %d, %d, %d) end at %d", k, p, q, width, at)
+					}
+				}
+			}
+		}
+	}
+	want := "[{{0 4} 0 0 0 0} {{4 5} 1 0 0 4} {{5 7} 1 1 1 0} {{7 10} 2 1 0 2}]"
+	if got := fmt.Sprint(plan.Panels(plan.Span{Lo: 0, Hi: 10}, 2, 3, 4)); got != want {
+		t.Errorf("Panels([0,10), 2, 3, 4) = %s, want %s", got, want)
+	}
+}
+
+func TestChunks(t *testing.T) {
+	for n := range 50 {
+		for width := 1; width < 60; width++ {
+			at := 0
+			chunks := plan.Chunks(n, width)
+			for _, c := range chunks {
+				if c.Lo != at || c.Len() < 1 || c.Len() > width || chunks[0].Len()-c.Len() > 1 {
+					t.Fatalf("Chunks(%d, %d) = %v", n, width, chunks)
+				}
+				at = c.Hi
+			}
+			if at != n || len(chunks) != (n+width-1)/width {
+				t.Fatalf("Chunks(%d, %d) = %v", n, width, chunks)
+			}
+		}
+	}
+}
+
+// TestBusy counts the ranks with terms.
+func TestBusy(t *testing.T) {
+	for _, s := range append(shapes, plan.Shape{M: 0, N: 1, K: 1}, plan.Shape{M: 1, N: 0, K: 1}, plan.Shape{M: 1, N: 1, K: 0}) {
+		for _, ranks := range []int{1, 6, 8, 64} {
+			for layers := 1; layers <= ranks; layers++ {
+				for _, g := range grids(ranks, layers) {
+					want := 0
+					for r := range ranks {
+						i, j, l := g.At(r)
+						if plan.Split(s.M, g.P, i).Len()*plan.Split(s.N, g.Q, j).Len()*plan.Split(s.K, g.C, l).Len() > 0 {
+							want++
+						}
+					}
+					if got := plan.Busy(g, s); got != want {
+						t.Errorf("Busy(%v, %v) = %d, want %d", g, s, got, want)
+					}
+				}
+			}
+		}
+	}
+}
