@@ -32,7 +32,7 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
-//	internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
+//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
 //
 // An arrow carries on: whoever may import a package may import what that one may
 // import. layers spells only the arrows themselves.
@@ -49,7 +49,7 @@ var importTable = closure(map[string][]string{
 	"reference":       {".", "internal/cpu"},
 	"blas":            {"serial", "parallel"},
 
-	"mpi":              {"serial", "parallel", "reference"},
+	"mpi":              {"serial", "parallel", "reference", "internal/peak"},
 	"cuda":             {"serial", "parallel", "reference"},
 	"internal/catalog": {"mpi", "cuda"},
 

@@ -1,0 +1,429 @@
+package comm
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"gemm"
+	"gemm/mpi/plan"
+)
+
+// Comm is a communicator: ranks that exchange messages.
+type Comm struct {
+	handle
+	rank, size int
+	traffic    *Traffic
+}
+
+// Traffic is the bytes of the arguments of calls, in this process. What a rank has for
+// itself is not counted. A message counts where it is sent and where it is received;
+// Bcast counts its buffer once at the root, however many receive it, and once at each
+// who does; Scatter and Gather count the parts of the others at the root, and each its
+// own; ReduceScatter counts what any algorithm has to move: all parts but the own one
+// sent, and the own one received from each of the others.
+type Traffic struct{ Sent, Recv int64 }
+
+// Rank returns the rank of this process in c.
+func (c *Comm) Rank() int { return c.rank }
+
+// Size returns the number of ranks of c.
+func (c *Comm) Size() int { return c.size }
+
+// Traffic returns what was counted on c and on what was made from it, but for Quiet.
+func (c *Comm) Traffic() *Traffic { return c.traffic }
+
+// Grid is this process's place in a grid of ranks, the communicators of its row and its
+// column, and the grid itself, which closes round at its edges.
+type Grid struct {
+	I, J     int
+	All      *Comm
+	Row, Col *Comm // of the ranks (I, 0 … Q−1) and (0 … P−1, J)
+}
+
+// buffer is the memory of a message.
+type buffer struct {
+	at   unsafe.Pointer // nil of an empty one
+	kind element
+	layout
+}
+
+// element is an element type as MPI has it.
+type element int
+
+const (
+	float64s element = iota
+	float32s
+	bytes // of GF(2⁸), whose sum is the exclusive or
+)
+
+func elementOf[T gemm.Element]() element {
+	switch gemm.TypeName[T]() {
+	case "f64":
+		return float64s
+	case "f32":
+		return float32s
+	default:
+		return bytes
+	}
+}
+
+// bufferOf returns m as a message.
+func bufferOf[T gemm.Element](m gemm.Matrix[T]) (buffer, error) {
+	l, err := layoutOf(m.Rows, m.Cols, m.Stride)
+	b := buffer{kind: elementOf[T](), layout: l}
+	if l.count > 0 {
+		b.at = unsafe.Pointer(unsafe.SliceData(m.Data))
+	}
+	return b, err
+}
+
+// Send sends m and returns when it may be written again.
+func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
+	b, err := bufferOf(m)
+	if err != nil {
+		return err
+	}
+	c.traffic.Sent += bytesOf(m)
+	return c.send(b, to, tag)
+}
+
+// Recv waits for a message and writes it to m.
+func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
+	b, err := bufferOf(m)
+	if err != nil {
+		return err
+	}
+	c.traffic.Recv += bytesOf(m)
+	return c.recv(b, from, tag)
+}
+
+// Request is a message under way. Its memory stays where it is until Wait returns or
+// Test says that it has arrived.
+type Request struct {
+	pending
+	pin  runtime.Pinner
+	done bool
+}
+
+// request begins a message with the buffer.
+func request(b buffer, begin func(*Request) error) (*Request, error) {
+	r := &Request{}
+	if b.at != nil {
+		r.pin.Pin(b.at)
+	}
+	if err := begin(r); err != nil {
+		r.pin.Unpin()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Wait returns when the message has arrived. A nil Request has.
+func (r *Request) Wait() error {
+	if r == nil || r.done {
+		return nil
+	}
+	r.done = true
+	defer r.pin.Unpin()
+	return r.wait()
+}
+
+// Test reports whether the message has arrived, and lets MPI go on with all that are
+// under way.
+func (r *Request) Test() (bool, error) {
+	if r == nil || r.done {
+		return true, nil
+	}
+	done, err := r.test()
+	if done || err != nil {
+		r.done = true
+		r.pin.Unpin()
+	}
+	return done, err
+}
+
+// Isend begins to send m, which must not be written meanwhile.
+func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, error) {
+	b, err := bufferOf(m)
+	if err != nil {
+		return nil, err
+	}
+	c.traffic.Sent += bytesOf(m)
+	return request(b, func(r *Request) error { return c.isend(b, to, tag, r) })
+}
+
+// Irecv begins to receive m, which must not be used meanwhile.
+func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, error) {
+	b, err := bufferOf(m)
+	if err != nil {
+		return nil, err
+	}
+	c.traffic.Recv += bytesOf(m)
+	return request(b, func(r *Request) error { return c.irecv(b, from, tag, r) })
+}
+
+// Sendrecv sends out and receives in, both at once.
+func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matrix[T], from, tag int) error {
+	o, err := bufferOf(out)
+	if err != nil {
+		return err
+	}
+	i, err := bufferOf(in)
+	if err != nil {
+		return err
+	}
+	if to != c.rank {
+		c.traffic.Sent += bytesOf(out)
+	}
+	if from != c.rank {
+		c.traffic.Recv += bytesOf(in)
+	}
+	return c.sendrecv(o, to, i, from, tag)
+}
+
+// countBcast counts a broadcast of m.
+func countBcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) {
+	switch {
+	case c.size == 1:
+	case c.rank == root:
+		c.traffic.Sent += bytesOf(m)
+	default:
+		c.traffic.Recv += bytesOf(m)
+	}
+}
+
+// Bcast sends the root's m to all.
+//
+//	rank        0     1     2
+//	before      m     ·     ·
+//	after       m     m     m      (root 0)
+func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
+	b, err := bufferOf(m)
+	if err != nil {
+		return err
+	}
+	countBcast(c, m, root)
+	return c.bcast(b, root)
+}
+
+// Ibcast begins Bcast.
+func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, error) {
+	b, err := bufferOf(m)
+	if err != nil {
+		return nil, err
+	}
+	countBcast(c, m, root)
+	return request(b, func(r *Request) error { return c.ibcast(b, root, r) })
+}
+
+// ScatterRows sends each rank its rows of the root's matrix: spans[r] those of rank r.
+//
+//	spans [0,2) [2,3) [3,3)   rank        0         1      2
+//	                          before   rows 0–2     ·      ·
+//	                          after    rows 0, 1  row 2    –
+func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	b, err := countParts(c, root, spans, int64(mine.Cols)*size[T](), bytesOf(mine), mine)
+	if err != nil {
+		return err
+	}
+	counts, from := lengths(spans)
+	return c.scatterv(wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, b, root)
+}
+
+// GatherRows is the reverse of ScatterRows.
+func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
+	b, err := countGathered(c, root, spans, int64(mine.Cols)*size[T](), bytesOf(mine), mine)
+	if err != nil {
+		return err
+	}
+	counts, from := lengths(spans)
+	return c.gatherv(b, wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, root)
+}
+
+// ScatterCols sends each rank its columns of the root's matrix, which spans shares out
+// evenly: one call for those with one more, and one for the others, since the ranks of a
+// call have whole numbers of one type, which is here that of all of a rank's columns.
+//
+//	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
+//	                          second call: column 4 → rank 2
+func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	b, err := countParts(c, root, spans, int64(mine.Rows)*size[T](), bytesOf(mine), mine)
+	if err != nil {
+		return err
+	}
+	if mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+		return nil
+	}
+	return byWidth(spans, func(width int, counts, from []int) error {
+		part := b
+		if counts[c.rank] == 0 {
+			part.layout, part.at = layout{}, nil
+		}
+		return c.scatterv(wholeOf(all, layout{vector, mine.Rows, width, all.Stride}), counts, from, part, root)
+	})
+}
+
+// GatherCols is the reverse of ScatterCols.
+func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
+	b, err := countGathered(c, root, spans, int64(mine.Rows)*size[T](), bytesOf(mine), mine)
+	if err != nil {
+		return err
+	}
+	if mine.Rows == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+		return nil
+	}
+	return byWidth(spans, func(width int, counts, from []int) error {
+		part := b
+		if counts[c.rank] == 0 {
+			part.layout, part.at = layout{}, nil
+		}
+		return c.gatherv(part, wholeOf(all, layout{vector, mine.Rows, width, all.Stride}), counts, from, root)
+	})
+}
+
+// wholeOf returns the root's matrix as the parts of ranks are taken from it: in rows, or
+// in vectors of its columns.
+func wholeOf[T gemm.Element](m gemm.Matrix[T], l layout) buffer {
+	return buffer{at: unsafe.Pointer(unsafe.SliceData(m.Data)), kind: elementOf[T](), layout: l}
+}
+
+// byWidth calls f for each width of the spans but 0, with a count of 1 for the ranks
+// that have that width.
+func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) error {
+	var widths []int
+	for _, s := range spans {
+		if s.Len() > 0 && !slices.Contains(widths, s.Len()) {
+			widths = append(widths, s.Len())
+		}
+	}
+	for _, width := range widths {
+		counts, from := make([]int, len(spans)), make([]int, len(spans))
+		for r, s := range spans {
+			if s.Len() == width {
+				counts[r], from[r] = 1, s.Lo
+			}
+		}
+		if err := f(width, counts, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countParts counts parts that the root sends, of so many bytes an index of the spans,
+// and returns the buffer of the part that is received.
+func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each, own int64, mine gemm.Matrix[T]) (buffer, error) {
+	b, err := checkParts(c, spans, mine)
+	if err != nil {
+		return b, err
+	}
+	if c.rank != root {
+		c.traffic.Recv += own
+		return b, nil
+	}
+	for r, s := range spans {
+		if r != root {
+			c.traffic.Sent += int64(s.Len()) * each
+		}
+	}
+	return b, nil
+}
+
+// countGathered is countParts the other way round.
+func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each, own int64, mine gemm.Matrix[T]) (buffer, error) {
+	b, err := checkParts(c, spans, mine)
+	if err != nil {
+		return b, err
+	}
+	if c.rank != root {
+		c.traffic.Sent += own
+		return b, nil
+	}
+	for r, s := range spans {
+		if r != root {
+			c.traffic.Recv += int64(s.Len()) * each
+		}
+	}
+	return b, nil
+}
+
+func checkParts[T gemm.Element](c *Comm, spans []plan.Span, mine gemm.Matrix[T]) (buffer, error) {
+	if len(spans) != c.size {
+		panic(fmt.Sprintf("comm: %d parts for %d ranks", len(spans), c.size))
+	}
+	return bufferOf(mine)
+}
+
+// lengths returns the lengths of the spans and where they begin.
+func lengths(spans []plan.Span) (counts, from []int) {
+	for _, s := range spans {
+		counts, from = append(counts, s.Len()), append(from, s.Lo)
+	}
+	return counts, from
+}
+
+// ScatterJoined sends each rank its part of the root's buffer, where the parts, each of
+// len(first) + len(second) elements, lie one after the other: one call, of one combined
+// type whose two blocks go to two places.
+//
+//	rank        0                 1        2
+//	before   A₀ B A₁ B A₂ B       ·        ·
+//	after       A₀, B           A₁, B    A₂, B
+func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) error {
+	if max(len(first), len(second)) > limit {
+		return fmt.Errorf("comm: blocks of %d and %d elements for a rank: MPI counts up to %d: use more ranks", len(first), len(second), limit)
+	}
+	part := (int64(len(first)) + int64(len(second))) * size[T]()
+	if c.rank == root {
+		c.traffic.Sent += part * int64(c.size-1)
+	} else {
+		c.traffic.Recv += part
+	}
+	if part == 0 {
+		return nil
+	}
+	return c.scatterJoined(elementOf[T](), unsafe.Pointer(unsafe.SliceData(all)),
+		unsafe.Pointer(unsafe.SliceData(first)), len(first), unsafe.Pointer(unsafe.SliceData(second)), len(second), root)
+}
+
+// Gather brings the equal parts of all ranks into the root's buffer, one after the other.
+func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
+	if len(mine) > limit {
+		return fmt.Errorf("comm: %d elements of a rank: MPI counts up to %d: use more ranks", len(mine), limit)
+	}
+	part := int64(len(mine)) * size[T]()
+	if c.rank == root {
+		c.traffic.Recv += part * int64(c.size-1)
+	} else {
+		c.traffic.Sent += part
+	}
+	if part == 0 {
+		return nil
+	}
+	return c.gather(elementOf[T](), unsafe.Pointer(unsafe.SliceData(mine)), len(mine), unsafe.Pointer(unsafe.SliceData(all)), root)
+}
+
+// ReduceScatter adds the matrices all of the ranks and leaves each its rows of the sum.
+//
+//	rank      0            1
+//	before   x₀ x₁        y₀ y₁
+//	after    x₀+y₀        x₁+y₁
+func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	counts := make([]int, len(spans))
+	for r, s := range spans {
+		counts[r] = s.Len() * all.Cols
+		if counts[r] > limit {
+			return fmt.Errorf("comm: %d elements of a rank: MPI counts up to %d: use more ranks", counts[r], limit)
+		}
+		if r != c.rank {
+			c.traffic.Sent += int64(counts[r]) * size[T]()
+		}
+	}
+	c.traffic.Recv += int64(c.size-1) * bytesOf(mine)
+	if all.Stride != all.Cols && all.Rows > 1 || mine.Stride != mine.Cols && mine.Rows > 1 {
+		panic("comm: ReduceScatter wants rows side by side")
+	}
+	return c.reduceScatter(elementOf[T](), unsafe.Pointer(unsafe.SliceData(all.Data)), counts, unsafe.Pointer(unsafe.SliceData(mine.Data)))
+}

@@ -1,0 +1,84 @@
+//go:build !mpi
+
+package comm
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"gemm"
+)
+
+// Built reports whether this build has MPI.
+const Built = false
+
+// errNone is what every call of a build without MPI returns.
+var errNone = fmt.Errorf("%w: this build has no MPI: install libopenmpi-dev and openmpi-bin, then make build (go build -tags mpi ./cmd/gemm)", gemm.ErrUnavailable)
+
+type (
+	handle  struct{}
+	pending struct{}
+)
+
+// Start begins MPI and returns the communicator of all ranks.
+func Start() (*Comm, error) { return nil, errNone }
+
+// Finalize ends MPI.
+func (c *Comm) Finalize() error { return errNone }
+
+// Abort ends all ranks with the exit status code.
+func Abort(int) {}
+
+// Quiet returns the ranks of c for messages that are not counted.
+func (c *Comm) Quiet() (*Comm, error) { return nil, errNone }
+
+// Split returns the communicator of the ranks that gave the same colour, in the order of
+// their keys; nil where the colour is negative.
+func (c *Comm) Split(_, _ int) (*Comm, error) { return nil, errNone }
+
+// NewGrid makes a p×q grid of the ranks of c, row by row.
+func (c *Comm) NewGrid(_, _ int) (*Grid, error) { return nil, errNone }
+
+// Shift returns the ranks of g.All from which to receive and to which to send where all
+// send by so many columns to the left and rows up.
+func (g *Grid) Shift(_, _ int) (from, to int, err error) { return 0, 0, errNone }
+
+// Barrier returns when all ranks have called it.
+func (c *Comm) Barrier() error { return errNone }
+
+// Max returns the largest x of all ranks, on each of them.
+func (c *Comm) Max(float64) (float64, error) { return 0, errNone }
+
+// Collect returns what each rank gave, on rank 0; nil on the others.
+func (c *Comm) Collect([]byte) ([][]byte, error) { return nil, errNone }
+
+// Tell sends data from rank 0 to all others, who call Hear.
+func (c *Comm) Tell([]byte) error { return errNone }
+
+// Hear waits for what rank 0 tells, at first awake, later asleep most of the time.
+func (c *Comm) Hear() ([]byte, error) { return nil, errNone }
+
+// PingPong returns the time of a message of so many bytes from rank 0 to rank 1, half of
+// that there and back, on rank 0.
+func (c *Comm) PingPong(_, _ int) (time.Duration, error) { return 0, errNone }
+
+// Version returns the name and version of the library.
+func Version() string { return "" }
+
+func (handle) send(buffer, int, int) error                                        { return errNone }
+func (handle) recv(buffer, int, int) error                                        { return errNone }
+func (handle) isend(buffer, int, int, *Request) error                             { return errNone }
+func (handle) irecv(buffer, int, int, *Request) error                             { return errNone }
+func (handle) sendrecv(buffer, int, buffer, int, int) error                       { return errNone }
+func (handle) bcast(buffer, int) error                                            { return errNone }
+func (handle) ibcast(buffer, int, *Request) error                                 { return errNone }
+func (handle) scatterv(buffer, []int, []int, buffer, int) error                   { return errNone }
+func (handle) gatherv(buffer, buffer, []int, []int, int) error                    { return errNone }
+func (handle) gather(element, unsafe.Pointer, int, unsafe.Pointer, int) error     { return errNone }
+func (handle) reduceScatter(element, unsafe.Pointer, []int, unsafe.Pointer) error { return errNone }
+func (handle) scatterJoined(element, unsafe.Pointer, unsafe.Pointer, int, unsafe.Pointer, int, int) error {
+	return errNone
+}
+func (*pending) wait() error         { return errNone }
+func (*pending) test() (bool, error) { return false, errNone }

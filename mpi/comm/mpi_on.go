@@ -1,0 +1,603 @@
+//go:build mpi
+
+package comm
+
+/*
+#cgo pkg-config: ompi
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+// MPI's constants are macros, and its handles pointers or integers, by implementation.
+static MPI_Comm world(void) { return MPI_COMM_WORLD; }
+static int is_null(MPI_Comm c) { return c == MPI_COMM_NULL; }
+static int undefined(void) { return MPI_UNDEFINED; }
+static MPI_Datatype base(int kind) {
+	return kind == 0 ? MPI_DOUBLE : kind == 1 ? MPI_FLOAT : MPI_BYTE;
+}
+
+static int begin(int *provided) {
+	int e = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, provided);
+	if (e == MPI_SUCCESS) e = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	if (e == MPI_SUCCESS) e = MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	return e;
+}
+
+// make_type makes the type of rows of cols elements: side by side, or a vector of them,
+// stride apart. extent, where it is not 0, is how far apart two of them lie, in elements.
+static int make_type(int kind, int vector, int rows, int cols, int stride, MPI_Aint extent, MPI_Datatype *out) {
+	MPI_Datatype t, resized;
+	int e = vector ? MPI_Type_vector(rows, cols, stride, base(kind), &t)
+	               : MPI_Type_contiguous(cols, base(kind), &t);
+	if (e != MPI_SUCCESS) return e;
+	if (extent != 0) {
+		int size;
+		MPI_Type_size(base(kind), &size);
+		e = MPI_Type_create_resized(t, 0, extent * size, &resized);
+		MPI_Type_free(&t);
+		if (e != MPI_SUCCESS) return e;
+		t = resized;
+	}
+	*out = t;
+	return MPI_Type_commit(out);
+}
+
+static int scatter_joined(int kind, void *all, void *first, int n, void *second, int n2, int root, MPI_Comm c) {
+	MPI_Datatype types[2] = {base(kind), base(kind)}, packed, apart;
+	int lengths[2] = {n, n2}, size, rank, e;
+	MPI_Aint side[2], at[2];
+	MPI_Type_size(types[0], &size);
+	MPI_Comm_rank(c, &rank);
+	side[0] = 0;
+	side[1] = (MPI_Aint)n * size;
+	MPI_Get_address(first, &at[0]);
+	MPI_Get_address(second, &at[1]);
+	if ((e = MPI_Type_create_struct(2, lengths, side, types, &packed)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Type_commit(&packed)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Type_create_struct(2, lengths, at, types, &apart)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Type_commit(&apart)) != MPI_SUCCESS) return e;
+	e = MPI_Scatter(rank == root ? all : NULL, 1, packed, MPI_BOTTOM, 1, apart, root, c);
+	MPI_Type_free(&packed);
+	MPI_Type_free(&apart);
+	return e;
+}
+
+static int reduce_scatter(int kind, void *all, int *counts, void *mine, MPI_Comm c) {
+	return MPI_Reduce_scatter(all, mine, counts, base(kind), kind == 2 ? MPI_BXOR : MPI_SUM, c);
+}
+
+static int split(MPI_Comm c, int colour, int key, MPI_Comm *out) {
+	int e = MPI_Comm_split(c, colour, key, out);
+	if (e == MPI_SUCCESS && *out != MPI_COMM_NULL) e = MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
+	return e;
+}
+
+static int grid(MPI_Comm c, int p, int q, MPI_Comm *all, MPI_Comm *row, MPI_Comm *col) {
+	int sides[2] = {p, q}, round[2] = {1, 1}, along[2] = {0, 1}, down[2] = {1, 0}, e;
+	if ((e = MPI_Cart_create(c, 2, sides, round, 0, all)) != MPI_SUCCESS) return e;
+	if ((e = MPI_Cart_sub(*all, along, row)) != MPI_SUCCESS) return e;
+	return MPI_Cart_sub(*all, down, col);
+}
+
+// hear waits for a message from rank 0 and returns its length: without a pause for the
+// given seconds, then with pauses that double up to the longest. It sleeps here and not
+// in Go, whose scheduler takes milliseconds to wake a locked thread on a crowded host.
+static int hear(MPI_Comm c, double attention, long longest, int *bytes) {
+	MPI_Status s;
+	int there = 0, e;
+	double begun = MPI_Wtime();
+	struct timespec pause = {0, 20000};
+	for (;;) {
+		if ((e = MPI_Iprobe(0, 0, c, &there, &s)) != MPI_SUCCESS) return e;
+		if (there) return MPI_Get_count(&s, MPI_BYTE, bytes);
+		if (MPI_Wtime() - begun < attention) {
+			sched_yield();
+			continue;
+		}
+		nanosleep(&pause, NULL);
+		pause.tv_nsec = 2 * pause.tv_nsec < longest ? 2 * pause.tv_nsec : longest;
+	}
+}
+
+static int receive(void *data, int n, MPI_Comm c) {
+	return MPI_Recv(data, n, MPI_BYTE, 0, 0, c, MPI_STATUS_IGNORE);
+}
+
+static int recv_status(void *p, int n, MPI_Datatype t, int from, int tag, MPI_Comm c) {
+	return MPI_Recv(p, n, t, from, tag, c, MPI_STATUS_IGNORE);
+}
+
+static int sendrecv(void *o, int on, MPI_Datatype ot, int to, void *i, int in, MPI_Datatype it, int from, int tag, MPI_Comm c) {
+	return MPI_Sendrecv(o, on, ot, to, tag, i, in, it, from, tag, c, MPI_STATUS_IGNORE);
+}
+
+static int wait_one(MPI_Request *r) { return MPI_Wait(r, MPI_STATUS_IGNORE); }
+static int test_one(MPI_Request *r, int *done) { return MPI_Test(r, done, MPI_STATUS_IGNORE); }
+
+static int max_double(double x, double *out, MPI_Comm c) {
+	return MPI_Allreduce(&x, out, 1, MPI_DOUBLE, MPI_MAX, c);
+}
+
+// ping_pong sends n bytes there and back so many times between ranks 0 and 1, and
+// returns the seconds of one way.
+static double ping_pong(char *data, int n, int times, MPI_Comm c) {
+	int rank;
+	MPI_Comm_rank(c, &rank);
+	double start = MPI_Wtime();
+	for (int i = 0; i < times; i++) {
+		if (rank == 0) {
+			MPI_Send(data, n, MPI_BYTE, 1, 0, c);
+			MPI_Recv(data, n, MPI_BYTE, 1, 0, c, MPI_STATUS_IGNORE);
+		} else if (rank == 1) {
+			MPI_Recv(data, n, MPI_BYTE, 0, 0, c, MPI_STATUS_IGNORE);
+			MPI_Send(data, n, MPI_BYTE, 0, 0, c);
+		}
+	}
+	return (MPI_Wtime() - start) / times / 2;
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/emer/empi/mpi"
+)
+
+// Built reports whether this build has MPI.
+const Built = true
+
+// handle is MPI's communicator.
+type handle struct {
+	comm  C.MPI_Comm
+	world *mpi.Comm // the same by empi, of the communicator of all ranks
+}
+
+// pending is MPI's request, in C's memory, where MPI writes to it.
+type pending struct{ request *C.MPI_Request }
+
+// failed turns the code that a call returned into an error.
+func failed(code C.int, call string) error {
+	if code == C.MPI_SUCCESS {
+		return nil
+	}
+	var text [C.MPI_MAX_ERROR_STRING]C.char
+	var n C.int
+	C.MPI_Error_string(code, &text[0], &n)
+	return fmt.Errorf("comm: %s: %s", call, C.GoStringN(&text[0], n))
+}
+
+// Start begins MPI and returns the communicator of all ranks.
+func Start() (*Comm, error) {
+	var provided C.int
+	if err := failed(C.begin(&provided), "MPI_Init_thread"); err != nil {
+		return nil, err
+	}
+	if provided < C.MPI_THREAD_FUNNELED {
+		return nil, errors.New("comm: this MPI was built without support for threads, which every Go program has")
+	}
+	mpi.LogErrors = false
+	world, err := mpi.NewComm(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Comm{handle: handle{C.world(), world}, rank: world.Rank(), size: world.Size(), traffic: &Traffic{}}, nil
+}
+
+// Finalize ends MPI.
+func (c *Comm) Finalize() error {
+	mpi.Finalize()
+	return nil
+}
+
+// Abort ends all ranks with the exit status code.
+func Abort(code int) { C.MPI_Abort(C.world(), C.int(code)) }
+
+// Version returns the name and version of the library.
+func Version() string {
+	var text [C.MPI_MAX_LIBRARY_VERSION_STRING]C.char
+	var n C.int
+	if C.MPI_Get_library_version(&text[0], &n) != C.MPI_SUCCESS {
+		return ""
+	}
+	name, _, _ := strings.Cut(C.GoStringN(&text[0], n), ",")
+	return name
+}
+
+// derived wraps a communicator that was made from c.
+func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic) (*Comm, error) {
+	var rank, size C.int
+	err := errors.Join(
+		failed(C.MPI_Comm_set_errhandler(made, C.MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler"),
+		failed(C.MPI_Comm_rank(made, &rank), "MPI_Comm_rank"),
+		failed(C.MPI_Comm_size(made, &size), "MPI_Comm_size"))
+	return &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), traffic: traffic}, err
+}
+
+// Quiet returns the ranks of c for messages that are not counted.
+func (c *Comm) Quiet() (*Comm, error) {
+	var made C.MPI_Comm
+	if err := failed(C.MPI_Comm_dup(c.comm, &made), "MPI_Comm_dup"); err != nil {
+		return nil, err
+	}
+	return c.derived(made, &Traffic{})
+}
+
+// Split returns the communicator of the ranks that gave the same colour, in the order of
+// their keys; nil where the colour is negative.
+func (c *Comm) Split(colour, key int) (*Comm, error) {
+	of := C.int(colour)
+	if colour < 0 {
+		of = C.undefined()
+	}
+	var made C.MPI_Comm
+	if err := failed(C.split(c.comm, of, C.int(key), &made), "MPI_Comm_split"); err != nil || C.is_null(made) != 0 {
+		return nil, err
+	}
+	return c.derived(made, c.traffic)
+}
+
+// NewGrid makes a p×q grid of the ranks of c, row by row.
+func (c *Comm) NewGrid(p, q int) (*Grid, error) {
+	var all, row, col C.MPI_Comm
+	if err := failed(C.grid(c.comm, C.int(p), C.int(q), &all, &row, &col), "MPI_Cart_create"); err != nil {
+		return nil, err
+	}
+	g := &Grid{I: c.rank / q, J: c.rank % q}
+	var errs [3]error
+	g.All, errs[0] = c.derived(all, c.traffic)
+	g.Row, errs[1] = c.derived(row, c.traffic)
+	g.Col, errs[2] = c.derived(col, c.traffic)
+	return g, errors.Join(errs[:]...)
+}
+
+// Shift returns the ranks of g.All from which to receive and to which to send where all
+// send by so many columns to the left and rows up.
+func (g *Grid) Shift(left, up int) (from, to int, err error) {
+	var source, target C.int
+	if left != 0 {
+		err = failed(C.MPI_Cart_shift(g.All.comm, 1, C.int(-left), &source, &target), "MPI_Cart_shift")
+	} else {
+		err = failed(C.MPI_Cart_shift(g.All.comm, 0, C.int(-up), &source, &target), "MPI_Cart_shift")
+	}
+	return int(source), int(target), err
+}
+
+// Barrier returns when all ranks have called it.
+func (c *Comm) Barrier() error {
+	if c.world != nil {
+		return c.world.Barrier()
+	}
+	return failed(C.MPI_Barrier(c.comm), "MPI_Barrier")
+}
+
+// Max returns the largest x of all ranks, on each of them.
+func (c *Comm) Max(x float64) (float64, error) {
+	var out C.double
+	err := failed(C.max_double(C.double(x), &out, c.comm), "MPI_Allreduce")
+	return float64(out), err
+}
+
+// types are the derived types in use, by what they are made of. They live as long as
+// the process.
+var types = map[typeKey]C.MPI_Datatype{}
+
+type typeKey struct {
+	kind   element
+	layout layout
+	extent int
+}
+
+// typed returns the type of a derived layout. extent, where it is not 0, is how far
+// apart two of them lie, in elements.
+func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
+	key := typeKey{kind: kind, layout: l, extent: extent}
+	if l.shape == rows {
+		key.layout.count = 0 // the type is of one row
+	}
+	if t, ok := types[key]; ok {
+		return t, nil
+	}
+	isVector := C.int(0)
+	if l.shape == vector {
+		isVector = 1
+	}
+	var t C.MPI_Datatype
+	err := failed(C.make_type(C.int(kind), isVector, C.int(l.count), C.int(l.cols), C.int(l.stride), C.MPI_Aint(extent), &t), "MPI_Type_create")
+	if err == nil {
+		types[key] = t
+	}
+	return t, err
+}
+
+// message returns the count and the type of a buffer.
+func (b buffer) message() (C.int, C.MPI_Datatype, error) {
+	switch b.shape {
+	case elements:
+		return C.int(b.count), C.base(C.int(b.kind)), nil
+	case rows:
+		t, err := typed(b.kind, b.layout, 0)
+		return C.int(b.count), t, err
+	default:
+		t, err := typed(b.kind, b.layout, 0)
+		return 1, t, err
+	}
+}
+
+// plain reports whether empi has a call for the buffer on this communicator.
+func (h handle) plain(b buffer) bool { return h.world != nil && b.shape == elements && b.count > 0 }
+
+func float64sOf(b buffer) []float64 { return unsafe.Slice((*float64)(b.at), b.count) }
+func float32sOf(b buffer) []float32 { return unsafe.Slice((*float32)(b.at), b.count) }
+func bytesAt(b buffer) []byte       { return unsafe.Slice((*byte)(b.at), b.count) }
+
+func (h handle) send(b buffer, to, tag int) error {
+	if h.plain(b) {
+		switch b.kind {
+		case float64s:
+			return h.world.SendF64(to, tag, float64sOf(b))
+		case float32s:
+			return h.world.SendF32(to, tag, float32sOf(b))
+		default:
+			return h.world.SendU8(to, tag, bytesAt(b))
+		}
+	}
+	n, t, err := b.message()
+	if err != nil {
+		return err
+	}
+	return failed(C.MPI_Send(b.at, n, t, C.int(to), C.int(tag), h.comm), "MPI_Send")
+}
+
+func (h handle) recv(b buffer, from, tag int) error {
+	if h.plain(b) {
+		switch b.kind {
+		case float64s:
+			return h.world.RecvF64(from, tag, float64sOf(b))
+		case float32s:
+			return h.world.RecvF32(from, tag, float32sOf(b))
+		default:
+			return h.world.RecvU8(from, tag, bytesAt(b))
+		}
+	}
+	n, t, err := b.message()
+	if err != nil {
+		return err
+	}
+	return failed(C.recv_status(b.at, n, t, C.int(from), C.int(tag), h.comm), "MPI_Recv")
+}
+
+// begin calls f with the buffer and a new request.
+func (r *Request) begin(b buffer, f func(n C.int, t C.MPI_Datatype, r *C.MPI_Request) error) error {
+	n, t, err := b.message()
+	if err != nil {
+		return err
+	}
+	r.request = (*C.MPI_Request)(C.malloc(C.size_t(unsafe.Sizeof(*r.request))))
+	if err = f(n, t, r.request); err != nil {
+		C.free(unsafe.Pointer(r.request))
+	}
+	return err
+}
+
+func (h handle) isend(b buffer, to, tag int, r *Request) error {
+	return r.begin(b, func(n C.int, t C.MPI_Datatype, q *C.MPI_Request) error {
+		return failed(C.MPI_Isend(b.at, n, t, C.int(to), C.int(tag), h.comm, q), "MPI_Isend")
+	})
+}
+
+func (h handle) irecv(b buffer, from, tag int, r *Request) error {
+	return r.begin(b, func(n C.int, t C.MPI_Datatype, q *C.MPI_Request) error {
+		return failed(C.MPI_Irecv(b.at, n, t, C.int(from), C.int(tag), h.comm, q), "MPI_Irecv")
+	})
+}
+
+func (h handle) ibcast(b buffer, root int, r *Request) error {
+	return r.begin(b, func(n C.int, t C.MPI_Datatype, q *C.MPI_Request) error {
+		return failed(C.MPI_Ibcast(b.at, n, t, C.int(root), h.comm, q), "MPI_Ibcast")
+	})
+}
+
+func (p *pending) wait() error {
+	defer C.free(unsafe.Pointer(p.request))
+	return failed(C.wait_one(p.request), "MPI_Wait")
+}
+
+func (p *pending) test() (bool, error) {
+	var done C.int
+	err := failed(C.test_one(p.request, &done), "MPI_Test")
+	if done != 0 || err != nil {
+		C.free(unsafe.Pointer(p.request))
+	}
+	return done != 0, err
+}
+
+func (h handle) sendrecv(out buffer, to int, in buffer, from, tag int) error {
+	on, ot, err := out.message()
+	if err != nil {
+		return err
+	}
+	n, t, err := in.message()
+	if err != nil {
+		return err
+	}
+	return failed(C.sendrecv(out.at, on, ot, C.int(to), in.at, n, t, C.int(from), C.int(tag), h.comm), "MPI_Sendrecv")
+}
+
+func (h handle) bcast(b buffer, root int) error {
+	if h.plain(b) {
+		switch b.kind {
+		case float64s:
+			return h.world.BcastF64(root, float64sOf(b))
+		case float32s:
+			return h.world.BcastF32(root, float32sOf(b))
+		default:
+			return h.world.BcastU8(root, bytesAt(b))
+		}
+	}
+	n, t, err := b.message()
+	if err != nil {
+		return err
+	}
+	return failed(C.MPI_Bcast(b.at, n, t, C.int(root), h.comm), "MPI_Bcast")
+}
+
+// partType returns the type that the root's matrix consists of: rows that lie stride
+// apart, or vectors that begin at any column.
+func partType(b buffer) (C.MPI_Datatype, error) {
+	if b.shape == vector {
+		return typed(b.kind, b.layout, 1)
+	}
+	return typed(b.kind, layout{shape: rows, cols: b.cols, stride: b.cols}, b.stride)
+}
+
+// ints returns xs as C's.
+func ints(xs []int) []C.int {
+	out := make([]C.int, len(xs))
+	for i, x := range xs {
+		out[i] = C.int(x)
+	}
+	return out
+}
+
+func (h handle) scatterv(all buffer, counts, from []int, mine buffer, root int) error {
+	t, err := partType(all)
+	if err != nil {
+		return err
+	}
+	n, own, err := mine.message()
+	if err != nil {
+		return err
+	}
+	c, d := ints(counts), ints(from)
+	return failed(C.MPI_Scatterv(all.at, &c[0], &d[0], t, mine.at, n, own, C.int(root), h.comm), "MPI_Scatterv")
+}
+
+func (h handle) gatherv(mine, all buffer, counts, from []int, root int) error {
+	t, err := partType(all)
+	if err != nil {
+		return err
+	}
+	n, own, err := mine.message()
+	if err != nil {
+		return err
+	}
+	c, d := ints(counts), ints(from)
+	return failed(C.MPI_Gatherv(mine.at, n, own, all.at, &c[0], &d[0], t, C.int(root), h.comm), "MPI_Gatherv")
+}
+
+func (h handle) scatterJoined(kind element, all, first unsafe.Pointer, n int, second unsafe.Pointer, n2, root int) error {
+	return failed(C.scatter_joined(C.int(kind), all, first, C.int(n), second, C.int(n2), C.int(root), h.comm), "MPI_Scatter")
+}
+
+func (h handle) gather(kind element, mine unsafe.Pointer, n int, all unsafe.Pointer, root int) error {
+	if h.world == nil {
+		t := C.base(C.int(kind))
+		return failed(C.MPI_Gather(mine, C.int(n), t, all, C.int(n), t, C.int(root), h.comm), "MPI_Gather")
+	}
+	own := buffer{at: mine, layout: layout{count: n}}
+	whole := own
+	whole.at, whole.count = all, 0
+	if all != nil {
+		whole.count = n * h.world.Size()
+	}
+	switch kind {
+	case float64s:
+		return h.world.GatherF64(root, slice(float64sOf(whole)), float64sOf(own))
+	case float32s:
+		return h.world.GatherF32(root, slice(float32sOf(whole)), float32sOf(own))
+	default:
+		return h.world.GatherU8(root, slice(bytesAt(whole)), bytesAt(own))
+	}
+}
+
+// slice returns nil where there are no elements: empi takes the address of the first of
+// any other.
+func slice[T any](xs []T) []T {
+	if len(xs) == 0 {
+		return nil
+	}
+	return xs
+}
+
+func (h handle) reduceScatter(kind element, all unsafe.Pointer, counts []int, mine unsafe.Pointer) error {
+	c := ints(counts)
+	return failed(C.reduce_scatter(C.int(kind), all, &c[0], mine, h.comm), "MPI_Reduce_scatter")
+}
+
+// Collect returns what each rank gave, on rank 0; nil on the others.
+func (c *Comm) Collect(data []byte) ([][]byte, error) {
+	lengths := make([]C.int, c.size)
+	n := C.int(len(data))
+	if err := failed(C.MPI_Gather(unsafe.Pointer(&n), 1, C.MPI_INT, unsafe.Pointer(&lengths[0]), 1, C.MPI_INT, 0, c.comm), "MPI_Gather"); err != nil {
+		return nil, err
+	}
+	from := make([]C.int, c.size)
+	total := C.int(0)
+	if c.rank == 0 {
+		for r, l := range lengths {
+			from[r] = total
+			total += l
+		}
+	}
+	all := make([]byte, total+1)
+	err := failed(C.MPI_Gatherv(unsafe.Pointer(unsafe.SliceData(data)), n, C.MPI_BYTE,
+		unsafe.Pointer(&all[0]), &lengths[0], &from[0], C.MPI_BYTE, 0, c.comm), "MPI_Gatherv")
+	if err != nil || c.rank != 0 {
+		return nil, err
+	}
+	out := make([][]byte, c.size)
+	for r, l := range lengths {
+		out[r] = all[from[r] : from[r]+l]
+	}
+	return out, nil
+}
+
+// Tell sends data from rank 0 to all others, who call Hear.
+func (c *Comm) Tell(data []byte) error {
+	b := buffer{at: unsafe.Pointer(unsafe.SliceData(data)), kind: bytes, layout: layout{count: len(data)}}
+	var sent []*Request
+	var errs []error
+	for r := 1; r < c.size; r++ {
+		q, err := request(b, func(q *Request) error { return c.isend(b, r, 0, q) })
+		errs = append(errs, err)
+		sent = append(sent, q)
+	}
+	for _, q := range sent {
+		errs = append(errs, q.Wait())
+	}
+	return errors.Join(errs...)
+}
+
+// How long Hear listens without a pause, and the longest of its pauses.
+const (
+	attention = 200 * time.Microsecond
+	nap       = 200 * time.Microsecond
+)
+
+// Hear waits for what rank 0 tells, at first awake, later asleep most of the time.
+func (c *Comm) Hear() ([]byte, error) {
+	var n C.int
+	if err := failed(C.hear(c.comm, C.double(attention.Seconds()), C.long(nap), &n), "MPI_Iprobe"); err != nil {
+		return nil, err
+	}
+	data := make([]byte, n+1)
+	err := failed(C.receive(unsafe.Pointer(&data[0]), n, c.comm), "MPI_Recv")
+	return data[:n], err
+}
+
+// PingPong returns the time of a message of so many bytes from rank 0 to rank 1, half of
+// that there and back, on rank 0.
+func (c *Comm) PingPong(n, times int) (time.Duration, error) {
+	data := make([]byte, n+1)
+	if err := c.Barrier(); err != nil {
+		return 0, err
+	}
+	seconds := C.ping_pong((*C.char)(unsafe.Pointer(&data[0])), C.int(n), C.int(times), c.comm)
+	return time.Duration(float64(seconds) * float64(time.Second)), nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package mpi
+
+// dieWithParent does nothing: this system has no such signal.
+func dieWithParent() {}

@@ -1,0 +1,521 @@
+package mpi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/internal/cpu"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// Job is this process as one of the ranks that were started together.
+type Job struct {
+	world  *comm.Comm  // of the operands; what it moves is counted
+	quiet  *comm.Comm  // of everything else
+	peers  []greeting  // by rank
+	mask   []int       // processors that this process was started on
+	share  []int       // those of them that are this rank's own; nil: they cannot be told apart
+	pinned []int       // where it runs now; nil: on all of the mask
+	runs   map[int]run // by the number that rank 0 gave them
+	last   int         // number given
+	broken error       // why the ranks are out of step; nil while they are not
+
+	firsts map[int]*comm.Comm // communicators of the first so many ranks; nil on the others
+	seats  map[plan.Grid]*seat
+	left   int                // bytes of runs that were closed since the last collection of garbage
+	pings  map[int][]float64  // samples of PingPong, by bytes
+	rates  map[string]float64 // of local variants, as rate has them
+}
+
+// run is a staged product of any element type.
+type run interface {
+	multiply(ctx context.Context, deadline bool) (report, []report, error)
+	collect() error
+}
+
+// greeting is what a rank tells of itself when the job begins.
+type greeting struct {
+	Arguments []string `json:"arguments"`
+	Revision  string   `json:"revision"`
+	Mask      string   `json:"mask"` // of instruction sets, as GEMM_CPU has it
+	Host      string   `json:"host"`
+	CPUs      []int    `json:"cpus"`
+}
+
+// Launched returns the number of ranks that this process was started among, as its
+// environment has it. ok is false where nobody started it as a rank.
+func Launched() (ranks int, ok bool) {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
+		if size, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return size, true
+		}
+	}
+	if _, there := os.LookupEnv("PMIX_RANK"); there {
+		size, err := strconv.Atoi(os.Getenv("SLURM_NTASKS"))
+		return cmp.Or(size, 1), err == nil
+	}
+	return 1, false
+}
+
+var (
+	theJob  *Job
+	started sync.Mutex
+)
+
+// Start begins MPI, once a process, and returns when all ranks have. The error, on every
+// rank, is gemm.ErrUnavailable in a build without MPI, or says which rank was given other
+// arguments or is another program. From then on one thread at a time may call MPI.
+func Start(arguments []string) (*Job, error) {
+	started.Lock()
+	defer started.Unlock()
+	if theJob != nil {
+		return theJob, nil
+	}
+	world, err := comm.Start()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := Launched(); ok {
+		dieWithParent()
+	}
+	quiet, err := world.Quiet()
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{}, rates: map[string]float64{},
+		firsts: map[int]*comm.Comm{world.Size(): world}, seats: map[plan.Grid]*seat{}}
+	if err := j.greet(arguments); err != nil {
+		return nil, err
+	}
+	j.share = share(j.peers, j.Rank(), j.mask)
+	theJob = j
+	return j, nil
+}
+
+// running returns the job; a process that nobody started as a rank begins one of its own.
+func running() (*Job, error) { return Start(nil) }
+
+// Rank returns the rank of this process.
+func (j *Job) Rank() int { return j.world.Rank() }
+
+// Size returns the number of ranks.
+func (j *Job) Size() int { return j.world.Size() }
+
+// greet has every rank know what the others are, and be one of them.
+func (j *Job) greet(arguments []string) error {
+	host, _ := os.Hostname()
+	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask})
+	if err != nil {
+		return err
+	}
+	all, err := j.quiet.Collect(own)
+	if err != nil {
+		return err
+	}
+	var told []byte
+	if j.Rank() == 0 {
+		for _, data := range all {
+			var g greeting
+			if err := json.Unmarshal(data, &g); err != nil {
+				return err
+			}
+			j.peers = append(j.peers, g)
+		}
+		if told, err = json.Marshal(j.peers); err != nil {
+			return err
+		}
+		if err := j.quiet.Tell(told); err != nil {
+			return err
+		}
+	} else {
+		if told, err = j.quiet.Hear(); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(told, &j.peers); err != nil {
+			return err
+		}
+	}
+	return alike(j.peers)
+}
+
+// alike returns an error that names the first rank that differs from rank 0 in what all
+// must have in common.
+func alike(peers []greeting) error {
+	first := peers[0]
+	for r, g := range peers {
+		switch {
+		case g.Revision != first.Revision:
+			return fmt.Errorf("rank %d is another program than rank 0 (%s, %s): start the same on all", r, g.Revision, first.Revision)
+		case g.Mask != first.Mask:
+			return fmt.Errorf("rank %d has GEMM_CPU=%q, rank 0 has %q: set the same on all", r, g.Mask, first.Mask)
+		case !slices.Equal(g.Arguments, first.Arguments):
+			return fmt.Errorf("rank %d was given other arguments than rank 0 (%s; %s): give the same to all",
+				r, strings.Join(g.Arguments, " "), strings.Join(first.Arguments, " "))
+		}
+	}
+	return nil
+}
+
+// revision identifies this program.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	out := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" || s.Key == "-tags" {
+			out += " " + s.Value
+		}
+	}
+	return out
+}
+
+// share returns the processors of the mask that are the rank's own: an equal part of them
+// in the order of neighbours, where the ranks of its host have the same mask and there
+// are enough; nil otherwise, since somebody has chosen a place for the rank already or
+// ranks have to take turns.
+func share(peers []greeting, rank int, mask []int) []int {
+	local, n := 0, 0
+	for r, g := range peers {
+		if g.Host != peers[rank].Host {
+			continue
+		}
+		if !slices.Equal(g.CPUs, mask) {
+			return nil
+		}
+		if r == rank {
+			local = n
+		}
+		n++
+	}
+	if n > len(mask) {
+		return nil
+	}
+	each := len(mask) / n
+	return mask[local*each : (local+1)*each]
+}
+
+// local returns how many ranks are on this rank's host.
+func (j *Job) local() int {
+	n := 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host {
+			n++
+		}
+	}
+	return n
+}
+
+// threads returns the number of threads of resolved parameters: 0 asks for the rank's
+// share of the processors.
+func (j *Job) threads(asked int) int {
+	if asked > 0 {
+		return asked
+	}
+	return max(1, len(j.mask)/j.local())
+}
+
+// bind has this process run on its own share of the processors, or where it was started.
+func (j *Job) bind(affinity string) error {
+	want := j.mask
+	if affinity == closeBy && j.share != nil {
+		want = j.share
+	}
+	if len(want) == 0 || slices.Equal(want, j.pinned) || j.pinned == nil && slices.Equal(want, j.mask) {
+		return nil
+	}
+	j.pinned = want
+	return cpu.Pin(want)
+}
+
+// command is what rank 0 tells the others to do.
+type command struct {
+	Do       string        `json:"do"`
+	Run      int           `json:"run,omitempty"`
+	Variant  string        `json:"variant,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	M        int           `json:"m,omitempty"`
+	N        int           `json:"n,omitempty"`
+	K        int           `json:"k,omitempty"`
+	Params   gemm.Params   `json:"params,omitempty"`
+	Deadline bool          `json:"deadline,omitempty"`
+	Left     time.Duration `json:"left,omitempty"`
+	Pipe     string        `json:"pipe,omitempty"`
+	Bytes    int           `json:"bytes,omitempty"`
+	Times    int           `json:"times,omitempty"`
+}
+
+// The commands.
+const (
+	doStage    = "stage"
+	doMultiply = "multiply"
+	doCollect  = "collect"
+	doClose    = "close"
+	doPeak     = "peak"
+	doPingPong = "ping-pong"
+	doQuit     = "quit"
+)
+
+// tell has the other ranks obey the command.
+func (j *Job) tell(c command) error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if j.Rank() != 0 {
+		return fmt.Errorf("mpi: rank %d cannot lead", j.Rank())
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return j.quiet.Tell(data)
+}
+
+// Serve does on this rank, which is not 0, what rank 0 tells, until it says that the job
+// is over. An error leaves the ranks out of step: whoever gets it must end the process.
+func (j *Job) Serve(ctx context.Context) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // collected between the runs
+	for {
+		data, err := j.quiet.Hear()
+		if err != nil {
+			return err
+		}
+		var c command
+		if err := json.Unmarshal(data, &c); err != nil {
+			return err
+		}
+		if c.Do == doQuit {
+			return j.world.Finalize()
+		}
+		if err := j.obey(ctx, c); err != nil {
+			return fmt.Errorf("rank %d: %s %s: %w", j.Rank(), c.Do, c.Variant, err)
+		}
+	}
+}
+
+func (j *Job) obey(ctx context.Context, c command) error {
+	switch c.Do {
+	case doStage:
+		// What a rank cannot stage all ranks hear of, and nothing is staged.
+		return ignoreRefusal(j.stage(c))
+	case doMultiply:
+		ctx, cancel := limited(ctx, c)
+		defer cancel()
+		_, _, err := j.runs[c.Run].multiply(ctx, c.Deadline)
+		return err
+	case doCollect:
+		return j.runs[c.Run].collect()
+	case doClose:
+		delete(j.runs, c.Run)
+		if j.left += c.Bytes; j.left > muchLeft {
+			runtime.GC()
+			j.left = 0
+		}
+		return nil
+	case doPeak:
+		return j.peak(c)
+	case doPingPong:
+		_, err := j.world.PingPong(c.Bytes, c.Times)
+		return err
+	}
+	return fmt.Errorf("mpi: unknown command %q", c.Do)
+}
+
+// muchLeft is how many bytes of closed runs are worth the time of a collection.
+const muchLeft = 64 << 20
+
+// limited returns a context that ends when that of rank 0 does.
+func limited(ctx context.Context, c command) (context.Context, context.CancelFunc) {
+	if !c.Deadline {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.Left)
+}
+
+// stage stages a product on a rank that does not lead.
+func (j *Job) stage(c command) error {
+	var made run
+	var err error
+	switch c.Type {
+	case "f32":
+		made, err = stageOn[float32](j, c)
+	case "f64":
+		made, err = stageOn[float64](j, c)
+	default:
+		made, err = stageOn[gf256.Elem](j, c)
+	}
+	if err == nil {
+		j.runs[c.Run] = made
+	}
+	return err
+}
+
+func stageOn[T gemm.Element](j *Job, c command) (run, error) {
+	all := Variants()
+	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == c.Variant })
+	if i < 0 {
+		return nil, fmt.Errorf("mpi: no variant %q", c.Variant)
+	}
+	m, err := gemm.New[T](all[i], c.Params)
+	if err != nil {
+		return nil, err
+	}
+	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
+}
+
+// refusal is an error on which all ranks agree: they stay in step.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+
+func ignoreRefusal(err error) error {
+	if errors.As(err, &refusal{}) {
+		return nil
+	}
+	return err
+}
+
+// agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
+// rank 0 it has the texts.
+func (j *Job) agree(err error) error {
+	bad := 0.0
+	text := ""
+	if err != nil {
+		bad, text = 1, err.Error()
+	}
+	worst, failed := j.quiet.Max(bad)
+	if failed != nil || worst == 0 {
+		return failed
+	}
+	all, failed := j.quiet.Collect([]byte(text))
+	if failed != nil {
+		return failed
+	}
+	for r, data := range all {
+		if len(data) > 0 {
+			return refusal{fmt.Sprintf("rank %d: %s", r, data)}
+		}
+	}
+	return refusal{"another rank refused"}
+}
+
+// Close ends the job for all ranks; rank 0 calls it, once, before it ends. Ranks that are
+// out of step are ended.
+func (j *Job) Close() error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if err := j.tell(command{Do: doQuit}); err != nil {
+		return err
+	}
+	return j.world.Finalize()
+}
+
+// Abort ends all ranks with the exit status.
+func Abort(status int) { comm.Abort(status) }
+
+// Version returns the name and version of the MPI library, empty in a build without.
+func Version() string { return comm.Version() }
+
+// Built reports whether this build has MPI.
+const Built = comm.Built
+
+// Placement returns a line for each rank: where it runs.
+func (j *Job) Placement() []string {
+	var out []string
+	for r, g := range j.peers {
+		own := share(j.peers, r, g.CPUs)
+		if own == nil {
+			own = g.CPUs
+		}
+		out = append(out, fmt.Sprintf("rank %d: %s, processors %s", r, g.Host, cpuList(own)))
+	}
+	return out
+}
+
+// cpuList returns processors as the kernel writes them: 0-3,8.
+func cpuList(cpus []int) string {
+	sorted := slices.Sorted(slices.Values(cpus))
+	var parts []string
+	for i := 0; i < len(sorted); {
+		j := i
+		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(sorted[i])
+		if j > i {
+			part += "-" + strconv.Itoa(sorted[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// seat is where this rank is in a grid: its communicators there live as long as the job.
+type seat struct {
+	ranks   *comm.Comm // of the grid; nil outside, and then so are the others
+	layer   *comm.Grid // of this rank's
+	through *comm.Comm // the ranks at this place of every layer
+}
+
+// among returns the communicator of the first n ranks, nil on the others. All ranks call
+// it.
+func (j *Job) among(n int) (*comm.Comm, error) {
+	if c, ok := j.firsts[n]; ok {
+		return c, nil
+	}
+	colour := 0
+	if j.Rank() >= n {
+		colour = -1
+	}
+	c, err := j.world.Split(colour, j.Rank())
+	if err == nil {
+		j.firsts[n] = c
+	}
+	return c, err
+}
+
+// seat returns where this rank is in a grid of the first ranks. All ranks call it.
+func (j *Job) seat(g plan.Grid) (*seat, error) {
+	if p, ok := j.seats[g]; ok {
+		return p, nil
+	}
+	p := &seat{}
+	var err error
+	if p.ranks, err = j.among(g.Ranks()); err != nil {
+		return nil, err
+	}
+	if p.ranks != nil {
+		row, col, l := g.At(j.Rank())
+		layer := p.ranks
+		if g.C > 1 {
+			if layer, err = p.ranks.Split(l, j.Rank()); err != nil {
+				return nil, err
+			}
+			if p.through, err = p.ranks.Split(row*g.Q+col, l); err != nil {
+				return nil, err
+			}
+		}
+		if p.layer, err = layer.NewGrid(g.P, g.Q); err != nil {
+			return nil, err
+		}
+	}
+	j.seats[g] = p
+	return p, nil
+}

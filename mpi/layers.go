@@ -1,0 +1,101 @@
+package mpi
+
+import (
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// layers is summa on several layers of ranks: the range k is shared out over them, each
+// layer computes its part of every element of C, and the parts are added, which leaves
+// each rank some rows of its block (Solomonik and Demmel, Communication-optimal parallel
+// 2.5D matrix multiplication and LU factorization algorithms, Euro-Par 2011, with the
+// copies in C, as Schatz, van de Geijn and Poulson, Parallel matrix multiplication: a
+// systematic journey, SIAM J. Sci. Comput. 38(6), 2016, have them). Copies of C take
+// memory, and save the messages that a larger grid has: C layers of P×Q receive
+// (1−1/Q)·mk/PC + (1−1/P)·kn/QC + (1−1/C)·mn/PQ elements a rank.
+//
+//	grid of 2×2×2      layer 0: ranks 0–3, k in [0, k/2)     layer 1: ranks 4–7, the rest
+//	panels             C⁰ on 0–3                             C¹ on 4–7
+//	ReduceScatter      rank 0: first rows of C⁰₀₀ + C¹₀₀     rank 4: its last rows
+type layers[T gemm.Element] struct {
+	*summa[T] // of this rank's layer
+	l         int
+	sum       gemm.Matrix[T] // this rank's rows of its block of C
+}
+
+func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
+	g := layersOf(t.params, t.world.Size(), t.shape, elementSize[T]())
+	x := &layers[T]{}
+	rank := t.world.Rank()
+	if rank < g.Ranks() {
+		_, _, x.l = g.At(rank)
+	}
+	x.summa = newPanels(t, g, plan.Split(t.shape.K, g.C, x.l))
+	if rank < g.Ranks() {
+		x.sum = x.c
+		if g.C > 1 {
+			x.sum = matrix[T](plan.Split(x.c.Rows, g.C, x.l).Len(), x.c.Cols)
+		}
+	}
+	return x, nil
+}
+
+// layersOf returns the grid that resolved parameters ask for. What there is room for is
+// asked of rank 0's host by all ranks alike: it is told by the size of the product alone.
+func layersOf(p gemm.Params, ranks int, s plan.Shape, size int64) plan.Grid {
+	return plan.Layered(ranks, s, p.Int("replication"), mostCopy/float64(size))
+}
+
+// mostCopy is the size of a rank's copy of C, in bytes, up to which layers are added.
+const mostCopy = 4 << 30
+
+func (x *layers[T]) place() (err error) {
+	if x.summa.seat, err = x.job.seat(x.grid); err != nil || x.ranks == nil {
+		return err
+	}
+	return x.fill(func(l int) []plan.Panel {
+		return plan.Panels(plan.Split(x.shape.K, x.grid.C, l), x.grid.P, x.grid.Q, x.params.Int("panel"))
+	})
+}
+
+func (x *layers[T]) multiply(k *clock) error {
+	if err := x.summa.multiply(k); err != nil || x.ranks == nil || x.grid.C == 1 {
+		return err
+	}
+	return k.during(reducing, func() error {
+		return comm.ReduceScatter(x.through, x.c, plan.Spans(x.c.Rows, x.grid.C), x.sum)
+	})
+}
+
+func (x *layers[T]) collect() error {
+	if x.ranks == nil {
+		return nil
+	}
+	return unite(x.ranks, x.task.c, func(rank int) []area {
+		i, j, l := x.grid.At(rank)
+		rows := plan.Split(x.shape.M, x.grid.P, i)
+		part := plan.Split(rows.Len(), x.grid.C, l)
+		return []area{{plan.Span{Lo: rows.Lo + part.Lo, Hi: rows.Lo + part.Hi}, plan.Split(x.shape.N, x.grid.Q, j)}}
+	}, []gemm.Matrix[T]{x.sum})
+}
+
+func (x *layers[T]) plan() prediction {
+	out := x.summa.plan()
+	out.traffic = plan.Layers(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
+	out.largest.K = ceil(x.shape.K, x.grid.C)
+	return out
+}
+
+func layersVariant() gemm.Variant {
+	v := gemm.Variant{
+		Name:   "mpi/25d",
+		Doc:    "summa on layers of ranks that share out k, each with a copy of C, which are added: more memory, fewer bytes",
+		Params: commonParams(replicationParam(), panelParam(512, panelDoc)),
+	}
+	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
+	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+		return spreadWorkspace(s, layersOf(p, ranks, s, 8), p.Int("panel"))
+	})
+}

@@ -1,0 +1,162 @@
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+	"gemm/parallel"
+	"gemm/serial"
+)
+
+// local computes what a rank has to, by a variant of another family.
+type local[T gemm.Element] struct {
+	gemm.Multiplier[T]
+	name   string
+	params gemm.Params
+	// addTo computes C ← A·B + C; nil: the product is computed apart and added.
+	addTo func(ctx context.Context, c, a, b gemm.Matrix[T]) error
+	apart gemm.Matrix[T]
+}
+
+// The local variants that others stand in for: several threads, and elements of GF(2⁸),
+// which have no packed product.
+const (
+	packedName = "serial/packed"
+	threadName = "parallel/packed"
+	fieldName  = "serial/ikj"
+	rowsName   = "parallel/rows"
+)
+
+// locals returns the variants that can compute a rank's part: the classical ones of the
+// families serial and parallel, whose error bound a sum of parts keeps.
+func locals() []gemm.Variant {
+	all := slices.Concat(serial.Variants(), parallel.Variants())
+	return slices.DeleteFunc(all, func(v gemm.Variant) bool { return v.Bound.Kind != gemm.Componentwise })
+}
+
+// newLocal returns the variant called name on so many threads. A serial one has more than
+// one thread by way of the family parallel: packed shared out, or rows computed by it.
+func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
+	params := gemm.Params{}
+	if name == packedName && gemm.TypeName[T]() == "gf256" {
+		name = fieldName
+	}
+	serial := gemm.Variant{Name: name}.Family() == "serial"
+	switch {
+	case serial && threads > 1 && name == packedName:
+		name = threadName
+	case serial && threads > 1:
+		name, params = rowsName, gemm.Params{"local": name}
+	}
+	all := locals()
+	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: local is %q, which cannot compute the part of a rank", gemm.ErrParam, name)
+	}
+	if slices.ContainsFunc(all[i].Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
+		params["threads"] = threads
+	}
+	m, err := gemm.New[T](all[i], params)
+	if err != nil {
+		return nil, err
+	}
+	l := &local[T]{Multiplier: m, name: name, params: params}
+	switch g := any(m).(type) {
+	case gemm.Gemmer[float64]:
+		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
+	case gemm.Gemmer[float32]:
+		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
+	}
+	return l, nil
+}
+
+func adding[T gemm.Float](g gemm.Gemmer[T]) func(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	return func(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+		return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 1, c)
+	}
+}
+
+// resolved returns the parameters as they are used.
+func (l *local[T]) resolved() gemm.Params { return gemm.Params{"local": l.name} }
+
+// add computes C ← A·B + C.
+func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	if l.addTo != nil {
+		return l.addTo(ctx, c, a, b)
+	}
+	if cap(l.apart.Data) < c.Rows*c.Cols {
+		l.apart = gemm.NewMatrix[T](c.Rows, c.Cols)
+	}
+	x := gemm.Matrix[T]{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: l.apart.Data[:c.Rows*c.Cols]}
+	if err := l.Multiply(ctx, x, a, b); err != nil {
+		return err
+	}
+	for i := range c.Rows {
+		plus(c.Row(i), x.Row(i))
+	}
+	return nil
+}
+
+// plus adds y to x.
+func plus[T gemm.Element](x, y []T) {
+	switch x := any(x).(type) {
+	case []float64:
+		for i, v := range any(y).([]float64) {
+			x[i] += v
+		}
+	case []float32:
+		for i, v := range any(y).([]float32) {
+			x[i] += v
+		}
+	case []gf256.Elem:
+		for i, v := range any(y).([]gf256.Elem) {
+			x[i] = gf256.Add(x[i], v)
+		}
+	}
+}
+
+// pieceCols is how many columns of a product are computed between two looks at the
+// messages under way: MPI goes on with them only inside its calls. It is a multiple of
+// the packed product's blocks, so that nothing is packed twice.
+const pieceCols = 240
+
+// compute computes C ← A·B, or adds to C, while the requests are under way. Where the
+// context has ended it leaves C as it is, and the clock says so: the messages of a
+// product are exchanged all the same, so that all ranks stay in step.
+func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
+	return k.during(computing, func() error {
+		width := pieceCols
+		if len(pending) == 0 {
+			width = max(c.Cols, 1)
+		}
+		for _, s := range plan.Chunks(c.Cols, width) {
+			if k.stopped {
+				return nil
+			}
+			part, right := c.Slice(0, s.Lo, c.Rows, s.Len()), b.Slice(0, s.Lo, b.Rows, s.Len())
+			err := k.ctx.Err()
+			if err == nil && add {
+				err = t.local.add(k.ctx, part, a, right)
+			} else if err == nil {
+				err = t.local.Multiply(k.ctx, part, a, right)
+			}
+			if err != nil && k.ctx.Err() == nil {
+				return err
+			}
+			k.stopped = err != nil
+			for _, r := range pending {
+				if _, err := r.Test(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

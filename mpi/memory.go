@@ -1,0 +1,28 @@
+package mpi
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+// matrix returns a matrix of zeros, its rows side by side, on huge pages where the system
+// gives them, which this rank is the first to touch.
+func matrix[T gemm.Element](rows, cols int) gemm.Matrix[T] {
+	m := gemm.NewMatrix[T](rows, cols)
+	if len(m.Data) > 0 {
+		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
+	}
+	return m
+}
+
+// room returns an error where so many elements are more than the memory that is left.
+func room[T gemm.Element](elements float64, what string) error {
+	need, have := elements*float64(elementSize[T]()), float64(cpu.Available())
+	if have > 0 && need > have {
+		return fmt.Errorf("%s need %.1f GiB of memory, %.1f GiB are available: choose a smaller size or fewer ranks", what, need/(1<<30), have/(1<<30))
+	}
+	return nil
+}

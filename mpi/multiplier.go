@@ -1,0 +1,444 @@
+package mpi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/cpu"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// A task is a product to be staged, as one rank has it.
+type task[T gemm.Element] struct {
+	job     *Job
+	world   *comm.Comm
+	shape   plan.Shape
+	params  gemm.Params    // resolved
+	c, a, b gemm.Matrix[T] // on rank 0; empty elsewhere
+	local   *local[T]
+}
+
+// product is a task that an algorithm has made ready on one rank. All ranks make the same
+// calls. Those that have no part in it return at once.
+type product[T gemm.Element] interface {
+	// place makes communicators, and brings operands that live distributed from rank 0.
+	place() error
+	// multiply computes the product once and notes in r what that took.
+	multiply(r *clock) error
+	// collect brings C to rank 0 where it is not there yet.
+	collect() error
+	// plan returns what the ranks are predicted to do.
+	plan() prediction
+}
+
+// prediction is what the plan of an algorithm says.
+type prediction struct {
+	traffic    []plan.Traffic // by rank, in elements, the skew included
+	skew       []plan.Traffic // of Cannon; nil of others
+	bound      float64        // elements
+	rooted     bool           // operands begin and end on rank 0
+	grid       plan.Grid      // of the ranks that compute; 0×0 where rows alone are shared out
+	busy       int            // ranks with terms to compute
+	steps      int            // of which each but the first may be sent while another is computed
+	overlapped bool
+	largest    plan.Shape // what the rank with most has to compute, in one step or several
+}
+
+// maker is an algorithm: it returns the product of a task. What can fail on one rank
+// alone fails here, before any message.
+type maker[T gemm.Element] func(t *task[T]) (product[T], error)
+
+// clock notes what a product takes on this rank.
+type clock struct {
+	ctx     context.Context
+	phases  map[string]time.Duration
+	stopped bool // the context ended: what was left was not computed
+	skewed  comm.Traffic
+}
+
+// The phases of a product.
+const (
+	distributing  = "distribute"
+	computing     = "compute"
+	collecting    = "collect"
+	communicating = "communicate" // between the ranks, in place of the first and the last
+	skewing       = "skew"
+	reducing      = "reduce"
+)
+
+// during adds the time of f to the phase.
+func (k *clock) during(phase string, f func() error) error {
+	start := time.Now()
+	err := f()
+	k.phases[phase] += time.Since(start)
+	return err
+}
+
+// report is what a rank did in a product.
+type report struct {
+	Seconds float64            `json:"seconds"`
+	Stopped bool               `json:"stopped,omitempty"`
+	Sent    int64              `json:"sent"`
+	Recv    int64              `json:"recv"`
+	Skew    int64              `json:"skew,omitempty"` // received
+	Phases  map[string]float64 `json:"phases"`
+	CPUs    string             `json:"cpus"`
+}
+
+// multiplier leads the ranks through products of one variant.
+type multiplier[T gemm.Element] struct {
+	name     string
+	params   gemm.Params // resolved
+	make     maker[T]
+	resolved gemm.Params // of the last product
+}
+
+// Resolved implements gemm.Explainer.
+func (m *multiplier[T]) Resolved() gemm.Params { return m.resolved }
+
+// core is the multiplier itself, of what wraps one too.
+func (m *multiplier[T]) core() *multiplier[T] { return m }
+
+// Multiply implements gemm.Multiplier: operands are distributed and the result is
+// collected, whatever the variant counts as its time.
+func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	run, err := m.Stage(ctx, c, a, b)
+	if err != nil {
+		return err
+	}
+	if _, err = run.Do(ctx); err == nil {
+		err = run.Collect(ctx)
+	}
+	return errors.Join(err, run.Close())
+}
+
+// Stage implements gemm.Stager.
+func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	j, err := running()
+	if err != nil {
+		return nil, err
+	}
+	j.last++
+	cmd := command{
+		Do: doStage, Run: j.last, Variant: m.name, Type: gemm.TypeName[T](),
+		M: c.Rows, N: c.Cols, K: a.Cols, Params: m.params,
+	}
+	if err := j.tell(cmd); err != nil {
+		return nil, err
+	}
+	s, err := stage(j, m, cmd, c, a, b)
+	if err != nil {
+		return nil, j.blame(m.name, err)
+	}
+	m.resolved = s.resolved
+	return &lead[T]{s, cmd.Run, gemm.Distribution{}}, nil
+}
+
+// blame keeps an error that leaves the ranks out of step.
+func (j *Job) blame(variant string, err error) error {
+	if err != nil && !errors.As(err, &refusal{}) {
+		j.broken = fmt.Errorf("the ranks are out of step since %s failed: %w", variant, err)
+	}
+	return err
+}
+
+// staged is a product that is in place on this rank.
+type staged[T gemm.Element] struct {
+	product[T]
+	job      *Job
+	affinity string
+	threads  int
+	resolved gemm.Params
+	bytes    int     // of the operands, all together
+	rate     float64 // terms a second of the local variant on all ranks at once, of the rank with least
+}
+
+// stage stages a product on this rank; all ranks call it.
+func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.Matrix[T]) (*staged[T], error) {
+	t := &task[T]{job: j, world: j.world, shape: plan.Shape{M: c.M, N: c.N, K: c.K}, params: m.params, c: dst, a: a, b: b}
+	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: j.threads(m.params.Int("threads"))}
+	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(elementSize[T]())
+	s.settle()
+	err := func() (err error) {
+		if t.local, err = newLocal[T](m.params.Text("local"), s.threads); err != nil {
+			return err
+		}
+		if t.shape.Terms() == 0 {
+			s.product = nothing[T]{t}
+			return nil
+		}
+		s.product, err = m.make(t)
+		return err
+	}()
+	if err = j.agree(err); err != nil {
+		return nil, err
+	}
+	s.resolved = t.local.resolved()
+	s.resolved["threads"] = s.threads
+	if g := s.plan().grid; g.Ranks() > 0 {
+		s.resolved["grid"] = g.String()
+	}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	r, err := rate(j, t.local, s.plan().largest)
+	s.rate = r
+	return s, err
+}
+
+// settle has this process use the processors and threads of the product.
+func (s *staged[T]) settle() {
+	// Where the system refuses to pin, it chooses the processors itself.
+	_ = s.job.bind(s.affinity)
+	if runtime.GOMAXPROCS(0) != s.threads {
+		runtime.GOMAXPROCS(s.threads)
+	}
+}
+
+// multiply implements run: it computes the product once, and returns what this rank did
+// and, on rank 0, what all did.
+func (s *staged[T]) multiply(ctx context.Context, _ bool) (own report, all []report, err error) {
+	s.settle()
+	k := &clock{ctx: ctx, phases: map[string]time.Duration{}}
+	moved := s.job.world.Traffic()
+	*moved = comm.Traffic{}
+	if err := s.job.quiet.Barrier(); err != nil {
+		return own, nil, err
+	}
+	start := time.Now()
+	err = s.product.multiply(k)
+	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv, Skew: k.skewed.Recv, Phases: map[string]float64{}}
+	if err != nil {
+		return own, nil, err
+	}
+	for name, took := range k.phases {
+		own.Phases[name] = took.Seconds()
+	}
+	own.CPUs = cpuList(cpu.Allowed())
+	data, err := json.Marshal(own)
+	if err != nil {
+		return own, nil, err
+	}
+	gathered, err := s.job.quiet.Collect(data)
+	if err != nil {
+		return own, nil, err
+	}
+	for _, data := range gathered {
+		var r report
+		if err := json.Unmarshal(data, &r); err != nil {
+			return own, nil, err
+		}
+		all = append(all, r)
+	}
+	return own, all, nil
+}
+
+// lead is a staged product on rank 0.
+type lead[T gemm.Element] struct {
+	*staged[T]
+	number int
+	last   gemm.Distribution
+}
+
+// Do implements gemm.Run. Its time is that of the rank that took longest.
+func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
+	if err := ctx.Err(); err != nil {
+		return gemm.Cost{}, err
+	}
+	end, deadline := ctx.Deadline()
+	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline, Left: time.Until(end)}
+	if err := l.job.tell(cmd); err != nil {
+		return gemm.Cost{}, err
+	}
+	own, all, err := l.multiply(ctx, deadline)
+	if err != nil {
+		return gemm.Cost{}, l.job.blame("a product", err)
+	}
+	cost := gemm.Cost{Phases: map[string]time.Duration{}, Sent: own.Sent, Recv: own.Recv}
+	stopped := false
+	for _, r := range all {
+		stopped = stopped || r.Stopped
+		cost.Time = max(cost.Time, seconds(r.Seconds))
+		for name, s := range r.Phases {
+			cost.Phases[name] = max(cost.Phases[name], seconds(s))
+		}
+	}
+	if stopped {
+		if ctx.Err() == nil {
+			<-ctx.Done() // the clocks of ranks differ a little
+		}
+		return gemm.Cost{}, ctx.Err()
+	}
+	return cost, l.describe(all)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// describe keeps what the ranks did. The error says that they moved other bytes than
+// was planned.
+func (l *lead[T]) describe(all []report) error {
+	p := l.plan()
+	size := elementSize[T]()
+	d := gemm.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
+	for r, did := range all {
+		t := p.traffic[r]
+		if p.skew != nil {
+			t.Sent, t.Recv = t.Sent+p.skew[r].Sent, t.Recv+p.skew[r].Recv
+		}
+		if did.Sent != t.Sent*size || did.Recv != t.Recv*size {
+			return fmt.Errorf("rank %d sent %d and received %d bytes, its plan has %d and %d", r, did.Sent, did.Recv, t.Sent*size, t.Recv*size)
+		}
+		d.Ranks = append(d.Ranks, gemm.Rank{
+			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: did.Sent, Recv: did.Recv,
+		})
+		switch {
+		case p.rooted && r == 0:
+			d.Counted, d.Predicted = did.Sent+did.Recv, (p.traffic[r].Sent+p.traffic[r].Recv)*size
+		case !p.rooted:
+			d.Counted, d.Predicted = max(d.Counted, did.Recv-did.Skew), max(d.Predicted, p.traffic[r].Recv*size)
+		}
+	}
+	if idle := len(all) - p.busy; idle > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d ranks have nothing to compute", idle, len(all)))
+	}
+	network, err := l.job.network()
+	if err != nil {
+		return err
+	}
+	if l.rate > 0 {
+		compute := p.largest.Terms() / l.rate
+		busiest := p.traffic[0]
+		for _, t := range p.traffic[1:] {
+			if !p.rooted && t.Sent+t.Recv > busiest.Sent+busiest.Recv {
+				busiest = t
+			}
+		}
+		d.Model = seconds(plan.Time(busiest, int(size), network, compute, p.steps, p.overlapped))
+	}
+	l.last = d
+	return nil
+}
+
+// Distribution implements gemm.Distributed.
+func (l *lead[T]) Distribution() gemm.Distribution { return l.last }
+
+// Collect implements gemm.Run.
+func (l *lead[T]) Collect(context.Context) error {
+	if err := l.job.tell(command{Do: doCollect, Run: l.number}); err != nil {
+		return err
+	}
+	return l.job.blame("collecting", l.collect())
+}
+
+// Close implements gemm.Run.
+func (l *lead[T]) Close() error {
+	if l.job.broken != nil {
+		return nil // there is nobody to tell, and the first error has been returned
+	}
+	return l.job.tell(command{Do: doClose, Run: l.number, Bytes: l.bytes})
+}
+
+// nothing is a product without terms: C is zero, and nobody sends anything.
+type nothing[T gemm.Element] struct{ *task[T] }
+
+func (nothing[T]) place() error { return nil }
+
+func (x nothing[T]) multiply(*clock) error {
+	zero(x.c)
+	return nil
+}
+
+func (nothing[T]) collect() error { return nil }
+
+func (x nothing[T]) plan() prediction {
+	return prediction{traffic: make([]plan.Traffic, x.world.Size()), rooted: true}
+}
+
+// zero writes zeros to all of c.
+func zero[T gemm.Element](c gemm.Matrix[T]) {
+	for i := range c.Rows {
+		clear(c.Row(i))
+	}
+}
+
+// elementSize returns the bytes of an element.
+func elementSize[T gemm.Element]() int64 {
+	switch gemm.TypeName[T]() {
+	case "f64":
+		return 8
+	case "f32":
+		return 4
+	default:
+		return 1
+	}
+}
+
+// gemmer is a multiplier that is the whole BLAS operation: the product of op(A) and op(B)
+// is computed by the ranks, and α and β·C are rank 0's.
+type gemmer[T gemm.Float] struct{ *multiplier[T] }
+
+// Gemm implements gemm.Gemmer.
+func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	m, n, k, err := gemm.CheckGemm(tA, tB, a, b, c)
+	if err != nil {
+		return err
+	}
+	if alpha == 0 || k == 0 {
+		scale(c, beta)
+		return ctx.Err()
+	}
+	product := gemm.NewMatrix[T](m, n)
+	if err := g.Multiply(ctx, product, untransposed(a, tA), untransposed(b, tB)); err != nil {
+		return err
+	}
+	scale(c, beta)
+	for i := range m {
+		row := c.Row(i)
+		for j, x := range product.Row(i) {
+			row[j] += alpha * x
+		}
+	}
+	return nil
+}
+
+// scale computes C ← β·C; β = 0 does not read C.
+func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
+	if beta == 0 {
+		zero(c)
+		return
+	}
+	for i := range c.Rows {
+		row := c.Row(i)
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
+
+// untransposed returns op(m), which is m itself or a copy.
+func untransposed[T gemm.Element](m gemm.Matrix[T], t blas.Transpose) gemm.Matrix[T] {
+	if t == blas.NoTrans {
+		return m
+	}
+	out := gemm.NewMatrix[T](m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, x := range m.Row(i) {
+			out.Set(j, i, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package mpi
+
+import (
+	"fmt"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// Values of parameters.
+const (
+	none    = "none"
+	closeBy = "close"
+	idle    = "idle"
+	works   = "works"
+	auto    = "auto"
+)
+
+// commonParams are those of every variant.
+func commonParams(more ...gemm.Param) []gemm.Param {
+	ranks, _ := Launched()
+	var names []string
+	for _, v := range locals() {
+		names = append(names, v.Name)
+	}
+	return append([]gemm.Param{
+		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
+		{Name: "threads", Default: 1, Min: 0, Doc: "threads of a rank; 0: its share of the host's processors"},
+		{Name: "local", Default: packedName, Choices: names, Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
+		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy}, Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
+	}, more...)
+}
+
+// The parameters that some variants have besides.
+func masterParam() gemm.Param {
+	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works}, Doc: "whether rank 0, which distributes and collects, computes a part itself; one that is alone always does"}
+}
+
+func panelParam(standard int, what string) gemm.Param {
+	return gemm.Param{Name: "panel", Default: standard, Min: 1, Doc: what}
+}
+
+func gridParam() gemm.Param {
+	return gemm.Param{Name: "grid", Default: auto, Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
+}
+
+func replicationParam() gemm.Param {
+	return gemm.Param{Name: "replication", Default: 0, Min: 0, Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, of those that memory has room for"}
+}
+
+// gridOf returns the grid that resolved parameters ask for.
+func gridOf(p gemm.Params, ranks int, s plan.Shape) (plan.Grid, error) {
+	text := p.Text("grid")
+	if text == auto {
+		return plan.Near(ranks, s), nil
+	}
+	g, err := plan.ParseGrid(text)
+	if err == nil && g.Ranks() > ranks {
+		err = fmt.Errorf("%w: grid is %s, there are %d ranks", gemm.ErrParam, text, ranks)
+	}
+	return g, err
+}
+
+// available returns why a process cannot lead as many ranks as the parameters ask for.
+func available(p gemm.Params) error {
+	if !comm.Built {
+		_, err := comm.Start()
+		return err
+	}
+	if here, _ := Launched(); p.Int("ranks") != here {
+		return fmt.Errorf("%w: %d ranks are asked for, this process is one of %d: mpirun -n %d gemm mpi, or gemm mpi --np %d",
+			gemm.ErrUnavailable, p.Int("ranks"), here, p.Int("ranks"), p.Int("ranks"))
+	}
+	return nil
+}
+
+// leading returns the constructor of the multipliers of an algorithm.
+func leading[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, form)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+}
+
+func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
+	if err := available(p); err != nil {
+		return nil, err
+	}
+	if q, ok := p["grid"]; ok && q != auto {
+		if _, err := gridOf(p, p.Int("ranks"), plan.Shape{}); err != nil {
+			return nil, err
+		}
+	}
+	return &multiplier[T]{name: name, params: p, make: form}, nil
+}
+
+// variant fills in what the variants of the family have in common. workspace returns the
+// elements that all ranks together hold besides the operands.
+func variant(v gemm.Variant, workspace func(s plan.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
+	v.Bound = gemm.Classical
+	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
+		model := localModel(m, n, k, p)
+		if m > 0 && n > 0 && k > 0 {
+			model.Workspace += workspace(plan.Shape{M: m, N: n, K: k}, p.Int("ranks"), p)
+		}
+		return model
+	}
+	return v
+}
+
+// localModel is the model of the local variant for the whole product: the ranks together
+// have its operations and accesses.
+func localModel(m, n, k int, p gemm.Params) gemm.Model {
+	for _, v := range locals() {
+		if v.Name != p.Text("local") {
+			continue
+		}
+		resolved, err := v.Resolve(nil)
+		if err != nil {
+			panic(err) // defaults are values that parameters can have
+		}
+		return v.Model(m, n, k, resolved)
+	}
+	panic("mpi: no local variant " + p.Text("local")) // the parameter's check has found it
+}
+
+// types are the constructors of a variant for all element types.
+type types struct {
+	f32 maker[float32]
+	f64 maker[float64]
+	gf  maker[gf256.Elem]
+}
+
+// of returns v with the constructors.
+func (t types) of(v gemm.Variant) gemm.Variant {
+	v.F32, v.F64, v.GF256 = leading(v.Name, t.f32), leading(v.Name, t.f64), leading(v.Name, t.gf)
+	return v
+}

@@ -1,0 +1,147 @@
+package mpi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"gemm"
+	"gemm/internal/peak"
+	"gemm/mpi/plan"
+)
+
+// Peak returns the rate of multiply-adds on registers, in GFLOP/s, of all ranks together,
+// each on so many threads, measured on all at the same time.
+func (j *Job) Peak(pipe string, threads int, each time.Duration) (float64, error) {
+	c := command{Do: doPeak, Pipe: pipe, Times: threads, Left: each}
+	if err := j.tell(c); err != nil {
+		return 0, err
+	}
+	return j.peakAll(c)
+}
+
+func (j *Job) peak(c command) error {
+	_, err := j.peakAll(c)
+	return err
+}
+
+// peakAll measures this rank's part; rank 0 gets the sum.
+func (j *Job) peakAll(c command) (float64, error) {
+	if err := j.quiet.Barrier(); err != nil {
+		return 0, err
+	}
+	own, _ := peak.FMA(c.Pipe, c.Times, c.Left)
+	data, err := json.Marshal(own)
+	if err != nil {
+		return 0, err
+	}
+	all, err := j.quiet.Collect(data)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, data := range all {
+		var x float64
+		if err := json.Unmarshal(data, &x); err != nil {
+			return 0, err
+		}
+		sum += x
+	}
+	return sum, nil
+}
+
+// PingPongSizes are the bytes of the messages that the network is measured with.
+var PingPongSizes = []int{1, 64, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20}
+
+// pingPongs is how often each size is sampled.
+const pingPongs = 9
+
+// PingPong returns samples of the seconds that a message of so many bytes takes from
+// rank 0 to rank 1, measured once a job; none where there is one rank.
+func (j *Job) PingPong(bytes int) ([]float64, error) {
+	if j.Size() < 2 || j.pings[bytes] != nil {
+		return j.pings[bytes], nil
+	}
+	times := max(2, min(200, (4<<20)/(bytes+1)))
+	var out []float64
+	for range pingPongs {
+		if err := j.tell(command{Do: doPingPong, Bytes: bytes, Times: times}); err != nil {
+			return nil, err
+		}
+		took, err := j.world.PingPong(bytes, times)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, took.Seconds())
+	}
+	j.pings[bytes] = out
+	return out, nil
+}
+
+// network returns what messages between ranks 0 and 1 take; none where there is one rank.
+func (j *Job) network() (plan.Network, error) {
+	var found []plan.PingPong
+	for _, bytes := range PingPongSizes {
+		samples, err := j.PingPong(bytes)
+		if err != nil {
+			return plan.Network{}, err
+		}
+		for _, s := range samples {
+			found = append(found, plan.PingPong{Bytes: bytes, Seconds: s})
+		}
+	}
+	if len(found) == 0 {
+		return plan.Network{Bandwidth: math.Inf(1)}, nil
+	}
+	return plan.Fit(found), nil
+}
+
+// sampleTerms is the size, in terms of a product, that the rate of a local variant is
+// measured at: a small part of what takes long.
+const sampleTerms = 1 << 26
+
+// leastTerms is the size below which the messages are what takes time.
+const leastTerms = 1 << 18
+
+// rate returns the terms that the local variant multiplies in a second on the rank where
+// it is slowest, all ranks computing at the same time, as they will in a product of whose
+// parts s is the largest. Every rank calls it.
+func rate[T gemm.Element](j *Job, l *local[T], s plan.Shape) (float64, error) {
+	for s.Terms() > sampleTerms {
+		switch longest := max(s.M, s.N, s.K); longest {
+		case s.K:
+			s.K /= 2
+		case s.M:
+			s.M /= 2
+		default:
+			s.N /= 2
+		}
+	}
+	if s.Terms() < leastTerms {
+		return math.Inf(1), nil
+	}
+	key := fmt.Sprint(gemm.TypeName[T](), l.name, l.params, s)
+	if r, ok := j.rates[key]; ok {
+		return r, nil
+	}
+	a, b, c := gemm.NewMatrix[T](s.M, s.K), gemm.NewMatrix[T](s.K, s.N), gemm.NewMatrix[T](s.M, s.N)
+	var took float64
+	for range 2 { // the first one warms up
+		if err := j.quiet.Barrier(); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		if err := l.Multiply(context.Background(), c, a, b); err != nil {
+			return 0, err
+		}
+		took = time.Since(start).Seconds()
+	}
+	slowest, err := j.quiet.Max(took)
+	if err != nil {
+		return 0, err
+	}
+	j.rates[key] = s.Terms() / slowest
+	return j.rates[key], nil
+}

@@ -1,0 +1,41 @@
+package mpi
+
+import (
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/plan"
+)
+
+// newScatterBlocks is scatter-rows with blocks of C in place of rows: the ranks are a grid
+// of P×Q, and rank (i, j) needs the i-th rows of A and the j-th columns of B alone, which
+// is less than the whole of B unless Q is 1. Blocks are copied row by row into the buffer
+// and out of it.
+//
+//	buffer of rank 0   A₀ B₀  A₀ B₁  A₁ B₀  A₁ B₁
+//	rank                 0      1      2      3      (a grid of 2×2)
+//	after Scatter      A₀ B₀  A₀ B₁  A₁ B₀  A₁ B₁
+//	computes            C₀₀    C₀₁    C₁₀    C₁₁
+func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
+	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	if err != nil {
+		return nil, err
+	}
+	j, err := newJoined(t, g)
+	return &j, err
+}
+
+func scatterBlocksVariant() gemm.Variant {
+	v := gemm.Variant{
+		Name:   "mpi/scatter-blocks",
+		Doc:    "rows of A and columns of B for a block of C a rank, in one Scatter of a combined type, and one Gather",
+		Params: commonParams(gridParam()),
+	}
+	v = types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]}.of(v)
+	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+		g, err := gridOf(p, ranks, s)
+		if err != nil {
+			return 0 // the constructor says so
+		}
+		return 2 * packedElements(s, g)
+	})
+}

@@ -1,0 +1,167 @@
+package mpi
+
+import (
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// scatterRows is p2p-rows with one call in place of two a worker: rank 0 puts the rows of
+// A of each rank and, behind them, the whole of B into one buffer, once for each rank,
+// and one Scatter of a combined type sends them all; one Gather brings the rows of C
+// back. The rows are padded to the same number on all ranks. MPI forbids a Scatter to
+// read one place for two ranks, so that the buffer has k·(m + P·n) elements.
+//
+//	buffer of rank 0   A₀ B A₁ B A₂ B
+//	rank                 0         1         2
+//	after Scatter      A₀ B      A₁ B      A₂ B
+//	after Gather       C₀ C₁ C₂   ·          ·
+type scatterRows[T gemm.Element] struct{ joined[T] }
+
+func newScatterRows[T gemm.Element](t *task[T]) (product[T], error) {
+	g := plan.Grid{P: t.world.Size(), Q: 1, C: 1}
+	j, err := newJoined(t, g)
+	return &scatterRows[T]{j}, err
+}
+
+func (x *scatterRows[T]) plan() prediction {
+	out := x.joined.plan()
+	out.grid = plan.Grid{}
+	out.traffic = plan.ScatterRows(x.shape, x.world.Size())
+	return out
+}
+
+func scatterRowsVariant() gemm.Variant {
+	v := gemm.Variant{
+		Name:   "mpi/scatter-rows",
+		Doc:    "rows of A and the whole of B in one Scatter of a combined type, rows of C in one Gather",
+		Params: commonParams(),
+	}
+	v = types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]}.of(v)
+	return variant(v, func(s plan.Shape, ranks int, _ gemm.Params) float64 {
+		return 2 * packedElements(s, plan.Grid{P: ranks, Q: 1, C: 1})
+	})
+}
+
+// joined is a product whose operands are scattered in one call: the blocks of A and of B
+// that a rank of the grid needs, padded to the same size on all, lie behind each other.
+type joined[T gemm.Element] struct {
+	*task[T]
+	grid        plan.Grid
+	ranks       *comm.Comm // of the grid; nil outside
+	m, n        int        // rows and columns of a padded block of C
+	a, b, c     []T        // this rank's blocks
+	sent, found []T        // on rank 0: all ranks' blocks of A and B, and of C
+}
+
+// packedElements returns the elements of the buffers of rank 0 in a joined product.
+func packedElements(s plan.Shape, g plan.Grid) float64 {
+	m, n := float64(ceil(s.M, g.P)), float64(ceil(s.N, g.Q))
+	return float64(g.Ranks()) * (m*float64(s.K) + float64(s.K)*n + m*n)
+}
+
+func ceil(n, parts int) int { return (n + parts - 1) / parts }
+
+func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
+	j := joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
+	rank := t.world.Rank()
+	if rank == 0 {
+		if err := room[T](packedElements(t.shape, g), "the joined blocks of all ranks on rank 0"); err != nil {
+			return j, err
+		}
+		j.sent = matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
+		j.found = matrix[T](g.Ranks(), j.m*j.n).Data
+	}
+	if rank < g.Ranks() {
+		j.a, j.b, j.c = matrix[T](j.m, t.shape.K).Data, matrix[T](t.shape.K, j.n).Data, matrix[T](j.m, j.n).Data
+	}
+	return j, nil
+}
+
+func (x *joined[T]) place() (err error) {
+	x.ranks, err = x.job.among(x.grid.Ranks())
+	return err
+}
+
+// block returns the rows and columns of C of the rank at (i, j), without padding.
+func (x *joined[T]) block(rank int) (rows, cols plan.Span) {
+	i, j, _ := x.grid.At(rank)
+	cut := func(n, size, i int) plan.Span { return plan.Span{Lo: min(n, i*size), Hi: min(n, (i+1)*size)} }
+	return cut(x.shape.M, x.m, i), cut(x.shape.N, x.n, j)
+}
+
+func (x *joined[T]) multiply(k *clock) error {
+	if x.ranks == nil {
+		return nil
+	}
+	err := k.during(distributing, func() error {
+		x.pack()
+		return comm.ScatterJoined(x.ranks, 0, x.sent, x.a, x.b)
+	})
+	if err != nil {
+		return err
+	}
+	rows, cols := x.block(x.ranks.Rank())
+	if rows.Len() > 0 && cols.Len() > 0 {
+		a := of(x.a, rows.Len(), x.shape.K, x.shape.K)
+		b := of(x.b, x.shape.K, cols.Len(), x.n)
+		if err := x.compute(k, of(x.c, rows.Len(), cols.Len(), x.n), a, b, false); err != nil {
+			return err
+		}
+	}
+	return k.during(collecting, func() error {
+		if err := comm.Gather(x.ranks, 0, x.c, x.found); err != nil {
+			return err
+		}
+		x.unpack()
+		return nil
+	})
+}
+
+// of returns a matrix that begins with the first element of data.
+func of[T gemm.Element](data []T, rows, cols, stride int) gemm.Matrix[T] {
+	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: stride, Data: data}
+}
+
+// pack copies the blocks of A and B of every rank into rank 0's buffer.
+func (x *joined[T]) pack() {
+	if x.world.Rank() != 0 {
+		return
+	}
+	size := (x.m + x.n) * x.shape.K
+	for rank := range x.grid.Ranks() {
+		rows, cols := x.block(rank)
+		part := x.sent[rank*size : (rank+1)*size]
+		copyTo(of(part, rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
+		copyTo(of(part[x.m*x.shape.K:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
+	}
+}
+
+// unpack copies the blocks of C of every rank to where they belong.
+func (x *joined[T]) unpack() {
+	if x.world.Rank() != 0 {
+		return
+	}
+	for rank := range x.grid.Ranks() {
+		rows, cols := x.block(rank)
+		part := x.found[rank*x.m*x.n:]
+		copyTo(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
+	}
+}
+
+func (x *joined[T]) collect() error { return nil }
+
+func (x *joined[T]) plan() prediction {
+	busy := 0
+	for rank := range x.grid.Ranks() {
+		if rows, cols := x.block(rank); rows.Len() > 0 && cols.Len() > 0 {
+			busy++
+		}
+	}
+	return prediction{
+		traffic: plan.ScatterBlocks(x.shape, x.world.Size(), x.grid),
+		bound:   plan.BoundRooted(x.shape, x.world.Size(), true), rooted: true,
+		grid: x.grid, busy: busy, steps: 1, largest: plan.Shape{M: x.m, N: x.n, K: x.shape.K},
+	}
+}

@@ -1,0 +1,240 @@
+package mpi
+
+import (
+	"errors"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// summa is the product of operands that are spread over a grid of ranks: C stays where it
+// is, and for panel after panel of k the column of ranks that holds A's columns broadcasts
+// them along the rows of the grid, the row that holds B's rows broadcasts those down the
+// columns, and every rank adds their product to its block of C (van de Geijn and Watts,
+// SUMMA: Scalable Universal Matrix Multiplication Algorithm, 1997). The next panel is
+// under way while this one is multiplied (lookahead).
+//
+//	grid of 2×2        (0,0)      (0,1)      (1,0)      (1,1)
+//	owns               A₀₀ B₀₀    A₀₁ B₀₁    A₁₀ B₁₀    A₁₁ B₁₁
+//	panel 0, A from column 0, B from row 0
+//	                   A₀₀ B₀₀    A₀₀ B₀₁    A₁₀ B₀₀    A₁₀ B₀₁
+//	panel 1, A from column 1, B from row 1
+//	                   A₀₁ B₁₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₁ B₁₁
+//
+// A rank receives (1−1/Q)·mk/P and (1−1/P)·kn/Q elements.
+type summa[T gemm.Element] struct {
+	*task[T]
+	grid plan.Grid
+	k    plan.Span // of the layer
+	*seat
+	i, j   int
+	panels []plan.Panel
+	a, b   []gemm.Matrix[T]  // this rank's, by panel; empty where another holds it
+	as, bs [2]gemm.Matrix[T] // room for those of others, of one panel and the next
+	c      gemm.Matrix[T]
+}
+
+func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
+	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	if err != nil {
+		return nil, err
+	}
+	return newPanels(t, g, plan.Span{Hi: t.shape.K}), nil
+}
+
+// newPanels returns this rank's part of a product over the range k, which is spread over
+// the rank's layer of the grid.
+func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
+	x := &summa[T]{task: t, grid: g, k: k, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel"))}
+	rank := t.world.Rank()
+	if rank >= g.Ranks() {
+		return x
+	}
+	x.i, x.j, _ = g.At(rank)
+	m, n := plan.Split(t.shape.M, g.P, x.i).Len(), plan.Split(t.shape.N, g.Q, x.j).Len()
+	x.c = matrix[T](m, n)
+	widest := 0
+	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
+	for s, p := range x.panels {
+		widest = max(widest, p.K.Len())
+		// A's panels lie one after the other, so that each is a message as it is.
+		if p.Col == x.j {
+			x.a[s] = matrix[T](m, p.K.Len())
+		}
+		if p.Row == x.i {
+			x.b[s] = matrix[T](p.K.Len(), n)
+		}
+	}
+	for s := range x.as {
+		if g.Q > 1 {
+			x.as[s] = matrix[T](m, widest)
+		}
+		if g.P > 1 {
+			x.bs[s] = matrix[T](widest, n)
+		}
+	}
+	return x
+}
+
+func (x *summa[T]) place() (err error) {
+	if x.seat, err = x.job.seat(x.grid); err != nil || x.ranks == nil {
+		return err
+	}
+	return x.fill(func(int) []plan.Panel { return x.panels })
+}
+
+// fill brings the operands of all layers from rank 0; layer returns the panels of one.
+func (x *summa[T]) fill(layer func(l int) []plan.Panel) error {
+	areas := func(of func(p plan.Panel, i, j int) area) func(rank int) []area {
+		return func(rank int) []area {
+			i, j, l := x.grid.At(rank)
+			var out []area
+			for _, p := range layer(l) {
+				out = append(out, of(p, i, j))
+			}
+			return out
+		}
+	}
+	err := spread(x.ranks, x.task.a, areas(func(p plan.Panel, i, j int) area {
+		if p.Col != j {
+			return area{}
+		}
+		return area{plan.Split(x.shape.M, x.grid.P, i), p.K}
+	}), x.a)
+	if err != nil {
+		return err
+	}
+	return spread(x.ranks, x.task.b, areas(func(p plan.Panel, i, j int) area {
+		if p.Row != i {
+			return area{}
+		}
+		return area{p.K, plan.Split(x.shape.N, x.grid.Q, j)}
+	}), x.b)
+}
+
+// broadcast is a panel under way.
+type broadcast[T gemm.Element] struct {
+	a, b   gemm.Matrix[T]
+	as, bs *comm.Request
+}
+
+// begin begins to broadcast a panel; none behind the last.
+func (x *summa[T]) begin(s int) (u broadcast[T], err error) {
+	if s >= len(x.panels) {
+		return u, nil
+	}
+	p := x.panels[s]
+	u.a, u.b = x.a[s], x.b[s]
+	if p.Col != x.j {
+		u.a = of(x.as[s%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
+	}
+	if p.Row != x.i {
+		u.b = of(x.bs[s%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
+	}
+	if x.grid.Q > 1 && x.c.Rows > 0 {
+		if u.as, err = comm.Ibcast(x.layer.Row, u.a, p.Col); err != nil {
+			return u, err
+		}
+	}
+	if x.grid.P > 1 && x.c.Cols > 0 {
+		u.bs, err = comm.Ibcast(x.layer.Col, u.b, p.Row)
+	}
+	return u, err
+}
+
+func (x *summa[T]) multiply(k *clock) error {
+	if x.ranks == nil {
+		return nil
+	}
+	if len(x.panels) == 0 {
+		zero(x.c)
+		return nil
+	}
+	var here, next broadcast[T]
+	begin := func(s int) (u broadcast[T], err error) {
+		err = k.during(communicating, func() error {
+			u, err = x.begin(s)
+			return err
+		})
+		return u, err
+	}
+	here, err := begin(0)
+	if err != nil {
+		return err
+	}
+	for s := range x.panels {
+		if next, err = begin(s + 1); err != nil {
+			return err
+		}
+		err := k.during(communicating, func() error { return errors.Join(here.as.Wait(), here.bs.Wait()) })
+		if err != nil {
+			return err
+		}
+		if err := x.compute(k, x.c, here.a, here.b, s > 0, next.as, next.bs); err != nil {
+			return err
+		}
+		here = next
+	}
+	return nil
+}
+
+func (x *summa[T]) collect() error {
+	if x.ranks == nil {
+		return nil
+	}
+	return unite(x.ranks, x.task.c, func(rank int) []area {
+		i, j, _ := x.grid.At(rank)
+		return []area{{plan.Split(x.shape.M, x.grid.P, i), plan.Split(x.shape.N, x.grid.Q, j)}}
+	}, []gemm.Matrix[T]{x.c})
+}
+
+func (x *summa[T]) plan() prediction {
+	ranks := x.world.Size()
+	return prediction{
+		traffic: plan.Summa(x.shape, ranks, x.grid, x.params.Int("panel")),
+		bound:   plan.BoundSpread(x.shape, ranks),
+		grid:    x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.panels), overlapped: true,
+		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
+	}
+}
+
+// panelDoc is of the variants with panels of k.
+const panelDoc = "columns of A and rows of B that are broadcast at once"
+
+// spreadWorkspace returns the elements of operands that are spread over ranks, with what
+// they hold of each other's.
+func spreadWorkspace(s plan.Shape, g plan.Grid, panel int) float64 {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	wide := 2 * float64(min(panel, s.K)*g.C)
+	return m*k + k*n + float64(g.C+1)*m*n + wide*(float64(g.Q)*m+float64(g.P)*n)
+}
+
+func summaVariant() gemm.Variant {
+	v := gemm.Variant{
+		Name:   "mpi/summa",
+		Doc:    "operands spread over a grid: panels of A broadcast along its rows and panels of B down its columns, the next while this one is multiplied",
+		Params: commonParams(gridParam(), panelParam(512, panelDoc)),
+	}
+	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
+	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])
+	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+		g, err := gridOf(p, ranks, s)
+		if err != nil {
+			return 0 // the constructor says so
+		}
+		return spreadWorkspace(s, g, p.Int("panel"))
+	})
+}
+
+// leadingGemm is leading for multipliers that are the whole BLAS operation.
+func leadingGemm[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, form)
+		if err != nil {
+			return nil, err
+		}
+		return gemmer[T]{m}, nil
+	}
+}
