@@ -74,7 +74,7 @@ func (b *builder) row(variant string) Text {
 			case r.Experiment == "ladder":
 				return link(code(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
 			case target == "" && slices.Contains(experiments, r.Experiment):
-				target = "#" + resultsID(r.Experiment, "parallel", r.Type) + v.suffix
+				target = "#" + resultsID(r.Experiment, axisOf(variant).family, r.Type) + v.suffix
 			}
 		}
 	}
@@ -130,10 +130,11 @@ func (b *builder) fate(s *Section, fam string) {
 			places = append(places, link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
 		}
 	}
-	if fam == "parallel" {
-		if slices.ContainsFunc(b.views, (*view).sharesWork) {
-			places = append(places, link(b.say("sharing.title"), "#sharing"))
-		}
+	switch {
+	case fam == overThreads.family && slices.ContainsFunc(b.views, (*view).sharesWork):
+		places = append(places, link(b.say("sharing.title"), "#sharing"))
+	case fam == overRanks.family && slices.ContainsFunc(b.views, (*view).distributes):
+		places = append(places, link(b.say("distributed.title"), "#distributed"))
 	}
 	if len(places) > 0 {
 		s.text(&b.speaker, "backend.where", b.join(places))

@@ -31,7 +31,9 @@ func (b *builder) steps(v *view) (Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
 	s.text(&b.speaker, "ladder.intro")
 	found := false
-	main := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) != "reference" })
+	main := v.pick(func(r compare.Record) bool {
+		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family
+	})
 	for _, typ := range types(main) {
 		for _, fam := range distinct(main, func(r compare.Record) string { return family(r.Variant) }) {
 			rows := v.pick(func(r compare.Record) bool {

@@ -18,7 +18,7 @@ type Options struct {
 }
 
 // Build turns records into the words and tables of a report, in reading order:
-// summary, host and method, results, analysis, sharing the work, peers, and a section
+// summary, host and method, results, analysis, sharing the work, distributed memory, peers, and a section
 // for each backend. Every row of doc is in a table. Figures are placed where Drawings
 // has one. The same records give the same report.
 func Build(doc compare.Document, opt Options) Report {
@@ -59,6 +59,7 @@ func (b *builder) report() Report {
 		{"results", b.results},
 		{"analysis", b.analysis},
 		{"sharing", b.sharing},
+		{"distributed", b.distributed},
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)
@@ -172,7 +173,9 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return !slices.Contains(experiments, r.Experiment) }) {
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return !slices.Contains(experiments, r.Experiment) && family(r.Variant) != overRanks.family
+	}) {
 		return b.rerunShared(v, rows)
 	}
 	families := distinct(rows, func(r compare.Record) string { return family(r.Variant) })
@@ -201,12 +204,16 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 	return strings.Join(append(args, "--out", "again"), " ")
 }
 
-// rerunShared returns the command that measures experiments on sharing work again. The
-// serial rows among them come by themselves. With flags, those are given too.
+// rerunShared returns the command that measures experiments on threads or ranks again.
+// The serial rows among them come by themselves. With flags, those are given too.
 func (b *builder) rerunShared(v *view, rows []compare.Record, flags ...string) string {
+	a := overThreads
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return family(r.Variant) == overRanks.family }) {
+		a = overRanks
+	}
 	var own []compare.Record
 	for _, r := range rows {
-		if family(r.Variant) == "parallel" {
+		if family(r.Variant) == a.family {
 			own = append(own, r)
 		}
 	}
@@ -216,16 +223,18 @@ func (b *builder) rerunShared(v *view, rows []compare.Record, flags ...string) s
 	shapes := problems(own)
 	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == "weak" }) {
 		flags = append(flags, "--weak")
-		for i, p := range shapes {
-			shapes[i] = p.ofOne()
+		shapes = nil
+		for _, r := range own {
+			shapes = append(shapes, problemOf(r).ofOne(max(1, a.count(r))))
 		}
+		slices.SortFunc(shapes, problem.compare)
 	}
 	typ := strings.Join(types(own), ",")
-	args := []string{b.program, "parallel", "--variants", strings.Join(distinct(own, variantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
+	args := []string{b.program, a.family, "--variants", strings.Join(distinct(own, variantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
 	args = append(args, b.parameters(own)...)
 	args = append(args, flags...)
 	args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
-	name := "parallel-" + typ + ".json"
+	name := a.family + "-" + typ + ".json"
 	return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
 }
 

@@ -15,7 +15,7 @@ import (
 
 // csvColumns are the columns of a table of records, in their order: the fields
 // that the same name has in JSON, but ci_low_s and ci_high_s for the ends of ci_s,
-// samples for their number, and predicted_… for the members of predicted. params, resolved and phases_s
+// samples and ranks for their number, and predicted_… for the members of predicted. params, resolved and phases_s
 // are "name=value" separated by spaces, warnings are separated by "; ". Columns
 // may be added at the end in later versions; none changes its place or meaning.
 var csvColumns = []struct {
@@ -65,6 +65,12 @@ var csvColumns = []struct {
 	{"predicted_l2_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).L2Traffic) }},
 	{"predicted_traffic_bytes", func(r compare.Record) string { return csvNumber(prediction(r).Traffic) }},
 	{"phases_s", func(r compare.Record) string { return csvPhases(r.Phases) }},
+	{"ranks", func(r compare.Record) string { return csvRanked(r, float64(len(r.Ranks))) }},
+	{"ranks_used", func(r compare.Record) string { return csvRanked(r, float64(r.RanksUsed)) }},
+	{"bytes_counted", func(r compare.Record) string { return csvRanked(r, float64(r.BytesCounted)) }},
+	{"bytes_predicted", func(r compare.Record) string { return csvRanked(r, float64(r.BytesPredicted)) }},
+	{"bytes_bound", func(r compare.Record) string { return csvRanked(r, r.BytesBound) }},
+	{"model_s", func(r compare.Record) string { return csvRanked(r, r.ModelSeconds) }},
 }
 
 // CSV writes a header and a row for each record of doc, RFC 4180 with lines that
@@ -97,6 +103,14 @@ func csvNumber[T ~float64](x T) string {
 		return ""
 	}
 	return strconv.FormatFloat(float64(x), 'g', -1, 64)
+}
+
+// csvRanked returns a figure of a row that several processes computed, nothing of others.
+func csvRanked(r compare.Record, x float64) string {
+	if len(r.Ranks) == 0 {
+		return ""
+	}
+	return csvNumber(x)
 }
 
 func csvEnd(r compare.Record, end int) string {

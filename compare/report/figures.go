@@ -49,10 +49,17 @@ func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 //	weak-speedup-<type>         scaled speed-up where every thread has the same work, and weak-time-<type>
 //	chunk-<schedule>-<type>     speed over the chunk, a curve a number of threads
 //	timeline-<number>           when workers were busy
+//	mpi-ways-<type>-<size>      time over ranks of point-to-point rows, collective rows and blocks
+//	mpi-phases-<type>           the phases of each variant's slowest rank
+//	mpi-bytes-<type>            bytes counted over the lower bound, over ranks
+//	mpi-network                 time of messages over their bytes
+//	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling; and mpi-weak-…
+//	mpi-panel-<type>            speed over the width of panels
+//	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
-// and C = A·B are drawn, but for the series over threads. Titles are in the language lang (en, zh), the letters
+// and C = A·B are drawn, but for the series over threads and ranks. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
 func Drawings(doc compare.Document, lang string) []Drawing {
 	var all []Drawing
@@ -99,6 +106,7 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 		ch, ok := d.rates("", "gf256")
 		add("rate-gf256", "gf256: Gmul/s over n", "gf256：Gmul/s 随 n 的变化", ch, ok)
 		sharingDrawings(d, add)
+		distributedDrawings(d, add)
 	}
 	return all
 }

@@ -336,7 +336,7 @@ func TestMainSize(t *testing.T) {
 		return rows
 	}
 	v := views(many(slices.Concat(at(64, "rows", "tiles"), at(128, "rows", "tiles"), at(256, "rows"))...))[0]
-	if p := mainSize(v.strongSeries("f64")); p.n != 128 {
+	if p := mainSize(v.strongSeries(overThreads, "f64")); p.n != 128 {
 		t.Errorf("it is %d, want 128", p.n)
 	}
 }

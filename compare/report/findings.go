@@ -56,7 +56,7 @@ func (b *builder) finding(key string, v verdict, command string, evidence ...Tex
 	word := []string{unmeasured: "finding.unmeasured", undecided: "finding.undecided", supported: "finding.supported", partly: "finding.partly", refuted: "finding.refuted"}[v]
 	text := b.say("finding", b.say("finding."+key), b.say(word))
 	if v == unmeasured {
-		return text + b.say("finding.command", code(b.program+" parallel "+command))
+		return text + b.say("finding.command", code(b.program+" "+command))
 	}
 	for _, e := range evidence {
 		text += e
@@ -89,7 +89,7 @@ func (b *builder) chunksMatter(v *view) Text {
 	if worst != nil {
 		evidence += b.largest(*worst, "chunk")
 	}
-	return b.finding("chunk", judge(pro, contra, open), "--schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
+	return b.finding("chunk", judge(pro, contra, open), "parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
 }
 
 // slack is how far the product of time and threads may be from constant for time to
@@ -106,7 +106,7 @@ func (b *builder) inverse(v *view) Text {
 	var best, worst comparison // of efficiencies
 	var bestOf, worstOf compare.Record
 	for _, typ := range v.sharedTypes() {
-		for _, s := range v.strongSeries(typ) {
+		for _, s := range v.strongSeries(overThreads, typ) {
 			for _, r := range slices.Backward(s.rows) {
 				c, ok := s.speedup(r)
 				if !ok || v.crowded(r.Threads) {
@@ -140,15 +140,16 @@ func (b *builder) inverse(v *view) Text {
 		evidence += b.say("evidence.apart", apart)
 	}
 	if bestOf.Variant != "" {
-		evidence += b.say("evidence.efficiencies", b.where(bestOf), times(best.Ratio, best.Lo, best.Hi), b.where(worstOf), times(worst.Ratio, worst.Lo, worst.Hi))
+		evidence += b.say("evidence.efficiencies", b.where(v, bestOf), times(best.Ratio, best.Lo, best.Hi), b.where(v, worstOf), times(worst.Ratio, worst.Lo, worst.Hi))
 	}
-	return b.finding("inverse", judge(pro, contra, open), "--threads 1,2,4 --json strong.json", evidence)
+	return b.finding("inverse", judge(pro, contra, open), "parallel --threads 1,2,4 --json strong.json", evidence)
 }
 
 // where names a row in prose.
-func (b *builder) where(r compare.Record) Text {
-	parts := []Text{b.sizes([]problem{problemOf(r)}), b.count("threads", r.Threads)}
-	if set := setting(r.Params); set != "" {
+func (b *builder) where(v *view, r compare.Record) Text {
+	a := axisOf(r.Variant)
+	parts := []Text{b.sizes([]problem{problemOf(r)}), b.count(a.param, a.count(r))}
+	if set := v.trait(r.Variant, r.Params); set != "" {
 		parts = append(parts, escape(set))
 	}
 	return b.say("evidence.where", code(r.Variant), b.join(parts))
@@ -236,20 +237,20 @@ func (b *builder) staticAhead(v *view) Text {
 	return b.staticOrDynamic(v, "ahead", slices.Min[[]int], slower)
 }
 
-// manyThreads is how many threads are many.
+// manyThreads is how many threads, or ranks, are many.
 const manyThreads = 4
 
 // staticBehind: against that, static is behind dynamic on many threads.
 func (b *builder) staticBehind(v *view) Text {
 	if v.crowded(manyThreads) {
 		return b.say("finding", b.say("finding.behind"), b.say("finding.unmeasured")) +
-			b.say("finding.larger", manyThreads, code(b.program+" parallel "+schedulesCommand))
+			b.say("finding.larger", manyThreads, code(b.program+" "+schedulesCommand))
 	}
 	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(manyThreads, slices.Max(threads)) }, quicker)
 }
 
 // schedulesCommand measures static against dynamic schedules.
-const schedulesCommand = "--threads 2,4 --schedule static,dynamic --json schedules.json"
+const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --json schedules.json"
 
 // staticOrDynamic judges which of the two is faster on some number of threads; wanted
 // is the outcome of static with dynamic that speaks for the finding.
@@ -273,21 +274,21 @@ func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, 
 		pro, contra = behind, ahead+level
 	}
 	evidence := b.say("evidence.static", len(all), ahead, behind, level, tolerated, open)
-	return b.finding(key, judge(pro, contra, open), schedulesCommand, evidence, b.extremes(all, "dynamic", "static"))
+	return b.finding(key, judge(pro, contra, open), schedulesCommand, evidence, b.extremes(v, all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
 // the second is as the first.
-func (b *builder) extremes(all []fought, second, first string) Text {
+func (b *builder) extremes(v *view, all []fought, second, first string) Text {
 	if len(all) == 0 {
 		return ""
 	}
 	by := func(x, y fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
 	lo, hi := slices.MinFunc(all, by), slices.MaxFunc(all, by)
 	if len(all) == 1 {
-		return b.say("evidence.one", code(second), times(lo.Ratio, lo.Lo, lo.Hi), code(first), b.where(lo.first))
+		return b.say("evidence.one", code(second), times(lo.Ratio, lo.Lo, lo.Hi), code(first), b.where(v, lo.first))
 	}
-	return b.say("evidence.range", code(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(hi.first), code(first))
+	return b.say("evidence.range", code(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(v, lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(v, hi.first), code(first))
 }
 
 // drift is the factor by which the speed of a machine is taken to change between two
@@ -324,7 +325,7 @@ func (b *builder) between(v *view, key, first, second string, factor float64) Te
 		evidence += b.say("evidence.drift", apart, significant(factor*drift), significant(factor/drift))
 	}
 	variants := strings.Join([]string{first, second}, ",")
-	return b.finding(key, judge(pro, contra, open), "--variants "+variants+" --sizes 128,256 --json "+key+".json", evidence, b.extremes(all, algorithm(second), algorithm(first)))
+	return b.finding(key, judge(pro, contra, open), "parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence, b.extremes(v, all, algorithm(second), algorithm(first)))
 }
 
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
@@ -348,7 +349,7 @@ func (b *builder) reduction(v *view) Text {
 func (b *builder) automatic(v *view) Text {
 	rows := v.pick(func(r compare.Record) bool { return r.Params["schedule"] == "auto" && r.Speed() })
 	if len(rows) == 0 {
-		return b.finding("auto", unmeasured, "--schedule static,auto --json auto.json")
+		return b.finding("auto", unmeasured, "parallel --schedule static,auto --json auto.json")
 	}
 	chosen := func(r compare.Record) string {
 		return strings.TrimPrefix(settingOf(compare.Record{Params: map[string]any{"schedule": "auto"}, Resolved: r.Resolved}), "auto → ")
@@ -371,5 +372,5 @@ func (b *builder) automatic(v *view) Text {
 		p["schedule"] = "static"
 		return r.Variant + " " + p.String()
 	}, nil)
-	return text + b.extremes(fight(duels), "static", "auto")
+	return text + b.extremes(v, fight(duels), "static", "auto")
 }

@@ -149,8 +149,8 @@ func (b *builder) sampling(s *Section, v *view) {
 		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.measurements {
-		if slices.Contains(overheadNames, m.Name) {
-			continue // they are in the chapter on sharing work
+		if slices.Contains(overheadNames, m.Name) || m.Name == pingPong && len(m.Samples) > 0 && v.distributes() {
+			continue // they are in the chapters on sharing work and on distributed memory
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Text{
 			escape(m.Name), escape(m.Params.String()), Text(fmt.Sprint(len(m.Samples))),

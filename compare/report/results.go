@@ -10,16 +10,17 @@ import (
 )
 
 // results is one section for each experiment, family and type of a host, with
-// every row in its table. The serial rows of experiments on sharing work are with the
-// parallel ones that are held against them. The sweeps of cut-offs and the builds with
+// every row in its table. The serial rows of experiments on sharing work are with those
+// that are held against them. The sweeps of cut-offs and the builds with
 // other compiler options have theirs in the analysis.
 func (b *builder) results(v *view) []Section {
 	type group struct{ experiment, family, typ string }
 	home := func(r compare.Record) string {
-		if slices.Contains(experiments, r.Experiment) {
-			return "parallel"
+		fam := family(r.Variant)
+		if fam != overRanks.family && slices.Contains(experiments, r.Experiment) {
+			return v.guest(r.Experiment)
 		}
-		return family(r.Variant)
+		return fam
 	}
 	rows := v.pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
 	var sections []Section
@@ -67,7 +68,7 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 	if experiment != "ladder" {
 		table.Caption = b.say("results.caption.experiment", fam, typ, experiment)
 	}
-	if everywhere := constants(rows); experiment != "ladder" && len(everywhere) > 0 {
+	if everywhere := constants(rows, "threads"); listed(rows) && len(everywhere) > 0 {
 		table.Caption += b.say("results.constants", setting(everywhere))
 	}
 	s.add(table)
@@ -81,6 +82,24 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 	return s
 }
 
+// listed reports whether the parameters of rows have columns of their own.
+func listed(rows []compare.Record) bool {
+	return rows[0].Experiment != "ladder" || family(rows[0].Variant) == overRanks.family
+}
+
+// guest returns the family whose tables have the serial rows of an experiment: parallel,
+// unless it is mpi alone that the experiment has rows of.
+func (v *view) guest(experiment string) string {
+	for _, a := range []axis{overThreads, overRanks} {
+		if slices.ContainsFunc(v.records, func(r compare.Record) bool {
+			return r.Experiment == experiment && family(r.Variant) == a.family
+		}) {
+			return a.family
+		}
+	}
+	return overThreads.family
+}
+
 // fewer reports whether a variant executes fewer than 2mnk operations.
 func fewer(variant string) bool {
 	return algorithm(variant) == "strassen" || algorithm(variant) == "winograd"
@@ -91,9 +110,9 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
 	ladder := rows[0].Experiment == "ladder"
-	var swept []string
-	if !ladder {
-		swept = sweptParams(rows)
+	var columns []string
+	if listed(rows) {
+		columns = sweptParams(rows)
 	}
 	heads := []string{"size", "variant"}
 	if threads {
@@ -106,7 +125,7 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 		heads = append(heads, "#gflops")
 	}
 	heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
-	t := Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(swept)...)}
+	t := Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
 
 	all := v.ladder(rows[0].Type)
 	if !ladder {
@@ -118,10 +137,10 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 	for _, r := range sorted {
 		p := problemOf(r)
 		row := Row{Cells: []Text{escape(p.label()), b.name(r)}}
-		if !ladder {
+		if listed(rows) {
 			row.Cells[1] = code(r.Variant)
 		}
-		for _, name := range swept {
+		for _, name := range columns {
 			row.Cells = append(row.Cells, b.param(r, name))
 		}
 		if threads {
@@ -170,7 +189,7 @@ func (b *builder) named(params []string) []Column {
 // threads, that not all rows which have them share, by name, and where workers were
 // pinned.
 func sweptParams(rows []compare.Record) []string {
-	shared := constants(rows)
+	shared := constants(rows, "threads")
 	seen := map[string]bool{}
 	for _, r := range rows {
 		for name := range omit(r.Params, "threads") {
@@ -185,13 +204,13 @@ func sweptParams(rows []compare.Record) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// constants returns the parameters, but for the threads, that all rows which have
+// constants returns the parameters, but for those named, that all rows which have
 // them share.
-func constants(rows []compare.Record) gemm.Params {
+func constants(rows []compare.Record, but ...string) gemm.Params {
 	out := gemm.Params{}
 	several := map[string]bool{}
 	for _, r := range rows {
-		for name, value := range omit(r.Params, "threads") {
+		for name, value := range omit(r.Params, but...) {
 			if old, ok := out[name]; ok && old != value {
 				several[name] = true
 			}

@@ -2,38 +2,42 @@ package report
 
 import (
 	"fmt"
-	"math"
 
 	"gemm/compare"
 )
 
-// strong says what more threads bring for a problem of a fixed size.
-func (b *builder) strong(v *view) (Section, bool) {
-	return b.scaling(v, "strong", (*view).strongSeries)
+// strong says what more threads or ranks bring for a problem of a fixed size.
+func (b *builder) strong(a axis) func(*view) (Section, bool) {
+	return func(v *view) (Section, bool) { return b.scaling(v, a, "strong", (*view).strongSeries) }
 }
 
-// weak says what more threads bring where every one of them has the same work.
-func (b *builder) weak(v *view) (Section, bool) {
-	return b.scaling(v, "weak", (*view).weakSeries)
+// weak says what they bring where every one of them has the same work.
+func (b *builder) weak(a axis) func(*view) (Section, bool) {
+	return func(v *view) (Section, bool) { return b.scaling(v, a, "weak", (*view).weakSeries) }
 }
 
-// weakSeries returns the series of one type whose m grows with the threads.
-func (v *view) weakSeries(typ string) []series { return seriesOf(v.shared(typ, "weak"), true) }
+// weakSeries returns the series of one type whose m grows along the axis.
+func (v *view) weakSeries(a axis, typ string) []series {
+	return v.seriesOf(a, v.along(a, typ, "weak"), true)
+}
 
 // scalingFigures are those of each kind of scaling, without their types.
 var scalingFigures = map[string][]string{
-	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
-	"weak":   {"weak-speedup", "weak-time"},
+	"strong":     {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
+	"weak":       {"weak-speedup", "weak-time"},
+	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling"},
+	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
 }
 
 // scaling is the chapter's section on one kind of scaling: for each type a sentence a
 // variant, figures, a table of all rows and one of the laws that they follow.
-func (b *builder) scaling(v *view, kind string, of func(*view, string) []series) (Section, bool) {
+func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, string) []series) (Section, bool) {
+	kind := a.prefix + sort
 	s := b.of(v, kind, kind+".title")
 	s.text(&b.speaker, kind+".intro")
 	found := false
-	for _, typ := range v.sharedTypes() {
-		all := of(v, typ)
+	for _, typ := range v.typesOf(a) {
+		all := of(v, a, typ)
 		if len(all) == 0 {
 			continue
 		}
@@ -53,8 +57,8 @@ func (b *builder) scaling(v *view, kind string, of func(*view, string) []series)
 		for _, figure := range scalingFigures[kind] {
 			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, typ)
 		}
-		s.add(b.scalingTable(v, kind, typ, all, command))
-		if laws := b.laws(v, kind, typ, all, command); len(laws.Rows) > 0 {
+		s.add(b.scalingTable(v, a, sort, typ, all, command))
+		if laws := b.laws(v, a, sort, typ, all, command); len(laws.Rows) > 0 {
 			s.add(laws)
 		}
 	}
@@ -67,16 +71,16 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	last := one.full(v)
 	c, ok := one.speedup(last)
 	if !ok {
-		text += b.say("scales.time", seconds(float64(last.Median)), b.count("threads", last.Threads))
+		text += b.say("scales.time", seconds(float64(last.Median)), b.count(one.axis.param, one.count(last)))
 		if _, ok := one.one(); !ok {
-			text += b.say("scales.alone")
+			text += b.say("scales.alone", b.say("one."+one.axis.param))
 		}
 	} else {
-		text += b.say(kind+".speedup", b.count("threads", last.Threads), significant(c.Ratio))
+		text += b.say(kind+".speedup", b.count(one.axis.param, one.count(last)), significant(c.Ratio))
 		if known := extent(c.Lo, c.Hi, significant); known != absent {
 			text += b.say("interval", known)
 		}
-		text += b.say("scales.efficiency", percent(c.Ratio/float64(last.Threads)))
+		text += b.say("scales.efficiency", percent(c.Ratio/float64(one.count(last))))
 		if !one.grows && last.PercentPeak.Known() {
 			text += b.say("scales.ceiling", significant(float64(last.PercentPeak)))
 		}
@@ -87,20 +91,22 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 	}
 	l, fitted := one.fit(v)
 	switch {
-	case !fitted && ok && !inTurn(one.rows...):
+	case !fitted && ok && one.axis == overThreads && !inTurn(one.rows...):
 		text += b.say("scales.apart")
 	case !fitted:
 	case l.Serial > 1:
-		text += b.say("scales.slower")
-	case math.IsNaN(l.Lo):
+		text += b.say("scales.slower", b.say("all."+one.axis.param))
+	case len(l.Residual) < 2:
 		text += b.say(kind+".point", significant(l.Serial))
+	case one.axis == overRanks:
+		text += b.say(kind+".law", significant(l.Serial), percent(l.Largest))
 	default:
 		text += b.say(kind+".law", significant(l.Serial), extent(l.Lo, l.Hi, significant), percent(l.Largest))
 	}
 	switch {
 	case !fitted:
-	case l.Serial < 0 && c.Lo > float64(last.Threads):
-		text += b.say("scales.super")
+	case l.Serial < 0 && c.Lo > float64(one.count(last)):
+		text += b.say("scales.super", b.say("all."+one.axis.param))
 	case l.Serial < 0:
 		text += b.say("scales.none")
 	}
@@ -108,7 +114,7 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 		text += b.say("scales.unfit")
 	}
 	if most := one.most(); v.crowded(most.Threads) {
-		text += b.say("scales.crowded", b.count("threads", most.Threads), fmt.Sprintf("%.4g", v.granted()), significant(float64(most.Median/last.Median)))
+		text += b.say("scales.crowded", b.count(one.axis.param, one.count(most)), fmt.Sprintf("%.4g", v.granted()), significant(float64(most.Median/last.Median)))
 		if inTurn(one.rows...) {
 			text += b.say("scales.beyond")
 		}
@@ -118,9 +124,10 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 }
 
 // scalingTable has all rows of all series of a type.
-func (b *builder) scalingTable(v *view, kind, typ string, all []series, command string) Table {
-	heads := []string{"variant", "setting", "size", "#threads", "#median", "#interval", "#overserial", "#overone", "#efficiency"}
-	if kind == "strong" {
+func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, command string) Table {
+	kind := a.prefix + sort
+	heads := []string{"variant", "setting", "size", "#" + a.param, "#median", "#interval", "#overserial", "#overone" + a.en, "#efficiency"}
+	if sort == "strong" {
 		heads = append(heads, "#ofceiling", "#fractionkf")
 	}
 	t := Table{
@@ -130,18 +137,18 @@ func (b *builder) scalingTable(v *view, kind, typ string, all []series, command 
 	for _, one := range all {
 		for _, r := range one.rows {
 			cells := []Text{
-				code(r.Variant), settled(settingOf(r)), escape(problemOf(r).label()), Text(fmt.Sprint(r.Threads)),
+				code(r.Variant), settled(one.setting(r)), escape(problemOf(r).label()), Text(fmt.Sprint(one.count(r))),
 				Text(b.median(r)), Text(b.ci(r)), b.overSerial(v, one, r),
 			}
 			c, ok := one.speedup(r)
 			if !ok {
 				cells = append(cells, absent, absent)
 			} else {
-				cells = append(cells, times(c.Ratio, c.Lo, c.Hi), Text(percent(c.Ratio/float64(r.Threads))))
+				cells = append(cells, times(c.Ratio, c.Lo, c.Hi), Text(percent(c.Ratio/float64(one.count(r)))))
 			}
-			if kind == "strong" {
+			if sort == "strong" {
 				fraction := Text(absent)
-				if p := r.Threads; ok {
+				if p := one.count(r); ok {
 					// A greater speed-up is a smaller fraction.
 					fraction = times(karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p))
 				}
@@ -158,7 +165,7 @@ func (b *builder) scalingTable(v *view, kind, typ string, all []series, command 
 func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 	scale := 1.0
 	if one.grows {
-		scale = float64(r.Threads)
+		scale = float64(one.count(r))
 	}
 	best, ok := v.bestSerial(one)
 	if !ok {
@@ -170,13 +177,18 @@ func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 
 // laws is the table of the laws fitted to the series of a type that have several points
 // to fit them to; what one point says is Karp and Flatt's fraction.
-func (b *builder) laws(v *view, kind, typ string, all []series, command string) Table {
-	t := Table{
-		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command,
-		Columns: b.columns("variant", "setting", "size", "#points", "#fraction1", "#scatter", "residuals", "#largest"),
+func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command string) Table {
+	kind := a.prefix + sort
+	heads := []string{"variant", "setting", "size", "#points", "#fraction1"}
+	if a == overThreads {
+		heads = append(heads, "#scatter")
 	}
-	if kind == "strong" {
-		t.Columns = append(t.Columns, b.columns("#atmost")...)
+	heads = append(heads, "residuals"+a.en, "#largest")
+	if sort == "strong" {
+		heads = append(heads, "#atmost")
+	}
+	t := Table{
+		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command, Columns: b.columns(heads...),
 	}
 	for _, one := range all {
 		l, ok := one.fit(v)
@@ -188,10 +200,14 @@ func (b *builder) laws(v *view, kind, typ string, all []series, command string) 
 			residuals = append(residuals, Text(signed(100*r)))
 		}
 		cells := []Text{
-			code(one.variant), settled(setting(one.rest)), escape(one.problem.label()), Text(fmt.Sprint(len(l.Residual))),
-			Text(significant(l.Serial)), Text(extent(l.Lo, l.Hi, significant)), joined(residuals, ", ") + " %", Text(percent(l.Largest)),
+			code(one.variant), settled(one.set), escape(one.problem.label()), Text(fmt.Sprint(len(l.Residual))),
+			Text(significant(l.Serial)),
 		}
-		if kind == "strong" {
+		if a == overThreads {
+			cells = append(cells, Text(extent(l.Lo, l.Hi, significant)))
+		}
+		cells = append(cells, joined(residuals, ", ")+" %", Text(percent(l.Largest)))
+		if sort == "strong" {
 			limit := Text(absent)
 			if l.Serial > 0 && l.Serial < 1 {
 				limit = Text(significant(1 / l.Serial))

@@ -16,9 +16,13 @@ type bout struct {
 	problem
 	variant string
 	rest    gemm.Params // the other parameters, but for the threads
+	set     string      // rest in words
 	rows    []compare.Record
 	rivalry
 }
+
+// count returns the threads of the rows, or their ranks.
+func (g bout) count() int { return axisOf(g.variant).count(g.rows[0]) }
 
 // bouts pairs rows off by one parameter and has them compete.
 func bouts(rows []compare.Record, param string) []bout {
@@ -43,7 +47,7 @@ func pairings(rows []compare.Record, param string) []bout {
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, bout{problem: p, variant: r.Variant, rest: rest})
+			out = append(out, bout{problem: p, variant: r.Variant, rest: rest, set: setting(rest)})
 		}
 		out[i].rows = append(out[i].rows, r)
 	}
@@ -127,28 +131,36 @@ func (b *builder) chunks(v *view) (Section, bool) {
 	return s, found
 }
 
-// affinity says what it does to pin workers to processors.
-func (b *builder) affinity(v *view) (Section, bool) {
-	return b.placing(v, "affinity")
-}
-
-// processors says what GOMAXPROCS does to pools of fewer and of more workers.
-func (b *builder) processors(v *view) (Section, bool) {
-	return b.placing(v, "gomaxprocs")
-}
-
-// placing is a section on an experiment that sweeps the parameter of its name.
-func (b *builder) placing(v *view, kind string) (Section, bool) {
-	s := b.of(v, kind, kind+".title")
-	s.text(&b.speaker, kind+".intro")
-	found := false
-	for _, typ := range v.sharedTypes() {
-		if all := bouts(v.shared(typ, kind), kind); len(all) > 0 {
-			found = true
-			b.decide(&s, v, kind, kind, typ, all)
-			s.add(b.placements(v, kind, typ, all))
+// placing returns the section on an experiment that sweeps the parameter of its name.
+func (b *builder) placing(a axis, param string) func(*view) (Section, bool) {
+	return func(v *view) (Section, bool) {
+		kind := a.prefix + param
+		s := b.of(v, kind, kind+".title")
+		s.text(&b.speaker, kind+".intro")
+		found := false
+		for _, typ := range v.typesOf(a) {
+			all := bouts(v.along(a, typ, param), param)
+			for i, g := range all {
+				all[i].set = v.trait(g.variant, g.rest)
+			}
+			if len(all) > 0 {
+				found = true
+				b.decide(&s, v, kind, param, typ, all)
+				if param == "panel" {
+					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, rowsOf(all)), typ)
+				} else {
+					s.add(b.placements(v, kind, param, typ, all))
+				}
+			}
 		}
+		b.nodes(&s, v, kind)
+		return s, found
 	}
+}
+
+// nodes says whether the host has memory that is nearer to some of its processors, where
+// threads that share operands are placed.
+func (b *builder) nodes(s *Section, v *view, kind string) {
 	switch {
 	case kind != "affinity":
 	case v.NUMA > 1:
@@ -156,7 +168,6 @@ func (b *builder) placing(v *view, kind string) (Section, bool) {
 	case v.NUMA == 1:
 		s.text(&b.speaker, "numa.one")
 	}
-	return s, found
 }
 
 // rowsOf returns all rows of bouts.
@@ -205,7 +216,7 @@ func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bou
 	s.list(items)
 	t := Table{
 		ID: "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ), Command: b.rerun(v, rowsOf(all)),
-		Columns: b.columns("variant", "setting", "size", "#threads", "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
+		Columns: b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
 	for _, g := range all {
 		turn := "turn.apart"
@@ -213,7 +224,7 @@ func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bou
 			turn = "turn.together"
 		}
 		t.Rows = append(t.Rows, Row{Cells: []Text{
-			code(g.variant), settled(setting(g.rest)), escape(g.label()), Text(fmt.Sprint(g.threads)),
+			code(g.variant), settled(g.set), escape(g.label()), Text(fmt.Sprint(g.count())),
 			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), Text(probability(g.P)),
 			Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.say(turn),
 		}})
@@ -254,29 +265,29 @@ func (b *builder) verdicts(all []bout, param string) Text {
 
 // largest says which pair of a bout differs most, and by how much.
 func (b *builder) largest(g bout, param string) Text {
-	where := []Text{b.sizes([]problem{g.problem}), b.count("threads", g.threads)}
-	if set := setting(g.rest); set != "" {
-		where = append(where, escape(set))
+	where := []Text{b.sizes([]problem{g.problem}), b.count(axisOf(g.variant).param, g.count())}
+	if g.set != "" {
+		where = append(where, escape(g.set))
 	}
 	return b.say("spread.largest", b.join(where), b.called(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), b.called(g.Quick, param))
 }
 
 // placements has the rows of the bouts one by one, each held against the one that
 // leaves the parameter alone.
-func (b *builder) placements(v *view, kind, typ string, all []bout) Table {
+func (b *builder) placements(v *view, kind, param, typ string, all []bout) Table {
 	t := Table{
 		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".rows", typ), Command: b.rerun(v, rowsOf(all)),
-		Columns: slices.Insert(b.columns("variant", "setting", "size", "#threads", "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{kind})...),
+		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
 	}
 	for _, g := range all {
 		free := slices.IndexFunc(g.rows, func(r compare.Record) bool {
-			value := r.Params[kind]
+			value := r.Params[param]
 			return value == nil || value == 0 || value == "none"
 		})
 		for i, r := range g.rows {
 			cells := []Text{
-				code(r.Variant), settled(setting(g.rest)), escape(g.label()), Text(strconv.Itoa(g.threads)),
-				b.valueOf(r, kind), placement(r), Text(b.median(r)), Text(b.ci(r)),
+				code(r.Variant), settled(g.set), escape(g.label()), Text(strconv.Itoa(g.count())),
+				b.valueOf(r, param), placement(r), Text(b.median(r)), Text(b.ci(r)),
 			}
 			over := Text(absent)
 			if free >= 0 && i != free {
@@ -290,8 +301,16 @@ func (b *builder) placements(v *view, kind, typ string, all []bout) Table {
 }
 
 // placement returns the processors that the workers of a row were pinned to, of many
-// that are as far apart from one another the first two and the last.
+// that are as far apart from one another the first two and the last; of the family mpi
+// those of each rank.
 func placement(r compare.Record) Text {
+	if len(r.Ranks) > 0 {
+		var places []Text
+		for _, rank := range r.Ranks {
+			places = append(places, escape(rank.CPUs))
+		}
+		return joined(slices.Compact(places), " / ")
+	}
 	place, _ := r.Resolved["placement"].(string)
 	if place == "" {
 		return absent

@@ -21,7 +21,7 @@ func (b *builder) sharing(v *view) []Section {
 	}
 	var sections []Section
 	for _, part := range []func(*view) (Section, bool){
-		b.strong, b.weak, b.chunks, b.loads, b.affinity, b.processors, b.overheads, b.findings,
+		b.strong(overThreads), b.weak(overThreads), b.chunks, b.loads, b.placing(overThreads, "affinity"), b.placing(overThreads, "gomaxprocs"), b.overheads, b.findings,
 	} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)
@@ -32,24 +32,83 @@ func (b *builder) sharing(v *view) []Section {
 
 // sharesWork reports whether there is anything to say in the chapter on sharing.
 func (v *view) sharesWork() bool {
-	return slices.ContainsFunc(v.records, func(r compare.Record) bool { return family(r.Variant) == "parallel" }) ||
-		len(v.traces) > 0 || len(v.overheads()) > 0
+	return v.has("parallel") || len(v.traces) > 0 || len(v.overheads()) > 0
 }
 
-// experiments are those of the family parallel, whose tables have the serial rows
-// beside them that they are held against.
-var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs"}
+// has reports whether there are rows of a family.
+func (v *view) has(fam string) bool {
+	return slices.ContainsFunc(v.records, func(r compare.Record) bool { return family(r.Variant) == fam })
+}
+
+// experiments are those of the families parallel and mpi, whose tables have the serial
+// rows beside them that they are held against.
+var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs", "panel"}
+
+// axis is what the rows of a series differ in.
+type axis struct {
+	param  string // as phrases and parameters have it
+	family string // whose rows it is of
+	prefix string // of sections, figures and phrases
+	en, zh string // one of them
+}
+
+// The axes: the threads of the family parallel, and the ranks of the family mpi.
+var (
+	overThreads = axis{"threads", "parallel", "", "thread", "线程"}
+	overRanks   = axis{"ranks", "mpi", "mpi-", "rank", "进程"}
+)
+
+// fixed names the experiments that have a problem of a fixed size, the best first.
+func (a axis) fixed() []string {
+	if a == overRanks {
+		return []string{"strong", "ladder"}
+	}
+	return []string{"strong", "chunk", "affinity", "gomaxprocs"}
+}
+
+// axisOf returns the axis of a variant's series.
+func axisOf(variant string) axis {
+	if family(variant) == overRanks.family {
+		return overRanks
+	}
+	return overThreads
+}
+
+// count returns where a row is on the axis: its threads, or its ranks whatever threads
+// each of them has. 0: the row does not say.
+func (a axis) count(r compare.Record) int {
+	if a == overThreads {
+		return r.Threads
+	}
+	if ranks, ok := r.Params[a.param].(int); ok {
+		return ranks
+	}
+	return len(r.Ranks)
+}
+
+// named puts the name of the axis into letters of a figure or its title.
+func (a axis) named(en, zh string) (string, string) {
+	return strings.ReplaceAll(en, "{one}", a.en), strings.ReplaceAll(zh, "{one}", a.zh)
+}
 
 // shared returns the timed rows of the family parallel in the given experiments.
 func (v *view) shared(typ string, experiments ...string) []compare.Record {
+	return v.along(overThreads, typ, experiments...)
+}
+
+// along returns the timed rows of an axis in the given experiments.
+func (v *view) along(a axis, typ string, experiments ...string) []compare.Record {
 	return v.pick(func(r compare.Record) bool {
-		return r.Type == typ && family(r.Variant) == "parallel" && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
+		return r.Type == typ && family(r.Variant) == a.family && a.count(r) > 0 && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
 	})
 }
 
 // sharedTypes returns the element types of the rows of the family parallel.
-func (v *view) sharedTypes() []string {
-	return types(v.pick(func(r compare.Record) bool { return family(r.Variant) == "parallel" }))
+func (v *view) sharedTypes() []string { return v.typesOf(overThreads) }
+
+// typesOf returns the element types of the rows of an axis.
+func (v *view) typesOf(a axis) []string {
+	return types(v.pick(func(r compare.Record) bool { return family(r.Variant) == a.family }))
 }
 
 // granted returns the number of processors that this host lets a product have: those
@@ -65,9 +124,11 @@ func (v *view) granted() float64 {
 // not where its processors are not known.
 func (v *view) crowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
 
-// inTurn reports whether rows were sampled in one turn.
+// inTurn reports whether rows were sampled in one turn, which is one of a run.
 func inTurn(rows ...compare.Record) bool {
-	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Turn != rows[0].Turn })
+	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return r.Turn != rows[0].Turn || r.Run != rows[0].Run
+	})
 }
 
 // beside compares two rows as contrast does where they were sampled in turn. Of others
@@ -131,53 +192,77 @@ func settled(text string) Text {
 	return escape(text)
 }
 
-// series is the rows of one variant that differ in their threads alone.
+// trait names those parameters of a row as setting does that tell rows of its variant
+// apart: of the family mpi, whose rows have many, those that they do not all share.
+func (v *view) trait(variant string, p gemm.Params) string {
+	if family(variant) != overRanks.family {
+		return setting(p)
+	}
+	alike, known := v.alike[variant]
+	if !known {
+		rows := v.pick(func(r compare.Record) bool { return r.Variant == variant })
+		alike = constants(rows, overRanks.param)
+		maps.DeleteFunc(alike, func(name string, _ any) bool {
+			return slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Params[name] == nil })
+		})
+		v.alike[variant] = alike
+	}
+	text := setting(omit(p, append(slices.Collect(maps.Keys(alike)), overRanks.param)...))
+	if alike["threads"] == nil && p["threads"] != nil {
+		text = strings.TrimSpace(fmt.Sprintf("%s threads=%v", text, p["threads"]))
+	}
+	return text
+}
+
+// series is the rows of one variant that differ in their place on an axis alone.
 type series struct {
 	problem    // of one thread
+	axis       axis
 	variant    string
-	rest       gemm.Params      // asked for, but for the threads
-	rows       []compare.Record // by threads, ascending
+	rest       gemm.Params      // asked for, but for the axis
+	set        string           // rest in words
+	rows       []compare.Record // along the axis, ascending
 	experiment string
-	grows      bool // with the threads, as m does: every worker has the same work
+	grows      bool // along the axis, as m does: every worker has the same work
 }
 
 // seriesOf returns the series of rows in the order of their sizes. Where work grows, m
-// is that of one thread times the threads.
-func seriesOf(rows []compare.Record, grows bool) []series {
+// is that of one thread or rank times their number.
+func (v *view) seriesOf(a axis, rows []compare.Record, grows bool) []series {
 	var out []series
 	at := map[string]int{}
 	for _, r := range rows {
 		p := problemOf(r)
 		if grows {
-			if p.m%p.threads != 0 {
+			if p.m%a.count(r) != 0 {
 				continue
 			}
-			p = p.ofOne()
+			p = p.ofOne(a.count(r))
 		}
 		p.threads = 1
-		rest := omit(r.Params, "threads")
+		rest := omit(r.Params, a.param)
 		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
 		i, ok := at[key]
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, series{problem: p, variant: r.Variant, rest: rest, experiment: r.Experiment, grows: grows})
+			out = append(out, series{problem: p, axis: a, variant: r.Variant, rest: rest, set: v.trait(r.Variant, rest), experiment: r.Experiment, grows: grows})
 		}
-		if !slices.ContainsFunc(out[i].rows, func(o compare.Record) bool { return o.Threads == r.Threads }) {
+		if !slices.ContainsFunc(out[i].rows, func(o compare.Record) bool { return a.count(o) == a.count(r) }) {
 			out[i].rows = append(out[i].rows, r)
 		}
 	}
 	out = slices.DeleteFunc(out, func(s series) bool { return len(s.rows) < 2 })
 	for _, s := range out {
-		slices.SortFunc(s.rows, func(x, y compare.Record) int { return cmp.Compare(x.Threads, y.Threads) })
+		slices.SortFunc(s.rows, func(x, y compare.Record) int { return cmp.Compare(a.count(x), a.count(y)) })
 	}
 	slices.SortStableFunc(out, func(x, y series) int { return x.problem.compare(y.problem) })
 	return out
 }
 
-// ofOne returns the problem of one thread where m grows with them.
-func (p problem) ofOne() problem {
-	m := p.m / p.threads
+// ofOne returns the problem of one of so many threads or ranks where m grows with them.
+func (p problem) ofOne(count int) problem {
+	m := p.m / count
 	if strings.HasPrefix(p.op, "t") { // A is stored in rows of m
 		p.lda -= p.m - m
 	}
@@ -188,18 +273,26 @@ func (p problem) ofOne() problem {
 // name returns the variant and its setting, for prose.
 func (s series) name() Text {
 	text := code(s.variant)
-	if set := setting(s.rest); set != "" {
-		text += " (" + escape(set) + ")"
+	if s.set != "" {
+		text += " (" + escape(s.set) + ")"
 	}
 	return text
 }
 
 // legend returns the same for a figure.
 func (s series) legend() string {
-	if set := setting(s.rest); set != "" {
-		return algorithm(s.variant) + ", " + set
+	if s.set != "" {
+		return algorithm(s.variant) + ", " + s.set
 	}
 	return algorithm(s.variant)
+}
+
+// setting returns what a row was asked to do and did, but for its place on the axis.
+func (s series) setting(r compare.Record) string {
+	if s.axis == overThreads {
+		return settingOf(r)
+	}
+	return s.set
 }
 
 // most returns the row of the most threads.
@@ -216,20 +309,23 @@ func (s series) full(v *view) compare.Record {
 	return s.rows[0]
 }
 
-// one returns the row of one thread.
-func (s series) one() (compare.Record, bool) { return s.rows[0], s.rows[0].Threads == 1 }
+// one returns the row of one thread or rank.
+func (s series) one() (compare.Record, bool) { return s.rows[0], s.axis.count(s.rows[0]) == 1 }
+
+// count returns where a row is on the axis.
+func (s series) count(r compare.Record) int { return s.axis.count(r) }
 
 // speedup holds a row of the series against that of one thread: how many times as
 // fast it is, or, where the work grows, how many times that of one thread it does in
 // the same time.
 func (s series) speedup(r compare.Record) (comparison, bool) {
 	one, ok := s.one()
-	if !ok || r.Threads == 1 {
+	if !ok || s.count(r) == 1 {
 		return comparison{}, false
 	}
 	c := beside(one, r)
 	if s.grows {
-		p := float64(r.Threads)
+		p := float64(s.count(r))
 		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
 	}
 	return c, true
@@ -237,9 +333,11 @@ func (s series) speedup(r compare.Record) (comparison, bool) {
 
 // fit fits Amdahl's law, or Gustafson's where the work grows, to the rows on several
 // threads, as many as there are processors at most. It needs one of those and the row
-// of one thread, all sampled in turn.
+// of one thread, all sampled in turn. Rows of different numbers of ranks are of different
+// launches and never in turn: their law is fitted, and what the scatter leaves for its
+// fraction is not known.
 func (s series) fit(v *view) (law, bool) {
-	if !inTurn(s.rows...) {
+	if s.axis == overThreads && !inTurn(s.rows...) {
 		return law{}, false
 	}
 	var threads []int
@@ -249,31 +347,37 @@ func (s series) fit(v *view) (law, bool) {
 		if !ok || v.crowded(r.Threads) {
 			continue
 		}
-		threads = append(threads, r.Threads)
+		threads = append(threads, s.count(r))
 		if s.grows {
 			values = append(values, c.Ratio)
 		} else {
 			values = append(values, 1/c.Ratio)
 		}
 	}
+	var l law
 	switch {
 	case len(threads) == 0:
 		return law{}, false
 	case s.grows:
-		return gustafson(threads, values), true
+		l = gustafson(threads, values)
+	default:
+		l = amdahl(threads, values)
 	}
-	return amdahl(threads, values), true
+	if s.axis == overRanks {
+		l.Lo, l.Hi = math.NaN(), math.NaN()
+	}
+	return l, true
 }
 
 // strongSeries returns, by variant, the series of one type over a fixed size: those of
 // the experiment that has them, of those with several chunks the one with the chunk at
 // its default, or else the quickest on the most threads.
-func (v *view) strongSeries(typ string) []series {
+func (v *view) strongSeries(a axis, typ string) []series {
 	var out []series
-	all := v.shared(typ, experiments...)
+	all := v.along(a, typ, a.fixed()...)
 	for _, variant := range distinct(all, variantOf) {
-		for _, experiment := range []string{"strong", "chunk", "affinity", "gomaxprocs"} {
-			found := seriesOf(slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
+		for _, experiment := range a.fixed() {
+			found := v.seriesOf(a, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
 				return r.Variant != variant || r.Experiment != experiment
 			}), false)
 			if len(found) > 0 {

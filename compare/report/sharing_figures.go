@@ -10,7 +10,7 @@ import (
 	"gemm/compare/report/chart"
 )
 
-// scalingCurve is one figure of series over threads.
+// scalingCurve is one figure of series along an axis, {one} in its letters.
 type scalingCurve struct {
 	id, en, zh string
 	yLabel     string
@@ -21,10 +21,9 @@ type scalingCurve struct {
 	point      func(v *view, s series, r compare.Record) (chart.Point, bool)
 }
 
-// spanned returns a ratio as a point over the threads of its row, with its interval
-// where it has one.
-func spanned(r compare.Record, c comparison) chart.Point {
-	pt := chart.Point{X: float64(r.Threads), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
+// spanned returns a ratio as a point, with its interval where it has one.
+func spanned(x int, c comparison) chart.Point {
+	pt := chart.Point{X: float64(x), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
 	if c.Lo <= c.Ratio && c.Ratio <= c.Hi {
 		pt.Lo, pt.Hi = c.Lo, c.Hi
 	}
@@ -33,16 +32,16 @@ func spanned(r compare.Record, c comparison) chart.Point {
 
 // overOne is the speed-up over one thread; 1 on one.
 func overOne(_ *view, s series, r compare.Record) (chart.Point, bool) {
-	if _, ok := s.one(); ok && r.Threads == 1 {
+	if _, ok := s.one(); ok && s.count(r) == 1 {
 		return chart.Point{X: 1, Y: 1, Lo: 1, Hi: 1}, true
 	}
 	c, ok := s.speedup(r)
-	return spanned(r, c), ok
+	return spanned(s.count(r), c), ok
 }
 
 // milliseconds is the time.
-func milliseconds(_ *view, _ series, r compare.Record) (chart.Point, bool) {
-	pt := chart.Point{X: float64(r.Threads), Y: 1e3 * float64(r.Median)}
+func milliseconds(_ *view, s series, r compare.Record) (chart.Point, bool) {
+	pt := chart.Point{X: float64(s.count(r)), Y: 1e3 * float64(r.Median)}
 	pt.Lo, pt.Hi = pt.Y, pt.Y
 	if r.CI != nil {
 		pt.Lo, pt.Hi = 1e3*r.CI[0], 1e3*r.CI[1]
@@ -53,36 +52,37 @@ func milliseconds(_ *view, _ series, r compare.Record) (chart.Point, bool) {
 // scalingCurves are the figures of both kinds of scaling but that of times over
 // threads, sizes and schedules.
 var scalingCurves = []scalingCurve{
-	{id: "strong-speedup", en: "speed-up over one thread", zh: "相对单线程的加速比", yLabel: "speed-up over one thread", log: true, ideal: true, point: overOne},
+	{id: "strong-speedup", en: "speed-up over one {one}", zh: "相对单{one}的加速比", yLabel: "speed-up over one {one}", log: true, ideal: true, point: overOne},
 	{id: "strong-serial", en: "speed-up over the best serial variant", zh: "相对最快串行实现的加速比", yLabel: "speed-up over the best serial variant", log: true,
 		limit: chart.Limit{Level: 1, Label: "best serial"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			best, ok := v.bestSerial(s)
-			return spanned(r, beside(best, r)), ok
+			return spanned(s.count(r), beside(best, r)), ok
 		}},
-	{id: "strong-efficiency", en: "efficiency over threads", zh: "并行效率随线程数的变化", yLabel: "speed-up over one thread / threads", top: true,
-		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are threads"},
+	{id: "strong-efficiency", en: "efficiency over {one}s", zh: "并行效率随{one}数的变化", yLabel: "speed-up over one {one} / {one}s", top: true,
+		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are {one}s"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			pt, ok := overOne(v, s, r)
 			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
 		}},
 	{id: "strong-ceiling", en: "share of the measured peak of as many threads", zh: "占同样线程数实测峰值的比例", yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
-		point: func(_ *view, _ series, r compare.Record) (chart.Point, bool) {
-			return measured(r, float64(r.Threads), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
+		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
+			return measured(r, float64(s.count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
 		}},
 	{id: "strong-fraction", en: "serial fraction by Karp and Flatt", zh: "Karp–Flatt 串行比例", yLabel: "serial fraction (Karp, Flatt)",
 		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
 			c, ok := s.speedup(r)
-			c.Ratio, c.Lo, c.Hi = karpFlatt(c.Ratio, r.Threads), karpFlatt(c.Hi, r.Threads), karpFlatt(c.Lo, r.Threads)
-			return spanned(r, c), ok
+			p := s.count(r)
+			c.Ratio, c.Lo, c.Hi = karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p)
+			return spanned(p, c), ok
 		}},
-	{id: "weak-speedup", en: "scaled speed-up", zh: "规模化加速比", yLabel: "scaled speed-up over one thread", log: true, ideal: true, point: overOne},
-	{id: "weak-time", en: "time at constant work a thread", zh: "每线程工作量不变时的用时", yLabel: "time, ms", log: true, point: milliseconds},
+	{id: "weak-speedup", en: "scaled speed-up", zh: "规模化加速比", yLabel: "scaled speed-up over one {one}", log: true, ideal: true, point: overOne},
+	{id: "weak-time", en: "time at constant work a {one}", zh: "每{one}工作量不变时的用时", yLabel: "time, ms", log: true, point: milliseconds},
 }
 
-// overThreads draws the leading series of the main size over threads.
-func (d drawn) overThreads(f scalingCurve, typ string, all []series) (chart.Curve, bool) {
+// overAxis draws the leading series of the main size along their axis.
+func (d drawn) overAxis(f scalingCurve, a axis, typ string, all []series) (chart.Curve, bool) {
 	size := mainSize(all)
 	var c collection
 	for _, s := range d.leading(all, size) {
@@ -99,9 +99,13 @@ func (d drawn) overThreads(f scalingCurve, typ string, all []series) (chart.Curv
 			c.add("ideal", ideal, chart.Point{X: p, Y: p, Lo: p, Hi: p})
 		}
 	}
+	title, _ := a.named(f.en, "")
+	yLabel, _ := a.named(f.yLabel, "")
+	limit := f.limit
+	limit.Label, _ = a.named(limit.Label, "")
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: %s", typ, size.label(), f.en), XLabel: "threads", YLabel: f.yLabel,
-		Sizes: places, LogY: f.log, Series: c, Limit: f.limit, Top: f.top,
+		Title: fmt.Sprintf("%s, %s: %s", typ, size.label(), title), XLabel: a.param, YLabel: yLabel,
+		Sizes: places, LogY: f.log, Series: c, Limit: limit, Top: f.top,
 	}, len(places) >= 2
 }
 
@@ -231,29 +235,30 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 	}, len(places) >= 2
 }
 
+// scalingDrawings adds the figures of a kind of scaling along an axis.
+func (d drawn) scalingDrawings(a axis, kind, typ string, all []series, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+	if len(all) == 0 {
+		return
+	}
+	for _, f := range scalingCurves {
+		if id := a.prefix + f.id; slices.Contains(scalingFigures[a.prefix+kind], id) {
+			ch, ok := d.overAxis(f, a, typ, all)
+			en, zh := a.named(f.en, f.zh)
+			add(id+"-"+typ, typ+": "+en, typ+"："+zh, ch, ok)
+		}
+	}
+}
+
 // sharingDrawings adds the figures of the chapter on sharing work.
 func sharingDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
-	kinds := []struct {
-		name string
-		of   func(typ string) []series
-	}{{"strong", d.strongSeries}, {"weak", d.weakSeries}}
 	for _, typ := range d.sharedTypes() {
-		for _, kind := range kinds {
-			all := kind.of(typ)
-			if len(all) == 0 {
-				continue
-			}
-			for _, f := range scalingCurves {
-				if slices.Contains(scalingFigures[kind.name], f.id) {
-					ch, ok := d.overThreads(f, typ, all)
-					add(f.id+"-"+typ, typ+": "+f.en, typ+"："+f.zh, ch, ok)
-				}
-			}
-			if kind.name == "strong" {
-				ch, ok := d.overSizes(typ, all)
-				add("strong-time-"+typ, typ+": time over threads, sizes and schedules", typ+"：用时随线程数、规模与调度的变化", ch, ok)
-			}
+		all := d.strongSeries(overThreads, typ)
+		d.scalingDrawings(overThreads, "strong", typ, all, add)
+		if len(all) > 0 {
+			ch, ok := d.overSizes(typ, all)
+			add("strong-time-"+typ, typ+": time over threads, sizes and schedules", typ+"：用时随线程数、规模与调度的变化", ch, ok)
 		}
+		d.scalingDrawings(overThreads, "weak", typ, d.weakSeries(overThreads, typ), add)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
 			ch, ok := d.chunkCurves(schedule, typ)
 			add("chunk-"+schedule+"-"+typ, typ+", "+schedule+": speed over the chunk", typ+"，"+schedule+"：速度随块大小的变化", ch, ok)

@@ -117,9 +117,11 @@ func (b *builder) leaders(s *Section, v *view) {
 		}
 		items = append(items, item)
 	}
-	for _, typ := range v.sharedTypes() {
-		if item := b.sharesBest(v, typ); item != "" {
-			items = append(items, item)
+	for _, a := range []axis{overThreads, overRanks} {
+		for _, typ := range v.typesOf(a) {
+			if item := b.sharesBest(v, a, typ); item != "" {
+				items = append(items, item)
+			}
 		}
 	}
 	s.list(items)
@@ -133,22 +135,23 @@ func (b *builder) leaders(s *Section, v *view) {
 	}
 }
 
-// sharesBest says which variant gains the most from threads, at the size of which the
-// chapter on sharing speaks.
-func (b *builder) sharesBest(v *view, typ string) Text {
-	all := v.strongSeries(typ)
+// sharesBest says which variant gains the most from threads or ranks, at the size of
+// which the chapter on them speaks.
+func (b *builder) sharesBest(v *view, a axis, typ string) Text {
+	all := v.strongSeries(a, typ)
 	var best comparison
 	var of compare.Record
 	for _, s := range v.leading(all, mainSize(all)) {
 		r := s.full(v)
-		if c, ok := s.speedup(r); ok && (r.Threads > of.Threads || r.Threads == of.Threads && c.Ratio > best.Ratio) {
+		if c, ok := s.speedup(r); ok && (a.count(r) > a.count(of) || a.count(r) == a.count(of) && c.Ratio > best.Ratio) {
 			best, of = c, r
 		}
 	}
 	if of.Variant == "" {
 		return ""
 	}
-	return b.say("summary.sharing", typ, b.where(of), times(best.Ratio, best.Lo, best.Hi), link(b.say("sharing.title"), "#strong"+v.suffix))
+	chapter := map[string]Text{overThreads.param: b.say("sharing.title"), overRanks.param: b.say("distributed.title")}[a.param]
+	return b.say("summary."+a.param, typ, b.where(v, of), times(best.Ratio, best.Lo, best.Hi), link(chapter, "#"+a.prefix+"strong"+v.suffix))
 }
 
 // record says how fast a row is, of the peak and over the baseline, as far as

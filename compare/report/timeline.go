@@ -218,19 +218,25 @@ func scheduleOf(t compare.Trace) string {
 	return strings.ReplaceAll(settingOf(row), "→", "=")
 }
 
+// timeUnit returns the unit of an axis of time that goes to so many seconds, and how many
+// of it are a second.
+func timeUnit(longest float64) (unit string, scale float64) {
+	switch {
+	case longest < 1e-3:
+		return "µs", 1e6
+	case longest < 1:
+		return "ms", 1e3
+	}
+	return "s", 1
+}
+
 // timeline is the chart of a concert.
 func timeline(c concert) chart.Lanes {
 	longest := 0.0
 	for _, t := range c.traces {
 		longest = max(longest, t.Seconds)
 	}
-	unit, scale := "s", 1.0
-	switch {
-	case longest < 1e-3:
-		unit, scale = "µs", 1e6
-	case longest < 1:
-		unit, scale = "ms", 1e3
-	}
+	unit, scale := timeUnit(longest)
 	title := fmt.Sprintf("%s, %s, %s, %d workers", c.variant, c.typ, c.label(), c.threads)
 	if set := setting(c.rest); set != "" {
 		title += ", " + set

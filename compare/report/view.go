@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -19,7 +20,8 @@ type view struct {
 	records      []compare.Record
 	measurements []compare.Measurement
 	traces       []compare.Trace
-	chunkTests   map[string][]bout // by type: thousands of tests, and read twice
+	chunkTests   map[string][]bout      // by type: thousands of tests, and read twice
+	alike        map[string]gemm.Params // by variant of the family mpi: what its rows share
 }
 
 // views splits a document by host, in the document's order. A host that rows
@@ -30,7 +32,7 @@ func views(doc compare.Document) []*view {
 	at := func(id string) *view {
 		v := byID[id]
 		if v == nil {
-			v = &view{Host: compare.Host{ID: id}, chunkTests: map[string][]bout{}}
+			v = &view{Host: compare.Host{ID: id}, chunkTests: map[string][]bout{}, alike: map[string]gemm.Params{}}
 			byID[id] = v
 			list = append(list, v)
 		}

@@ -40,7 +40,8 @@ func small() compare.Document {
 	}
 	wrong := row("serial/ikj", 64, 1e-3, came(compare.Wrong, "residual is NaN"))
 	wrong.Residual = compare.Number(math.Inf(1))
-	return planted(full, bytewise, none, wrong)
+	shared := row("mpi/summa", 64, 1e-3, onRanks("ladder", 2))
+	return planted(full, bytewise, none, wrong, shared)
 }
 
 func TestCSVGolden(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package chart draws the kinds of figure that a report has, curves, bars and lanes,
+// Package chart draws the kinds of figure that a report has, curves, bars, stacks and lanes,
 // as SVG, PNG and PDF. It knows nothing of records. The same chart gives the same
 // bytes.
 package chart
@@ -296,18 +296,7 @@ func (ch Bars) draw(c draw.Canvas) {
 
 	c = titled(c, ch.Title)
 	c = draw.Crop(c, 0, -28, 0, 0) // values stand right of the longest bar
-	if len(ch.Names) > 0 {
-		text := lettering(labelSize, draw.XLeft, draw.YCenter)
-		x, y := c.Min.X, c.Max.Y-5
-		for i, name := range ch.Names {
-			box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + 8, Y: y + 4}}
-			c.SetColor(ch.Colors[i])
-			c.Fill(box.Path())
-			write(c, text, vg.Point{X: x + 11, Y: y}, name)
-			x += 11 + text.Width(name) + 12
-		}
-		c = draw.Crop(c, 0, 0, 0, -14)
-	}
+	c = keyed(c, ch.Names, ch.Colors)
 	p.Add(over(ch.grid), over(ch.data))
 	p.Draw(labelled(c, p, ch.XLabel, ""))
 }
@@ -384,6 +373,24 @@ func titled(c draw.Canvas, title string) draw.Canvas {
 	c = draw.Crop(c, 2, -2, 2, -2)
 	c.FillText(lettering(titleSize, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, title)
 	return draw.Crop(c, 0, 0, 0, -18)
+}
+
+// keyed writes the names of colours at the top of c, if there are any, and returns what
+// is left of c.
+func keyed(c draw.Canvas, names []string, colors []color.RGBA) draw.Canvas {
+	if len(names) == 0 {
+		return c
+	}
+	text := lettering(labelSize, draw.XLeft, draw.YCenter)
+	x, y := c.Min.X, c.Max.Y-5
+	for i, name := range names {
+		box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + 8, Y: y + 4}}
+		c.SetColor(colors[i])
+		c.Fill(box.Path())
+		write(c, text, vg.Point{X: x + 11, Y: y}, name)
+		x += 11 + text.Width(name) + 12
+	}
+	return draw.Crop(c, 0, 0, 0, -14)
 }
 
 // labelled writes the labels of p's axes and returns what is left of c for p. (The

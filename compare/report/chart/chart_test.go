@@ -54,6 +54,10 @@ var charts = map[string]Chart{
 			{"dynamic: 2 ms", 2, [][]Busy{{{0, 0.5}, {0.5, 1}, {1.2, 1.9}}, {}}},
 		},
 	},
+	"stacks": Stacks{
+		Title: "f64", XLabel: "time, ms", Colors: Palette, Names: []string{"distribute", "skew", "compute"},
+		Stacks: []Stack{{"mpi/p2p-rows", []float64{1, 0, 3}}, {"mpi/summa", []float64{0, 0, 2.5}}},
+	},
 	"bars": Bars{
 		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
 		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
