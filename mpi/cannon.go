@@ -38,22 +38,32 @@ func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 		return x, nil
 	}
 	x.i, x.j, _ = x.grid.At(rank)
+	return x, nil
+}
+
+// allocate takes the rank's matrices from take.
+func (x *cannon[T]) allocate(take func(rows, cols int) gemm.Matrix[T]) {
 	q := x.grid.Q
-	m, n, k := plan.Split(t.shape.M, q, x.i).Len(), plan.Split(t.shape.N, q, x.j).Len(), ceil(t.shape.K, q)
-	x.a, x.b, x.c = matrix[T](m, x.depth(x.j)), matrix[T](x.depth(x.i), n), matrix[T](m, n)
+	if x.ranks == nil {
+		return
+	}
+	m, n, k := plan.Split(x.shape.M, q, x.i).Len(), plan.Split(x.shape.N, q, x.j).Len(), ceil(x.shape.K, q)
+	x.a, x.b, x.c = take(m, x.depth(x.j)), take(x.depth(x.i), n), take(m, n)
 	for s := range x.as {
 		if q > 1 {
-			x.as[s], x.bs[s] = matrix[T](m, k), matrix[T](k, n)
+			x.as[s], x.bs[s] = take(m, k), take(k, n)
 		}
 	}
-	return x, nil
 }
 
 // depth returns the length of a block of k.
 func (x *cannon[T]) depth(block int) int { return plan.Split(x.shape.K, x.grid.Q, block).Len() }
 
 func (x *cannon[T]) place() (err error) {
-	if x.seat, err = x.job.seat(x.grid); err != nil || x.ranks == nil {
+	if x.seat, err = x.job.seat(x.grid); err != nil {
+		return err
+	}
+	if err = x.furnish(x.allocate); err != nil || x.ranks == nil {
 		return err
 	}
 	q := x.grid.Q
@@ -131,7 +141,7 @@ func (x *cannon[T]) pass(a, b, nextA, nextB gemm.Matrix[T]) ([]*comm.Request, er
 
 func (x *cannon[T]) multiply(k *clock) error {
 	if x.ranks == nil {
-		return nil
+		return x.finish(k)
 	}
 	var a, b gemm.Matrix[T]
 	err := k.during(skewing, func() (err error) {
@@ -158,12 +168,12 @@ func (x *cannon[T]) multiply(k *clock) error {
 		if err := x.compute(k, x.c, a, b, step > 0, under...); err != nil {
 			return err
 		}
-		if err := k.during(communicating, func() error { return waitAll(under) }); err != nil {
+		if err := x.wait(k, communicating, under...); err != nil {
 			return err
 		}
 		a, b = nextA, nextB
 	}
-	return nil
+	return x.finish(k)
 }
 
 func (x *cannon[T]) collect() error {
@@ -191,7 +201,7 @@ func cannonVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/cannon",
 		Doc:    "operands spread over a square grid, whose blocks are passed on to neighbours while those at hand are multiplied",
-		Params: commonParams(),
+		Params: commonParams(scheduleParam()),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
 	return variant(v, func(s plan.Shape, ranks int, _ gemm.Params) float64 {

@@ -36,6 +36,8 @@ type Job struct {
 
 	firsts map[int]*comm.Comm // communicators of the first so many ranks; nil on the others
 	seats  map[plan.Grid]*seat
+	board  *notes             // of the ranks of this host
+	alone  bool               // there is no board
 	left   int                // bytes of runs that were closed since the last collection of garbage
 	pings  map[int][]float64  // samples of PingPong, by bytes
 	rates  map[string]float64 // of local variants, as rate has them
@@ -45,6 +47,7 @@ type Job struct {
 type run interface {
 	multiply(ctx context.Context, deadline bool) (report, []report, error)
 	collect() error
+	close() error
 }
 
 // greeting is what a rank tells of itself when the job begins.
@@ -321,12 +324,13 @@ func (j *Job) obey(ctx context.Context, c command) error {
 	case doCollect:
 		return j.runs[c.Run].collect()
 	case doClose:
+		err := j.runs[c.Run].close()
 		delete(j.runs, c.Run)
 		if j.left += c.Bytes; j.left > muchLeft {
 			runtime.GC()
 			j.left = 0
 		}
-		return nil
+		return err
 	case doPeak:
 		return j.peak(c)
 	case doPingPong:
@@ -366,22 +370,27 @@ func (j *Job) stage(c command) error {
 }
 
 func stageOn[T gemm.Element](j *Job, c command) (run, error) {
-	all := Variants()
+	all := slices.Concat(Variants(), Peers())
 	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == c.Variant })
 	if i < 0 {
 		return nil, fmt.Errorf("mpi: no variant %q", c.Variant)
 	}
 	m, err := gemm.New[T](all[i], c.Params)
 	if err != nil {
-		return nil, err
+		return nil, j.agree(err) // in the place of stage
 	}
 	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
 }
 
 // refusal is an error on which all ranks agree: they stay in step.
-type refusal struct{ text string }
+type refusal struct {
+	text   string
+	reason error // gemm.ErrUnavailable where a rank lacks something; may be nil
+}
 
 func (r refusal) Error() string { return r.text }
+
+func (r refusal) Unwrap() error { return r.reason }
 
 func ignoreRefusal(err error) error {
 	if errors.As(err, &refusal{}) {
@@ -393,14 +402,22 @@ func ignoreRefusal(err error) error {
 // agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
 // rank 0 it has the texts.
 func (j *Job) agree(err error) error {
+	const refuses, lacks = 1.0, 2.0
 	bad := 0.0
 	text := ""
 	if err != nil {
-		bad, text = 1, err.Error()
+		bad, text = refuses, err.Error()
+	}
+	if errors.Is(err, gemm.ErrUnavailable) {
+		bad = lacks
 	}
 	worst, failed := j.quiet.Max(bad)
 	if failed != nil || worst == 0 {
 		return failed
+	}
+	var reason error
+	if worst == lacks {
+		reason = gemm.ErrUnavailable
 	}
 	all, failed := j.quiet.Collect([]byte(text))
 	if failed != nil {
@@ -408,10 +425,10 @@ func (j *Job) agree(err error) error {
 	}
 	for r, data := range all {
 		if len(data) > 0 {
-			return refusal{fmt.Sprintf("rank %d: %s", r, data)}
+			return refusal{fmt.Sprintf("rank %d: %s", r, data), reason}
 		}
 	}
-	return refusal{"another rank refused"}
+	return refusal{"another rank refused", reason}
 }
 
 // Close ends the job for all ranks; rank 0 calls it, once, before it ends. Ranks that are

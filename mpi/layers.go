@@ -33,12 +33,6 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 		_, _, x.l = g.At(rank)
 	}
 	x.summa = newPanels(t, g, plan.Split(t.shape.K, g.C, x.l))
-	if rank < g.Ranks() {
-		x.sum = x.c
-		if g.C > 1 {
-			x.sum = matrix[T](plan.Split(x.c.Rows, g.C, x.l).Len(), x.c.Cols)
-		}
-	}
 	return x, nil
 }
 
@@ -52,8 +46,12 @@ func layersOf(p gemm.Params, ranks int, s plan.Shape, size int64) plan.Grid {
 const mostCopy = 4 << 30
 
 func (x *layers[T]) place() (err error) {
-	if x.summa.seat, err = x.job.seat(x.grid); err != nil || x.ranks == nil {
+	if err = x.settle(); err != nil || x.ranks == nil {
 		return err
+	}
+	x.sum = x.c
+	if x.grid.C > 1 {
+		x.sum = matrix[T](plan.Split(x.m, x.grid.C, x.l).Len(), x.n)
 	}
 	return x.fill(func(l int) []plan.Panel {
 		return plan.Panels(plan.Split(x.shape.K, x.grid.C, l), x.grid.P, x.grid.Q, x.params.Int("panel"))
@@ -92,7 +90,7 @@ func layersVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/25d",
 		Doc:    "summa on layers of ranks that share out k, each with a copy of C, which are added: more memory, fewer bytes",
-		Params: commonParams(replicationParam(), panelParam(512, panelDoc)),
+		Params: commonParams(scheduleParam(), replicationParam(), panelParam(512, panelDoc)),
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
 	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {

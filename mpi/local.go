@@ -127,12 +127,32 @@ func plus[T gemm.Element](x, y []T) {
 // the packed product's blocks, so that nothing is packed twice.
 const pieceCols = 240
 
-// compute computes C ← A·B, or adds to C, while the requests are under way. Where the
-// context has ended it leaves C as it is, and the clock says so: the messages of a
-// product are exchanged all the same, so that all ranks stay in step.
+// part computes C ← A·B, or adds to C. Where the context has ended it leaves C as it is,
+// and the clock says so: the messages of a product are exchanged all the same, so that all
+// ranks stay in step.
+func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
+	if k.stopped {
+		return nil
+	}
+	err := k.ctx.Err()
+	if err == nil && add {
+		err = l.add(k.ctx, c, a, b)
+	} else if err == nil {
+		err = l.Multiply(k.ctx, c, a, b)
+	}
+	if k.stopped = err != nil && k.ctx.Err() != nil; k.stopped {
+		return nil
+	}
+	return err
+}
+
+// compute computes C ← A·B, or adds to C, while the messages are under way.
 func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
 	if c.Rows == 0 {
 		return nil
+	}
+	if t.crew != nil {
+		return t.crew.compute(k, c, a, b, add, pending)
 	}
 	return k.during(computing, func() error {
 		width := pieceCols
@@ -140,26 +160,39 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 			width = max(c.Cols, 1)
 		}
 		for _, s := range plan.Chunks(c.Cols, width) {
-			if k.stopped {
-				return nil
-			}
-			part, right := c.Slice(0, s.Lo, c.Rows, s.Len()), b.Slice(0, s.Lo, b.Rows, s.Len())
-			err := k.ctx.Err()
-			if err == nil && add {
-				err = t.local.add(k.ctx, part, a, right)
-			} else if err == nil {
-				err = t.local.Multiply(k.ctx, part, a, right)
-			}
-			if err != nil && k.ctx.Err() == nil {
+			if err := t.local.part(k, colsOf(c, s), a, colsOf(b, s), add); err != nil {
 				return err
 			}
-			k.stopped = err != nil
-			for _, r := range pending {
-				if _, err := r.Test(); err != nil {
-					return err
-				}
+			if err := test(pending); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+}
+
+// wait waits for the messages, which is time of the phase.
+func (t *task[T]) wait(k *clock, phase string, pending ...*comm.Request) error {
+	if t.crew != nil {
+		return t.crew.wait(k, phase, pending)
+	}
+	return k.during(phase, func() error { return waitAll(pending) })
+}
+
+// finish returns when the ranks that this one may help are done.
+func (t *task[T]) finish(k *clock) error {
+	if t.crew == nil {
+		return nil
+	}
+	return t.crew.finish(k)
+}
+
+// test lets MPI go on with the messages.
+func test(pending []*comm.Request) error {
+	for _, r := range pending {
+		if _, err := r.Test(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"time"
 
@@ -23,8 +24,12 @@ type task[T gemm.Element] struct {
 	shape   plan.Shape
 	params  gemm.Params    // resolved
 	c, a, b gemm.Matrix[T] // on rank 0; empty elsewhere
-	local   *local[T]
+	local   *local[T]      // nil of a variant without the parameter
+	crew    *crew[T]       // nil: every rank computes its own part alone
 }
+
+// close gives back what the ranks have in common.
+func (t *task[T]) close() error { return t.dismiss() }
 
 // product is a task that an algorithm has made ready on one rank. All ranks make the same
 // calls. Those that have no part in it return at once.
@@ -35,6 +40,7 @@ type product[T gemm.Element] interface {
 	multiply(r *clock) error
 	// collect brings C to rank 0 where it is not there yet.
 	collect() error
+	close() error
 	// plan returns what the ranks are predicted to do.
 	plan() prediction
 }
@@ -164,7 +170,7 @@ type staged[T gemm.Element] struct {
 	threads  int
 	resolved gemm.Params
 	bytes    int     // of the operands, all together
-	rate     float64 // terms a second of the local variant on all ranks at once, of the rank with least
+	rate     float64 // terms a second of the local variant on all ranks at once, of the rank with least; 0: there is none
 }
 
 // stage stages a product on this rank; all ranks call it.
@@ -174,8 +180,10 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(elementSize[T]())
 	s.settle()
 	err := func() (err error) {
-		if t.local, err = newLocal[T](m.params.Text("local"), s.threads); err != nil {
-			return err
+		if name, ok := m.params["local"].(string); ok {
+			if t.local, err = newLocal[T](name, s.threads); err != nil {
+				return err
+			}
 		}
 		if t.shape.Terms() == 0 {
 			s.product = nothing[T]{t}
@@ -187,13 +195,18 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	if err = j.agree(err); err != nil {
 		return nil, err
 	}
-	s.resolved = t.local.resolved()
-	s.resolved["threads"] = s.threads
+	s.resolved = gemm.Params{"threads": s.threads}
+	if t.local != nil {
+		maps.Copy(s.resolved, t.local.resolved())
+	}
 	if g := s.plan().grid; g.Ranks() > 0 {
 		s.resolved["grid"] = g.String()
 	}
-	if err := s.place(); err != nil {
-		return nil, err
+	if e, ok := s.product.(gemm.Explainer); ok {
+		maps.Copy(s.resolved, e.Resolved())
+	}
+	if err := s.place(); err != nil || t.local == nil {
+		return s, err
 	}
 	r, err := rate(j, t.local, s.plan().largest)
 	s.rate = r
@@ -349,7 +362,10 @@ func (l *lead[T]) Close() error {
 	if l.job.broken != nil {
 		return nil // there is nobody to tell, and the first error has been returned
 	}
-	return l.job.tell(command{Do: doClose, Run: l.number, Bytes: l.bytes})
+	if err := l.job.tell(command{Do: doClose, Run: l.number, Bytes: l.bytes}); err != nil {
+		return err
+	}
+	return l.job.blame("closing", l.close())
 }
 
 // nothing is a product without terms: C is zero, and nobody sends anything.

@@ -16,6 +16,8 @@ const (
 	idle    = "idle"
 	works   = "works"
 	auto    = "auto"
+	static  = "static"
+	dynamic = "dynamic"
 )
 
 // commonParams are those of every variant.
@@ -44,6 +46,10 @@ func panelParam(standard int, what string) gemm.Param {
 
 func gridParam() gemm.Param {
 	return gemm.Param{Name: "grid", Default: auto, Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
+}
+
+func scheduleParam() gemm.Param {
+	return gemm.Param{Name: "schedule", Default: dynamic, Choices: []string{static, dynamic}, Doc: "static: every rank computes its own part; dynamic: ranks that wait help others of their host, where there is a processor a rank"}
 }
 
 func replicationParam() gemm.Param {

@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"errors"
-
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
@@ -30,6 +28,7 @@ type summa[T gemm.Element] struct {
 	k    plan.Span // of the layer
 	*seat
 	i, j   int
+	m, n   int // rows and columns of this rank's block of C; m < 0 outside of the grid
 	panels []plan.Panel
 	a, b   []gemm.Matrix[T]  // this rank's, by panel; empty where another holds it
 	as, bs [2]gemm.Matrix[T] // room for those of others, of one panel and the next
@@ -50,36 +49,67 @@ func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
 	x := &summa[T]{task: t, grid: g, k: k, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel"))}
 	rank := t.world.Rank()
 	if rank >= g.Ranks() {
+		x.m = -1
 		return x
 	}
 	x.i, x.j, _ = g.At(rank)
 	m, n := plan.Split(t.shape.M, g.P, x.i).Len(), plan.Split(t.shape.N, g.Q, x.j).Len()
-	x.c = matrix[T](m, n)
+	x.m, x.n = m, n
+	return x
+}
+
+// allocate takes the rank's matrices from take.
+func (x *summa[T]) allocate(take func(rows, cols int) gemm.Matrix[T]) {
+	if x.m < 0 {
+		return
+	}
+	x.c = take(x.m, x.n)
 	widest := 0
 	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
 	for s, p := range x.panels {
 		widest = max(widest, p.K.Len())
 		// A's panels lie one after the other, so that each is a message as it is.
 		if p.Col == x.j {
-			x.a[s] = matrix[T](m, p.K.Len())
+			x.a[s] = take(x.m, p.K.Len())
 		}
 		if p.Row == x.i {
-			x.b[s] = matrix[T](p.K.Len(), n)
+			x.b[s] = take(p.K.Len(), x.n)
 		}
 	}
 	for s := range x.as {
-		if g.Q > 1 {
-			x.as[s] = matrix[T](m, widest)
+		if x.grid.Q > 1 {
+			x.as[s] = take(x.m, widest)
 		}
-		if g.P > 1 {
-			x.bs[s] = matrix[T](widest, n)
+		if x.grid.P > 1 {
+			x.bs[s] = take(widest, x.n)
 		}
 	}
-	return x
+}
+
+// settle finds the rank's place and takes its matrices.
+func (x *summa[T]) settle() (err error) {
+	if x.seat, err = x.job.seat(x.grid); err != nil {
+		return err
+	}
+	return x.furnish(x.allocate)
+}
+
+// furnish has a rank take its matrices, from the memory of a crew where there is one.
+func (t *task[T]) furnish(allocate func(take func(rows, cols int) gemm.Matrix[T])) error {
+	matrices, elements := 0, 0
+	allocate(func(rows, cols int) gemm.Matrix[T] {
+		matrices, elements = matrices+1, elements+rows*cols
+		return gemm.Matrix[T]{}
+	})
+	if err := t.recruit(matrices, elements); err != nil {
+		return err
+	}
+	allocate(t.matrix)
+	return nil
 }
 
 func (x *summa[T]) place() (err error) {
-	if x.seat, err = x.job.seat(x.grid); err != nil || x.ranks == nil {
+	if err = x.settle(); err != nil || x.ranks == nil {
 		return err
 	}
 	return x.fill(func(int) []plan.Panel { return x.panels })
@@ -146,11 +176,10 @@ func (x *summa[T]) begin(s int) (u broadcast[T], err error) {
 
 func (x *summa[T]) multiply(k *clock) error {
 	if x.ranks == nil {
-		return nil
+		return x.finish(k)
 	}
 	if len(x.panels) == 0 {
 		zero(x.c)
-		return nil
 	}
 	var here, next broadcast[T]
 	begin := func(s int) (u broadcast[T], err error) {
@@ -168,8 +197,7 @@ func (x *summa[T]) multiply(k *clock) error {
 		if next, err = begin(s + 1); err != nil {
 			return err
 		}
-		err := k.during(communicating, func() error { return errors.Join(here.as.Wait(), here.bs.Wait()) })
-		if err != nil {
+		if err := x.wait(k, communicating, here.as, here.bs); err != nil {
 			return err
 		}
 		if err := x.compute(k, x.c, here.a, here.b, s > 0, next.as, next.bs); err != nil {
@@ -177,7 +205,7 @@ func (x *summa[T]) multiply(k *clock) error {
 		}
 		here = next
 	}
-	return nil
+	return x.finish(k)
 }
 
 func (x *summa[T]) collect() error {
@@ -215,7 +243,7 @@ func summaVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/summa",
 		Doc:    "operands spread over a grid: panels of A broadcast along its rows and panels of B down its columns, the next while this one is multiplied",
-		Params: commonParams(gridParam(), panelParam(512, panelDoc)),
+		Params: commonParams(scheduleParam(), gridParam(), panelParam(512, panelDoc)),
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
 	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])

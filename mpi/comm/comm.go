@@ -110,7 +110,7 @@ type Request struct {
 // request begins a message with the buffer.
 func request(b buffer, begin func(*Request) error) (*Request, error) {
 	r := &Request{}
-	if b.at != nil {
+	if b.at != nil && !foreign(b.at) {
 		r.pin.Pin(b.at)
 	}
 	if err := begin(r); err != nil {

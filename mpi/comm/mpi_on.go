@@ -115,6 +115,26 @@ static int sendrecv(void *o, int on, MPI_Datatype ot, int to, void *i, int in, M
 static int wait_one(MPI_Request *r) { return MPI_Wait(r, MPI_STATUS_IGNORE); }
 static int test_one(MPI_Request *r, int *done) { return MPI_Test(r, done, MPI_STATUS_IGNORE); }
 
+static int host(MPI_Comm c, int rank, MPI_Comm *out) {
+	return MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out);
+}
+
+// share_memory takes bytes of shared memory a rank, each rank's on pages of its own, and
+// writes where every rank's lie to parts.
+static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
+	MPI_Info apart;
+	MPI_Aint size;
+	void *own;
+	int unit, ranks, e;
+	MPI_Info_create(&apart);
+	MPI_Info_set(apart, "alloc_shared_noncontig", "true");
+	e = MPI_Win_allocate_shared(bytes, 1, apart, c, &own, w);
+	MPI_Info_free(&apart);
+	MPI_Comm_size(c, &ranks);
+	for (int r = 0; r < ranks && e == MPI_SUCCESS; r++) e = MPI_Win_shared_query(*w, r, &size, &unit, &parts[r]);
+	return e;
+}
+
 static int max_double(double x, double *out, MPI_Comm c) {
 	return MPI_Allreduce(&x, out, 1, MPI_DOUBLE, MPI_MAX, c);
 }
@@ -160,6 +180,9 @@ type handle struct {
 
 // pending is MPI's request, in C's memory, where MPI writes to it.
 type pending struct{ request *C.MPI_Request }
+
+// window is MPI's handle of memory that is shared.
+type window struct{ win C.MPI_Win }
 
 // failed turns the code that a call returned into an error.
 func failed(code C.int, call string) error {
@@ -267,6 +290,21 @@ func (g *Grid) Shift(left, up int) (from, to int, err error) {
 	}
 	return int(source), int(target), err
 }
+
+// Host returns the ranks of c that share memory with this one.
+func (c *Comm) Host() (*Comm, error) {
+	var made C.MPI_Comm
+	if err := failed(C.host(c.comm, C.int(c.rank), &made), "MPI_Comm_split_type"); err != nil {
+		return nil, err
+	}
+	return c.derived(made, &Traffic{})
+}
+
+func (h handle) share(bytes int, s *Shared) error {
+	return failed(C.share_memory(h.comm, C.MPI_Aint(bytes), &s.win, &s.parts[0]), "MPI_Win_allocate_shared")
+}
+
+func (w *window) free() error { return failed(C.MPI_Win_free(&w.win), "MPI_Win_free") }
 
 // Barrier returns when all ranks have called it.
 func (c *Comm) Barrier() error {

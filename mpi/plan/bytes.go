@@ -24,20 +24,19 @@ type Traffic struct{ Sent, Recv, Messages int64 }
 //	                 gets     C₁, C₂         A₁, B            A₂, B
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
 func P2PRows(s Shape, ranks int, works bool) []Traffic {
-	return p2pRows(s, ranks, works, 0)
+	return p2pRows(s, ranks, works, 1)
 }
 
-// P2PRowsOverlap predicts p2p-rows-overlap, which cuts B and a worker's rows of C into
-// panels of at most width rows: as many bytes in more messages.
+// P2PRowsOverlap predicts p2p-rows-overlap, which cuts B and the rows of C into panels
+// of at most width columns: as many bytes in more messages.
 //
-//	K = 5, width 2   rank 0 → 1: A₁, B[0:2,:], B[2:4,:], B[4:5,:]
-//	3 rows of C      rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
+//	N = 5, width 2   rank 0 → 1: A₁, B[:,0:2], B[:,2:4], B[:,4:5]
+//	                 rank 1 → 0: C₁[:,0:2], C₁[:,2:4], C₁[:,4:5]
 func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
-	return p2pRows(s, ranks, works, width)
+	return p2pRows(s, ranks, works, pieces(s.N, width))
 }
 
-// p2pRows predicts both; width 0 is that of whole operands.
-func p2pRows(s Shape, ranks int, works bool, width int) []Traffic {
+func p2pRows(s Shape, ranks int, works bool, panels int64) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -52,10 +51,7 @@ func p2pRows(s Shape, ranks int, works bool, width int) []Traffic {
 			continue
 		}
 		there, back := rows*int64(s.K)+area(s.K, s.N), rows*int64(s.N)
-		messages := int64(3)
-		if width > 0 {
-			messages = 1 + pieces(s.K, width) + pieces(int(rows), width)
-		}
+		messages := 1 + 2*panels
 		out[0].add(there, back, messages)
 		out[r].add(back, there, messages)
 	}

@@ -155,11 +155,9 @@ func runP2P(s plan.Shape, ranks int, works bool, width int) cluster {
 			continue
 		}
 		c.send(0, w, rows*s.K)
-		for _, panel := range plan.Chunks(s.K, width) {
-			c.send(0, w, panel.Len()*s.N)
-		}
-		for _, part := range plan.Chunks(rows, width) {
-			c.send(w, 0, part.Len()*s.N)
+		for _, panel := range plan.Chunks(s.N, width) {
+			c.send(0, w, s.K*panel.Len())
+			c.send(w, 0, rows*panel.Len())
 		}
 	}
 	return c
@@ -283,7 +281,7 @@ func TestTraffic(t *testing.T) {
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64 && !t.Failed(); ranks++ {
 			for _, works := range []bool{false, true} {
-				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, max(s.M, s.K)))
+				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, s.N))
 				for _, width := range []int{1, 7, 1000} {
 					same(t, "p2p-rows-overlap", plan.P2PRowsOverlap(s, ranks, works, width), runP2P(s, ranks, works, width))
 				}
@@ -353,7 +351,7 @@ func TestTrafficByHand(t *testing.T) {
 		{"p2p-rows", plan.P2PRows(s, 3, false), []plan.Traffic{{44, 15, 6}, {9, 24, 3}, {6, 20, 3}}},
 		// Three workers have 2, 2 and 1 rows, the first of them on rank 0.
 		{"p2p-rows, master works", plan.P2PRows(s, 3, true), []plan.Traffic{{36, 9, 6}, {6, 20, 3}, {3, 16, 3}}},
-		{"p2p-rows-overlap", plan.P2PRowsOverlap(s, 3, true, 2), []plan.Traffic{{36, 9, 8}, {6, 20, 4}, {3, 16, 4}}},
+		{"p2p-rows-overlap", plan.P2PRowsOverlap(s, 3, true, 2), []plan.Traffic{{36, 9, 10}, {6, 20, 5}, {3, 16, 5}}},
 		// Alone the master works, and of 1 row two of three workers have none.
 		{"p2p-rows, one rank", plan.P2PRows(s, 1, false), []plan.Traffic{{}}},
 		{"p2p-rows, one row", plan.P2PRows(plan.Shape{M: 1, N: 2, K: 3}, 4, false), []plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},

@@ -1,0 +1,358 @@
+package mpi
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gemm"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// The ranks of one host are a crew: under the schedule dynamic those that wait for a
+// message, or for the others to finish, compute columns of C for a rank that has most of
+// them left. Equal parts take as long as the slowest processor, and those of a virtual
+// machine differ by a factor of two, from one second to the next. Who helps reads the
+// other's operands and writes its block of C in memory that MPI shares between the ranks
+// of a host (MPI 4.0, 12.2.3); messages are the same as without help.
+//
+// Every rank has a note, which all can see. It puts there where the product of a step lies
+// and how many chunks of its columns there are; chunks are then taken one by one, by it
+// and by others, each with one compare-and-swap of the note's ticket.
+type note struct {
+	ticket atomic.Uint64 // epoch, number of chunks, chunks taken; see ticketOf
+	done   atomic.Uint64 // chunks of the epoch that are computed
+	over   atomic.Uint64 // products that the rank has finished with
+	work   [words]atomic.Int64
+	_      [noteBytes - 8*(words+3)]byte
+}
+
+const (
+	words     = 9
+	noteBytes = 128 // two lines of a cache, which processors fetch together
+)
+
+// ticketOf joins the epoch of a note, which each product of a step increases by one, with
+// the number of its chunks and of those that are taken.
+func ticketOf(epoch, chunks, taken uint64) uint64 { return epoch<<40 | chunks<<20 | taken }
+
+const mostChunks = 1<<20 - 1
+
+// left returns the number of chunks that nobody has taken.
+func left(ticket uint64) int { return int(ticket>>20&mostChunks) - int(ticket&mostChunks) }
+
+// step is the product that a note describes: C ← A·B, or + C, at so many bytes after the
+// beginning of its owner's part of the shared memory.
+type step struct {
+	a, b, c    int64
+	m, n, k    int64
+	lda, ldc   int64 // ldb is n's of the whole: B lies side by side
+	widthOrAdd int64 // columns of a chunk, negative where C is overwritten
+}
+
+func (n *note) write(s step) {
+	for i, x := range [words]int64{s.a, s.b, s.c, s.m, s.n, s.k, s.lda, s.ldc, s.widthOrAdd} {
+		n.work[i].Store(x)
+	}
+}
+
+func (n *note) read() step {
+	var x [words]int64
+	for i := range x {
+		x[i] = n.work[i].Load()
+	}
+	return step{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}
+}
+
+// chunk returns the columns of the i-th chunk, and whether they are added to.
+func (s step) chunk(i int) (cols plan.Span, add bool) {
+	width := s.widthOrAdd
+	if add = width > 0; !add {
+		width = -width
+	}
+	lo := int64(i) * width
+	return plan.Span{Lo: int(lo), Hi: int(min(lo+width, s.n))}, add
+}
+
+// A chunk has about chunkTerms terms, half a millisecond, and a multiple of chunkCols
+// columns, which are whole tiles of the micro-kernels and enough for A to be read from a
+// cache that many share.
+const (
+	chunkTerms = 1 << 25
+	chunkCols  = 144
+)
+
+// chunked returns the columns of a chunk of an m×k by k×n product, and the number of
+// chunks.
+func chunked(m, n, k int) (width, chunks int) {
+	width = max(1, chunkTerms/max(1, m*k)/chunkCols) * chunkCols
+	for (n+width-1)/width > mostChunks {
+		width *= 2
+	}
+	return width, (n + width - 1) / width
+}
+
+// notes are those of the ranks of this process's host.
+type notes struct {
+	host     *comm.Comm
+	all      []*note
+	products uint64 // finished with, of all crews
+}
+
+// notes returns the notes of the ranks of this host, nil where it has one rank alone, more
+// of them than processors, or no memory to share. All ranks call it.
+func (j *Job) notes() (*notes, error) {
+	if j.board != nil || j.alone {
+		return j.board, nil
+	}
+	host, err := j.quiet.Host()
+	if err != nil {
+		return nil, err
+	}
+	shared, failed := host.Share(noteBytes)
+	lacking := 0.0
+	if failed != nil || host.Size() == 1 || j.crowded() {
+		lacking = 1
+	}
+	// Hosts may differ; what one lacks all do without, so that they are timed alike.
+	if lacking, err = j.quiet.Max(lacking); err != nil {
+		return nil, err
+	}
+	if j.alone = lacking > 0; j.alone {
+		return nil, nil
+	}
+	j.board = &notes{host: host}
+	for r := range host.Size() {
+		j.board.all = append(j.board.all, (*note)(shared.At(r)))
+	}
+	return j.board, nil
+}
+
+// crowded reports whether the ranks of this host take turns on its processors.
+func (j *Job) crowded() bool {
+	processors, ranks := map[int]bool{}, 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host {
+			ranks++
+			for _, p := range g.CPUs {
+				processors[p] = true
+			}
+		}
+	}
+	return ranks > len(processors)
+}
+
+// crew is the help that ranks of a host give each other in products of one task.
+type crew[T gemm.Element] struct {
+	*notes
+	memory *comm.Shared
+	used   int // elements
+	local  *local[T]
+}
+
+// recruit gives the task a crew and shared memory for so many matrices with so many
+// elements, where the schedule is dynamic and there is something to share. All ranks call
+// it.
+func (t *task[T]) recruit(matrices, elements int) error {
+	if t.params.Text("schedule") != dynamic {
+		return nil
+	}
+	n, err := t.job.notes()
+	if n == nil || err != nil {
+		return err
+	}
+	memory, failed := n.host.Share(max(line, matrices*line+elements*int(elementSize[T]())))
+	lacking := 0.0
+	if failed != nil {
+		lacking = 1
+	}
+	if lacking, err = t.job.quiet.Max(lacking); err != nil {
+		return err
+	}
+	if lacking > 0 {
+		if failed == nil {
+			err = memory.Free()
+		}
+		return err // every rank computes its own part
+	}
+	t.crew = &crew[T]{notes: n, memory: memory, local: t.local}
+	return nil
+}
+
+// line is what the beginnings of matrices are multiples of, in bytes.
+const line = 64
+
+// dismiss gives the memory of the crew back. All ranks call it.
+func (t *task[T]) dismiss() error {
+	if t.crew == nil {
+		return nil
+	}
+	return t.crew.memory.Free()
+}
+
+// matrix returns a matrix of zeros, its rows side by side: in the memory of the crew, where
+// there is one.
+func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
+	if t.crew == nil {
+		return matrix[T](rows, cols)
+	}
+	return t.crew.matrix(rows, cols)
+}
+
+// own is this rank's note.
+func (n *notes) own() *note { return n.all[n.host.Rank()] }
+
+// base returns where a rank's part of the memory begins.
+func (w *crew[T]) base(rank int) unsafe.Pointer { return w.memory.At(rank) }
+
+func (w *crew[T]) matrix(rows, cols int) gemm.Matrix[T] {
+	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
+	if rows*cols > 0 {
+		size := int(elementSize[T]())
+		m.Data = unsafe.Slice((*T)(unsafe.Add(w.base(w.host.Rank()), w.used*size)), rows*cols)
+		clear(m.Data)
+		w.used += (rows*cols*size + line - 1) / line * line / size
+	}
+	return m
+}
+
+// at returns how far a matrix is behind the beginning of this rank's part.
+func (w *crew[T]) at(m gemm.Matrix[T]) int64 {
+	if len(m.Data) == 0 {
+		return 0
+	}
+	return int64(uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))) - uintptr(w.base(w.host.Rank())))
+}
+
+// view returns a matrix of a rank's part.
+func view[T gemm.Element](base unsafe.Pointer, at, rows, cols, stride int64) gemm.Matrix[T] {
+	m := gemm.Matrix[T]{Rows: int(rows), Cols: int(cols), Stride: int(stride)}
+	if rows > 0 && cols > 0 {
+		m.Data = unsafe.Slice((*T)(unsafe.Add(base, at)), (rows-1)*stride+cols)
+	}
+	return m
+}
+
+// compute computes C ← A·B, or adds to C, with what help there is.
+func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
+	if c.Rows == 0 || c.Cols == 0 {
+		return nil
+	}
+	width, chunks := chunked(c.Rows, c.Cols, a.Cols)
+	s := step{a: w.at(a), b: w.at(b), c: w.at(c), m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride), widthOrAdd: int64(width)}
+	if !add {
+		s.widthOrAdd = -s.widthOrAdd
+	}
+	n := w.own()
+	// Nobody reads the note: all chunks of the last epoch are taken.
+	n.write(s)
+	n.done.Store(0)
+	n.ticket.Store(ticketOf(n.ticket.Load()>>40+1, uint64(chunks), 0))
+	for {
+		took, err := w.take(k, w.host.Rank())
+		if err != nil {
+			return err
+		}
+		if err := test(pending); err != nil {
+			return err
+		}
+		if !took && n.done.Load() == uint64(chunks) {
+			return nil
+		}
+		if !took {
+			if _, err := w.help(k); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take computes the next chunk of a rank's step. false: there was none.
+func (w *crew[T]) take(k *clock, rank int) (bool, error) {
+	n := w.all[rank]
+	for {
+		ticket := n.ticket.Load()
+		if left(ticket) <= 0 {
+			return false, nil
+		}
+		s := n.read()
+		// What was read is of this epoch if the ticket still is.
+		if !n.ticket.CompareAndSwap(ticket, ticket+1) {
+			continue
+		}
+		err := w.chunk(k, rank, s, int(ticket&mostChunks))
+		n.done.Add(1)
+		return true, err
+	}
+}
+
+// chunk computes one chunk of a rank's step.
+func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
+	return k.during(computing, func() error {
+		base := w.base(rank)
+		cols, add := s.chunk(i)
+		c := colsOf(view[T](base, s.c, s.m, s.n, s.ldc), cols)
+		a, b := view[T](base, s.a, s.m, s.k, s.lda), colsOf(view[T](base, s.b, s.k, s.n, s.n), cols)
+		return w.local.part(k, c, a, b, add)
+	})
+}
+
+// help computes a chunk of the rank with most of them left. false: nobody has any.
+func (w *crew[T]) help(k *clock) (bool, error) {
+	rank, most := -1, 0
+	for r, n := range w.all {
+		if l := left(n.ticket.Load()); r != w.host.Rank() && l > most {
+			rank, most = r, l
+		}
+	}
+	if rank < 0 {
+		return false, nil
+	}
+	return w.take(k, rank)
+}
+
+// wait waits for the messages and helps meanwhile. What is not help is time of the phase.
+func (w *crew[T]) wait(k *clock, phase string, pending []*comm.Request) error {
+	return w.until(k, phase, func() (bool, error) {
+		all := true
+		for _, r := range pending {
+			done, err := r.Test()
+			if err != nil {
+				return false, err
+			}
+			all = all && done
+		}
+		return all, nil
+	})
+}
+
+// finish returns when no rank of the host computes any more, and helps until then.
+func (w *crew[T]) finish(k *clock) error {
+	w.products++
+	w.own().over.Store(w.products)
+	return w.until(k, communicating, func() (bool, error) {
+		for _, n := range w.all {
+			if n.over.Load() < w.products {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// until helps until the condition holds.
+func (w *crew[T]) until(k *clock, phase string, holds func() (bool, error)) error {
+	for {
+		ready := false
+		err := k.during(phase, func() (err error) {
+			ready, err = holds()
+			return err
+		})
+		if ready || err != nil {
+			return err
+		}
+		if _, err := w.help(k); err != nil {
+			return err
+		}
+	}
+}
