@@ -1,0 +1,18 @@
+//go:build !mpi
+
+package comm
+
+import "gemm/mpi/plan"
+
+type library struct{}
+
+// ProcessGrid is the ranks as the library arranges them.
+type ProcessGrid struct{}
+
+// OpenScaLAPACK opens the library, once a process.
+func OpenScaLAPACK() (*ScaLAPACK, error) { return nil, errNone }
+
+// Grid arranges all ranks in p rows of q, in the order of their numbers.
+func (s *ScaLAPACK) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
+
+func (*ProcessGrid) product(element, plan.Shape, int, [3]part) error { return errNone }

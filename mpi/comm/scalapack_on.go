@@ -1,0 +1,313 @@
+//go:build mpi
+
+package comm
+
+/*
+#cgo linux LDFLAGS: -ldl
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void gemm_routine(const char *ta, const char *tb, const int *m, const int *n, const int *k,
+	const void *alpha, const void *a, const int *ia, const int *ja, const int *desca,
+	const void *b, const int *ib, const int *jb, const int *descb,
+	const void *beta, void *c, const int *ic, const int *jc, const int *descc);
+
+typedef struct {
+	void *handle;
+	void (*get)(int context, int what, int *value);
+	void (*gridinit)(int *context, const char *order, int p, int q);
+	void (*gridinfo)(int context, int *p, int *q, int *row, int *col);
+	gemm_routine *pdgemm, *psgemm;
+	// Of OpenBLAS; NULL where the BLAS is another.
+	int (*threads)(void);
+	void (*set_threads)(int n);
+	char *(*core)(void), *(*config)(void);
+} scalapack;
+
+// open_library opens the file. text has the reason where the result is not 0.
+static int open_library(const char *name, scalapack *s, char *text, size_t size) {
+	memset(s, 0, sizeof *s);
+	s->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (s->handle == NULL) {
+		snprintf(text, size, "%s", dlerror());
+		return 1;
+	}
+	*(void **)&s->get = dlsym(s->handle, "Cblacs_get");
+	*(void **)&s->gridinit = dlsym(s->handle, "Cblacs_gridinit");
+	*(void **)&s->gridinfo = dlsym(s->handle, "Cblacs_gridinfo");
+	*(void **)&s->pdgemm = dlsym(s->handle, "pdgemm_");
+	*(void **)&s->psgemm = dlsym(s->handle, "psgemm_");
+	*(void **)&s->threads = dlsym(s->handle, "openblas_get_num_threads");
+	*(void **)&s->set_threads = dlsym(s->handle, "openblas_set_num_threads");
+	*(void **)&s->core = dlsym(s->handle, "openblas_get_corename");
+	*(void **)&s->config = dlsym(s->handle, "openblas_get_config");
+	if (!s->get || !s->gridinit || !s->gridinfo || !s->pdgemm || !s->psgemm) {
+		snprintf(text, size, "%s has no pdgemm_ or no BLACS: it is not the library meant", name);
+		dlclose(s->handle);
+		return 1;
+	}
+	return 0;
+}
+
+static void close_library(scalapack *s) { dlclose(s->handle); }
+
+// file_of writes the name of the file that has the symbol, among those of the library.
+static void file_of(scalapack *s, const char *symbol, char *text, size_t size) {
+	Dl_info info;
+	void *at = dlsym(s->handle, symbol);
+	text[0] = 0;
+	if (at != NULL && dladdr(at, &info) != 0) snprintf(text, size, "%s", info.dli_fname);
+}
+
+// longest_version is more than any MPI writes.
+enum { longest_version = 1 << 14 };
+
+// other_mpi writes what MPI the library is made for, and returns 1 where it is not ours.
+static int other_mpi(scalapack *s, char *text) {
+	char ours[MPI_MAX_LIBRARY_VERSION_STRING];
+	int (*version)(char *, int *), n;
+	*(void **)&version = dlsym(s->handle, "MPI_Get_library_version");
+	text[0] = 0;
+	if (version == NULL || version(text, &n) != 0) return 1;
+	return MPI_Get_library_version(ours, &n) != MPI_SUCCESS || strcmp(ours, text) != 0;
+}
+
+static int threads_of(scalapack *s) { return s->threads == NULL ? 0 : s->threads(); }
+static const char *core_of(scalapack *s) { return s->core == NULL ? "" : s->core(); }
+static const char *config_of(scalapack *s) { return s->config == NULL ? "" : s->config(); }
+
+// make_grid makes a context of all ranks. The BLACS look at no result of MPI, so that an
+// error on their communicators, made here, has to end the job.
+static int make_grid(scalapack *s, int p, int q, int *context) {
+	int e, rows, cols, row, col;
+	if ((e = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)) != MPI_SUCCESS) return e;
+	s->get(0, 0, context);
+	s->gridinit(context, "Row", p, q);
+	s->gridinfo(*context, &rows, &cols, &row, &col);
+	e = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	return e == MPI_SUCCESS && (rows != p || cols != q) ? MPI_ERR_TOPOLOGY : e;
+}
+
+// multiply computes cᵀ = bᵀ·aᵀ by one call, on so many threads of OpenBLAS.
+static void multiply(scalapack *s, int context, int single, int threads, int m, int n, int k, int nb,
+	void *c, int ldc, void *a, int lda, void *b, int ldb) {
+	const int first = 1;
+	const int desca[9] = {1, context, k, m, nb, nb, 0, 0, lda};
+	const int descb[9] = {1, context, n, k, nb, nb, 0, 0, ldb};
+	const int descc[9] = {1, context, n, m, nb, nb, 0, 0, ldc};
+	const double one = 1, zero = 0;
+	const float one_single = 1, zero_single = 0;
+	const int had = threads_of(s), change = s->set_threads != NULL && had != threads;
+	if (change) s->set_threads(threads);
+	(single ? s->psgemm : s->pdgemm)("N", "N", &n, &m, &k,
+		single ? (const void *)&one_single : &one, b, &first, &first, descb, a, &first, &first, desca,
+		single ? (const void *)&zero_single : &zero, c, &first, &first, descc);
+	if (change) s->set_threads(had);
+}
+*/
+import "C"
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"gemm"
+	"gemm/internal/cpu"
+	"gemm/mpi/plan"
+)
+
+// scalapackVariable names the environment variable with a path or name to use instead of
+// scalapackNames, which are tried in order.
+const scalapackVariable = "GEMM_SCALAPACK"
+
+var scalapackNames = []string{
+	"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so.2.1", "libscalapack-openmpi.so",
+	"libscalapack.so.2.2", "libscalapack.so",
+}
+
+// library is what is called.
+type library struct {
+	c     *C.scalapack
+	grids map[[2]int]*ProcessGrid
+}
+
+// ProcessGrid is the ranks as the library arranges them.
+type ProcessGrid struct {
+	of      *ScaLAPACK
+	context C.int
+}
+
+var scalapackFound struct {
+	sync.Mutex
+	*ScaLAPACK
+}
+
+// OpenScaLAPACK opens the library, once a process. The error is gemm.ErrUnavailable with
+// the remedy.
+//
+// Its BLAS gets one thread, and an OpenBLAS that is older than the processor the kernels
+// that suit it, by the environment of this process, which its children do not inherit;
+// settings of the user's own stay.
+func OpenScaLAPACK() (*ScaLAPACK, error) {
+	scalapackFound.Lock()
+	defer scalapackFound.Unlock()
+	if scalapackFound.ScaLAPACK != nil {
+		return scalapackFound.ScaLAPACK, nil
+	}
+	if own := os.Getenv(scalapackVariable); own != "" {
+		s, err := openScaLAPACK(own)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s=%s: %w", gemm.ErrUnavailable, scalapackVariable, own, err)
+		}
+		scalapackFound.ScaLAPACK = s
+		return s, nil
+	}
+	var broken string
+	for _, name := range scalapackNames {
+		s, err := openScaLAPACK(name)
+		if err == nil {
+			scalapackFound.ScaLAPACK = s
+			return s, nil
+		}
+		// The loader names the file that is missing: another one than this is what a
+		// library that is there depends on.
+		if !strings.HasPrefix(err.Error(), name+": cannot open") {
+			broken = " (" + err.Error() + ")"
+		}
+	}
+	return nil, fmt.Errorf("%w: no ScaLAPACK among %s%s; install libscalapack-openmpi2.2 or libscalapack-openmpi-dev (Debian, Ubuntu), or set %s to the path of one",
+		gemm.ErrUnavailable, strings.Join(scalapackNames, ", "), broken, scalapackVariable)
+}
+
+// openScaLAPACK opens the file of that path or name.
+func openScaLAPACK(name string) (*ScaLAPACK, error) {
+	for _, variable := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"} {
+		setting(variable, "1")
+	}
+	l := library{c: &C.scalapack{}, grids: map[[2]int]*ProcessGrid{}}
+	if err := l.open(name); err != nil {
+		return nil, err
+	}
+	core := C.GoString(C.core_of(l.c))
+	kernel := core
+	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
+		if setting("OPENBLAS_CORETYPE", better) {
+			// The kernel is chosen when the library is opened.
+			C.close_library(l.c)
+			if err := l.open(name); err != nil {
+				return nil, err
+			}
+			kernel = fmt.Sprintf("%s (OPENBLAS_CORETYPE=%s; its own choice is %s)", C.GoString(C.core_of(l.c)), better, core)
+		}
+		if C.GoString(C.core_of(l.c)) == core {
+			kernel = fmt.Sprintf("%s (slow on this processor: a newer OpenBLAS, or one with OPENBLAS_CORETYPE=%s, is faster)", core, better)
+		}
+	}
+	s := &ScaLAPACK{File: l.file("pdgemm_"), BLAS: l.file("dgemm_"), Kernel: kernel, Threads: 1, library: l}
+	_, s.Version, _ = strings.Cut(s.File, ".so.")
+	if words := strings.Fields(C.GoString(C.config_of(l.c))); len(words) > 1 { // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+		s.BLAS = words[0] + " " + words[1]
+	}
+	if _, own := os.LookupEnv("OPENBLAS_NUM_THREADS"); own {
+		s.Threads = max(1, int(C.threads_of(l.c)))
+	}
+	return s, nil
+}
+
+// setting makes a setting in the environment that the library sees, unless the user has.
+// It reports whether it did.
+func setting(variable, value string) bool {
+	if _, own := os.LookupEnv(variable); own {
+		return false
+	}
+	name, to := C.CString(variable), C.CString(value)
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(to))
+	return C.setenv(name, to, 1) == 0
+}
+
+// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor
+// better than those of core, which is empty where the BLAS is another; empty where there
+// are none.
+func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
+	avx2 := core == "Haswell" || core == "Zen"
+	switch {
+	case core == "", core == "SkylakeX", core == "Cooperlake", core == "SapphireRapids", avx2 && !fullWidth:
+		return ""
+	case slices.Contains(sets, cpu.AVX512):
+		return "SKYLAKEX"
+	case slices.Contains(sets, cpu.AVX2NoGFNI) && !avx2:
+		return "HASWELL"
+	}
+	return ""
+}
+
+// open opens the file of that path or name, unless it is made for another MPI.
+func (l library) open(name string) error {
+	path := C.CString(name)
+	defer C.free(unsafe.Pointer(path))
+	var text [1024]C.char
+	if C.open_library(path, l.c, &text[0], C.size_t(len(text))) != 0 {
+		reason, _, _ := strings.Cut(C.GoString(&text[0]), "\n")
+		return errors.New(reason)
+	}
+	var version [C.longest_version]C.char
+	if C.other_mpi(l.c, &version[0]) != 0 {
+		C.close_library(l.c)
+		other, _, _ := strings.Cut(C.GoString(&version[0]), "\n")
+		return fmt.Errorf("%s is made for another MPI (%s) than this program (%s)", name, cmp.Or(other, "unknown"), Version())
+	}
+	return nil
+}
+
+// file returns the base name of the file that has the symbol, links followed.
+func (l library) file(symbol string) string {
+	name := C.CString(symbol)
+	defer C.free(unsafe.Pointer(name))
+	var text [4096]C.char
+	C.file_of(l.c, name, &text[0], C.size_t(len(text)))
+	path := C.GoString(&text[0])
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return filepath.Base(path)
+}
+
+// Grid arranges all ranks in p rows of q, in the order of their numbers. All ranks call it;
+// a grid lives as long as the job.
+func (s *ScaLAPACK) Grid(p, q int) (*ProcessGrid, error) {
+	if g, ok := s.grids[[2]int{p, q}]; ok {
+		return g, nil
+	}
+	g := &ProcessGrid{of: s}
+	if err := failed(C.make_grid(s.c, C.int(p), C.int(q), &g.context), "Cblacs_gridinit"); err != nil {
+		return nil, err
+	}
+	s.grids[[2]int{p, q}] = g
+	return g, nil
+}
+
+func (g *ProcessGrid) product(kind element, s plan.Shape, block int, parts [3]part) error {
+	single := C.int(0)
+	if kind == float32s {
+		single = 1
+	}
+	c, a, b := parts[0], parts[1], parts[2]
+	C.multiply(g.of.c, g.context, single, C.int(g.of.Threads), C.int(s.M), C.int(s.N), C.int(s.K), C.int(block),
+		c.at, C.int(c.stride), a.at, C.int(a.stride), b.at, C.int(b.stride))
+	return nil
+}

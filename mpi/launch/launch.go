@@ -1,0 +1,125 @@
+// Package launch starts ranks of a program by mpirun, and says in one line what ended
+// them. It needs no MPI of its own.
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+// Find returns the mpirun on PATH. The error wraps gemm.ErrUnavailable.
+func Find() (string, error) {
+	path, err := exec.LookPath("mpirun")
+	if err != nil {
+		return "", fmt.Errorf("%w: there is no mpirun on PATH: install openmpi-bin, and libopenmpi-dev to build with", gemm.ErrUnavailable)
+	}
+	return path, nil
+}
+
+// Version returns the name and version of mpirun, as it says them.
+func Version(ctx context.Context, mpirun string) (string, error) {
+	said, err := exec.CommandContext(ctx, mpirun, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", mpirun, err)
+	}
+	first, _, _ := strings.Cut(string(said), "\n")
+	return strings.TrimPrefix(strings.TrimSpace(first), "mpirun "), nil
+}
+
+// Place is what the arguments of mpirun depend on.
+type Place struct {
+	Cores, Processors int // that this process may use; a core has one processor or more
+	Root              bool
+}
+
+// Here describes this process.
+func Here() Place {
+	p := Place{Root: os.Geteuid() == 0}
+	allowed := map[int]bool{}
+	for _, id := range cpu.Places() {
+		allowed[id] = true
+	}
+	cores := map[[2]int]bool{}
+	for _, c := range cpu.Topology() {
+		if allowed[c.ID] {
+			cores[[2]int{c.Package, c.Core}] = true
+			p.Processors++
+		}
+	}
+	if p.Cores = len(cores); p.Cores == 0 { // they are not known
+		p.Processors = cpu.Host().Cores
+		p.Cores = p.Processors
+	}
+	return p
+}
+
+// Arguments returns the arguments with which mpirun starts so many ranks of the command,
+// and a line for each of them that is there because of the place. Ranks are not bound:
+// they choose their processors themselves.
+func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []string) {
+	arguments = []string{"-n", strconv.Itoa(ranks), "--bind-to", "none"}
+	with := func(flag, why string) {
+		arguments = append(arguments, flag)
+		warnings = append(warnings, fmt.Sprintf("mpirun is given %s: %s", flag, why))
+	}
+	switch {
+	case ranks > p.Processors:
+		with("--oversubscribe", fmt.Sprintf("%d ranks on %d processors take turns, and their times are the scheduler's noise", ranks, p.Processors))
+	case ranks > p.Cores:
+		with("--use-hwthread-cpus", fmt.Sprintf("%d ranks on %d cores share them by hardware threads", ranks, p.Cores))
+	}
+	if p.Root {
+		with("--allow-run-as-root", "it is started by root")
+	}
+	return append(arguments, command...), warnings
+}
+
+// How long mpirun has to end its ranks, and then its output to end.
+const (
+	termTime  = 5 * time.Second
+	drainTime = 2 * time.Second
+)
+
+// Run runs mpirun with the arguments until it ends. The error is one line that says what
+// happened to the ranks. Where the context ends, mpirun is told to end them, and is killed
+// if it does not; then the error is the context's. Neither mpirun nor a rank that called
+// Follow outlives this process. What ranks write to standard output is lost.
+func Run(ctx context.Context, mpirun string, arguments ...string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var said output
+	cmd := exec.Command(mpirun, arguments...)
+	cmd.Stderr, cmd.WaitDelay = &said, drainTime
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go wait(cmd, started, ended)
+	if err := <-started; err != nil {
+		return fmt.Errorf("%s cannot be started: %w", mpirun, err)
+	}
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		terminate(cmd)
+		select {
+		case <-ended:
+		case <-time.After(termTime):
+			kill(cmd)
+			<-ended
+		}
+		return ctx.Err()
+	}
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return errors.New(said.reason(cmd.ProcessState.String()))
+}

@@ -1,0 +1,277 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm"
+)
+
+func TestArguments(t *testing.T) {
+	for _, test := range []struct {
+		place    Place
+		ranks    int
+		want     string
+		warnings []string
+	}{
+		{Place{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
+		{Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi", []string{"5 ranks on 4 cores"}},
+		{Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi", []string{"9 ranks on 8 processors take turns"}},
+		{Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi", []string{"started by root"}},
+		{Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi", []string{"--oversubscribe: ", "--allow-run-as-root: "}},
+	} {
+		got, warnings := test.place.Arguments(test.ranks, "gemm", "mpi")
+		if strings.Join(got, " ") != test.want || len(warnings) != len(test.warnings) {
+			t.Errorf("%+v, %d ranks: %q, warnings %q; want %q", test.place, test.ranks, got, warnings, test.want)
+			continue
+		}
+		for i, want := range test.warnings {
+			if !strings.Contains(warnings[i], want) || strings.Contains(warnings[i], "\n") {
+				t.Errorf("%d ranks: the warning is %q, want %q in it", test.ranks, warnings[i], want)
+			}
+		}
+	}
+}
+
+func TestHere(t *testing.T) {
+	p := Here()
+	if p.Cores < 1 || p.Processors < p.Cores || p.Root != (os.Geteuid() == 0) {
+		t.Errorf("this process is at %+v", p)
+	}
+	if runtime.GOOS == "linux" && p.Processors != runtime.NumCPU() {
+		t.Errorf("%d processors, Go has %d", p.Processors, runtime.NumCPU())
+	}
+}
+
+func TestMissingMpirunIsUnavailable(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "openmpi-bin") {
+		t.Errorf("Find = %v, want what to install", err)
+	}
+	if _, err := Version(t.Context(), "mpirun"); err == nil {
+		t.Error("a missing mpirun has a version")
+	}
+}
+
+// The words of mpirun, as Open MPI 4.1 and 5.0 have them.
+const (
+	killed = `--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+mpirun noticed that process rank 3 with PID 0 on node vm exited on signal 9 (Killed).
+--------------------------------------------------------------------------
+`
+	exited = `--------------------------------------------------------------------------
+mpirun detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+
+  Process name: [[12345,1],2]
+  Exit code:    2
+--------------------------------------------------------------------------
+`
+	exited5 = `--------------------------------------------------------------------------
+prterun detected that one or more processes exited with non-zero status,
+thus causing the job to be terminated. The first process to do so was:
+
+   Process name: [prterun-vm-4242@1,2] Exit code:    7
+--------------------------------------------------------------------------
+`
+	noSlots = `--------------------------------------------------------------------------
+There are not enough slots available in the system to satisfy the 40
+slots that were requested by the application:
+`
+	absent = `--------------------------------------------------------------------------
+mpirun was unable to launch the specified application as it could not access
+or execute an executable:
+
+Executable: /nonexist
+Node: vm
+--------------------------------------------------------------------------
+`
+)
+
+func TestReason(t *testing.T) {
+	flood := "panic: first\n" + strings.Repeat("goroutine 1 [running]:\n", 10*mostLines)
+	for _, test := range []struct{ said, want string }{
+		{killed, "rank 3 was killed by signal 9 (Killed)"},
+		{"gemm: rank 1: it is over\n" + exited, "rank 2 exited with status 2: gemm: rank 1: it is over"},
+		{"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n" + exited, "rank 2 exited with status 2: panic: boom"},
+		{flood + exited, "rank 2 exited with status 2: panic: first"},
+		{"fatal error: runtime: out of memory\n" + exited5, "rank 2 exited with status 7: fatal error: runtime: out of memory"},
+		{noSlots, "mpirun has too few slots for 40 ranks: ask for fewer, or start mpirun --oversubscribe -n 40 gemm mpi yourself"},
+		{absent, "mpirun ended with exit status 1: mpirun was unable to launch the specified application as it could not access or execute an executable: Executable: /nonexist Node: vm"},
+		{"", "mpirun ended with exit status 1: it said nothing"},
+		{"no end of line", "mpirun ended with exit status 1: no end of line"},
+	} {
+		for _, piece := range []int{1, 7, 1 << 20} {
+			var o output
+			for chunk := range slices.Chunk([]byte(test.said), piece) {
+				if n, err := o.Write(chunk); n != len(chunk) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if got := o.reason("exit status 1"); got != test.want {
+				t.Errorf("of %.60q it says %q, want %q", test.said, got, test.want)
+			}
+			if len(o.tail) > mostLines {
+				t.Errorf("%d lines are kept", len(o.tail))
+			}
+		}
+	}
+}
+
+func TestLongLinesAreCut(t *testing.T) {
+	var o output
+	_, _ = o.Write([]byte(strings.Repeat("x", 10*mostBytes)))
+	_, _ = o.Write([]byte(strings.Repeat("y", 10*mostBytes) + "\nz\n"))
+	if len(o.tail) != 2 || len(o.tail[0]) != mostBytes || o.tail[1] != "z" {
+		t.Errorf("%d lines, the first of %d bytes", len(o.tail), len(o.tail[0]))
+	}
+}
+
+// script returns an executable of the shell that stands in for mpirun.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no shell")
+	}
+	name := filepath.Join(t.TempDir(), "mpirun")
+	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestRun(t *testing.T) {
+	if err := Run(t.Context(), script(t, "exit 0")); err != nil {
+		t.Error(err)
+	}
+	err := Run(t.Context(), script(t, `cat >&2 <<'END'
+`+killed+`END
+exit 137`))
+	if err == nil || err.Error() != "rank 3 was killed by signal 9 (Killed)" {
+		t.Errorf("Run = %v", err)
+	}
+	if err := Run(t.Context(), filepath.Join(t.TempDir(), "absent")); err == nil || !strings.Contains(err.Error(), "cannot be started") {
+		t.Errorf("Run of nothing = %v", err)
+	}
+	version, err := Version(t.Context(), script(t, "echo 'mpirun (Open MPI) 4.1.4'\necho more"))
+	if err != nil || version != "(Open MPI) 4.1.4" {
+		t.Errorf("the version is %q, %v", version, err)
+	}
+}
+
+// gone waits until the process with the number in the file has ended.
+func gone(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is still there: %s", pid, state)
+		}
+	}
+}
+
+// TestCancelled ends one that obeys, and one that does not.
+func TestCancelled(t *testing.T) {
+	for name, test := range map[string]struct {
+		trap string
+		most time.Duration
+	}{
+		"obeys":    {"", termTime},
+		"does not": {"trap '' TERM", termTime + drainTime + 2*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pid")
+			mpirun := script(t, test.trap+"\necho $$ > $1.part; mv $1.part $1; while :; do sleep 0.1; done")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+					time.Sleep(10 * time.Millisecond)
+				}
+				cancel()
+			}()
+			begin := time.Now()
+			if err := Run(ctx, mpirun, file); !errors.Is(err, context.Canceled) {
+				t.Errorf("Run = %v", err)
+			}
+			if took := time.Since(begin); took > test.most {
+				t.Errorf("it took %v", took)
+			}
+			gone(t, file)
+		})
+	}
+}
+
+// TestKilledWithItsStarter kills a process that runs an mpirun with a rank that follows.
+func TestKilledWithItsStarter(t *testing.T) {
+	if mpirun := os.Getenv("GEMM_TEST_MPIRUN"); mpirun != "" {
+		_ = Run(t.Context(), mpirun, os.Args[0], os.Getenv("GEMM_TEST_FOLDER"))
+		return
+	}
+	if folder := os.Getenv("GEMM_TEST_RANK"); folder != "" {
+		runtime.LockOSThread()
+		if err := Follow(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "rank"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("ready")
+		time.Sleep(time.Minute)
+		return
+	}
+	folder := t.TempDir()
+	// The mpirun does not tell its rank to end, which shows that the rank follows.
+	mpirun := script(t, "echo $$ > $2/mpirun\nGEMM_TEST_RANK=$2 GEMM_TEST_MPIRUN= $1 -test.run=^TestKilledWithItsStarter$ > $2/out &\nwait")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWithItsStarter$")
+	cmd.Env = append(os.Environ(), "GEMM_TEST_MPIRUN="+mpirun, "GEMM_TEST_FOLDER="+folder)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if f, err := os.Open(filepath.Join(folder, "out")); err == nil {
+			ready := bufio.NewScanner(f).Scan()
+			_ = f.Close()
+			if ready {
+				break
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the rank was not started")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	gone(t, filepath.Join(folder, "mpirun"))
+	gone(t, filepath.Join(folder, "rank"))
+}

@@ -1,0 +1,195 @@
+package mpi
+
+import (
+	"slices"
+
+	"gemm"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+	"gemm/reference"
+)
+
+// scalapack is the product of a library on the same ranks and operands: one call of
+// ScaLAPACK's pdgemm or psgemm (Choi, Dongarra, Ostrouchov, Petitet, Walker and Whaley, A
+// proposal for a set of parallel basic linear algebra subprograms, LNCS 1041, 1996).
+// Matrices are dealt out in square blocks, in turn to the rows and columns of the grid
+// (block-cyclic), which keeps all ranks busy in algorithms that work on a part of a
+// matrix.
+//
+// The library has matrices by columns, so that ours are to it the transposed ones. The
+// grid is the library's, P×Q with P ≤ Q: it deals out the rows of the transposed matrices
+// over P, which are our columns, and our rows over Q.
+//
+//	grid of 1×2, blocks of 2      rank 0            rank 1
+//	C of 7 rows                   rows 0–1, 4–5     rows 2–3, 6
+//
+// What it sends it sends by itself: nothing is counted, and nothing planned.
+type scalapack[T gemm.Float] struct {
+	*task[T]
+	library *comm.ScaLAPACK
+	grid    plan.Grid
+	ranks   *comm.ProcessGrid
+	block   int
+	a, b, c gemm.Matrix[T] // this rank's
+}
+
+func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
+	library, err := comm.OpenScaLAPACK()
+	if err != nil {
+		return nil, err
+	}
+	x := &scalapack[T]{task: t, library: library, block: t.params.Int("block")}
+	x.grid = plan.Near(t.world.Size(), plan.Shape{})
+	mine := func(rows, cols int) gemm.Matrix[T] {
+		i, j, _ := x.grid.At(t.world.Rank())
+		return matrix[T](held(dealt(rows, x.block, x.grid.Q, j)), held(dealt(cols, x.block, x.grid.P, i)))
+	}
+	s := t.shape
+	x.a, x.b, x.c = mine(s.M, s.K), mine(s.K, s.N), mine(s.M, s.N)
+	return x, nil
+}
+
+// dealt returns the i-th part of n indices that are dealt out in blocks, in turn to the
+// parts, from 0 on.
+//
+//	dealt(7, 2, 2, i): [0,2) [4,6) | [2,4) [6,7)
+func dealt(n, block, parts, i int) []plan.Span {
+	var out []plan.Span
+	for lo := i * block; lo < n; lo += parts * block {
+		out = append(out, plan.Span{Lo: lo, Hi: min(lo+block, n)})
+	}
+	return out
+}
+
+// held returns the number of indices of a part.
+func held(part []plan.Span) int {
+	n := 0
+	for _, s := range part {
+		n += s.Len()
+	}
+	return n
+}
+
+// areas returns the blocks of a rank in a matrix of rows×cols, row by row.
+func (x *scalapack[T]) areas(rank, rows, cols int) []area {
+	var out []area
+	i, j, _ := x.grid.At(rank)
+	across := dealt(cols, x.block, x.grid.P, i)
+	for _, r := range dealt(rows, x.block, x.grid.Q, j) {
+		for _, c := range across {
+			out = append(out, area{r, c})
+		}
+	}
+	return out
+}
+
+// blocks returns where the areas of this rank lie in its own matrix.
+func (x *scalapack[T]) blocks(mine gemm.Matrix[T], rows, cols int) []gemm.Matrix[T] {
+	var out []gemm.Matrix[T]
+	at, from := 0, 0
+	for _, s := range x.areas(x.world.Rank(), rows, cols) {
+		out = append(out, mine.Slice(at, from, s.rows.Len(), s.cols.Len()))
+		if from += s.cols.Len(); from == mine.Cols {
+			at, from = at+s.rows.Len(), 0
+		}
+	}
+	return out
+}
+
+func (x *scalapack[T]) place() (err error) {
+	if x.ranks, err = x.library.Grid(x.grid.P, x.grid.Q); err != nil {
+		return err
+	}
+	s := x.shape
+	if err := spread(x.world, x.task.a, x.owned(s.M, s.K), x.blocks(x.a, s.M, s.K)); err != nil {
+		return err
+	}
+	return spread(x.world, x.task.b, x.owned(s.K, s.N), x.blocks(x.b, s.K, s.N))
+}
+
+func (x *scalapack[T]) owned(rows, cols int) func(rank int) []area {
+	return func(rank int) []area { return x.areas(rank, rows, cols) }
+}
+
+// multiply cannot be interrupted.
+func (x *scalapack[T]) multiply(k *clock) error {
+	return k.during(computing, func() error {
+		s := x.shape
+		return comm.Product(x.ranks, x.block,
+			comm.Dealt[T]{Rows: s.M, Cols: s.N, Local: x.c},
+			comm.Dealt[T]{Rows: s.M, Cols: s.K, Local: x.a},
+			comm.Dealt[T]{Rows: s.K, Cols: s.N, Local: x.b})
+	})
+}
+
+func (x *scalapack[T]) collect() error {
+	s := x.shape
+	return unite(x.world, x.task.c, x.owned(s.M, s.N), x.blocks(x.c, s.M, s.N))
+}
+
+// plan implements product. Ranks that hold a block may have terms to compute: which of
+// them do is the library's choice.
+func (x *scalapack[T]) plan() prediction {
+	s, busy := x.shape, 0
+	for rank := range x.world.Size() {
+		i, j, _ := x.grid.At(rank)
+		holds := func(rows, cols int) bool { return j*x.block < rows && i*x.block < cols }
+		if holds(s.M, s.N) || holds(s.M, s.K) || holds(s.K, s.N) {
+			busy++
+		}
+	}
+	return prediction{traffic: make([]plan.Traffic, x.world.Size()), grid: x.grid, busy: busy}
+}
+
+// Resolved implements gemm.Explainer.
+func (x *scalapack[T]) Resolved() gemm.Params {
+	out := gemm.Params{"library": x.library.File, "blas": x.library.BLAS, "threads": x.library.Threads}
+	if x.library.Version != "" {
+		out["version"] = x.library.Version
+	}
+	if x.library.Kernel != "" {
+		out["kernel"] = x.library.Kernel
+	}
+	return out
+}
+
+// leadingScaLAPACK is leading for a library that may be missing.
+func leadingScaLAPACK[T gemm.Float](name string) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, newScaLAPACK[T])
+		if err != nil {
+			return nil, err
+		}
+		if _, err := comm.OpenScaLAPACK(); err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+}
+
+func scalapackVariant() gemm.Variant {
+	params := slices.DeleteFunc(commonParams(), func(q gemm.Param) bool { return q.Name == "local" })
+	for i := range params {
+		if params[i].Name == "threads" {
+			params[i] = gemm.Param{Name: "threads", Default: 1, Min: 1, Max: 1, Doc: "threads of a rank; the library has one"}
+		}
+	}
+	const name = "reference/scalapack"
+	return gemm.Variant{
+		Name:   name,
+		Doc:    "pdgemm of ScaLAPACK, a library found at run time, on the ranks of mpirun, with operands spread in blocks that are dealt out in turn",
+		Params: append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16, Doc: "rows and columns of the blocks that matrices are dealt out in"}),
+		Model:  scalapackModel,
+		Bound:  gemm.Classical,
+		F32:    leadingScaLAPACK[float32](name),
+		F64:    leadingScaLAPACK[float64](name),
+	}
+}
+
+// scalapackModel is the model of any library, on as many threads as there are ranks.
+func scalapackModel(m, n, k int, p gemm.Params) gemm.Model {
+	return reference.Variants()[0].Model(m, n, k, gemm.Params{"threads": p.Int("ranks")})
+}
+
+// Peers returns the libraries that run on the ranks of a job too.
+func Peers() []gemm.Variant { return []gemm.Variant{scalapackVariant()} }
