@@ -292,7 +292,6 @@ func (j *Job) tell(c command) error {
 // Serve does on this rank, which is not 0, what rank 0 tells, until it says that the job
 // is over. An error leaves the ranks out of step: whoever gets it must end the process.
 func (j *Job) Serve(ctx context.Context) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // collected between the runs
 	for {
 		data, err := j.quiet.Hear()
 		if err != nil {
@@ -317,6 +316,8 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		// What a rank cannot stage all ranks hear of, and nothing is staged.
 		return ignoreRefusal(j.stage(c))
 	case doMultiply:
+		// Collection is off in products, here as on rank 0.
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		ctx, cancel := limited(ctx, c)
 		defer cancel()
 		_, _, err := j.runs[c.Run].multiply(ctx, c.Deadline)
