@@ -92,9 +92,6 @@ func Start(arguments []string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := Launched(); ok {
-		dieWithParent()
-	}
 	quiet, err := world.Quiet()
 	if err != nil {
 		return nil, err
@@ -213,24 +210,19 @@ func share(peers []greeting, rank int, mask []int) []int {
 	return mask[local*each : (local+1)*each]
 }
 
-// local returns how many ranks are on this rank's host.
-func (j *Job) local() int {
-	n := 0
-	for _, g := range j.peers {
-		if g.Host == j.peers[j.Rank()].Host {
-			n++
-		}
-	}
-	return n
-}
-
 // threads returns the number of threads of resolved parameters: 0 asks for the rank's
-// share of the processors.
+// share of the processors that it was started on, with others or alone.
 func (j *Job) threads(asked int) int {
 	if asked > 0 {
 		return asked
 	}
-	return max(1, len(j.mask)/j.local())
+	sharing := 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host && slices.Equal(g.CPUs, j.mask) {
+			sharing++
+		}
+	}
+	return max(1, len(j.mask)/sharing)
 }
 
 // bind has this process run on its own share of the processors, or where it was started.
