@@ -30,8 +30,8 @@ func TestDeps(t *testing.T) {
 esac`
 		// aptPoor has libopenblas0-pthread only.
 		aptPoor = `case "$*" in *libblis4*) exit 100 ;; esac`
-		// libraries has both libraries once they are installed, and libopenblas at once.
-		libraries = `test ! -e "$STATE/installed" || echo libopenblas.so.0 libblis.so.4`
+		// libraries has ScaLAPACK, and OpenBLAS and BLIS once they are installed.
+		libraries = `echo libscalapack-openmpi.so.2.2; test ! -e "$STATE/installed" || echo libopenblas.so.0 libblis.so.4`
 	)
 	tests := map[string]struct {
 		programs map[string]string // stand-ins beside those below
@@ -41,13 +41,20 @@ esac`
 		never    []string          // parts of lines that it must not have called
 	}{
 		"nothing missing": {
-			map[string]string{"ldconfig": "echo libopenblas.so.0 libblis.so.4"}, "",
+			map[string]string{"ldconfig": "echo libopenblas.so.0 libblis.so.4 libscalapack-openmpi.so.2.2"}, "",
 			[]string{"nothing is missing"}, nil, []string{"apt-get"},
 		},
 		"one missing": {
-			map[string]string{"ldconfig": "echo libopenblas.so.0", "id": root, "apt-get": aptWorks}, "",
+			map[string]string{"ldconfig": "echo libopenblas.so.0 libscalapack-openmpi.so.2.2", "id": root, "apt-get": aptWorks}, "",
 			[]string{"libblis4-pthread is missing; it serves reference/blis"},
 			[]string{"--no-install-recommends libblis4-pthread"}, []string{"libopenblas0-pthread", "update"},
+		},
+		"no Open MPI": {
+			map[string]string{
+				"ldconfig": "echo libopenblas.so.0 libblis.so.4", "pkg-config": refuses, "id": root, "apt-get": aptWorks,
+			}, "",
+			[]string{"libopenmpi-dev is missing; it serves the family mpi", "libscalapack-openmpi2.2 is missing; it serves reference/scalapack"},
+			[]string{"install --no-install-recommends libopenmpi-dev libscalapack-openmpi2.2"}, []string{"openmpi-bin"},
 		},
 		"root": {
 			map[string]string{"id": root, "apt-get": aptWorks}, "yes",
@@ -91,7 +98,7 @@ esac`
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			programs := map[string]string{"ldconfig": libraries, "gcc": nothing}
+			programs := map[string]string{"ldconfig": libraries, "gcc": nothing, "pkg-config": nothing, "mpirun": nothing}
 			for program, body := range test.programs {
 				programs[program] = body
 			}

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"gonum.org/v1/gonum/blas"
@@ -28,7 +30,7 @@ func (s Shape) String() string {
 
 // Case is one row to be measured.
 type Case struct {
-	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load
+	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load, panel
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256
@@ -75,29 +77,56 @@ func (c Case) LDB() int {
 // LDC returns the leading dimension of C.
 func (c Case) LDC() int { return c.N + c.LD }
 
-// Threads returns the number of busy threads that the case asks for.
-func (c Case) Threads() int {
+// integer returns the parameter as it is resolved, if it is an integer that the variant
+// has.
+func (c Case) integer(name string) (int, bool) {
 	resolved, err := c.Variant.Resolve(c.Params)
-	if err == nil {
-		if n, ok := resolved["threads"].(int); ok {
-			return n
-		}
+	if err != nil {
+		return 0, false
 	}
-	return 1
+	n, ok := resolved[name].(int)
+	return n, ok
 }
+
+// Ranks returns the number of processes that the case asks for, and 0 of a variant that
+// is of one process.
+func (c Case) Ranks() int {
+	n, _ := c.integer("ranks")
+	return n
+}
+
+// Threads returns the number of busy threads that the case asks for, of all its ranks
+// together. Ranks that share out the processors have them all.
+func (c Case) Threads() int {
+	threads, ok := c.integer("threads")
+	ranks := c.Ranks()
+	switch {
+	case !ok:
+		return max(1, ranks)
+	case ranks > 0 && threads == 0:
+		return max(ranks, runtime.NumCPU())
+	}
+	return threads * max(1, ranks)
+}
+
+// each returns the threads of one rank, or of the one process.
+func (c Case) each() int { return c.Threads() / max(1, c.Ranks()) }
+
+// workers returns what a study of scaling counts: ranks where there are any, or threads.
+func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
 
 // Pinned reports whether the case chooses the processors that its threads run on.
 func (c Case) Pinned() bool {
 	resolved, err := c.Variant.Resolve(c.Params)
 	affinity, ok := resolved["affinity"]
-	return err == nil && ok && affinity != "none"
+	return err == nil && ok && affinity != "none" || c.Ranks() > 0
 }
 
-// Base returns the shape of the case on one thread: in the experiment weak, m grows
-// with the threads, and a worker's share stays the same.
+// Base returns the shape of the case on one thread or rank: in the experiment weak, m
+// grows with them, and a worker's share stays the same.
 func (c Case) Base() Shape {
 	if c.Experiment == "weak" {
-		return Shape{c.M / c.Threads(), c.N, c.K}
+		return Shape{c.M / c.workers(), c.N, c.K}
 	}
 	return c.Shape
 }
@@ -132,7 +161,10 @@ func (c Case) workspace() float64 {
 
 // Smaller says what to ask for where there is not enough memory for the case.
 func (c Case) Smaller() string {
-	if c.Threads() > 1 {
+	switch {
+	case c.Ranks() > 1:
+		return "choose a smaller size or fewer ranks"
+	case c.Threads() > 1:
 		return "choose a smaller size or fewer threads"
 	}
 	return "choose a smaller size"

@@ -44,11 +44,19 @@ type Driver struct {
 
 	Probes []Probe // measured before the cases
 
+	// Cases on several ranks are measured by ranks that Launch starts, or on those that
+	// this process leads; where it does neither, their variants say what to do.
+	Launch Launch
+	Lead   *Lead
+	MPI    string // name and version of the library of those ranks
+
 	host    Host
 	run     RunInfo
 	setting setting
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 	left    float64            // bytes of workspaces that the last cases let go of
+
+	grace, dead time.Duration // in place of the constants grace and deadTime; 0: those
 }
 
 // Probe is a piece of work that is no product and is recorded beside the rows.
@@ -78,6 +86,16 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	defer func() { d.setting = setting{} }()
 	for len(cases) > 0 {
 		group := 1
+		for d.Launch != nil && cases[0].Ranks() > 0 && group < len(cases) && cases[group].Ranks() > 0 {
+			group++
+		}
+		if d.Launch != nil && cases[0].Ranks() > 0 {
+			if err := d.runRanks(ctx, cases[:group]); err != nil {
+				return err
+			}
+			cases = cases[group:]
+			continue
+		}
 		for cases[0].Turn != "" && group < len(cases) && cases[group].Turn == cases[0].Turn {
 			group++
 		}
@@ -92,9 +110,9 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// runGroup measures cases that belong together, but for those whose rows are kept.
-func (d *Driver) runGroup(ctx context.Context, group []Case) error {
-	d.reclaim()
+// admit returns those of the cases that are to be measured: not those whose rows are kept,
+// and not those that are refused, whose rows say why.
+func (d *Driver) admit(group []Case) ([]Case, error) {
 	var todo []Case
 	var records []Record
 	for _, c := range group {
@@ -111,15 +129,20 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 		}
 		todo = append(todo, c)
 	}
-	if err := d.put(records); err != nil {
+	return todo, d.put(records)
+}
+
+// runGroup measures cases that belong together, but for those whose rows are kept.
+func (d *Driver) runGroup(ctx context.Context, group []Case) error {
+	d.reclaim()
+	todo, err := d.admit(group)
+	if err != nil {
 		return err
 	}
+	taken := d.takenTurns()
 	for _, part := range parts(todo, float64(cpu.Available())) {
 		d.reclaim()
-		turn := d.freeTurn(part[0].Turn)
-		for i := range part {
-			part[i].Turn = turn
-		}
+		freeTurn(part, taken)
 		d.Progress.Begin(part)
 		var measured []Record
 		var traces []Trace
@@ -156,24 +179,33 @@ func (d *Driver) reclaim() {
 	d.left = 0
 }
 
-// freeTurn returns the name for cases of the turn that are measured now: the turn's own,
-// or the first of its parts that no times of this host in the store have. Those were
-// not sampled together with these, and must not look as if they were.
-func (d *Driver) freeTurn(turn string) string {
-	if turn == "" {
-		return ""
-	}
+// takenTurns returns the turns that times of this host in the store have.
+func (d *Driver) takenTurns() map[string]bool {
 	taken := map[string]bool{}
 	for _, r := range d.Store.Document().Records {
 		if r.Host == d.host.ID && r.Speed() {
 			taken[r.Turn] = true
 		}
 	}
+	return taken
+}
+
+// freeTurn names the turn of the cases, which are measured now: it is the turn's own, or
+// the first of its parts that is not taken, and is taken then. What has it was not sampled
+// together with these, and must not look as if it were.
+func freeTurn(cases []Case, taken map[string]bool) {
+	turn := cases[0].Turn
+	if turn == "" {
+		return
+	}
 	name := turn
 	for part := 2; taken[name]; part++ {
 		name = fmt.Sprintf("%s, part %d", turn, part)
 	}
-	return name
+	taken[name] = true
+	for i := range cases {
+		cases[i].Turn = name
+	}
 }
 
 // put puts rows and then their traces on disk and tells of them.
@@ -304,6 +336,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 		return err
 	}
 	d.host = host
+	d.host.MPI = d.MPI
 	d.run = newRun(d.Command, host.ID, time.Now())
 	for _, old := range d.Store.Document().Runs {
 		if old.Host == d.run.Host && old.sameProgram(d.run) {
@@ -313,9 +346,14 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	if d.Ceilings > 0 {
 		var threads []int
 		for _, c := range cases {
-			threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
+			if c.Ranks() == 0 {
+				threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
+			}
 		}
 		measureCeilings(ctx, &d.host, d.run.ID, threads, d.Ceilings)
+		if err := d.ceilingsOfRanks(ctx, cases); err != nil {
+			return err
+		}
 	}
 	measurements, err := d.probe(ctx)
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))

@@ -13,7 +13,6 @@ import (
 
 	"gemm"
 	"gemm/gf256"
-	"gemm/internal/peak"
 	"gemm/internal/sample"
 )
 
@@ -33,6 +32,7 @@ var (
 	quickBudget    = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: 10 * time.Second}
 	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
 	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
+	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute}
 	peersBudget    = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 
@@ -76,6 +76,10 @@ type contender struct {
 	warn    func() []string
 	close   func() error
 	phases  map[string]time.Duration
+	// distribution returns what the ranks did in the last product; nil: there is one.
+	distribution func() gemm.Distribution
+	// guard calls what the case does under a limit, and turns a panic into an error.
+	guard func(limit time.Duration, f func() error) error
 
 	overhead time.Duration // of a call into a library, where it counts
 	busy     int           // processors that its threads keep busy
@@ -111,6 +115,7 @@ func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 
 func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *contender {
 	t := &contender{c: c, record: c.record(), busy: busy, timeout: d.Budget.Timeout, close: func() error { return nil }}
+	t.guard = func(limit time.Duration, f func() error) error { return d.guard(t, limit, f) }
 	t.params, t.err = c.Variant.Resolve(c.Params)
 	if t.err != nil {
 		return t
@@ -310,6 +315,9 @@ func (t *contender) place(ctx context.Context) error {
 	}
 	t.collect = run.Collect
 	t.close = run.Close
+	if s, ok := run.(gemm.Distributed); ok {
+		t.distribution = s.Distribution
+	}
 	return nil
 }
 
@@ -360,7 +368,7 @@ func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) func(ctx context.Context, o o
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panicked: %v", p)
+			err = fmt.Errorf("%w: %v", errPanicked, p)
 		}
 	}()
 	return f()
@@ -377,7 +385,7 @@ func (t *contender) within(ctx context.Context, f func(ctx context.Context) erro
 		limited, cancel = context.WithTimeout(ctx, t.timeout)
 	}
 	defer cancel()
-	t.err = guard(func() error { return f(limited) })
+	t.err = t.guard(t.timeout, func() error { return f(limited) })
 	if t.timeout > 0 {
 		t.timeout = max(t.timeout-time.Since(start), time.Nanosecond)
 	}
@@ -386,7 +394,10 @@ func (t *contender) within(ctx context.Context, f func(ctx context.Context) erro
 	}
 }
 
-var errTimeout = errors.New("took longer than the row's time limit")
+var (
+	errTimeout  = errors.New("took longer than the row's time limit")
+	errPanicked = errors.New("panicked")
+)
 
 // ceilingTime is how long the ceiling is measured after each burst of a case that is
 // compared with others.
@@ -413,7 +424,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 		c := cases[i]
 		runtime.GOMAXPROCS(processors(c, procs))
 		t := d.prepare(ctx, c, busy(c, procs))
-		defer func() { _ = t.close() }()
+		defer func() { _ = t.guard(d.Budget.Timeout, t.close) }()
 		contenders[i] = t
 		t.begin(ctx, d.Budget)
 	}
@@ -444,8 +455,9 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 				})
 			})
 			if d.Ceilings > 0 && t.c.Turn != "" {
-				gflops, _ := peak.FMA(t.c.Type, t.busy, ceilingTime)
-				peaks[t.busy] = append(peaks[t.busy], gflops)
+				if gflops, ok := d.peak(t); ok {
+					peaks[t.busy] = append(peaks[t.busy], gflops)
+				}
 			}
 			if burst == bursts-1 || t.spent(d.Budget) {
 				t.done = true
@@ -534,17 +546,18 @@ func (t *contender) spent(b Budget) bool {
 }
 
 // processors returns the number of processors that a case may use, as GOMAXPROCS has
-// it, of those that this process has: as many as the case says where it says so; one
+// it, of those that this process has: as many as the case says where it says so; the
+// threads of a rank; one
 // for the serial family, gonum's variant too; and as many as threads where it is
 // compared with others. Threads beyond the processors take turns on them as goroutines
 // do, not as the threads of a system that waits for the end of time slices.
 func processors(c Case, all int) int {
-	if p, err := c.Variant.Resolve(c.Params); err == nil {
-		if n, ok := p["gomaxprocs"].(int); ok && n > 0 {
-			return n
-		}
+	if n, ok := c.integer("gomaxprocs"); ok && n > 0 {
+		return n
 	}
 	switch {
+	case c.Ranks() > 0:
+		return c.each()
 	case c.Variant.Family() == "serial":
 		return 1
 	case c.Turn != "":
@@ -553,8 +566,12 @@ func processors(c Case, all int) int {
 	return all
 }
 
-// busy returns the number of processors that the threads of a case can keep busy.
+// busy returns the number of processors that the threads of a case can keep busy: of
+// ranks, which may be on several hosts, as many as they ask for.
 func busy(c Case, all int) int {
+	if c.Ranks() > 0 {
+		return c.Threads()
+	}
 	return min(c.Threads(), processors(c, all), runtime.NumCPU())
 }
 
@@ -593,6 +610,8 @@ func (d *Driver) finish(t *contender) Record {
 		}
 	}
 	switch {
+	case errors.Is(t.err, errHung):
+		r.Status, r.Reason = Timeout, fmt.Sprintf("%v %v after its time limit of %v", t.err, cmp.Or(d.grace, grace), d.Budget.Timeout)
 	case errors.Is(t.err, gemm.ErrUnavailable):
 		r.Status, r.Reason = Unavailable, strings.TrimPrefix(t.err.Error(), gemm.ErrUnavailable.Error()+": ")
 	case errors.Is(t.err, errTimeout):
@@ -620,7 +639,14 @@ func (d *Driver) finish(t *contender) Record {
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
 	}
-	if crowded := d.host.Crowded(r.Threads); crowded != "" {
+	crowded := ""
+	if t.c.Ranks() == 0 {
+		crowded = d.host.Crowded(r.Threads)
+	} else if t.distribution != nil {
+		r.distribute(t.distribution())
+		crowded = d.host.oversubscribed(r)
+	}
+	if crowded != "" {
 		r.Warnings = append(r.Warnings, crowded)
 	}
 	if t.overhead > 0 {

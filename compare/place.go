@@ -21,8 +21,12 @@ const probeTime = time.Millisecond
 // The processors stay the same for the whole group, also where some contenders use
 // fewer of them: threads that were crowded on one do not spread at once. A second thread
 // of a core is chosen when all cores have one, however fast it is while the other idles.
-func gather(pipe string, n int) (release func()) {
+func gather(typ string, n int) (release func()) {
 	all := cpu.Places()
+	pipe, ok := pipeOf(typ)
+	if !ok {
+		pipe = "f64" // the clock is what counts
+	}
 	if n >= len(all) {
 		return func() {}
 	}

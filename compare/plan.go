@@ -35,7 +35,7 @@ type Ladder struct {
 // Cases returns the rows in the order in which they are measured: from small to
 // large, so that the small predict what the large will take, and in the order of
 // the variants, with those that are measured in turn together. In the experiment weak
-// the shapes are those of one thread, and m grows with the threads.
+// the shapes are those of one thread or rank, and m grows with them.
 func (l Ladder) Cases() []Case {
 	var cases []Case
 	shapes := slices.Clone(l.Shapes)
@@ -55,7 +55,10 @@ func (l Ladder) Cases() []Case {
 						c := row(v, p)
 						c.Turn, c.Timeline = c.turn(), l.Timeline
 						if c.Experiment == "weak" {
-							c.M *= c.Threads()
+							c.M *= c.workers()
+						}
+						if c.Ranks() > 0 { // no others have its shape
+							c.Turn = c.turn()
 						}
 						rows = append(rows, c)
 					}
@@ -103,8 +106,12 @@ func together(cases []Case) []Case {
 }
 
 // turn names the cases that c is measured in turn with, those that its times are
-// compared with; empty where there are none. Its shape is that of one thread.
+// compared with; empty where there are none. Its shape is that of one thread. Cases on
+// several ranks are compared with all that as many ranks compute of the same shape.
 func (c Case) turn() string {
+	if ranks := c.Ranks(); ranks > 0 {
+		return fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
+	}
 	switch c.Experiment {
 	case "strong", "weak", "affinity", "gomaxprocs":
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
@@ -155,21 +162,24 @@ type Profile struct {
 	Ceilings time.Duration // spent on each peak and bandwidth
 	Types    []string      // nil: all
 	Threads  []int         // numbers that variants with threads are measured at; nil: their default
+	Ranks    []int         // numbers of ranks that the ladder's variants on ranks are measured with
 	// Keep says which rows of the ladder are measured; nil: all. Page says that the
 	// profile is rendered as the page of performance and not as a report.
 	Keep     func(Case) bool
 	Page     bool
 	cutoffs  map[int][]int // cut-offs swept, by size
 	compiler int           // size of the experiment on the compiler's options; 0: there is none
-	studies  []study       // on threads
+	studies  []study       // on threads and ranks
 }
 
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
 // full takes as long as good figures need; parallel, some 20 minutes long on 16 cores,
-// is the experiments on threads alone; and peers, some minutes long, holds the
-// production variants against the libraries of others on every kind of shape.
+// is the experiments on threads alone, and mpi those on ranks; and peers, some minutes
+// long, holds the production variants against the libraries of others on every kind of
+// shape.
 func Profiles() []Profile {
-	counts := threadCounts(runtime.GOMAXPROCS(0))
+	processors := runtime.GOMAXPROCS(0)
+	counts := threadCounts(processors)
 	return []Profile{
 		{
 			Name:     "quick",
@@ -182,6 +192,7 @@ func Profiles() []Profile {
 			},
 			compiler: 256,
 			Keep:     swift,
+			Ranks:    rankCounts(processors, 2, 4),
 			studies:  quickStudies(counts),
 		},
 		{
@@ -198,7 +209,10 @@ func Profiles() []Profile {
 				2048: {64, 128, 256, 512, 1024, 2048},
 			},
 			compiler: 512,
-			studies:  studies(counts),
+			Keep:     spread,
+			Ranks:    []int{max(2, processors)},
+			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
+				[]study{{experiment: "strong", sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}}),
 		},
 		{
 			Name:     "parallel",
@@ -207,6 +221,14 @@ func Profiles() []Profile {
 			Types:    []string{"f64"},
 			Keep:     func(Case) bool { return false },
 			studies:  studies(counts),
+		},
+		{
+			Name:     "mpi",
+			Budget:   mpiBudget,
+			Ceilings: 300 * time.Millisecond,
+			Types:    []string{"f64"},
+			Keep:     func(Case) bool { return false },
+			studies:  rankStudies(anys(rankCounts(processors, 1, 2, 4, 8, 9, 16)), []int{1024, 2048, 4096, 8192}, 1024, 2048),
 		},
 		{
 			Name:     "peers",
@@ -257,7 +279,8 @@ func contends(c Case) bool {
 // swift reports whether the profile quick has a row of the ladder for the case. The
 // parallel variants that are there to be compared with one another are measured in f64
 // alone, and those that meet or add atomically in the innermost loop only while that
-// takes little time, as the plain loop over GF(2⁸) is.
+// takes little time, as the plain loop over GF(2⁸) is. Variants on ranks are measured in
+// f64 where there is something to send.
 func swift(c Case) bool {
 	switch c.Variant.Name {
 	case "serial/naive":
@@ -269,17 +292,27 @@ func swift(c Case) bool {
 	case "parallel/packed", "parallel/strassen":
 		return true
 	}
-	return c.Variant.Family() != "parallel" || c.Type == "f64"
+	switch c.Variant.Family() {
+	case "parallel":
+		return c.Type == "f64"
+	case "mpi":
+		return c.Type == "f64" && c.Terms() >= 256*256*256
+	}
+	return true
+}
+
+// spread reports whether the profile full has a row of the ladder for the case. The
+// variants on ranks, for which there are experiments, are measured in f64 alone, and on
+// square matrices that are worth sending.
+func spread(c Case) bool {
+	return c.Variant.Family() != "mpi" || c.Type == "f64" && c.Shape == Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 
 // Experiments returns the rows that a comparison adds to its ladder: the sweep of
 // the recursive variants' cut-offs, the builds with other compiler options, and the
-// experiments on threads. They are part of the plan where their variants are among
-// those given and f64 is among the types.
+// experiments on threads and ranks. They are part of the plan where their variants and
+// types, which is f64 of most, are among those given.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
-	if !slices.Contains(types, "f64") {
-		return nil
-	}
 	var cases []Case
 	plain := func(experiment string, v gemm.Variant, n int) Case {
 		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
@@ -307,6 +340,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	for _, s := range p.studies {
 		cases = append(cases, s.cases(variants)...)
 	}
+	cases = slices.DeleteFunc(cases, func(c Case) bool { return !slices.Contains(types, c.Type) })
 	return once(cases)
 }
 

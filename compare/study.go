@@ -1,38 +1,45 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"gemm"
 )
 
-// study is an experiment on threads, of square matrices in f64.
+// study is an experiment on threads or ranks, of square matrices.
 type study struct {
-	experiment string // as in a Case
-	variants   []string
+	experiment string   // as in a Case
+	variants   []string // nil: all of the family mpi
 	sizes      []int
 	sweep      map[string][]any
 	timeline   bool
+	typ        string // empty: f64
 }
 
 // baselines are the variants that speed-ups are quoted over: the fastest serial one,
 // and the plain loop that the variants with threads begin from.
 var baselines = []string{"serial/packed", "serial/ikj"}
 
-// cases returns the rows of s for those of the given variants that it is about, and for
-// the baselines among them.
+// cases returns the rows of s for those of the given variants that it is about, and, of
+// an experiment on threads, for the baselines among them.
 func (s study) cases(variants []gemm.Variant) []Case {
 	among := func(names []string) []gemm.Variant {
 		return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(names, v.Name) })
 	}
 	l := Ladder{
-		Experiment: s.experiment, Variants: among(s.variants), Shapes: cubes(s.sizes), Types: []string{"f64"},
+		Experiment: s.experiment, Variants: among(s.variants), Shapes: cubes(s.sizes), Types: []string{cmp.Or(s.typ, "f64")},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
+	}
+	if s.variants == nil {
+		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return v.Family() != "mpi" })
 	}
 	if len(l.Variants) == 0 {
 		return nil
 	}
-	l.Baselines = among(baselines)
+	if s.sweep["ranks"] == nil {
+		l.Baselines = among(baselines)
+	}
 	return l.Cases()
 }
 
@@ -51,9 +58,9 @@ func quickStudies(threads []any) []study {
 	rows, sizes := []string{"parallel/rows"}, []int{256}
 	schedules := []any{"static", "dynamic", "guided"}
 	return []study{
-		{"strong", rows, sizes, map[string][]any{"threads": threads, "schedule": schedules}, false},
-		{"chunk", rows, sizes, map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}, false},
-		{"load", rows, sizes, map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, true},
+		{experiment: "strong", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules}},
+		{experiment: "chunk", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}},
+		{experiment: "load", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, timeline: true},
 	}
 }
 
@@ -65,26 +72,60 @@ func studies(threads []any) []study {
 		return map[string][]any{"threads": threads, "schedule": schedules}
 	}
 	return []study{
-		{"strong", []string{"parallel/rows"}, []int{128, 256, 512, 1024, 2048}, scheduled(schedules...), false},
-		{"strong", []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, []int{256, 512, 1024}, scheduled(schedules...), false},
-		{"strong", []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, []int{2048}, scheduled("static", "dynamic"), false},
-		{"strong", []string{"parallel/collapse-inner-atomic"}, []int{256, 512}, scheduled(schedules...), false},
-		{"strong", []string{"parallel/inner"}, []int{256}, scheduled("static", "dynamic", "guided"), false},
-		{"strong", []string{"parallel/packed", "parallel/strassen"}, []int{512, 1024, 2048, 4096}, map[string][]any{"threads": threads}, false},
-		{"weak", []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, []int{512}, map[string][]any{"threads": threads}, false},
-		{"weak", []string{"parallel/packed"}, []int{1024}, map[string][]any{"threads": threads}, false},
-		{"chunk", []string{"parallel/rows", "parallel/collapse-reduce"}, []int{512}, map[string][]any{
+		{experiment: "strong", variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024, 2048}, sweep: scheduled(schedules...)},
+		{experiment: "strong", variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{256, 512, 1024}, sweep: scheduled(schedules...)},
+		{experiment: "strong", variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048}, sweep: scheduled("static", "dynamic")},
+		{experiment: "strong", variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512}, sweep: scheduled(schedules...)},
+		{experiment: "strong", variants: []string{"parallel/inner"}, sizes: []int{256}, sweep: scheduled("static", "dynamic", "guided")},
+		{experiment: "strong", variants: []string{"parallel/packed", "parallel/strassen"}, sizes: []int{512, 1024, 2048, 4096}, sweep: map[string][]any{"threads": threads}},
+		{experiment: "weak", variants: []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, sizes: []int{512}, sweep: map[string][]any{"threads": threads}},
+		{experiment: "weak", variants: []string{"parallel/packed"}, sizes: []int{1024}, sweep: map[string][]any{"threads": threads}},
+		{experiment: "chunk", variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512}, sweep: map[string][]any{
 			"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 1, 4, 16, 64, 256},
-		}, false},
-		{"affinity", []string{"parallel/packed", "parallel/rows"}, []int{1024}, map[string][]any{
+		}},
+		{experiment: "affinity", variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
 			"threads": threads, "affinity": {"none", "close", "spread"},
-		}, false},
-		{"gomaxprocs", []string{"parallel/packed", "parallel/rows"}, []int{1024}, map[string][]any{
+		}},
+		{experiment: "gomaxprocs", variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
 			"threads": threads, "gomaxprocs": threads,
-		}, false},
-		{"load", []string{"parallel/rows"}, []int{512}, map[string][]any{
+		}},
+		{experiment: "load", variants: []string{"parallel/rows"}, sizes: []int{512}, sweep: map[string][]any{
 			"threads": last(threads), "schedule": schedules, "load": {4},
-		}, true},
+		}, timeline: true},
+	}
+}
+
+// rankCounts returns those of the numbers of ranks that there are processors for, but
+// always the first.
+func rankCounts(processors int, numbers ...int) []int {
+	var counts []int
+	for i, n := range numbers {
+		if i == 0 || n <= processors {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}
+
+// rankStudies are the experiments on ranks: strong scaling of all variants at the sizes,
+// weak scaling from the base, and at one size, on the most ranks, what the size of messages
+// and the place of ranks do.
+func rankStudies(ranks []any, sizes []int, base, size int) []study {
+	most := last(ranks)
+	return []study{
+		{experiment: "strong", sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
+		{
+			experiment: "weak", variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/cannon", "mpi/25d"},
+			sizes: []int{base}, sweep: map[string][]any{"ranks": ranks},
+		},
+		{
+			experiment: "panel", variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/25d"},
+			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "panel": {16, 64, 256, 1024}},
+		},
+		{
+			experiment: "affinity", variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa"},
+			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "affinity": {"none", "close"}},
+		},
 	}
 }
 

@@ -191,7 +191,7 @@ func (x *cannon[T]) plan() prediction {
 	ranks := x.world.Size()
 	steps, skew := plan.Cannon(x.shape, ranks, x.grid)
 	return prediction{
-		traffic: steps, skew: skew, bound: plan.BoundSpread(x.shape, ranks),
+		traffic: steps, skew: skew, bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
 		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: x.grid.Q, overlapped: true,
 		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}

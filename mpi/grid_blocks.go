@@ -91,7 +91,7 @@ func (x *gridBlocks[T]) collect() error { return nil }
 func (x *gridBlocks[T]) plan() prediction {
 	return prediction{
 		traffic: plan.GridBlocks(x.shape, x.world.Size(), x.grid),
-		bound:   plan.BoundRooted(x.shape, x.world.Size(), true), rooted: true,
+		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
 		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: 1,
 		largest: plan.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
 	}

@@ -47,7 +47,7 @@ type product[T gemm.Element] interface {
 
 // prediction is what the plan of an algorithm says.
 type prediction struct {
-	traffic    []plan.Traffic // by rank, in elements, the skew included
+	traffic    []plan.Traffic // by rank, in elements, without the skew
 	skew       []plan.Traffic // of Cannon; nil of others
 	bound      float64        // elements
 	rooted     bool           // operands begin and end on rank 0
@@ -273,7 +273,10 @@ func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
 		return gemm.Cost{}, err
 	}
 	end, deadline := ctx.Deadline()
-	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline, Left: time.Until(end)}
+	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline}
+	if deadline {
+		cmd.Left = time.Until(end)
+	}
 	if err := l.job.tell(cmd); err != nil {
 		return gemm.Cost{}, err
 	}
@@ -291,8 +294,12 @@ func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
 		}
 	}
 	if stopped {
-		if ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+		case deadline:
 			<-ctx.Done() // the clocks of ranks differ a little
+		default:
+			return gemm.Cost{}, fmt.Errorf("another rank stopped: %w", context.Canceled)
 		}
 		return gemm.Cost{}, ctx.Err()
 	}

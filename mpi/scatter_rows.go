@@ -161,7 +161,7 @@ func (x *joined[T]) plan() prediction {
 	}
 	return prediction{
 		traffic: plan.ScatterBlocks(x.shape, x.world.Size(), x.grid),
-		bound:   plan.BoundRooted(x.shape, x.world.Size(), true), rooted: true,
+		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
 		grid: x.grid, busy: busy, steps: 1, largest: plan.Shape{M: x.m, N: x.n, K: x.shape.K},
 	}
 }

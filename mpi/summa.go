@@ -219,10 +219,9 @@ func (x *summa[T]) collect() error {
 }
 
 func (x *summa[T]) plan() prediction {
-	ranks := x.world.Size()
 	return prediction{
-		traffic: plan.Summa(x.shape, ranks, x.grid, x.params.Int("panel")),
-		bound:   plan.BoundSpread(x.shape, ranks),
+		traffic: plan.Summa(x.shape, x.world.Size(), x.grid, x.params.Int("panel")),
+		bound:   plan.BoundSpread(x.shape, x.grid.Ranks()),
 		grid:    x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.panels), overlapped: true,
 		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}

@@ -6,38 +6,24 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gemm/internal/cpu"
+	"gemm/mpi"
 )
 
 // run runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if err := checkRanks(os.LookupEnv); err != nil {
+	if asRank(args) {
+		return runRank(ctx, args, stdout, stderr)
+	}
+	if err := checkRanks(os.LookupEnv, mpi.Built); err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
 	return newApp(stdout, stderr).RunContext(ctx, args)
-}
-
-// checkRanks returns an error where the environment says that this process is one
-// of several ranks. A build without MPI would run the whole command in each.
-func checkRanks(lookup func(string) (string, bool)) error {
-	known := false
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
-		text, ok := lookup(name)
-		known = known || ok
-		if size, err := strconv.Atoi(text); err == nil && size > 1 {
-			return fmt.Errorf("started as one of %d ranks (%s), but this build has no MPI and the mpi family is not there yet: start it without mpirun", size, name)
-		}
-	}
-	if rank, ok := lookup("PMIX_RANK"); ok && !known {
-		return fmt.Errorf("started as rank %s (PMIX_RANK), but this build has no MPI and the mpi family is not there yet: start it without mpirun", rank)
-	}
-	return nil
 }
 
 // stringify is the library's text of a flag in the help.
@@ -74,7 +60,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
-			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), multiplyCommand(), listCommand(), infoCommand(), tuneCommand(),
+			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), multiplyCommand(), listCommand(), infoCommand(), tuneCommand(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -28,8 +28,8 @@ func compareCommand() *cli.Command {
 		Usage:     "measure and verify every variant here, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
 		Description: "The folder gets results.json, which has every row and grows while they are\n" +
-			"measured, and the report in all formats but PDF; with --profile parallel, of the\n" +
-			"experiments on threads alone; with --profile peers, the page of performance\n" +
+			"measured, and the report in all formats but PDF; with --profile parallel or mpi, of\n" +
+			"the experiments on threads or ranks alone; with --profile peers, the page of performance\n" +
 			"against the libraries of others.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
@@ -38,6 +38,7 @@ func compareCommand() *cli.Command {
 			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
 			variantsFlag(), sizesFlag("", "the profile's"), typeFlag("", "the profile's"),
 			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
+			&cli.StringFlag{Name: "np", DefaultText: "the profile's", Usage: "`LIST` of numbers of ranks, for the family mpi"},
 			langFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
@@ -79,7 +80,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 			return nil, profile, err
 		}
 	}
-	if l.Sweep, err = threadSweep(c, profile); err != nil {
+	if l.Sweep, err = workerSweep(c, profile); err != nil {
 		return nil, profile, err
 	}
 	l.Keep = profile.Keep
@@ -91,8 +92,10 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	cases := l.Cases()
 	for _, e := range profile.Experiments(l.Variants, l.Types) {
 		sized := !c.IsSet("sizes") || slices.Contains(l.Shapes, e.Base())
-		threaded := !c.IsSet("threads") || e.Params["threads"] == nil || slices.Contains(l.Sweep["threads"], e.Params["threads"])
-		if sized && threaded {
+		asked := func(flag, param string) bool {
+			return !c.IsSet(flag) || e.Params[param] == nil || slices.Contains(l.Sweep[param], e.Params[param])
+		}
+		if sized && asked("threads", "threads") && asked("np", "ranks") {
 			cases = append(cases, e)
 		}
 	}
@@ -105,10 +108,25 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	return cases, profile, nil
 }
 
-// threadSweep returns the numbers of threads that the flag or the profile asks for, at
-// most as many as there are processors: those of a profile are cut, those of the flag
-// refused.
-func threadSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
+// workerSweep returns the numbers of threads and ranks that the flags or the profile ask
+// for; of threads at most as many as there are processors: those of a profile are cut,
+// those of the flag refused.
+func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
+	sweep := map[string][]any{}
+	for _, n := range p.Ranks {
+		sweep["ranks"] = append(sweep["ranks"], n)
+	}
+	if c.IsSet("np") {
+		var err error
+		if sweep["ranks"], err = integers("np", c.String("np")); err != nil {
+			return nil, err
+		}
+		for _, n := range sweep["ranks"] {
+			if n.(int) < 1 {
+				return nil, usagef("--np %d: wants positive integers", n)
+			}
+		}
+	}
 	most := runtime.GOMAXPROCS(0)
 	var counts []any
 	for _, n := range p.Threads {
@@ -127,10 +145,10 @@ func threadSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 			}
 		}
 	}
-	if counts == nil {
-		return nil, nil
+	if counts != nil {
+		sweep["threads"] = counts
 	}
-	return map[string][]any{"threads": counts}, nil
+	return sweep, nil
 }
 
 func runCompare(c *cli.Context) error {

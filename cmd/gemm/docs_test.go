@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func optionsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| option | default | meaning |\n|---|---|---|\n")
 	for _, c := range newApp(nil, nil).Commands {
-		for _, f := range c.Flags {
+		for _, f := range visible(c.Flags) {
 			documented := f.(cli.DocGenerationFlag)
 			placeholder, meaning := unquote(documented.GetUsage())
 			def := "none"
@@ -39,6 +40,11 @@ func optionsTable() string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// visible returns the flags that the help shows.
+func visible(flags []cli.Flag) []cli.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return !f.(cli.VisibleFlag).IsVisible() })
 }
 
 // unquote returns the word in backquotes in the usage of a flag, and the usage

@@ -167,8 +167,9 @@ func integers(flag, text string) ([]any, error) {
 }
 
 // parseVariants returns those of the given variants that --variants lists, in the
-// order of the list; all of them where the flag is not there or says all.
-func parseVariants(text string, from []gemm.Variant) ([]gemm.Variant, error) {
+// order of the list, with what it names of more; all but more where the flag is not there
+// or says all.
+func parseVariants(text string, from []gemm.Variant, more ...gemm.Variant) ([]gemm.Variant, error) {
 	if text == "" || text == "all" {
 		return from, nil
 	}
@@ -178,7 +179,11 @@ func parseVariants(text string, from []gemm.Variant) ([]gemm.Variant, error) {
 	}
 	var variants []gemm.Variant
 	for _, part := range parts {
-		v, err := named(part, from)
+		if part == "all" {
+			variants = append(variants, from...)
+			continue
+		}
+		v, err := named(part, slices.Concat(from, more))
 		if err != nil {
 			return nil, fmt.Errorf("--variants: %w", err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"runtime"
@@ -20,6 +21,8 @@ import (
 	"gemm/internal/kernel"
 	"gemm/internal/peak"
 	"gemm/internal/tuned"
+	"gemm/mpi"
+	"gemm/mpi/launch"
 )
 
 func infoCommand() *cli.Command {
@@ -50,8 +53,9 @@ type information struct {
 	Free     int64     `json:"memory_available"` // bytes; 0: not known
 	ISAs     []cpu.ISA `json:"isas"`             // what GEMM_CPU can be, widest first
 	Build    build     `json:"build"`
-	Kernels  []engine  `json:"kernels"`  // how packed products are computed, a type each
-	Backends []backend `json:"backends"` // the variants that depend on what is installed
+	Mpirun   string    `json:"mpirun,omitempty"` // its version; empty: there is none
+	Kernels  []engine  `json:"kernels"`          // how packed products are computed, a type each
+	Backends []backend `json:"backends"`         // the variants that depend on what is installed
 }
 
 // engine is how packed products of one element type are computed.
@@ -89,9 +93,15 @@ func runInfo(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	host.MPI = mpi.Version()
 	info := information{
 		Schema: compare.Schema, Host: host, Processors: cpu.Topology(), Allowed: cpu.Places(), Shared: cpu.SharedCaches(), Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
 		ISAs: cpu.Supported(), Build: describeBuild(), Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Backends: backends(),
+	}
+	if program, err := launch.Find(); err == nil {
+		if info.Mpirun, err = launch.Version(c.Context, program); err != nil {
+			info.Mpirun = err.Error()
+		}
 	}
 	if c.Bool("peak") {
 		if err := measurePeak(c, &info.Host); err != nil {
@@ -238,6 +248,7 @@ func printInfo(c *cli.Context, info information) error {
 			row(backend.Name, "unavailable: %s", backend.Reason)
 		}
 	}
+	row("mpi", "%s; mpirun: %s", cmp.Or(h.MPI, "not in this build"), cmp.Or(info.Mpirun, "not on PATH"))
 	for _, ceiling := range h.Ceilings {
 		row("peak "+ceiling.Pipe, "%.4g GFLOP/s with %s (%s)", float64(ceiling.Gflops), threads(ceiling.Threads), ceiling.ISA)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,20 +17,27 @@ import (
 	"gemm/compare"
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
+	"gemm/mpi"
 )
 
 // ladder describes a command that measures the variants of one family.
 type ladder struct {
 	family, usage, description string
 	sweeps                     []sweep
-	experiments                bool // what is swept names the experiment, and has baselines
+	// workers is the flag of the numbers of workers: what is swept names the experiment.
+	// Empty: there are no experiments.
+	workers string
 }
 
 // sweep is a flag whose values are crossed with those of the others.
 type sweep struct {
 	flag, usage string
 	kind        kind
+	param       string // of the variants; empty: the same as the flag
 }
+
+// name returns the parameter that s is of.
+func (s sweep) name() string { return cmp.Or(s.param, s.flag) }
 
 // kind is that of the values of a sweep.
 type kind int
@@ -48,9 +56,9 @@ var ladders = []ladder{
 			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
 			"want a production variant, such as serial/packed.",
 		sweeps: []sweep{
-			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", integer},
-			{"leaf", "`LIST` of variants that a recursive variant hands over to", word},
-			{"block", "`LIST` of block sizes", integer},
+			{flag: "cutoff", usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
+			{flag: "leaf", usage: "`LIST` of variants that a recursive variant hands over to", kind: word},
+			{flag: "block", usage: "`LIST` of block sizes"},
 		},
 	},
 	{
@@ -64,18 +72,50 @@ var ladders = []ladder{
 			"serial/ikj beside them. --trans, --alpha and --beta other than plain C = A*B want a\n" +
 			"production variant, such as parallel/packed.",
 		sweeps: []sweep{
-			{"threads", "`LIST` of numbers of threads", integer},
-			{"schedule", "`LIST` of schedules", option},
-			{"chunk", "`LIST` of chunk sizes; 0: the schedule's own", integer},
-			{"affinity", "`LIST` of where threads run", option},
-			{"gomaxprocs", "`LIST` of values of GOMAXPROCS while a row is measured; 0: the number of processors", integer},
-			{"local", "`LIST` of serial variants that compute a chunk of rows or a tile", word},
-			{"tile", "`LIST` of edges of tiles", integer},
-			{"load", "`LIST` of imbalances: the last index is computed so many times more than the first", integer},
-			{"cutoff", "`LIST` of sizes below which a recursive variant hands over to its leaf", integer},
+			{flag: "threads", usage: "`LIST` of numbers of threads"},
+			{flag: "schedule", usage: "`LIST` of schedules", kind: option},
+			{flag: "chunk", usage: "`LIST` of chunk sizes; 0: the schedule's own"},
+			{flag: "affinity", usage: "`LIST` of where threads run", kind: option},
+			{flag: "gomaxprocs", usage: "`LIST` of values of GOMAXPROCS while a row is measured; 0: the number of processors"},
+			{flag: "local", usage: "`LIST` of serial variants that compute a chunk of rows or a tile", kind: word},
+			{flag: "tile", usage: "`LIST` of edges of tiles"},
+			{flag: "load", usage: "`LIST` of imbalances: the last index is computed so many times more than the first"},
+			{flag: "cutoff", usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
 		},
-		experiments: true,
+		workers: "threads",
 	},
+	{
+		family: mpiFamily,
+		usage:  "measure and verify the variants on ranks, which mpirun starts",
+		description: "Under mpirun -n COUNT gemm mpi, rank 0 measures on all ranks and prints one table.\n" +
+			"Otherwise --np says how many ranks mpirun is started with; without it there is one\n" +
+			"a processor. Flags of lists measure every combination of the parameters that a\n" +
+			"variant has. What is swept is the experiment that the report shows: several --np\n" +
+			"strong scaling, --weak weak scaling, several --panel or --affinity their effect.\n" +
+			"All rows of a type, a shape and a number of ranks are measured in turn, with\n" +
+			"reference/scalapack among them where --variants names it.",
+		sweeps: []sweep{
+			{flag: "np", usage: "`LIST` of numbers of ranks; under mpirun those that there are", param: "ranks"},
+			{flag: "threads", usage: "`LIST` of threads of a rank; 0: its share of the processors"},
+			{flag: "local", usage: "`LIST` of variants that compute the part of a rank", kind: word},
+			{flag: "master", usage: "`LIST` of what rank 0, which sends to the others, does besides", kind: option},
+			{flag: "panel", usage: "`LIST` of rows or columns that are sent at once"},
+			{flag: "grid", usage: "`LIST` of grids of ranks PxQ; auto: as near to square as can be", kind: word},
+			{flag: "replication", usage: "`LIST` of layers of ranks, with a copy of C each; 0: as many as have the least to send"},
+			{flag: "schedule", usage: "`LIST` of whether ranks of a host help each other", kind: option},
+			{flag: "affinity", usage: "`LIST` of where ranks run", kind: option},
+		},
+		workers: "np",
+	},
+}
+
+// peers returns the variants of other families that are measured with this one where they
+// are asked for by name: those on ranks.
+func (f ladder) peers() []gemm.Variant {
+	if f.family != mpiFamily {
+		return nil
+	}
+	return mpi.Peers()
 }
 
 func (f ladder) command() *cli.Command {
@@ -93,10 +133,16 @@ func (f ladder) command() *cli.Command {
 		}
 		flags = append(flags, &cli.StringFlag{Name: s.flag, Usage: usage})
 	}
-	if f.experiments {
+	switch f.workers {
+	case "threads":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the threads, so that a thread's share stays that of the size"},
 			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: "record which thread computes what and when, in one more product of every row"},
+		)
+	case "np":
+		flags = append(flags,
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks, so that a rank's share stays that of the size"},
+			taskFlag(),
 		)
 	}
 	flags = append(flags,
@@ -116,7 +162,7 @@ func (f ladder) command() *cli.Command {
 func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: c.Float64("alpha"), Beta: c.Float64("beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	if l.Variants, err = parseVariants(c.String("variants"), family(f.family)); err != nil {
+	if l.Variants, err = parseVariants(c.String("variants"), family(f.family), f.peers()...); err != nil {
 		return l, err
 	}
 	if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
@@ -139,15 +185,20 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 			continue
 		}
 		if s.kind == integer {
-			l.Sweep[s.flag], err = integers(s.flag, c.String(s.flag))
+			l.Sweep[s.name()], err = integers(s.flag, c.String(s.flag))
 		} else {
-			l.Sweep[s.flag], err = words(s.flag, c.String(s.flag), choices(s.flag, l.Variants))
+			l.Sweep[s.name()], err = words(s.flag, c.String(s.flag), choices(s.name(), l.Variants))
 		}
 		if err != nil {
 			return l, err
 		}
 	}
-	if f.experiments {
+	if f.family == mpiFamily {
+		if err := onRanks(c.Context, &l); err != nil {
+			return l, err
+		}
+	}
+	if f.workers != "" {
 		return l, f.experiment(c, &l)
 	}
 	return l, nil
@@ -176,11 +227,17 @@ const mostTimelines = 100
 // threads are strong scaling, so that T(1) and T(p) are measured in turn.
 func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
+	workers := "threads"
+	if f.workers == "np" {
+		workers = "ranks"
+	}
 	switch {
-	case c.Bool("weak") && !several("threads"):
-		return usagef("--weak wants the numbers of threads that m grows with, such as --threads 1,2,4")
+	case c.Bool("weak") && !several(workers) && !led(c.Context):
+		return usagef("--weak wants the numbers of %s that m grows with, such as --%s 1,2,4", workers, f.workers)
 	case c.Bool("weak"):
 		l.Experiment = "weak"
+	case several("panel"):
+		l.Experiment = "panel"
 	case several("gomaxprocs"):
 		l.Experiment = "gomaxprocs"
 	case several("affinity"):
@@ -189,12 +246,12 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 		l.Experiment = "load"
 	case several("chunk"):
 		l.Experiment = "chunk"
-	case several("threads"):
+	case several(workers):
 		l.Experiment = "strong"
 	case several("schedule"):
 		l.Experiment = "chunk"
 	}
-	if l.Experiment != "" {
+	if l.Experiment != "" && workers == "threads" {
 		l.Baselines = baselines(*l)
 	}
 	l.Timeline = c.Bool("timeline")
@@ -221,6 +278,12 @@ func baselines(l compare.Ladder) []gemm.Variant {
 
 func (f ladder) run(c *cli.Context) error {
 	useTuned(c)
+	if job := jobOf(c.Context); job != nil && job.Rank() > 0 {
+		return nil
+	}
+	if folder := c.String(taskName); folder != "" {
+		return runTask(c, folder)
+	}
 	l, err := f.rows(c)
 	if err != nil {
 		return err
@@ -260,18 +323,21 @@ func (f ladder) run(c *cli.Context) error {
 			return err
 		}
 	}
+	show := func(rows []compare.Record) error {
+		if file != stdoutName {
+			return printTable(c.App.Writer, rows)
+		}
+		data, err := store.Encode()
+		if err != nil {
+			return err
+		}
+		return writeAll(c.App.Writer, data)
+	}
 	p, err := measure(c, compare.Driver{
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
-		Budget: budget(c, len(cases)),
+		Budget: budget(c, len(cases)), Lead: lead(c, func() error { return show(store.Document().Records) }),
 	}, cases, file)
-	if file == stdoutName {
-		data, encodeErr := store.Encode()
-		if encodeErr == nil {
-			encodeErr = writeAll(c.App.Writer, data)
-		}
-		return errors.Join(err, encodeErr)
-	}
-	return errors.Join(err, printTable(c.App.Writer, p.rows))
+	return errors.Join(err, show(p.rows))
 }
 
 // Without --time the samples of a row take up to the longest time, and those of more
@@ -306,9 +372,12 @@ func announce(c *cli.Context, cases []compare.Case) error {
 	if err != nil {
 		return err
 	}
+	announceRanks(c, cases)
 	threads := 0
 	for _, k := range cases {
-		threads = max(threads, k.Threads())
+		if k.Ranks() == 0 {
+			threads = max(threads, k.Threads())
+		}
 	}
 	if crowded := host.Crowded(threads); crowded != "" {
 		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, crowded)
@@ -330,7 +399,11 @@ func announce(c *cli.Context, cases []compare.Case) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
-	d.Probes, d.Progress, d.Command = probes(cases), p, commandLine(os.Args[1:])
+	d.Probes, d.Progress, d.Command = append(probes(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
+	d.MPI = mpi.Version()
+	if d.Lead == nil {
+		d.Launch = launcher(c)
+	}
 	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
 		args := serialArgs(cases, b, seed)
 		if c.Bool("no-tuned") {
@@ -353,6 +426,9 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 // commandLine returns the command with the arguments as one would type it.
 func commandLine(args []string) string {
 	words := []string{"gemm"}
+	if ranks, ok := mpi.Launched(); ok {
+		words = []string{"mpirun", "-n", strconv.Itoa(ranks), "gemm"}
+	}
 	for _, word := range args {
 		if strings.ContainsAny(word, " \t\n\"'\\$*?;&|<>()`") || word == "" {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -12,6 +12,7 @@ import (
 	"gemm/compare"
 	"gemm/gf256"
 	"gemm/internal/catalog"
+	"gemm/mpi/launch"
 )
 
 func listCommand() *cli.Command {
@@ -62,7 +63,8 @@ func runList(c *cli.Context) error {
 	return w.Flush()
 }
 
-// available constructs v for its first type and returns the error.
+// available constructs v for its first type and returns the error, or that of finding
+// what starts it.
 func available(v gemm.Variant) error {
 	var err error
 	switch v.Types()[0] {
@@ -72,6 +74,9 @@ func available(v gemm.Variant) error {
 		_, err = gemm.New[float32](v, nil)
 	default:
 		_, err = gemm.New[gf256.Elem](v, nil)
+	}
+	if v.Family() == mpiFamily && err == nil {
+		_, err = launch.Find()
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("gemm %s --help: %q, %q", name, r.stdout, r.stderr)
 		}
 		for _, c := range newApp(nil, nil).Commands {
-			for _, f := range c.Flags {
+			for _, f := range visible(c.Flags) {
 				if c.Name == name && !strings.Contains(r.stdout, "--"+f.Names()[0]) {
 					t.Errorf("gemm %s --help does not show --%s", name, f.Names()[0])
 				}
@@ -629,7 +629,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 		want  string
 	}{
 		{all, "chunk compiler cutoff ladder load strong"},
-		{long, "affinity chunk compiler cutoff gomaxprocs ladder load strong weak"},
+		{long, "affinity chunk compiler cutoff gomaxprocs ladder load panel strong weak"},
 		{threads, "affinity chunk gomaxprocs load strong weak"},
 	} {
 		if got := strings.Join(slices.Sorted(maps.Keys(experiments(plan.cases))), " "); got != plan.want {

@@ -254,6 +254,9 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 	least := time.Duration(math.MaxInt64)
 	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
 	for _, v := range catalog.Variants() {
+		if v.Family() == mpiFamily {
+			continue // for several processes, and this is one
+		}
 		p := threaded(v)
 		m, err := gemm.New[T](v, p)
 		if err != nil || (gemm.TypeName[T]() != "gf256" && !production(m)) {

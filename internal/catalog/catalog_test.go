@@ -74,7 +74,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestFamiliesAreInOrder(t *testing.T) {
-	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference"}) {
+	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference", "mpi"}) {
 		t.Errorf("families %v", got)
 	}
 }

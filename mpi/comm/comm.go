@@ -117,7 +117,19 @@ func request(b buffer, begin func(*Request) error) (*Request, error) {
 		r.pin.Unpin()
 		return nil, err
 	}
+	under[r] = true
 	return r, nil
+}
+
+// under are the requests under way: nobody may wait for one after an error, and MPI goes
+// on to write to its memory.
+var under = map[*Request]bool{}
+
+// end lets go of the memory.
+func (r *Request) end() {
+	r.done = true
+	r.pin.Unpin()
+	delete(under, r)
 }
 
 // Wait returns when the message has arrived. A nil Request has.
@@ -125,8 +137,7 @@ func (r *Request) Wait() error {
 	if r == nil || r.done {
 		return nil
 	}
-	r.done = true
-	defer r.pin.Unpin()
+	defer r.end()
 	return r.wait()
 }
 
@@ -138,8 +149,7 @@ func (r *Request) Test() (bool, error) {
 	}
 	done, err := r.test()
 	if done || err != nil {
-		r.done = true
-		r.pin.Unpin()
+		r.end()
 	}
 	return done, err
 }
@@ -224,9 +234,12 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 //	                          before   rows 0–2     ·      ·
 //	                          after    rows 0, 1  row 2    –
 func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	b, err := countParts(c, root, spans, int64(mine.Cols)*size[T](), bytesOf(mine), mine)
+	b, err := countParts(c, root, spans, int64(mine.Cols)*size[T](), all, mine)
 	if err != nil {
 		return err
+	}
+	if mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+		return nil
 	}
 	counts, from := lengths(spans)
 	return c.scatterv(wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, b, root)
@@ -234,9 +247,12 @@ func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherRows is the reverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	b, err := countGathered(c, root, spans, int64(mine.Cols)*size[T](), bytesOf(mine), mine)
+	b, err := countGathered(c, root, spans, int64(mine.Cols)*size[T](), all, mine)
 	if err != nil {
 		return err
+	}
+	if mine.Cols == 0 { // on all ranks alike; Open MPI would wait for what nobody sends
+		return nil
 	}
 	counts, from := lengths(spans)
 	return c.gatherv(b, wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, root)
@@ -249,7 +265,7 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 //	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
 //	                          second call: column 4 → rank 2
 func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	b, err := countParts(c, root, spans, int64(mine.Rows)*size[T](), bytesOf(mine), mine)
+	b, err := countParts(c, root, spans, int64(mine.Rows)*size[T](), all, mine)
 	if err != nil {
 		return err
 	}
@@ -267,7 +283,7 @@ func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherCols is the reverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	b, err := countGathered(c, root, spans, int64(mine.Rows)*size[T](), bytesOf(mine), mine)
+	b, err := countGathered(c, root, spans, int64(mine.Rows)*size[T](), all, mine)
 	if err != nil {
 		return err
 	}
@@ -314,13 +330,13 @@ func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) err
 
 // countParts counts parts that the root sends, of so many bytes an index of the spans,
 // and returns the buffer of the part that is received.
-func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each, own int64, mine gemm.Matrix[T]) (buffer, error) {
-	b, err := checkParts(c, spans, mine)
+func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64, all, mine gemm.Matrix[T]) (buffer, error) {
+	b, err := checkParts(c, spans, all, mine)
 	if err != nil {
 		return b, err
 	}
 	if c.rank != root {
-		c.traffic.Recv += own
+		c.traffic.Recv += bytesOf(mine)
 		return b, nil
 	}
 	for r, s := range spans {
@@ -332,13 +348,13 @@ func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each, own 
 }
 
 // countGathered is countParts the other way round.
-func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each, own int64, mine gemm.Matrix[T]) (buffer, error) {
-	b, err := checkParts(c, spans, mine)
+func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64, all, mine gemm.Matrix[T]) (buffer, error) {
+	b, err := checkParts(c, spans, all, mine)
 	if err != nil {
 		return b, err
 	}
 	if c.rank != root {
-		c.traffic.Sent += own
+		c.traffic.Sent += bytesOf(mine)
 		return b, nil
 	}
 	for r, s := range spans {
@@ -349,9 +365,12 @@ func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each, o
 	return b, nil
 }
 
-func checkParts[T gemm.Element](c *Comm, spans []plan.Span, mine gemm.Matrix[T]) (buffer, error) {
+func checkParts[T gemm.Element](c *Comm, spans []plan.Span, all, mine gemm.Matrix[T]) (buffer, error) {
 	if len(spans) != c.size {
 		panic(fmt.Sprintf("comm: %d parts for %d ranks", len(spans), c.size))
+	}
+	if _, err := layoutOf(all.Rows, all.Cols, all.Stride); err != nil {
+		return buffer{}, err
 	}
 	return bufferOf(mine)
 }
@@ -411,12 +430,13 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 //	before   x₀ x₁        y₀ y₁
 //	after    x₀+y₀        x₁+y₁
 func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
+	// Open MPI adds the counts in an int.
+	if total := all.Rows * all.Cols; total > limit {
+		return fmt.Errorf("comm: %d elements to add: MPI counts up to %d: use more ranks or fewer layers", total, limit)
+	}
 	counts := make([]int, len(spans))
 	for r, s := range spans {
 		counts[r] = s.Len() * all.Cols
-		if counts[r] > limit {
-			return fmt.Errorf("comm: %d elements of a rank: MPI counts up to %d: use more ranks", counts[r], limit)
-		}
 		if r != c.rank {
 			c.traffic.Sent += int64(counts[r]) * size[T]()
 		}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/internal/catalog"
+	"gemm/internal/cpu"
+	"gemm/mpi"
+	"gemm/mpi/launch"
+	"gemm/mpi/plan"
+)
+
+// mpiFamily is the family whose variants run on ranks, and the command that measures it.
+const mpiFamily = "mpi"
+
+// asRank reports whether this process is to be a rank: of a build with MPI, started
+// together with others for the command that is for ranks.
+func asRank(args []string) bool {
+	_, launched := mpi.Launched()
+	return mpi.Built && launched && len(args) > 1 && args[1] == mpiFamily
+}
+
+// checkRanks returns an error where the environment says that this process, which is to
+// be no rank, is one of several that were started together: each would run the whole
+// command.
+func checkRanks(lookup func(string) (string, bool), built bool) error {
+	remedy := "this build has no MPI: make build (go build -tags mpi ./cmd/gemm), or start it without mpirun"
+	if built {
+		remedy = "only gemm mpi runs on ranks: start the others without mpirun"
+	}
+	known := false
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
+		text, ok := lookup(name)
+		known = known || ok
+		if size, err := strconv.Atoi(text); err == nil && size > 1 {
+			return fmt.Errorf("started as one of %d ranks (%s), but %s", size, name, remedy)
+		}
+	}
+	if rank, ok := lookup("PMIX_RANK"); ok && !known {
+		return fmt.Errorf("started as rank %s (PMIX_RANK), but %s", rank, remedy)
+	}
+	return nil
+}
+
+// How long a rank waits before it ends with an error of all ranks, so that each has said
+// what is wrong, and how long rank 0 waits for the others to end with it.
+const (
+	farewell = 300 * time.Millisecond
+	goodbye  = 10 * time.Second
+)
+
+// runRank runs the command line as one of the ranks that were started together: rank 0
+// runs the command, and the others do what it tells them.
+func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	runtime.LockOSThread() // all calls of MPI come from here
+	if err := launch.Follow(); err != nil {
+		return fmt.Errorf("gemm mpi: this process would outlive mpirun: %w", err)
+	}
+	job, err := mpi.Start(args[1:])
+	if err != nil {
+		time.Sleep(farewell)
+		return fmt.Errorf("gemm mpi: %w", err)
+	}
+	withJob := context.WithValue(ctx, jobKey{}, job)
+	if job.Rank() != 0 {
+		// The settings that the options choose are those of every rank. What is wrong with
+		// the command line rank 0 says.
+		_ = newApp(io.Discard, io.Discard).RunContext(withJob, args)
+		return serve(ctx, job)
+	}
+	err = newApp(stdout, stderr).RunContext(withJob, args)
+	if ctx.Err() != nil {
+		return err // mpirun is ending the ranks, or will when this one has ended
+	}
+	defer time.AfterFunc(goodbye, func() {
+		abandon(stderr, fmt.Sprintf("the other ranks do not end within %v", goodbye))
+	}).Stop()
+	if closed := job.Close(); closed != nil {
+		err = errors.Join(err, fmt.Errorf("gemm mpi: %w", closed))
+	}
+	return err
+}
+
+// serve runs a rank that is not rank 0. Whatever its error, the process must end: the
+// others wait for it, and mpirun ends them.
+func serve(ctx context.Context, job *mpi.Job) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("gemm mpi: rank %d: panicked: %v", job.Rank(), p)
+		}
+	}()
+	if err := job.Serve(ctx); err != nil {
+		return fmt.Errorf("gemm mpi: %w", err)
+	}
+	return nil
+}
+
+// abandon ends this process, and with it all ranks.
+func abandon(stderr io.Writer, reason string) {
+	fmt.Fprintln(stderr, "gemm mpi: "+reason)
+	os.Exit(statusFailed)
+}
+
+// jobKey is the key of the job in a context.
+type jobKey struct{}
+
+// jobOf returns the job that this process is a rank of; nil where it is none.
+func jobOf(ctx context.Context) *mpi.Job {
+	job, _ := ctx.Value(jobKey{}).(*mpi.Job)
+	return job
+}
+
+// led reports whether this process leads ranks.
+func led(ctx context.Context) bool { return jobOf(ctx) != nil }
+
+// onRanks completes and checks the numbers of ranks and the grids of l: the ranks that this
+// process leads, or one a processor unless others are asked for.
+func onRanks(ctx context.Context, l *compare.Ladder) error {
+	for _, text := range l.Sweep["grid"] {
+		if _, err := plan.ParseGrid(text.(string)); err != nil && text != "auto" {
+			return usagef("--grid %q: wants PxQ, such as 2x4, or auto", text)
+		}
+	}
+	job := jobOf(ctx)
+	switch {
+	case job != nil && l.Sweep["ranks"] == nil:
+		l.Sweep["ranks"] = []any{job.Size()}
+	case job != nil && !slices.Equal(l.Sweep["ranks"], []any{job.Size()}):
+		return usagef("--np %v: mpirun has started %d ranks: leave --np out, or start gemm mpi without mpirun", l.Sweep["ranks"][0], job.Size())
+	case l.Sweep["ranks"] == nil:
+		l.Sweep["ranks"] = []any{runtime.NumCPU()}
+	}
+	return nil
+}
+
+// lead returns what the driver of rank 0 needs to lead the others; nil where this process
+// is no rank. show shows the rows that there are when the ranks are given up.
+func lead(c *cli.Context, show func() error) *compare.Lead {
+	job := jobOf(c.Context)
+	if job == nil {
+		return nil
+	}
+	return &compare.Lead{
+		Peak: job.Peak,
+		GiveUp: func(reason string) {
+			if err := show(); err != nil {
+				reason += "; " + oneLine(err)
+			}
+			abandon(c.App.ErrWriter, reason)
+		},
+	}
+}
+
+// launcher returns how the driver of a process that is no rank starts ranks. What mpirun is
+// given because of this host is said once.
+func launcher(c *cli.Context) compare.Launch {
+	said := map[string]bool{}
+	return func(ctx context.Context, ranks int, folder string) error {
+		if !mpi.Built {
+			_, err := mpi.Start(nil)
+			return err
+		}
+		mpirun, err := launch.Find()
+		if err != nil {
+			return err
+		}
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		command := []string{program, mpiFamily, "--" + taskName, folder}
+		if c.Bool("no-tuned") {
+			command = append(command, "--no-tuned")
+		}
+		arguments, warnings := launch.Here().Arguments(ranks, command...)
+		for _, w := range warnings {
+			if !said[w] {
+				fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, w)
+			}
+			said[w] = true
+		}
+		return launch.Run(ctx, mpirun, arguments...)
+	}
+}
+
+// taskName is the flag with which the driver of a process that is no rank starts ranks.
+const taskName = "task"
+
+func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} }
+
+// runTask measures, on the ranks that this process leads, what the driver that started them
+// has written to the folder. What is wrong with a row is in the row.
+func runTask(c *cli.Context, folder string) (err error) {
+	task, err := compare.ReadTask(folder, catalog.Variants())
+	if err != nil {
+		return err
+	}
+	store, err := compare.OpenStore(task.Records(), compare.Create)
+	if err != nil {
+		return err
+	}
+	signs, err := task.Signs()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, signs.Close()) }()
+	l := lead(c, func() error { return nil })
+	if l == nil {
+		return fmt.Errorf("%w: --%s is for ranks that gemm has started", gemm.ErrUnavailable, taskName)
+	}
+	l.Now = signs.Now
+	d := compare.Driver{
+		Store: store, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Probes: pingPongs(c.Context),
+		Progress: newProgress(io.Discard, len(task.Cases)), Command: commandLine(os.Args[1:]), MPI: mpi.Version(), Lead: l,
+	}
+	return d.Run(c.Context, task.Cases)
+}
+
+// pingPongs returns the times of messages between the ranks that this process leads.
+func pingPongs(ctx context.Context) []compare.Probe {
+	job := jobOf(ctx)
+	if job == nil || job.Size() < 2 {
+		return nil
+	}
+	var out []compare.Probe
+	for _, bytes := range mpi.PingPongSizes {
+		out = append(out, compare.Probe{
+			Name: "ping-pong", Params: gemm.Params{"bytes": bytes, "ranks": job.Size()}, Unit: "s",
+			Samples: func(context.Context) ([]float64, error) { return job.PingPong(bytes) },
+		})
+	}
+	return out
+}
+
+// announceRanks says where the ranks that this process leads run, and warns where they
+// cannot all run at the same time.
+func announceRanks(c *cli.Context, cases []compare.Case) {
+	job := jobOf(c.Context)
+	if job == nil {
+		return
+	}
+	for _, line := range job.Placement() {
+		fmt.Fprintf(c.App.ErrWriter, "gemm mpi: %s\n", line)
+	}
+	local, err := strconv.Atoi(os.Getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
+	processors := len(cpu.Topology())
+	if err != nil || processors == 0 {
+		return // the rows say so
+	}
+	threads := 0
+	for _, k := range cases {
+		threads = max(threads, local*(k.Threads()/k.Ranks()))
+	}
+	if threads > processors {
+		fmt.Fprintf(c.App.ErrWriter, "gemm mpi: oversubscribed: %d threads of %d ranks on the %d processors of this host take turns, and their times are the scheduler's noise\n", threads, local, processors)
+	}
+}

@@ -1,0 +1,589 @@
+//go:build mpi
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm/compare"
+	"gemm/internal/gemmtest"
+	"gemm/mpi"
+	"gemm/mpi/launch"
+)
+
+// faulty is the program with MPI, built once, in which the variable GEMM_TEST_FAULT plants
+// faults: a panic of rank 1 in the goroutine that serves (serve) or in another (elsewhere),
+// or of rank 0 in the one that leads (lead).
+var faulty = sync.OnceValues(func() (string, error) {
+	dir := filepath.Dir(binary)
+	const file, entry = "../../mpi/multiplier.go", "	s.settle()\n	k := &clock{"
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if strings.Count(string(source), entry) != 1 {
+		return "", fmt.Errorf("%s has no single place for faults", file)
+	}
+	planted := strings.Replace(string(source), entry, `	switch fault := os.Getenv("GEMM_TEST_FAULT"); {
+	case s.job.Rank() == 1 && fault == "serve", s.job.Rank() == 0 && fault == "lead" && s.job.last > 2:
+		panic("planted")
+	case s.job.Rank() == 1 && fault == "elsewhere":
+		go panic("planted")
+		select {}
+	}
+`+entry, 1)
+	planted = strings.Replace(planted, `"fmt"`, "\"fmt\"\n\t\"os\"", 1)
+	copied := filepath.Join(dir, "multiplier.go")
+	if err := os.WriteFile(copied, []byte(planted), 0o644); err != nil {
+		return "", err
+	}
+	original, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: copied}})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o644); err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "gemm-mpi")
+	if out, err := exec.Command("go", "build", "-tags", "mpi", "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// A session is a command under test and all processes that it starts, which have a variable
+// by which they are found.
+type session struct {
+	t       *testing.T
+	dir     string // where it runs, and where its temporary files are
+	program string
+	mpirun  []string
+	mark    string
+	began   time.Time
+}
+
+func newSession(t *testing.T) *session {
+	t.Helper()
+	mpirun, err := launch.Find()
+	gemmtest.Require(t, "mpi", err)
+	program, err := faulty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	// Not to be taken for what the machine can: tests share it.
+	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun, "--oversubscribe"}, mark: "GEMM_TEST_RANKS=" + dir}
+	if os.Geteuid() == 0 {
+		s.mpirun = append(s.mpirun, "--allow-run-as-root")
+	}
+	t.Cleanup(func() {
+		for _, p := range s.processes() {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL) // of a test that failed
+		}
+	})
+	return s
+}
+
+// process is one of a session; rank is -1 of what is no rank.
+type process struct {
+	pid, rank int
+	args      string
+}
+
+// processes returns those of the session that live.
+func (s *session) processes() []process {
+	var found []process
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environment, err := os.ReadFile(filepath.Join(entry, "environ"))
+		if err != nil || !strings.Contains(string(environment), s.mark) {
+			continue
+		}
+		args, _ := os.ReadFile(filepath.Join(entry, "cmdline"))
+		pid, err := strconv.Atoi(filepath.Base(entry))
+		if err != nil || len(args) == 0 { // it has ended
+			continue
+		}
+		p := process{pid, -1, strings.ReplaceAll(string(args), "\x00", " ")}
+		for _, variable := range strings.Split(string(environment), "\x00") {
+			if value, ok := strings.CutPrefix(variable, "OMPI_COMM_WORLD_RANK="); ok {
+				p.rank, _ = strconv.Atoi(value)
+			}
+		}
+		found = append(found, p)
+	}
+	return found
+}
+
+// start starts the command.
+func (s *session) start(variables []string, args ...string) (*exec.Cmd, *strings.Builder, *strings.Builder) {
+	s.t.Helper()
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(s.t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.dir, &stdout, &stderr, 10*time.Second
+	cmd.Env = append(os.Environ(), append([]string{s.mark, "TMPDIR=" + s.dir, "OMPI_MCA_mpi_yield_when_idle=1"}, variables...)...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.began = time.Now()
+	return cmd, &stdout, &stderr
+}
+
+// run runs the command to its end.
+func (s *session) run(variables []string, args ...string) result {
+	s.t.Helper()
+	cmd, stdout, stderr := s.start(variables, args...)
+	_ = cmd.Wait() // its status is returned
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// ranks returns the command that starts so many ranks as a user does.
+func (s *session) ranks(n int, args ...string) []string {
+	return slices.Concat(s.mpirun, []string{"-n", strconv.Itoa(n), s.program, "mpi"}, args)
+}
+
+// until waits until it is true.
+func (s *session) until(what string, it func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !it(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("it does not come that %s", what)
+		}
+	}
+}
+
+// signal sends a signal to a rank.
+func (s *session) signal(rank int, signal syscall.Signal) {
+	s.t.Helper()
+	for _, p := range s.processes() {
+		if p.rank == rank {
+			if err := syscall.Kill(p.pid, signal); err != nil {
+				s.t.Fatal(err)
+			}
+			return
+		}
+	}
+	s.t.Fatalf("there is no rank %d", rank)
+}
+
+// live returns the number of ranks.
+func (s *session) live() int {
+	n := 0
+	for _, p := range s.processes() {
+		if p.rank >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// measuring waits until ranks that gemm started have begun so many cases.
+func (s *session) measuring(least int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("case %d is measured", least), func() bool {
+		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*", "now"))
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			now := -1
+			if _, scanned := fmt.Sscan(string(data), &now); err == nil && scanned == nil && now >= least {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// rowsIn waits until the file has so many rows.
+func (s *session) rowsIn(name string, rows int) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%s has %d rows", name, rows), func() bool {
+		doc, err := compare.Load(filepath.Join(s.dir, name))
+		return err == nil && len(doc.Records) >= rows
+	})
+}
+
+// gone fails the test unless all processes of the session end soon.
+func (s *session) gone() {
+	s.t.Helper()
+	s.until("nothing is left", func() bool { return len(s.processes()) == 0 })
+}
+
+// ends waits for the command, which must end within 10 s with a status other than 0, and
+// leave no process.
+func (s *session) ends(cmd *exec.Cmd, faultAt time.Time) {
+	s.t.Helper()
+	_ = cmd.Wait() // its status is looked at below
+	if took := time.Since(faultAt); took > 10*time.Second {
+		s.t.Errorf("it ended %v after the fault", took)
+	}
+	if cmd.ProcessState.Success() {
+		s.t.Error("its status is 0")
+	}
+	s.gone()
+}
+
+// endless are the arguments of two rows of which the second takes a minute. The first is
+// large enough to predict it.
+var endless = []string{"--variants", "mpi/summa", "--sizes", "300,2500", "--reps", "200", "--time", "1ms", "--json", "r.json"}
+
+// TestRanks measures on ranks that a user starts and on ranks that gemm does.
+func TestRanks(t *testing.T) {
+	s := newSession(t)
+	r := s.run(nil, s.ranks(3, "--sizes", "33,5x70x3", "--type", "f64,gf256", "--time", "1ms", "--json", "r.json")...)
+	if r.status != 0 {
+		t.Fatalf("status %d, %s", r.status, r.stderr)
+	}
+	doc := records(t, filepath.Join(s.dir, "r.json"))
+	if len(doc.Records) != 4*len(mpi.Variants()) || strings.Count(r.stdout, "VARIANT") != 1 || strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
+		t.Errorf("%d rows, and the table\n%s", len(doc.Records), r.stdout)
+	}
+	for _, want := range []string{"gemm mpi: rank 0: ", "gemm mpi: rank 2: "} {
+		if strings.Count(r.stderr, want) != 1 {
+			t.Errorf("standard error does not have %q once: %s", want, r.stderr)
+		}
+	}
+	if command := doc.Runs[0].Command; !strings.HasPrefix(command, "mpirun -n 3 gemm mpi --sizes") || doc.Hosts[0].MPI == "" {
+		t.Errorf("the command is %q, MPI is %q", command, doc.Hosts[0].MPI)
+	}
+	for _, row := range doc.Records {
+		if row.Status != compare.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 || row.BytesCounted != row.BytesPredicted || row.Phases == nil {
+			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type, row.Shape(), row.Status, row.Reason,
+				row.Params, len(row.Ranks), row.Threads, row.BytesCounted, row.BytesPredicted)
+		}
+		if want := fmt.Sprintf("mpi %s %s nn, 3 ranks", row.Type, strings.ReplaceAll(row.Shape(), "×", "x")); row.Turn != want {
+			t.Errorf("the turn is %q, want %q", row.Turn, want)
+		}
+	}
+	// The same file goes on with other ranks, without mpirun.
+	more := []string{s.program, "mpi", "--np", "1,2", "--variants", "mpi/summa,mpi/p2p-rows", "--sizes", "33", "--time", "1ms", "--json", "r.json", "--resume"}
+	if r := s.run(nil, more...); r.status != 0 {
+		t.Fatalf("status %d, %s", r.status, r.stderr)
+	}
+	after := records(t, filepath.Join(s.dir, "r.json"))
+	strong := 0
+	for _, row := range after.Records[len(doc.Records):] {
+		if row.Status == compare.OK && row.Experiment == "strong" && row.Run != "" && row.Ceiling > 0 {
+			strong++
+		}
+	}
+	if strong != 4 || len(after.Records) != len(doc.Records)+4 {
+		t.Errorf("%d rows after %d, of which %d are right", len(after.Records), len(doc.Records), strong)
+	}
+	pings := 0
+	for _, m := range after.Measurements {
+		if m.Name == "ping-pong" && len(m.Samples) > 0 && m.Unit == "s" {
+			pings++
+		}
+	}
+	if pings != 2*len(mpi.PingPongSizes) {
+		t.Errorf("%d ping-pongs: %+v", pings, after.Measurements)
+	}
+	if r := s.run(nil, more...); r.status != 0 || time.Since(s.began) > 2*time.Second {
+		t.Errorf("rows that are there took %v: status %d, %s", time.Since(s.began), r.status, r.stderr)
+	}
+	s.gone()
+}
+
+// TestOptionsOfRanks wants every parameter to reach the ranks.
+func TestOptionsOfRanks(t *testing.T) {
+	s := newSession(t)
+	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local", "serial/naive", "--master", "works", "--panel", "7",
+		"--grid", "2x1", "--replication", "1", "--affinity", "none", "--seed", "3", "--json", "-")
+	doc, err := compare.Parse([]byte(r.stdout))
+	if err != nil || r.status != 0 {
+		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
+	}
+	for _, row := range doc.Records {
+		if row.Status != compare.OK || row.Threads != 4 {
+			t.Errorf("%s: %s %s, %d threads", row.Variant, row.Status, row.Reason, row.Threads)
+		}
+		for name, value := range row.Params {
+			want := row.Resolved[name]
+			if name == "local" { // on several threads by way of the family parallel
+				want = value
+			}
+			if value != want {
+				t.Errorf("%s: %s is %v, was asked for as %v", row.Variant, name, want, value)
+			}
+		}
+	}
+	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time", "1ms", "--json", "-")
+	doc, err = compare.Parse([]byte(weak.stdout))
+	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 || doc.Records[1].Experiment != "weak" {
+		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
+	}
+}
+
+// TestRanksWithErrors wants one line and the right status of what cannot be.
+func TestRanksWithErrors(t *testing.T) {
+	s := newSession(t)
+	for _, test := range []struct {
+		args   []string
+		status int
+		want   []string // each once in standard error
+	}{
+		{s.ranks(2, "--sizes", "x"), 2, []string{`gemm mpi: --sizes "x"`}},
+		{s.ranks(2, "--np", "3"), 2, []string{"gemm mpi: --np 3: mpirun has started 2 ranks"}},
+		{slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"}), 1, []string{"only gemm mpi runs on ranks"}},
+		{slices.Concat(s.mpirun, []string{"-n", "2", binary, "mpi", "--sizes", "8"}), 1, []string{"this build has no MPI: make build"}},
+		{slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"}), 1, []string{"rank 1 was given other arguments than rank 0"}},
+	} {
+		r := s.run(nil, test.args...)
+		for _, want := range test.want {
+			n := strings.Count(r.stderr, want)
+			if r.status != test.status || n == 0 || test.status == 2 && n != 1 || r.stdout != "" {
+				t.Errorf("%v: status %d, %d lines with %q; want status %d; %s%s", test.args, r.status, n, want, test.status, r.stdout, r.stderr)
+			}
+		}
+		s.gone()
+	}
+	if r := s.run(nil, s.ranks(2, "--help")...); r.status != 0 || strings.Count(r.stdout, "gemm mpi: ") != 1 {
+		t.Errorf("--help: status %d, %s", r.status, r.stdout)
+	}
+	missing := s.run([]string{"PATH=" + t.TempDir()}, s.program, "mpi", "--np", "2", "--sizes", "8")
+	if missing.status != 1 || !strings.Contains(missing.stdout, "unavailable") || !strings.Contains(missing.stderr, "install openmpi-bin") {
+		t.Errorf("without mpirun: status %d, %s%s", missing.status, missing.stdout, missing.stderr)
+	}
+}
+
+// TestFaultsUnderMpirun ends ranks that a user has started.
+func TestFaultsUnderMpirun(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		rank     int
+		signal   syscall.Signal
+		variable string
+		want     string // in standard error
+	}{
+		{"rank 0 killed", 0, syscall.SIGKILL, "", ""},
+		{"rank 1 killed", 1, syscall.SIGKILL, "", ""},
+		{"panic of what serves", -1, 0, "serve", "gemm mpi: rank 1: panicked: planted"},
+		{"panic elsewhere", -1, 0, "elsewhere", "panic: planted"},
+		{"panic of what leads", -1, 0, "lead", "gemm mpi: mpi/summa f64 2500 ranks=2: panicked: planted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t)
+			cmd, _, stderr := s.start([]string{"GEMM_TEST_FAULT=" + test.variable}, s.ranks(2, endless...)...)
+			if test.rank >= 0 {
+				s.rowsIn("r.json", 1)
+				s.signal(test.rank, test.signal)
+				s.ends(cmd, time.Now())
+				doc := records(t, filepath.Join(s.dir, "r.json"))
+				if len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
+					t.Errorf("the rows are %+v", doc.Records)
+				}
+				return
+			}
+			s.until("a rank has ended", func() bool { return s.live() == 2 })
+			s.until("a rank has ended", func() bool { return s.live() < 2 })
+			s.ends(cmd, time.Now())
+			if !strings.Contains(stderr.String(), test.want) {
+				t.Errorf("standard error lacks %q: %s", test.want, stderr)
+			}
+		})
+	}
+}
+
+// TestMemoryOfARank has one rank run out of memory.
+func TestMemoryOfARank(t *testing.T) {
+	s := newSession(t)
+	limited := slices.Concat(s.mpirun, []string{"-n", "2", "sh", "-c", `test "$OMPI_COMM_WORLD_RANK" = 0 || ulimit -v 2000000; exec "$0" "$@"`, s.program, "mpi",
+		"--variants", "mpi/scatter-rows", "--sizes", "300,3500", "--time", "1ms", "--json", "r.json"})
+	cmd, _, stderr := s.start(nil, limited...)
+	s.rowsIn("r.json", 1)
+	s.until("a rank has ended", func() bool { return s.live() < 2 })
+	s.ends(cmd, time.Now())
+	if doc := records(t, filepath.Join(s.dir, "r.json")); len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
+		t.Errorf("the rows are %+v", doc.Records)
+	}
+	if !strings.Contains(stderr.String(), "out of memory") {
+		t.Errorf("standard error is %s", stderr)
+	}
+}
+
+// TestHungRanks stops ranks that a user has started, and that gemm has.
+func TestHungRanks(t *testing.T) {
+	t.Run("under mpirun", func(t *testing.T) {
+		t.Parallel()
+		s := newSession(t)
+		const limit = 5 * time.Second
+		cmd, stdout, stderr := s.start(nil, s.ranks(2, append(slices.Clone(endless), "--timeout", limit.String())...)...)
+		s.rowsIn("r.json", 1)
+		at := time.Now()
+		s.signal(1, syscall.SIGSTOP)
+		s.ends(cmd, at.Add(limit))
+		doc := records(t, filepath.Join(s.dir, "r.json"))
+		if len(doc.Records) != 2 || doc.Records[1].Status != compare.Timeout || !strings.Contains(doc.Records[1].Reason, "a rank hangs") {
+			t.Errorf("the rows are %+v", doc.Records)
+		}
+		if !strings.Contains(stdout.String(), "timeout") || strings.Count(stderr.String(), "a rank hangs") != 1 {
+			t.Errorf("it said %s%s", stdout, stderr)
+		}
+	})
+	t.Run("rank 1 of gemm", func(t *testing.T) {
+		t.Parallel()
+		faultOfStarted(t, 1, syscall.SIGSTOP, 3*time.Second, compare.Timeout, "a rank hangs: nothing came back")
+	})
+	// Rank 0 says so itself where it is woken to be ended.
+	t.Run("rank 0 of gemm", func(t *testing.T) {
+		t.Parallel()
+		faultOfStarted(t, 0, syscall.SIGSTOP, 3*time.Second, compare.Timeout, "hangs")
+	})
+}
+
+// TestKilledRank kills a rank that gemm has started.
+func TestKilledRank(t *testing.T) {
+	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, compare.Failed, "rank 1 was killed by signal 9")
+}
+
+// faultOfStarted sends a signal to a rank in the second of four cases, whose row must say
+// why it has the status, and comes within 10 s of the fault, or of the time limit of one
+// that hangs; the other rows are there.
+func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status compare.Status, want string) {
+	t.Helper()
+	s := newSession(t)
+	cmd, _, stderr := s.start(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "1200,1201", "--type", "f32,f64", "--reps", "20", "--time", "1ms",
+		"--timeout", limit.String(), "--json", "r.json")
+	s.measuring(1)
+	s.signal(rank, signal)
+	at := time.Now()
+	s.rowsIn("r.json", 2)
+	most := 10 * time.Second
+	if status == compare.Timeout {
+		most += limit
+	}
+	if took := time.Since(at); took > most {
+		t.Errorf("the row came %v after the fault", took)
+	}
+	_ = cmd.Wait() // its status is looked at below
+	rows := records(t, filepath.Join(s.dir, "r.json")).Records
+	if len(rows) != 4 {
+		t.Fatalf("%d rows, %s", len(rows), stderr)
+	}
+	for i, row := range rows {
+		if i != 1 && row.Status != compare.OK || i == 1 && (row.Status != status || !strings.Contains(row.Reason, want)) {
+			t.Errorf("%s %d: %s %q", row.Type, row.N, row.Status, row.Reason)
+		}
+	}
+	if got, failed := cmd.ProcessState.ExitCode(), status == compare.Failed; got != 0 != failed {
+		t.Errorf("status %d, %s", got, stderr)
+	}
+	s.gone()
+}
+
+// TestFaultsInATurn panics in one start of ranks after another.
+func TestFaultsInATurn(t *testing.T) {
+	s := newSession(t)
+	r := s.run([]string{"GEMM_TEST_FAULT=lead"}, s.program, "mpi", "--np", "2", "--variants", "mpi/summa,mpi/cannon", "--sizes", "16", "--time", "1ms", "--json", "r.json")
+	if r.status != 1 {
+		t.Errorf("status %d, %s", r.status, r.stderr)
+	}
+	failed := 0
+	for _, row := range records(t, filepath.Join(s.dir, "r.json")).Records {
+		if row.Status == compare.Failed && strings.Contains(row.Reason, "panicked: planted") {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d rows have failed, want that which has its third product planted:\n%s", failed, r.stdout)
+	}
+	s.gone()
+}
+
+// TestInterruptedRanks interrupts the driver, and mpirun.
+func TestInterruptedRanks(t *testing.T) {
+	for name, args := range map[string]func(s *session) []string{
+		"gemm":   func(s *session) []string { return append([]string{s.program, "mpi", "--np", "2"}, endless...) },
+		"mpirun": func(s *session) []string { return s.ranks(2, endless...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t)
+			cmd, stdout, stderr := s.start(nil, args(s)...)
+			s.rowsIn("r.json", 1)
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			s.ends(cmd, time.Now())
+			doc := records(t, filepath.Join(s.dir, "r.json"))
+			if len(doc.Records) != 1 {
+				t.Errorf("%d rows, %s%s", len(doc.Records), stdout, stderr)
+			}
+			if name == "mpirun" {
+				return // it gives its ranks a second, in which rank 0 may say the same
+			}
+			if !strings.Contains(stdout.String(), "mpi/summa") || !strings.Contains(stderr.String(), "1 of 2 rows are in r.json: go on with ") || cmd.ProcessState.ExitCode() != statusInterrupted {
+				t.Errorf("status %d, %s%s", cmd.ProcessState.ExitCode(), stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestKilledDriver kills the driver: mpirun and its ranks must not outlive it.
+func TestKilledDriver(t *testing.T) {
+	s := newSession(t)
+	cmd, _, _ := s.start(nil, append([]string{s.program, "mpi", "--np", "2"}, endless...)...)
+	s.measuring(1)
+	if n := len(s.processes()); n < 4 {
+		t.Errorf("%d processes, want the driver, mpirun and two ranks", n)
+	}
+	at := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(cmd, at)
+	if took := time.Since(at); took > 10*time.Second {
+		t.Errorf("the last process ended after %v", took)
+	}
+}
+
+// TestListAndInfoOfRanks wants what is there to be told.
+func TestListAndInfoOfRanks(t *testing.T) {
+	s := newSession(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	version, err := launch.Version(ctx, s.mpirun[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, version) || !strings.Contains(r.stdout, mpi.Version()) {
+		t.Errorf("info lacks %q or %q: %s", version, mpi.Version(), r.stdout)
+	}
+	available := func(variables ...string) (yes int) {
+		var doc listing
+		r := s.run(variables, s.program, "list", "--json", "-")
+		if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range doc.Variants {
+			if strings.HasPrefix(v.Name, "mpi/") && v.Available {
+				yes++
+			}
+		}
+		return yes
+	}
+	if n := available(); n != len(mpi.Variants()) {
+		t.Errorf("%d variants on ranks are available", n)
+	}
+	if n := available("PATH=" + t.TempDir()); n != 0 {
+		t.Errorf("%d variants on ranks are available without mpirun", n)
+	}
+}

@@ -1,0 +1,545 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// onRanks returns a planted variant of the family mpi.
+func onRanks(name string, f multiplier[float64]) gemm.Variant {
+	v := variant(name, f)
+	v.Params = []gemm.Param{
+		{Name: "ranks", Default: 1, Min: 1}, {Name: "threads", Default: 1, Min: 0},
+		{Name: "affinity", Default: "close", Choices: []string{"none", "close"}}, {Name: "panel", Default: 1, Min: 1},
+	}
+	return v
+}
+
+func TestCasesOnRanks(t *testing.T) {
+	v := onRanks("mpi/a", product[float64])
+	for _, test := range []struct {
+		params               gemm.Params
+		ranks, threads, each int
+	}{
+		{nil, 1, 1, 1},
+		{gemm.Params{"ranks": 4}, 4, 4, 1},
+		{gemm.Params{"ranks": 4, "threads": 3}, 4, 12, 3},
+		{gemm.Params{"ranks": 2, "threads": 0}, 2, max(2, runtime.NumCPU()), max(2, runtime.NumCPU()) / 2},
+		{gemm.Params{"ranks": 3, "affinity": "none"}, 3, 3, 1},
+	} {
+		c := Case{Variant: v, Type: "f64", Shape: Cube(8), Op: "nn", Params: test.params}
+		if c.Ranks() != test.ranks || c.Threads() != test.threads || processors(c, 64) != test.each || busy(c, 1) != test.threads {
+			t.Errorf("%v: %d ranks, %d threads, %d processors of which %d are busy; want %d, %d, %d, %d", test.params,
+				c.Ranks(), c.Threads(), processors(c, 64), busy(c, 1), test.ranks, test.threads, test.each, test.threads)
+		}
+		if !c.Pinned() {
+			t.Errorf("%v: the driver would choose processors", test.params)
+		}
+	}
+	if c := (Case{Variant: variant("serial/a", nil)}); c.Ranks() != 0 || c.Threads() != 1 || c.Pinned() {
+		t.Errorf("a variant of one process has %d ranks and %d threads", c.Ranks(), c.Threads())
+	}
+}
+
+func TestTurnsOnRanks(t *testing.T) {
+	l := Ladder{
+		Experiment: "weak", Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {1, 3}, "threads": {2}},
+	}
+	var got []string
+	for _, c := range l.Cases() {
+		got = append(got, fmt.Sprint(c.Variant.Name, " ", c.M, ", ", c.Turn))
+		if c.Base() != Cube(8) {
+			t.Errorf("%v is based on %v", c, c.Base())
+		}
+	}
+	want := []string{
+		"mpi/a 8, mpi f64 8 nn, 1 ranks", "mpi/b 8, mpi f64 8 nn, 1 ranks",
+		"mpi/a 24, mpi f64 24x8x8 nn, 3 ranks", "mpi/b 24, mpi f64 24x8x8 nn, 3 ranks",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the cases are %q, want %q", got, want)
+	}
+}
+
+func TestOversubscribed(t *testing.T) {
+	rank := func(host, cpus string) gemm.Rank { return gemm.Rank{Host: host, CPUs: cpus} }
+	for _, test := range []struct {
+		name  string
+		quota Number
+		each  int
+		ranks []gemm.Rank
+		want  string
+	}{
+		{"room", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1")}, ""},
+		{"shares", None(), 2, []gemm.Rank{rank("a", "0-1"), rank("a", "2,5")}, ""},
+		{"three on two", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")}, "3 ranks with 3 threads on 2 processors"},
+		{"threads", None(), 2, []gemm.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads on 2 processors"},
+		{"two hosts", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0")}, ""},
+		{"the second host", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")}, "2 ranks with 2 threads on 1 processors"},
+		{"quota", 1.5, 1, []gemm.Rank{rank("a", "0-3"), rank("a", "0-3")}, "quota of 1.5 processors"},
+		{"not known", None(), 9, []gemm.Rank{rank("a", "")}, ""},
+		{"nobody", None(), 1, nil, ""},
+	} {
+		r := Record{Ranks: test.ranks, Threads: test.each * len(test.ranks)}
+		got := Host{Quota: test.quota}.oversubscribed(r)
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// scattered is a run of two ranks of which one is idle.
+type scattered struct{ staged }
+
+func (s *scattered) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &scattered{staged{c, a, b}}, nil
+}
+
+func (s *scattered) Resolved() gemm.Params { return gemm.Params{"threads": 3, "ranks": 2} }
+
+func (s *scattered) Distribution() gemm.Distribution {
+	return gemm.Distribution{
+		Ranks: []gemm.Rank{{Rank: 0, Host: "a", CPUs: "0-1", Sent: 7}, {Rank: 1, Host: "a", CPUs: "0-1", Recv: 7}},
+		Used:  1, Counted: 7, Predicted: 8, Bound: 6.5, Model: time.Second, Warnings: []string{"1 of 2 ranks is idle"},
+	}
+}
+
+func TestDistributionIsInTheRow(t *testing.T) {
+	v := onRanks("mpi/scattered", nil)
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &scattered{}, nil }
+	r := ladder(t, 8, v)["mpi/scattered"]
+	if r.Status != OK || len(r.Ranks) != 2 || r.Ranks[1].Recv != 7 || r.RanksUsed != 1 || r.Threads != 6 ||
+		r.BytesCounted != 7 || r.BytesPredicted != 8 || r.BytesBound != 6.5 || r.ModelSeconds != 1 {
+		t.Errorf("the row is %+v", r)
+	}
+	for _, want := range []string{"1 of 2 ranks is idle", "oversubscribed: 2 ranks with 6 threads on 2 processors"} {
+		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("the warnings are %q, want %q among them", r.Warnings, want)
+		}
+	}
+}
+
+func TestTasksComeBack(t *testing.T) {
+	variants := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
+	want := Task{
+		Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63, Ceilings: time.Millisecond,
+		Cases: []Case{
+			{Experiment: "weak", Variant: variants[1], Type: "f32", Shape: Shape{1, 2, 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
+			{Experiment: "panel", Variant: variants[0], Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
+		},
+		folder: t.TempDir(),
+	}
+	if err := want.write(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadTask(want.folder, variants)
+	if err != nil || got.Budget != want.Budget || got.Seed != want.Seed || got.Ceilings != want.Ceilings || len(got.Cases) != 2 {
+		t.Fatalf("%+v, %v; want %+v", got, err, want)
+	}
+	for i, c := range want.Cases {
+		if g := got.Cases[i]; g.key("") != c.key("") || g.Turn != c.Turn || g.Threads() != c.Threads() {
+			t.Errorf("%+v, want %+v", g, c)
+		}
+	}
+	if _, err := ReadTask(want.folder, variants[:1]); err == nil || !strings.Contains(err.Error(), "mpi/b") {
+		t.Errorf("an unknown variant: %v", err)
+	}
+	if _, err := ReadTask(t.TempDir(), variants); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no task: %v", err)
+	}
+	if now, text := want.sign(); now != -1 || text != "" {
+		t.Errorf("before the first sign: %d, %q", now, text)
+	}
+	signs, err := got.Signs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, text := want.sign()
+	signs.Now(got.Cases[1])
+	second, later := want.sign()
+	if first != -1 || second != 1 || text == later {
+		t.Errorf("signs of %d, then %d: %q, %q", first, second, text, later)
+	}
+	for deadline := time.Now().Add(10 * signEvery); ; time.Sleep(signEvery / 10) {
+		if _, alive := want.sign(); alive != later {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no sign of life without a case")
+		}
+	}
+	if err := signs.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// ranked stands in for the ranks that a driver starts: a driver of its own measures the
+// task, until something that is planted happens.
+type ranked struct {
+	variants []gemm.Variant
+	starts   [][]string // variants of the tasks, by start
+	// plant is called with each case that is begun. An error ends the ranks.
+	plant func(start int, c Case) error
+	// early is what ends the ranks of a start before the first case; nil: nothing.
+	early func(start int) error
+}
+
+func (r *ranked) launch(ctx context.Context, ranks int, folder string) error {
+	task, err := ReadTask(folder, r.variants)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range task.Cases {
+		names = append(names, c.Variant.Name)
+		if c.Ranks() != ranks {
+			return fmt.Errorf("%d ranks were started for %v", ranks, c)
+		}
+	}
+	r.starts = append(r.starts, names)
+	if r.early != nil {
+		if err := r.early(len(r.starts)); err != nil {
+			return err
+		}
+	}
+	store, err := OpenStore(task.Records(), Create)
+	if err != nil {
+		return err
+	}
+	signs, err := task.Signs()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = signs.Close() }()
+	over := make(chan error, 64)
+	ended := false // what is deferred runs once more, which it does not where a process ends
+	end := func(err error) {
+		over <- err
+		ended = true
+		runtime.Goexit()
+	}
+	d := Driver{
+		Store: store, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Progress: &silent{}, MPI: "an MPI",
+		Probes: []Probe{{
+			Name: "ping-pong", Params: gemm.Params{"bytes": 1, "ranks": ranks}, Unit: "s",
+			Samples: func(context.Context) ([]float64, error) { return []float64{1}, nil },
+		}},
+		Lead: &Lead{
+			Peak: func(_ string, threads int, _ time.Duration) (float64, error) {
+				return 1000 * float64(threads*ranks), nil
+			},
+			GiveUp: func(reason string) { end(errors.New(reason)) },
+			Now: func(c Case) {
+				if ended {
+					return
+				}
+				signs.Now(c)
+				if r.plant == nil {
+					return
+				}
+				if err := r.plant(len(r.starts), c); err != nil {
+					end(err)
+				}
+			},
+		},
+	}
+	go func() { over <- d.Run(ctx, task.Cases) }()
+	select {
+	case err := <-over:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// measured has a driver that starts r measure three variants at each number of ranks, and
+// returns their rows by variant and ranks.
+func (r *ranked) measured(t *testing.T, store *Store, ranks ...any) (map[string]Record, *silent) {
+	t.Helper()
+	if r.variants == nil {
+		for _, name := range []string{"mpi/a", "mpi/b", "mpi/c"} {
+			r.variants = append(r.variants, onRanks(name, product[float64]))
+		}
+	}
+	cases := Ladder{
+		Variants: r.variants, Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"ranks": ranks},
+	}.Cases()
+	var p silent
+	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, MPI: "an MPI", Command: "gemm mpi", Launch: r.launch}
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]Record{}
+	for _, x := range store.Document().Records {
+		if x.Params["ranks"] == ranks[0] || len(ranks) > 1 {
+			rows[fmt.Sprintf("%s %d on %v", x.Variant, x.N, x.Params["ranks"])] = x
+		}
+	}
+	if want := 2 * len(r.variants) * len(ranks); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	return rows, &p
+}
+
+func TestRanksAreStartedForAllTheirCases(t *testing.T) {
+	store := &Store{}
+	r := &ranked{}
+	rows, p := r.measured(t, store, 3, 1)
+	if len(r.starts) != 2 || len(r.starts[0]) != 6 {
+		t.Errorf("ranks were started for %q", r.starts)
+	}
+	doc := store.Document()
+	if len(doc.Runs) != 1 || doc.Runs[0].Command != "gemm mpi" || doc.Hosts[0].MPI != "an MPI" || len(doc.Measurements) != 2 {
+		t.Errorf("runs %+v, measurements %+v, the host's MPI is %q", doc.Runs, doc.Measurements, doc.Hosts[0].MPI)
+	}
+	for name, x := range rows {
+		ranks := x.Params.Int("ranks")
+		want := fmt.Sprintf("mpi f64 %d nn, %d ranks", x.N, ranks)
+		if x.Status != OK || x.Run != doc.Runs[0].ID || x.Turn != want || x.Ceiling != float64(1000*ranks) {
+			t.Errorf("%s: %s, run %s, turn %q, ceiling %v, %s", name, x.Status, x.Run, x.Turn, x.Ceiling, x.Reason)
+		}
+	}
+	for _, m := range doc.Measurements {
+		if m.Run != doc.Runs[0].ID || m.Name != "ping-pong" {
+			t.Errorf("measured is %+v", m)
+		}
+	}
+	for _, n := range []int{1, 3} {
+		if !slices.ContainsFunc(doc.Hosts[0].Ceilings, func(c Ceiling) bool {
+			return c.Threads == n && c.Run == doc.Runs[0].ID && c.Gflops == Number(1000*n)
+		}) {
+			t.Errorf("the ceilings are %+v, want one of %d threads", doc.Hosts[0].Ceilings, n)
+		}
+	}
+	if len(p.began) == 0 || len(p.rows) != 12 {
+		t.Errorf("progress was told of %d beginnings and %d rows", len(p.began), len(p.rows))
+	}
+	if _, p := r.measured(t, store, 3, 1); len(p.kept) != 12 || len(r.starts) != 2 {
+		t.Errorf("the second time %d rows were kept, and ranks started for %q", len(p.kept), r.starts[2:])
+	}
+}
+
+// TestCulpritAloneIsLost ends the ranks in one case, each time or once.
+func TestCulpritAloneIsLost(t *testing.T) {
+	r := &ranked{plant: func(_ int, c Case) error {
+		if c.Variant.Name == "mpi/b" && c.N == 8 {
+			return errors.New("rank 1 was killed by signal 9 (Killed)")
+		}
+		return nil
+	}}
+	rows, _ := r.measured(t, &Store{}, 2)
+	for name, x := range rows {
+		apart := slices.ContainsFunc(x.Warnings, func(w string) bool {
+			return w == "measured apart: its turn was lost when mpi/b f64 8 ranks=2 ended the ranks: rank 1 was killed by signal 9 (Killed)"
+		})
+		switch {
+		case name == "mpi/b 8 on 2":
+			if x.Status != Failed || x.Reason != "rank 1 was killed by signal 9 (Killed)" || x.Host == "" || x.Run == "" {
+				t.Errorf("%s: %s, %q", name, x.Status, x.Reason)
+			}
+		case x.Status != OK || apart != (x.N == 8) || (x.Turn == "") != (x.N == 8):
+			t.Errorf("%s: %s, turn %q, %s, warnings %q", name, x.Status, x.Turn, x.Reason, x.Warnings)
+		}
+	}
+	if len(r.starts) != 2 || len(r.starts[1]) != 5 {
+		t.Errorf("ranks were started for %q", r.starts)
+	}
+}
+
+func TestRanksThatCannotBeStarted(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		early  func(start int) error
+		status Status
+		reason string
+		starts int
+	}{
+		{"unavailable", func(int) error { return fmt.Errorf("%w: there is no mpirun", gemm.ErrUnavailable) }, Unavailable, "there is no mpirun", 1},
+		{"always", func(int) error { return errors.New("too few slots") }, Failed, "too few slots", 2},
+		{"once", func(start int) error {
+			if start == 1 {
+				return errors.New("rank 1 was killed")
+			}
+			return nil
+		}, OK, "", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &ranked{early: test.early}
+			rows, _ := r.measured(t, &Store{}, 2)
+			again := 0
+			for name, x := range rows {
+				if x.Status != test.status || x.Reason != test.reason {
+					t.Errorf("%s: %s, %q", name, x.Status, x.Reason)
+				}
+				if slices.Contains(x.Warnings, "the ranks were started again: rank 1 was killed") {
+					again++
+				}
+			}
+			if len(r.starts) != test.starts || again != 0 != (test.status == OK) {
+				t.Errorf("ranks were started for %q, %d rows say again", r.starts, again)
+			}
+		})
+	}
+}
+
+func TestRanksThatLeaveNoRow(t *testing.T) {
+	r := &ranked{variants: []gemm.Variant{onRanks("mpi/a", nil)}}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Launch: func(context.Context, int, string) error { return nil }}
+	l := Ladder{Variants: r.variants, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if x := d.Store.Document().Records[0]; x.Status != Failed || x.Reason == "" {
+		t.Errorf("%s %q", x.Status, x.Reason)
+	}
+}
+
+// TestSilentRanksAreEnded wants ranks whose rank 0 has stopped to be ended after the time
+// limit of a row.
+func TestSilentRanksAreEnded(t *testing.T) {
+	v := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
+	l := Ladder{Variants: v, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	starts := 0
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Millisecond}, Progress: &silent{}, dead: 300 * time.Millisecond}
+	d.Launch = func(ctx context.Context, _ int, folder string) error {
+		starts++
+		task, err := ReadTask(folder, v)
+		if err != nil {
+			return err
+		}
+		signs, err := task.Signs()
+		if err != nil {
+			return err
+		}
+		signs.Now(task.Cases[0])
+		if err := signs.Close(); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range d.Store.Document().Records {
+		if x.Status != Timeout || x.Reason != errSilent.Error() {
+			t.Errorf("%s: %s %q", x.Variant, x.Status, x.Reason)
+		}
+	}
+	if starts != 2 {
+		t.Errorf("%d starts, want one for each case", starts)
+	}
+}
+
+func TestInterruptedRanks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	store, err := OpenStore(path, Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := &ranked{variants: []gemm.Variant{onRanks("mpi/a", product[float64])}, plant: func(_ int, c Case) error {
+		if c.N == 12 {
+			cancel()
+		}
+		return nil
+	}}
+	l := Ladder{Variants: r.variants, Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Launch: r.launch}
+	if err := d.Run(ctx, l.Cases()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+	if doc, err := Load(path); err != nil || len(doc.Records) != 1 || doc.Records[0].N != 8 {
+		t.Errorf("on disk are %+v, %v", doc.Records, err)
+	}
+}
+
+// TestLeadGivesUp wants a case that hangs, panics or leaves the ranks out of step to have
+// its row on disk and to be given up, and one that merely fails not to be.
+func TestLeadGivesUp(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		product func(ctx context.Context) error
+		step    error // of the ceiling
+		gives   bool
+		status  Status
+		reason  string
+	}{
+		{"hangs", func(context.Context) error { select {} }, nil, true, Timeout, "a rank hangs: nothing came back 200ms after its time limit of 1s"},
+		{"panics", func(context.Context) error { panic("boom") }, nil, true, Failed, "panicked: boom"},
+		{"out of step", func(context.Context) error { return errors.New("a message was lost") }, errors.New("out of step"), true, Failed, "a message was lost"},
+		{"fails", func(context.Context) error { return errors.New("no room") }, nil, false, Failed, "no room"},
+		{"slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil, false, Timeout, "took longer than the row's time limit of 1s: raise it with --timeout"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := onRanks("mpi/a", func(ctx context.Context, _, _, _ gemm.Matrix[float64]) error { return test.product(ctx) })
+			path := filepath.Join(t.TempDir(), "r.json")
+			store, err := OpenStore(path, Create)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gave := make(chan string, 8)
+			returned := make(chan error, 1)
+			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Second}, Progress: &silent{}, grace: 200 * time.Millisecond, Lead: &Lead{
+				Peak: func(string, int, time.Duration) (float64, error) { return 1, test.step },
+				GiveUp: func(reason string) {
+					gave <- reason
+					runtime.Goexit()
+				},
+			}}
+			l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+			go func() { returned <- d.Run(t.Context(), l.Cases()) }()
+			select {
+			case reason := <-gave:
+				if !test.gives || reason != "mpi/a f64 8 ranks=2: "+test.reason {
+					t.Errorf("given up: %s", reason)
+				}
+			case err := <-returned:
+				if test.gives || err != nil {
+					t.Errorf("Run = %v", err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("neither given up nor done")
+			}
+			doc, err := Load(path)
+			if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != test.status || doc.Records[0].Reason != test.reason {
+				t.Errorf("on disk are %+v, %v", doc.Records, err)
+			}
+		})
+	}
+}
+
+func TestFieldsHaveNoCeiling(t *testing.T) {
+	v := variant("parallel/field", nil)
+	v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+	v.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+		return multiplier[gf256.Elem](product[gf256.Elem]), nil
+	}
+	l := Ladder{
+		Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"threads": {1, 2}},
+	}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range d.Store.Document().Records {
+		if x.Status != OK || x.Ceiling != 0 || x.PercentPeak.Known() {
+			t.Errorf("%v: %s %s, ceiling %v", x.Params, x.Status, x.Reason, x.Ceiling)
+		}
+	}
+}

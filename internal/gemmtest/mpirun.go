@@ -1,0 +1,43 @@
+package gemmtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mpirunLimit is how long the ranks of one call may take.
+const mpirunLimit = 3 * time.Minute
+
+// Mpirun runs the tests of this binary whose names match run on so many ranks, each on one
+// thread, and returns what they wrote; options are mpirun's. The ranks have the environment
+// variable asRank, by which TestMain knows to begin MPI and to end it. The test fails where
+// they do, and is skipped where there is no mpirun.
+func Mpirun(t *testing.T, asRank string, ranks int, run string, options ...string) string {
+	t.Helper()
+	mpirun, err := exec.LookPath("mpirun")
+	Require(t, "mpi", err)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), mpirunLimit)
+	defer cancel()
+	args := append([]string{"-n", fmt.Sprint(ranks), "--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
+		"--mca", "mpi_yield_when_idle", "1"}, options...)
+	args = append(args, self, "-test.run", run, "-test.v="+fmt.Sprint(testing.Verbose()))
+	cmd := exec.CommandContext(ctx, mpirun, args...)
+	cmd.Env = append(os.Environ(), asRank+"=1", "GOMAXPROCS=1")
+	// mpirun ends its ranks when it is asked to end, and leaves them when it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%d ranks: %v\n%s", ranks, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,728 @@
+//go:build mpi
+
+package comm
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/internal/gemmtest"
+	"gemm/mpi/launch"
+	"gemm/mpi/plan"
+)
+
+// asRank says that the test binary was started by mpirun, from one of its own tests.
+const asRank = "GEMM_TEST_RANK"
+
+// all is the communicator of the ranks, where this process is one.
+var all *Comm
+
+// TestMain runs the tests; every process that mpirun started runs those that it was told
+// to, all together.
+func TestMain(m *testing.M) {
+	if os.Getenv(asRank) == "" {
+		os.Exit(m.Run())
+	}
+	runtime.LockOSThread()
+	err := launch.Follow()
+	if err == nil {
+		all, err = Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if m.Run() != 0 {
+		Abort(1)
+	}
+	if err := all.Finalize(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// TestOnRanks runs the tests of this file on several numbers of ranks.
+func TestOnRanks(t *testing.T) {
+	for ranks := 2; ranks <= 4; ranks++ {
+		t.Run(fmt.Sprint(ranks), func(t *testing.T) { gemmtest.Mpirun(t, asRank, ranks, "^TestRanks") })
+	}
+}
+
+// ranks skips a test where this process is no rank.
+func ranks(t *testing.T) {
+	if all == nil {
+		t.Skip("for ranks under mpirun")
+	}
+}
+
+// must ends all ranks where there is an error: the others would wait for this one.
+func must(what string, err error) {
+	if err == nil {
+		return
+	}
+	_, _, line, _ := runtime.Caller(1)
+	fmt.Fprintf(os.Stderr, "rank %d of %d: line %d: %s: %v\n", all.Rank(), all.Size(), line, what, err)
+	Abort(1)
+}
+
+// comms returns the communicators that the calls are tested on: all ranks, by empi where
+// it has the call; all ranks; and all in the reverse order.
+func comms(t *testing.T) map[string]*Comm {
+	quiet, err := all.Quiet()
+	must("Quiet", err)
+	turned, err := all.Split(0, all.Size()-all.Rank())
+	must("Split", err)
+	if want := all.Size() - 1 - all.Rank(); turned.Rank() != want || turned.Size() != all.Size() {
+		t.Fatalf("rank %d is %d of %d in the reverse order, want %d", all.Rank(), turned.Rank(), turned.Size(), want)
+	}
+	return map[string]*Comm{"world": all, "quiet": quiet, "turned": turned}
+}
+
+// each calls f for the communicators, in the same order on all ranks.
+func each(t *testing.T, f func(name string, c *Comm)) {
+	found := comms(t)
+	for _, name := range []string{"world", "quiet", "turned"} {
+		f(name, found[name])
+	}
+}
+
+// A form is how the matrices of a message lie: elements between the rows at the sender and
+// at the receiver, and how far MPI counts.
+type form struct{ out, in, limit int }
+
+// forms are those that are tested: side by side, strided, and both at each end, with rows
+// in place of elements.
+var forms = []form{{0, 0, 1 << 20}, {3, 0, 1 << 20}, {0, 2, 1 << 20}, {1, 4, 1 << 20}, {0, 0, 12}, {2, 0, 12}, {0, 1, 12}}
+
+// sizes are rows and columns of the matrices.
+var sizes = [][2]int{{5, 7}, {1, 9}, {9, 1}, {4, 3}, {0, 6}, {6, 0}, {0, 0}}
+
+// kind is what the tests must know of an element type.
+type kind[T gemm.Element] struct {
+	of  func(x int) T
+	add func(x, y T) T
+}
+
+var (
+	doubles = kind[float64]{func(x int) float64 { return float64(x) + 0.25 }, func(x, y float64) float64 { return x + y }}
+	singles = kind[float32]{func(x int) float32 { return float32(x) - 0.5 }, func(x, y float32) float32 { return x + y }}
+	field   = kind[gf256.Elem]{func(x int) gf256.Elem { return gf256.New(uint8(3*x + 1)) }, gf256.Add}
+)
+
+// filled returns a matrix in the middle of a buffer that has the mark everywhere else.
+func (k kind[T]) filled(rows, cols, gap int, element func(i, j int) int) gemm.Matrix[T] {
+	m := k.empty(rows, cols, gap)
+	for i := range rows {
+		for j := range cols {
+			m.Set(i, j, k.of(element(i, j)))
+		}
+	}
+	return m
+}
+
+// mark is what nobody may overwrite.
+const mark = 77
+
+func (k kind[T]) empty(rows, cols, gap int) gemm.Matrix[T] {
+	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols + gap, Data: make([]T, rows*(cols+gap)+1)}
+	for i := range m.Data {
+		m.Data[i] = k.of(mark)
+	}
+	return m
+}
+
+// want returns an error unless m is filled with the elements, and nothing else is.
+func (k kind[T]) want(m gemm.Matrix[T], element func(i, j int) int) error {
+	for at, x := range m.Data {
+		wanted := k.of(mark)
+		if m.Stride > 0 && m.Cols > 0 {
+			if i, j := at/m.Stride, at%m.Stride; i < m.Rows && j < m.Cols {
+				wanted = k.of(element(i, j))
+			}
+		}
+		if !(x == wanted) {
+			return fmt.Errorf("element %d of the buffer of a %v with stride %d is %v, want %v", at, m, m.Stride, x, wanted)
+		}
+	}
+	return nil
+}
+
+// from returns the elements that a rank sends in a message of so many.
+func from(rank, message int) func(i, j int) int {
+	return func(i, j int) int { return (31*rank + 17*message + 5*i + j) % 71 }
+}
+
+// moved calls f and returns an error unless it moved so many bytes.
+func moved(c *Comm, sent, recv int64, f func() error) error {
+	before := *c.Traffic()
+	if err := f(); err != nil {
+		return err
+	}
+	if got := (Traffic{c.Traffic().Sent - before.Sent, c.Traffic().Recv - before.Recv}); got != (Traffic{sent, recv}) {
+		return fmt.Errorf("sent and received %+v bytes, want %d and %d", got, sent, recv)
+	}
+	return nil
+}
+
+// everywhere calls the checks for all communicators, forms and sizes.
+func everywhere(t *testing.T, check func(c *Comm, f form, m, n int) error) {
+	ranks(t)
+	each(t, func(name string, c *Comm) {
+		for _, f := range forms {
+			restore := lower(f.limit)
+			for _, s := range sizes {
+				must(fmt.Sprintf("%s, %+v, %v", name, f, s), check(c, f, s[0], s[1]))
+			}
+			restore()
+		}
+	})
+}
+
+// inTurn calls the checks of all element types in turn.
+func inTurn(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestRanksMessages(t *testing.T) {
+	everywhere(t, func(c *Comm, f form, m, n int) error {
+		return inTurn(
+			func() error { return messages(c, doubles, f, m, n) },
+			func() error { return messages(c, singles, f, m, n) },
+			func() error { return messages(c, field, f, m, n) })
+	})
+}
+
+// messages sends from rank 0 to each other and back, and round.
+func messages[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
+	bytes := int64(m) * int64(n) * size[T]()
+	for r := 1; r < c.Size(); r++ {
+		there, back := k.filled(m, n, f.out, from(r, 1)), k.empty(m, n, f.in)
+		switch c.Rank() {
+		case 0:
+			err := moved(c, bytes, bytes, func() error {
+				if err := Send(c, there, r, 5); err != nil {
+					return err
+				}
+				return Recv(c, back, r, 6)
+			})
+			if err != nil {
+				return fmt.Errorf("Send and Recv: %w", err)
+			}
+		case r:
+			err := moved(c, bytes, bytes, func() error {
+				if err := Recv(c, back, 0, 5); err != nil {
+					return err
+				}
+				return Send(c, back, 0, 6)
+			})
+			if err != nil {
+				return fmt.Errorf("Recv and Send: %w", err)
+			}
+		default:
+			continue
+		}
+		if err := k.want(back, from(r, 1)); err != nil {
+			return fmt.Errorf("Recv: %w", err)
+		}
+	}
+	right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+	out, in := k.filled(m, n, f.out, from(c.Rank(), 2)), k.empty(m, n, f.in)
+	if err := moved(c, bytes, bytes, func() error { return Sendrecv(c, out, right, in, left, 3) }); err != nil {
+		return fmt.Errorf("Sendrecv: %w", err)
+	}
+	if err := k.want(in, from(left, 2)); err != nil {
+		return fmt.Errorf("Sendrecv: %w", err)
+	}
+	in = k.empty(m, n, f.in)
+	if err := moved(c, 0, 0, func() error { return Sendrecv(c, out, c.Rank(), in, c.Rank(), 4) }); err != nil {
+		return fmt.Errorf("Sendrecv with itself: %w", err)
+	}
+	if err := k.want(in, from(c.Rank(), 2)); err != nil {
+		return fmt.Errorf("Sendrecv with itself: %w", err)
+	}
+	return requests(c, k, f, m, n, right, left)
+}
+
+// requests has messages under way while the garbage is collected.
+func requests[T gemm.Element](c *Comm, k kind[T], f form, m, n, right, left int) error {
+	const count = 4
+	bytes := count * int64(m) * int64(n) * size[T]()
+	var ins []gemm.Matrix[T]
+	err := moved(c, bytes, bytes, func() error {
+		var under []*Request
+		for i := range count {
+			in := k.empty(m, n, f.in)
+			ins = append(ins, in)
+			r, err := Irecv(c, in, left, i)
+			if err != nil {
+				return err
+			}
+			under = append(under, r)
+		}
+		for i := range count {
+			r, err := Isend(c, k.filled(m, n, f.out, from(c.Rank(), i)), right, i)
+			if err != nil {
+				return err
+			}
+			under = append(under, r)
+		}
+		for i, r := range under {
+			for done := i%2 == 0; !done; {
+				var err error
+				if done, err = r.Test(); err != nil {
+					return err
+				}
+			}
+			if err := r.Wait(); err != nil {
+				return err
+			}
+			if done, err := r.Test(); !done || err != nil {
+				return fmt.Errorf("Test after Wait: %v, %w", done, err)
+			}
+		}
+		return nil
+	})
+	for i, in := range ins {
+		if err == nil {
+			err = k.want(in, from(left, i))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("Isend and Irecv: %w", err)
+	}
+	return nil
+}
+
+// TestRanksCollecting has long messages under way while garbage is made and collected.
+func TestRanksCollecting(t *testing.T) {
+	ranks(t)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	right, left := (all.Rank()+1)%all.Size(), (all.Rank()+all.Size()-1)%all.Size()
+	for range 5 {
+		must("a round", requests(all, doubles, form{1, 0, 1 << 20}, 200, 200, right, left))
+		must("a broadcast", broadcast(all, singles, form{2, 0, 1 << 20}, 300, 100))
+	}
+	close(stop)
+	<-stopped
+	if len(under) > 0 {
+		t.Errorf("%d requests are kept", len(under))
+	}
+}
+
+// TestRanksForgotten drops requests under way: their memory stays until MPI has written it.
+func TestRanksForgotten(t *testing.T) {
+	ranks(t)
+	left := (all.Rank() + all.Size() - 1) % all.Size()
+	in := doubles.empty(100, 100, 0)
+	_, err := Irecv(all, in, left, 9)
+	must("Irecv", err)
+	for range 3 {
+		runtime.GC()
+	}
+	must("Barrier", all.Barrier())
+	must("Send", Send(all, doubles.filled(100, 100, 0, from(all.Rank(), 1)), (all.Rank()+1)%all.Size(), 9))
+	for r := range under {
+		must("Wait", r.Wait())
+	}
+	must("what was received", doubles.want(in, from(left, 1)))
+}
+
+func TestRanksCollectives(t *testing.T) {
+	everywhere(t, func(c *Comm, f form, m, n int) error {
+		return inTurn(
+			func() error { return collectives(c, doubles, f, m, n) },
+			func() error { return collectives(c, singles, f, m, n) },
+			func() error { return collectives(c, field, f, m, n) })
+	})
+}
+
+func collectives[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
+	return inTurn(
+		func() error { return broadcast(c, k, f, m, n) },
+		func() error { return parts(c, k, f, m, n) },
+		func() error { return joined(c, k, m, n) },
+		func() error { return sum(c, k, m, n) })
+}
+
+// broadcast tries every root.
+func broadcast[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
+	bytes := int64(m) * int64(n) * size[T]()
+	for root := range c.Size() {
+		x, y := k.empty(m, n, f.in), k.empty(m, n, f.in)
+		sent, recv := int64(0), bytes
+		if c.Rank() == root {
+			x, y = k.filled(m, n, f.out, from(root, m)), k.filled(m, n, f.out, from(root, n))
+			sent, recv = bytes, 0
+		}
+		err := moved(c, sent, recv, func() error { return Bcast(c, x, root) })
+		if err == nil {
+			err = k.want(x, from(root, m))
+		}
+		if err != nil {
+			return fmt.Errorf("Bcast from %d: %w", root, err)
+		}
+		err = moved(c, sent, recv, func() error {
+			r, err := Ibcast(c, y, root)
+			if err != nil {
+				return err
+			}
+			return r.Wait()
+		})
+		if err == nil {
+			err = k.want(y, from(root, n))
+		}
+		if err != nil {
+			return fmt.Errorf("Ibcast from %d: %w", root, err)
+		}
+	}
+	return nil
+}
+
+// parts scatters and gathers rows and columns, for every root, with and without ranks that
+// have none.
+func parts[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
+	for root := range c.Size() {
+		whole, back := gemm.Matrix[T]{}, gemm.Matrix[T]{}
+		if c.Rank() == root {
+			whole, back = k.filled(m, n, f.out, from(root, 1)), k.empty(m, n, f.in)
+		}
+		for _, way := range []struct {
+			name    string
+			n       int
+			mine    func(plan.Span) gemm.Matrix[T]
+			element func(s plan.Span) func(i, j int) int
+			scatter func(spans []plan.Span, mine gemm.Matrix[T]) error
+			gather  func(spans []plan.Span, mine gemm.Matrix[T]) error
+		}{
+			{"rows", m,
+				func(s plan.Span) gemm.Matrix[T] { return k.empty(s.Len(), n, f.in) },
+				func(s plan.Span) func(i, j int) int {
+					return func(i, j int) int { return from(root, 1)(s.Lo+i, j) }
+				},
+				func(spans []plan.Span, mine gemm.Matrix[T]) error { return ScatterRows(c, root, whole, spans, mine) },
+				func(spans []plan.Span, mine gemm.Matrix[T]) error { return GatherRows(c, root, mine, back, spans) }},
+			{"columns", n,
+				func(s plan.Span) gemm.Matrix[T] { return k.empty(m, s.Len(), f.in) },
+				func(s plan.Span) func(i, j int) int {
+					return func(i, j int) int { return from(root, 1)(i, s.Lo+j) }
+				},
+				func(spans []plan.Span, mine gemm.Matrix[T]) error { return ScatterCols(c, root, whole, spans, mine) },
+				func(spans []plan.Span, mine gemm.Matrix[T]) error { return GatherCols(c, root, mine, back, spans) }},
+		} {
+			spans := plan.Spans(way.n, c.Size())
+			span := spans[c.Rank()]
+			mine := way.mine(span)
+			// The root counts the parts of the others, and each of them its own.
+			there, back2 := int64(0), bytesOf(mine)
+			if c.Rank() == root {
+				there, back2 = (int64(m)*int64(n))*size[T]()-bytesOf(mine), 0
+			}
+			err := moved(c, there, back2, func() error { return way.scatter(spans, mine) })
+			if err == nil {
+				err = k.want(mine, way.element(span))
+			}
+			if err != nil {
+				return fmt.Errorf("Scatter of %s from %d: %w", way.name, root, err)
+			}
+			if err := moved(c, back2, there, func() error { return way.gather(spans, mine) }); err != nil {
+				return fmt.Errorf("Gather of %s to %d: %w", way.name, root, err)
+			}
+			if c.Rank() != root {
+				continue
+			}
+			if err := k.want(back, from(root, 1)); err != nil {
+				return fmt.Errorf("Gather of %s to %d: %w", way.name, root, err)
+			}
+			for i := range back.Data {
+				back.Data[i] = k.of(mark)
+			}
+		}
+	}
+	return nil
+}
+
+// joined scatters two blocks a rank of m and n elements, and gathers the first.
+func joined[T gemm.Element](c *Comm, k kind[T], m, n int) error {
+	bytes, others := int64(m+n)*size[T](), int64(c.Size()-1)
+	for root := range c.Size() {
+		var whole, back []T
+		sent, recv, came, went := int64(0), bytes, int64(0), int64(m)*size[T]()
+		if c.Rank() == root {
+			for r := range c.Size() {
+				for i := range m + n {
+					whole = append(whole, k.of(from(r, root)(i, 0)))
+				}
+			}
+			back = make([]T, m*c.Size())
+			sent, recv, came, went = others*bytes, 0, others*int64(m)*size[T](), 0
+		}
+		first, second := make([]T, m), make([]T, n)
+		if err := moved(c, sent, recv, func() error { return ScatterJoined(c, root, whole, first, second) }); err != nil {
+			return fmt.Errorf("ScatterJoined from %d: %w", root, err)
+		}
+		for i, x := range slices.Concat(first, second) {
+			if want := k.of(from(c.Rank(), root)(i, 0)); !(x == want) {
+				return fmt.Errorf("ScatterJoined from %d: element %d is %v, want %v", root, i, x, want)
+			}
+		}
+		if err := moved(c, went, came, func() error { return Gather(c, root, first, back) }); err != nil {
+			return fmt.Errorf("Gather to %d: %w", root, err)
+		}
+		for i, x := range back {
+			if want := k.of(from(i/m, root)(i%m, 0)); !(x == want) {
+				return fmt.Errorf("Gather to %d: element %d is %v, want %v", root, i, x, want)
+			}
+		}
+	}
+	return nil
+}
+
+// sum adds matrices of all ranks. Sums of elements are exact.
+func sum[T gemm.Element](c *Comm, k kind[T], m, n int) error {
+	if limit < m*n {
+		return nil // which ReduceScatter refuses
+	}
+	spans := plan.Spans(m, c.Size())
+	span := spans[c.Rank()]
+	x, mine := k.filled(m, n, 0, from(c.Rank(), 1)), gemm.NewMatrix[T](span.Len(), n)
+	sent, recv := bytesOf(x)-bytesOf(mine), int64(c.Size()-1)*bytesOf(mine)
+	if err := moved(c, sent, recv, func() error { return ReduceScatter(c, x, spans, mine) }); err != nil {
+		return fmt.Errorf("ReduceScatter: %w", err)
+	}
+	for i := range mine.Rows {
+		for j := range mine.Cols {
+			var want T
+			for r := range c.Size() {
+				want = k.add(want, k.of(from(r, 1)(span.Lo+i, j)))
+			}
+			if got := mine.At(i, j); !(got == want) {
+				return fmt.Errorf("ReduceScatter: element (%d, %d) is %v, want %v", i, j, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// TestRanksLong broadcasts what Open MPI cuts into pieces.
+func TestRanksLong(t *testing.T) {
+	ranks(t)
+	each(t, func(name string, c *Comm) {
+		for _, f := range []form{{0, 0, 1 << 30}, {3, 3, 1 << 30}, {5, 0, 1 << 30}, {0, 0, 1000}} {
+			restore := lower(f.limit)
+			must(fmt.Sprintf("%s, %+v", name, f), broadcast(c, doubles, f, 700, 600))
+			restore()
+		}
+		must(name, parts(c, singles, form{3, 1, 1 << 30}, 601, 503))
+		must(name, joined(c, doubles, 100_000, 70_001))
+		must(name, sum(c, field, 701, 503))
+	})
+}
+
+// TestRanksErrors wants errors that say what is wrong, on every communicator, and messages
+// that go on.
+func TestRanksErrors(t *testing.T) {
+	ranks(t)
+	grid, err := all.NewGrid(1, all.Size())
+	must("NewGrid", err)
+	found := comms(t)
+	found["grid"], found["row"] = grid.All, grid.Row
+	for _, name := range []string{"world", "quiet", "turned", "grid", "row"} {
+		c := found[name]
+		short := func(what string, err error) {
+			if err == nil || !strings.Contains(err.Error(), "truncate") {
+				t.Errorf("%s: %s of fewer elements than were sent: %v, want an error that says so", name, what, err)
+			}
+		}
+		long := doubles.filled(3, 4, 0, from(0, 1))
+		for _, gap := range []int{0, 1} {
+			if c.Rank() == 0 {
+				must("Send", Send(c, long, 1, 1))
+				must("Send", Send(c, long, 1, 2))
+				must("Send", Send(c, long, 1, 3))
+			}
+			if c.Rank() == 1 {
+				short("Recv", Recv(c, doubles.empty(2, 4, gap), 0, 1))
+				r, err := Irecv(c, doubles.empty(2, 4, gap), 0, 2)
+				must("Irecv", err)
+				short("Wait", r.Wait())
+				r, err = Irecv(c, doubles.empty(2, 4, gap), 0, 3)
+				must("Irecv", err)
+				for done := false; !done && err == nil; {
+					done, err = r.Test()
+				}
+				short("Test", err)
+			}
+			out, in := doubles.filled(3, 4, 0, from(c.Rank(), 4)), doubles.empty(2, 4, gap)
+			short("Sendrecv", Sendrecv(c, out, (c.Rank()+1)%c.Size(), in, (c.Rank()+c.Size()-1)%c.Size(), 4))
+		}
+		for what, err := range map[string]error{
+			"Send":  Send(c, long, c.Size(), 1),
+			"Recv":  Recv(c, long, c.Size()+7, 1),
+			"Bcast": Bcast(c, long, -1),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "invalid") {
+				t.Errorf("%s: %s with a rank that is not there: %v, want an error that says so", name, what, err)
+			}
+		}
+		if _, err := Isend(c, long, -5, 1); err == nil {
+			t.Errorf("%s: Isend to rank -5: no error", name)
+		}
+		must("after errors", messages(c, doubles, form{0, 1, 1 << 20}, 3, 4))
+	}
+	if len(under) > 0 {
+		t.Errorf("%d requests are kept", len(under))
+	}
+}
+
+func TestRanksSplit(t *testing.T) {
+	ranks(t)
+	colour := all.Rank() % 2
+	if all.Rank() == 0 {
+		colour = -1
+	}
+	c, err := all.Split(colour, all.Rank())
+	must("Split", err)
+	if colour < 0 {
+		if c != nil {
+			t.Errorf("rank 0 is one of %d, want none", c.Size())
+		}
+		return
+	}
+	want := 0
+	for r := 1; r < all.Size(); r++ {
+		if r%2 == colour {
+			want++
+		}
+	}
+	if c.Size() != want || c.Rank() != (all.Rank()-1)/2 {
+		t.Errorf("rank %d is %d of %d, want %d of %d", all.Rank(), c.Rank(), c.Size(), (all.Rank()-1)/2, want)
+	}
+	before := *all.Traffic()
+	must("Bcast", Bcast(c, doubles.filled(2, 2, 0, from(0, 0)), 0))
+	if c.Size() > 1 && *all.Traffic() == before {
+		t.Error("what is moved in a part of the ranks is not counted")
+	}
+	c, err = c.Quiet()
+	must("Quiet", err)
+	before = *all.Traffic()
+	must("Bcast", Bcast(c, doubles.filled(2, 2, 0, from(0, 0)), 0))
+	if *all.Traffic() != before {
+		t.Error("what is moved in quiet is counted")
+	}
+}
+
+func TestRanksGrid(t *testing.T) {
+	ranks(t)
+	for p := 1; p <= all.Size(); p++ {
+		if all.Size()%p != 0 {
+			continue
+		}
+		q := all.Size() / p
+		g, err := all.NewGrid(p, q)
+		must("NewGrid", err)
+		i, j := all.Rank()/q, all.Rank()%q
+		if g.I != i || g.J != j || g.All.Rank() != all.Rank() || g.Row.Rank() != j || g.Row.Size() != q || g.Col.Rank() != i || g.Col.Size() != p {
+			t.Errorf("rank %d of %dx%d is at (%d, %d), %d of %d in its row, %d of %d in its column", all.Rank(), p, q,
+				g.I, g.J, g.Row.Rank(), g.Row.Size(), g.Col.Rank(), g.Col.Size())
+		}
+		for by := 1; by <= 2; by++ {
+			from, to, err := g.Shift(by, 0)
+			must("Shift", err)
+			if wantFrom, wantTo := i*q+(j+by)%q, i*q+((j-by)%q+q)%q; from != wantFrom || to != wantTo {
+				t.Errorf("%dx%d, rank %d, %d to the left: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to, wantFrom, wantTo)
+			}
+			from, to, err = g.Shift(0, by)
+			must("Shift", err)
+			if wantFrom, wantTo := (i+by)%p*q+j, ((i-by)%p+p)%p*q+j; from != wantFrom || to != wantTo {
+				t.Errorf("%dx%d, rank %d, %d up: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to, wantFrom, wantTo)
+			}
+		}
+	}
+}
+
+func TestRanksTell(t *testing.T) {
+	ranks(t)
+	quiet, err := all.Quiet()
+	must("Quiet", err)
+	for i, n := range []int{0, 1, 100, 100_000} {
+		told := slices.Repeat([]byte{byte('a' + i)}, n)
+		if all.Rank() == 0 {
+			if i == 2 {
+				time.Sleep(5 * time.Millisecond) // the others sleep as well
+			}
+			must("Tell", quiet.Tell(told))
+		} else {
+			heard, err := quiet.Hear()
+			must("Hear", err)
+			if !slices.Equal(heard, told) {
+				t.Errorf("heard %d bytes, want %d that rank 0 told", len(heard), n)
+			}
+		}
+		gave := slices.Repeat([]byte{byte(all.Rank())}, n*all.Rank())
+		got, err := quiet.Collect(gave)
+		must("Collect", err)
+		if all.Rank() > 0 && got != nil {
+			t.Error("Collect returns something on other ranks than 0")
+		}
+		if all.Rank() == 0 && len(got) != all.Size() {
+			t.Errorf("Collect returns %d parts of %d ranks", len(got), all.Size())
+		}
+		for r, data := range got {
+			if !slices.Equal(data, slices.Repeat([]byte{byte(r)}, n*r)) {
+				t.Errorf("Collect: rank %d gave %d bytes, want %d of its own", r, len(data), n*r)
+			}
+		}
+	}
+}
+
+func TestRanksMax(t *testing.T) {
+	ranks(t)
+	each(t, func(name string, c *Comm) {
+		got, err := c.Max(float64(-1 - c.Rank()))
+		must("Max", err)
+		if got != -1 {
+			t.Errorf("%s: the largest is %v, want -1", name, got)
+		}
+	})
+}
+
+func TestRanksPingPong(t *testing.T) {
+	ranks(t)
+	before := *all.Traffic()
+	for _, n := range []int{0, 1, 100_000} {
+		took, err := all.PingPong(n, 3)
+		must("PingPong", err)
+		if all.Rank() < 2 && took <= 0 {
+			t.Errorf("%d bytes take %v", n, took)
+		}
+	}
+	if *all.Traffic() != before {
+		t.Error("what measures the network is counted")
+	}
+	if !strings.HasPrefix(Version(), "Open MPI") {
+		t.Errorf("the version is %q", Version())
+	}
+}

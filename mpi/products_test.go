@@ -1,0 +1,672 @@
+//go:build mpi
+
+package mpi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/cpu"
+	"gemm/mpi/plan"
+)
+
+// TestProducts has rank 0 run the tests of this file.
+func TestProducts(t *testing.T) {
+	for _, x := range []struct {
+		ranks int
+		run   string
+	}{
+		{1, "Refusal|Room|Deadline|Bounds"},
+		{2, "Threads|Local|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
+		{3, "Bounds|Bytes|Deadline"},
+		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
+		{6, "Strided|Panels"},
+	} {
+		t.Run(fmt.Sprint(x.ranks), func(t *testing.T) { underMPI(t, x.ranks, "^TestRanks("+x.run+")$") })
+	}
+}
+
+// operands are those of a product whose result is exact: small integers.
+type operands[T gemm.Element] struct{ c, a, b gemm.Matrix[T] }
+
+func newOperands[T gemm.Float](m, n, k, gap int) operands[T] {
+	fill := func(rows, cols, factor int) gemm.Matrix[T] {
+		x := gemm.NewMatrix[T](rows, cols+gap)
+		x.Cols = cols
+		for i := range x.Data {
+			x.Data[i] = T(i*factor%7 - 3)
+		}
+		return x
+	}
+	return operands[T]{fill(m, n, 1), fill(m, k, 3), fill(k, n, 5)}
+}
+
+// spoil makes every element of C wrong.
+func (o operands[T]) spoil(x T) {
+	for i := range o.c.Rows {
+		for j := range o.c.Cols {
+			o.c.Set(i, j, x)
+		}
+	}
+}
+
+// check returns an error unless C is A·B.
+func check[T gemm.Float](o operands[T]) error {
+	for i := range o.c.Rows {
+		want := make([]T, o.c.Cols)
+		for l := range o.a.Cols {
+			for j, x := range o.b.Row(l) {
+				want[j] += o.a.At(i, l) * x
+			}
+		}
+		for j, got := range o.c.Row(i) {
+			if !(got == want[j]) {
+				return fmt.Errorf("C(%d, %d) is %v, want %v", i, j, got, want[j])
+			}
+		}
+	}
+	return nil
+}
+
+// understood returns those of the parameters that the variant has.
+func understood(v gemm.Variant, p gemm.Params) gemm.Params {
+	out := gemm.Params{}
+	for _, q := range v.Params {
+		if x, ok := p[q.Name]; ok {
+			out[q.Name] = x
+		}
+	}
+	return out
+}
+
+// forVariants calls f for those that have all of the parameters. It fails where none has.
+func forVariants(t *testing.T, p gemm.Params, f func(t *testing.T, v gemm.Variant)) {
+	t.Helper()
+	none := true
+	for _, v := range Variants() {
+		if len(understood(v, p)) < len(p) {
+			continue
+		}
+		none = false
+		t.Run(v.Name, func(t *testing.T) { f(t, v) })
+	}
+	if none {
+		t.Fatalf("no variant has %v", p)
+	}
+}
+
+// named returns the variant of that name.
+func named(t *testing.T, name string) gemm.Variant {
+	t.Helper()
+	all := Variants()
+	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return all[i]
+}
+
+// staging stages a product.
+func staging[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operands[T]) gemm.Run {
+	t.Helper()
+	m, err := gemm.New[T](v, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.(gemm.Stager[T]).Stage(context.Background(), o.c, o.a, o.b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// multiplied multiplies, checks the result and returns what is said of it.
+func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operands[T]) (gemm.Distribution, gemm.Cost) {
+	t.Helper()
+	r := staging(t, v, p, o)
+	o.spoil(T(math.NaN()))
+	cost, err := r.Do(context.Background())
+	if err == nil {
+		err = r.Collect(context.Background())
+	}
+	if err == nil {
+		err = check(o)
+	}
+	if err != nil {
+		t.Fatalf("%v: %v", p, err)
+	}
+	d := r.(gemm.Distributed).Distribution()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return d, cost
+}
+
+// TestRanksThreads has ranks of two threads.
+func TestRanksThreads(t *testing.T) {
+	forRank0(t)
+	for _, x := range []struct{ local, name string }{
+		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName},
+	} {
+		forVariants(t, gemm.Params{"threads": 2, "local": x.local}, func(t *testing.T, v gemm.Variant) {
+			o := newOperands[float64](130, 70, 90, 2)
+			m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "local": x.local})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
+				t.Fatal(err)
+			}
+			if err := check(o); err != nil {
+				t.Error(err)
+			}
+			p := m.(gemm.Explainer).Resolved()
+			if p["threads"] != 2 || p["local"] != x.name {
+				t.Errorf("resolved %v, want 2 threads of %s", p, x.name)
+			}
+		})
+	}
+}
+
+// TestRanksLocal has ranks compute by other variants.
+func TestRanksLocal(t *testing.T) {
+	forRank0(t)
+	for _, local := range []string{"serial/naive", "serial/transposed", rowsName} {
+		forVariants(t, gemm.Params{"local": local}, func(t *testing.T, v gemm.Variant) {
+			m, err := gemm.New[float32](v, gemm.Params{"local": local})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{9, 40} {
+				o := newOperands[float32](n, n+3, n+1, 1)
+				if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
+					t.Fatal(err)
+				}
+				if err := check(o); err != nil {
+					t.Error(err)
+				}
+			}
+			if p := m.(gemm.Explainer).Resolved(); p["local"] != local {
+				t.Errorf("resolved %v, want %s", p, local)
+			}
+		})
+	}
+	if _, err := gemm.New[float64](named(t, "mpi/summa"), gemm.Params{"local": "serial/strassen"}); !errors.Is(err, gemm.ErrParam) {
+		t.Errorf("a local variant whose error bound is another: %v, want ErrParam", err)
+	}
+}
+
+// TestRanksGrid gives grids to 4 ranks.
+func TestRanksGrid(t *testing.T) {
+	forRank0(t)
+	for _, x := range []struct {
+		grid string
+		used int
+	}{{"1x3", 3}, {"3x1", 3}, {"4x1", 4}, {"1x1", 1}, {"2x2", 4}} {
+		forVariants(t, gemm.Params{"grid": x.grid}, func(t *testing.T, v gemm.Variant) {
+			d, _ := multiplied(t, v, gemm.Params{"grid": x.grid}, newOperands[float64](13, 11, 12, 1))
+			wantUsed(t, d, x.used)
+		})
+	}
+	for _, grid := range []string{"3x2", "0x4", "x", "2x2x1", "all"} {
+		forVariants(t, gemm.Params{"grid": grid}, func(t *testing.T, v gemm.Variant) {
+			if _, err := gemm.New[float64](v, gemm.Params{"grid": grid}); !errors.Is(err, gemm.ErrParam) {
+				t.Errorf("grid %q: %v, want ErrParam", grid, err)
+			}
+		})
+	}
+}
+
+// wantUsed checks what is said of ranks without work.
+func wantUsed(t *testing.T, d gemm.Distribution, used int) {
+	t.Helper()
+	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0], fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
+	if d.Used != used || used < len(d.Ranks) && !warned || used == len(d.Ranks) && len(d.Warnings) > 0 {
+		t.Errorf("%d of %d ranks are used, warnings %q, want %d", d.Used, len(d.Ranks), d.Warnings, used)
+	}
+}
+
+// TestRanksReplication gives layers to 4 ranks.
+func TestRanksReplication(t *testing.T) {
+	forRank0(t)
+	for layers, used := range map[int]int{1: 4, 2: 4, 3: 3, 4: 4, 9: 4} {
+		d, _ := multiplied(t, named(t, "mpi/25d"), gemm.Params{"replication": layers}, newOperands[float64](13, 11, 12, 1))
+		wantUsed(t, d, used)
+		// Layers without terms.
+		d, _ = multiplied(t, named(t, "mpi/25d"), gemm.Params{"replication": layers}, newOperands[float64](8, 8, 1, 0))
+		if d.Used > 4/min(layers, 4) {
+			t.Errorf("%d layers: %d ranks are used where k is 1", layers, d.Used)
+		}
+	}
+}
+
+// TestRanksUsed counts the ranks that have terms where there are fewer rows than ranks.
+func TestRanksUsed(t *testing.T) {
+	forRank0(t)
+	for name, used := range map[string]int{
+		"mpi/p2p-rows": 2, "mpi/p2p-rows-overlap": 2, "mpi/scatter-rows": 2, "mpi/bcast-rows": 2,
+		"mpi/summa": 4, "mpi/cannon": 4, "mpi/grid-blocks": 4,
+	} {
+		d, _ := multiplied(t, named(t, name), nil, newOperands[float64](2, 20, 20, 0))
+		wantUsed(t, d, used)
+	}
+}
+
+// TestRanksPanels has one panel, as many as there are columns, and some.
+func TestRanksPanels(t *testing.T) {
+	forRank0(t)
+	for _, panel := range []int{1, 5, 1000} {
+		forVariants(t, gemm.Params{"panel": panel}, func(t *testing.T, v gemm.Variant) {
+			multiplied(t, v, gemm.Params{"panel": panel}, newOperands[float64](31, 33, 35, 2))
+			master := understood(v, gemm.Params{"master": works})
+			master["panel"] = panel
+			multiplied(t, v, master, newOperands[float32](31, 33, 35, 0))
+		})
+	}
+}
+
+// TestRanksStrided has long messages from where the operands lie, not side by side.
+func TestRanksStrided(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		multiplied(t, v, nil, newOperands[float64](310, 301, 307, 9))
+	})
+}
+
+// TestRanksBytes compares what was moved with what was planned.
+func TestRanksBytes(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		o := newOperands[float64](12, 18, 24, 1)
+		d, cost := multiplied(t, v, nil, o)
+		if d.Counted != d.Predicted {
+			t.Errorf("%d bytes were counted, %d predicted", d.Counted, d.Predicted)
+		}
+		if len(d.Ranks) != theJob.Size() || cost.Sent != d.Ranks[0].Sent || cost.Recv != d.Ranks[0].Recv {
+			t.Errorf("rank 0 sent %d and received %d bytes, the ranks %+v", cost.Sent, cost.Recv, d.Ranks)
+		}
+		r := staging(t, v, nil, o).(*lead[float64])
+		_, all, err := func() (report, []report, error) {
+			if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
+				return report{}, nil, err
+			}
+			return r.multiply(context.Background(), false)
+		}()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.describe(all); err != nil {
+			t.Errorf("what was moved is refused: %v", err)
+		}
+		for rank := range all {
+			for _, fault := range []func(*report){
+				func(r *report) { r.Sent++ }, func(r *report) { r.Recv-- },
+			} {
+				wrong := slices.Clone(all)
+				fault(&wrong[rank])
+				if err := r.describe(wrong); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d ", rank)) {
+					t.Errorf("rank %d moved a byte that was not planned: %v, want an error that says so", rank, err)
+				}
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestRanksBounds wants no product below the lower bound of those ranks that take part,
+// where rows, columns and terms divide evenly.
+func TestRanksBounds(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		for _, s := range [][3]int{{60, 60, 60}, {24, 24, 120}, {120, 24, 24}} {
+			d, _ := multiplied(t, v, nil, newOperands[float64](s[0], s[1], s[2], 0))
+			if !(float64(d.Counted) >= d.Bound*(1-1e-9)) {
+				t.Errorf("%v: %d bytes are counted, no product has less than %v", s, d.Counted, d.Bound)
+			}
+		}
+	})
+}
+
+// TestRanksInTurn uses products that are staged at the same time, of two types, in turn.
+func TestRanksInTurn(t *testing.T) {
+	forRank0(t)
+	ctx := context.Background()
+	all := Variants()
+	for i, v := range all {
+		w := all[(i+1)%len(all)]
+		t.Run(v.Name+" and "+w.Name, func(t *testing.T) {
+			one, two := newOperands[float64](21, 17, 19, 0), newOperands[float32](16, 23, 11, 2)
+			first := staging(t, v, nil, one)
+			second := staging(t, w, understood(w, gemm.Params{"threads": 2, "affinity": none}), two)
+			for range 3 {
+				one.spoil(math.NaN())
+				two.spoil(-1)
+				for _, r := range []gemm.Run{first, second} {
+					if _, err := r.Do(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, r := range []gemm.Run{second, first} {
+					if err := r.Collect(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := errors.Join(check(one), check(two)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(first.Close(), second.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRanksCancelled has contexts that have ended before.
+func TestRanksCancelled(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		o := newOperands[float64](9, 8, 7, 0)
+		m, err := gemm.New[float64](v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.(gemm.Stager[float64]).Stage(ended, o.c, o.a, o.b); !errors.Is(err, context.Canceled) {
+			t.Errorf("Stage: %v, want %v", err, context.Canceled)
+		}
+		r := staging(t, v, nil, o)
+		if _, err := r.Do(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Do: %v, want %v", err, context.Canceled)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		multiplied(t, v, nil, o)
+	})
+}
+
+// TestRanksDeadline has deadlines in the middle of a product, which leave the ranks in
+// step.
+func TestRanksDeadline(t *testing.T) {
+	forRank0(t)
+	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		slow := gemm.Params{"local": "serial/naive"}
+		r := staging(t, v, slow, newOperands[float64](600, 600, 600, 0))
+		for range 2 {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			began := time.Now()
+			if _, err := r.Do(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v, want %v", err, context.DeadlineExceeded)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			cancel()
+		}
+		if theJob.Size() == 1 {
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			if _, err := r.Do(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, want %v", err, context.Canceled)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		multiplied(t, v, slow, newOperands[float64](20, 21, 22, 0))
+	})
+	if theJob.broken != nil {
+		t.Error(theJob.broken)
+	}
+}
+
+// TestRanksRefusal has rank 0 refuse what the others would stage.
+func TestRanksRefusal(t *testing.T) {
+	forRank0(t)
+	for _, name := range []string{"mpi/p2p-rows", "mpi/summa"} {
+		m, err := gemm.New[float64](named(t, name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := m.(interface{ core() *multiplier[float64] }).core()
+		form := core.make
+		core.make = func(*task[float64]) (product[float64], error) { return nil, errors.New("planted") }
+		o := newOperands[float64](11, 12, 13, 0)
+		if _, err := core.Stage(context.Background(), o.c, o.a, o.b); err == nil || !strings.Contains(err.Error(), "rank 0: planted") {
+			t.Errorf("%s: %v, want an error that names the rank", name, err)
+		}
+		if theJob.broken != nil {
+			t.Fatal(theJob.broken)
+		}
+		core.make = form
+		if err := m.Multiply(context.Background(), o.c, o.a, o.b); err != nil {
+			t.Fatal(err)
+		}
+		if err := check(o); err != nil {
+			t.Errorf("%s, after a refusal: %v", name, err)
+		}
+	}
+}
+
+// TestRanksRoom stages what no memory has room for; rank 0, which is alone, takes none.
+func TestRanksRoom(t *testing.T) {
+	forRank0(t)
+	if cpu.Available() == 0 {
+		t.Skip("this system does not say how much memory it has")
+	}
+	for _, name := range []string{"mpi/scatter-rows", "mpi/scatter-blocks"} {
+		m, err := gemm.New[float64](named(t, name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := m.(interface{ core() *multiplier[float64] }).core()
+		c := command{M: 1 << 24, N: 1 << 24, K: 1 << 24}
+		empty := gemm.Matrix[float64]{}
+		if _, err := stage(theJob, core, c, empty, empty, empty); err == nil || !strings.Contains(err.Error(), "GiB") {
+			t.Errorf("%s: %v, want an error with the memory", name, err)
+		}
+		multiplied(t, named(t, name), nil, newOperands[float64](5, 6, 7, 0))
+	}
+}
+
+// TestRanksGemm multiplies transposed operands, with scalars.
+func TestRanksGemm(t *testing.T) {
+	forRank0(t)
+	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			o := newOperands[float64](40, 50, 60, 3)
+			want := newOperands[float64](40, 50, 60, 3)
+			if err := m.Multiply(context.Background(), want.c, want.a, want.b); err != nil {
+				t.Fatal(err)
+			}
+			a, b := o.a, o.b
+			if tA != blas.NoTrans {
+				a = untransposed(a, blas.Trans)
+			}
+			if tB != blas.NoTrans {
+				b = untransposed(b, blas.Trans)
+			}
+			before := newOperands[float64](40, 50, 60, 3).c
+			if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), tA, tB, 2, a, b, -0.5, o.c); err != nil {
+				t.Fatal(err)
+			}
+			for i := range o.c.Rows {
+				for j := range o.c.Cols {
+					if x := 2*want.c.At(i, j) - 0.5*before.At(i, j); !(o.c.At(i, j) == x) {
+						t.Fatalf("op %c%c: C(%d, %d) is %v, want %v", tA, tB, i, j, o.c.At(i, j), x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// monitored names the file to which rank 0 writes what its ranks moved, after as many
+// products as repeated says.
+const (
+	monitored = "GEMM_TEST_MONITORED"
+	repeated  = "GEMM_TEST_REPEATED"
+)
+
+// TestMonitoring compares what was counted with what Open MPI's monitoring saw in messages
+// between ranks. Two runs differ by some products and the commands for them.
+func TestMonitoring(t *testing.T) {
+	const few, many = 1, 4
+	dir := t.TempDir()
+	t.Setenv(monitored, filepath.Join(dir, "ranks"))
+	seen := map[int]map[[2]int]int64{}
+	for _, n := range []int{few, many} {
+		t.Setenv(repeated, fmt.Sprint(n))
+		prefix := filepath.Join(dir, fmt.Sprint(n))
+		out := underMPI(t, 3, "^TestRanksMonitored$", "--mca", "pml_monitoring_enable", "2",
+			"--mca", "pml_monitoring_enable_output", "3", "--mca", "pml_monitoring_filename", prefix)
+		seen[n] = monitoring(t, prefix, out)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "ranks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranks []gemm.Rank
+	if err := json.Unmarshal(data, &ranks); err != nil {
+		t.Fatal(err)
+	}
+	told, err := json.Marshal(command{Do: doMultiply, Run: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ranks) != 3 || ranks[1].Sent == 0 {
+		t.Fatalf("the ranks moved %+v", ranks)
+	}
+	for r := 1; r < 3; r++ {
+		to, from := [2]int{0, r}, [2]int{r, 0}
+		if got, want := seen[many][to]-seen[few][to], (many-few)*(ranks[r].Recv+int64(len(told))); got != want {
+			t.Errorf("rank 0 sent %d bytes to rank %d, counted are %d", got, r, want)
+		}
+		if got, want := seen[many][from]-seen[few][from], (many-few)*ranks[r].Sent; got != want {
+			t.Errorf("rank %d sent %d bytes to rank 0, counted are %d", r, got, want)
+		}
+	}
+}
+
+// monitoring returns the bytes of the program's own messages from each rank to each other.
+func monitoring(t *testing.T, prefix, out string) map[[2]int]int64 {
+	t.Helper()
+	files, err := filepath.Glob(prefix + ".*.prof")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("monitoring wrote %q, %v, want a file for each of 3 ranks\n%s", files, err, out)
+	}
+	line := regexp.MustCompile(`(?m)^E\t(\d+)\t(\d+)\t(\d+) bytes`)
+	found := map[[2]int]int64{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range line.FindAllStringSubmatch(string(data), -1) {
+			from, _ := strconv.Atoi(x[1])
+			to, _ := strconv.Atoi(x[2])
+			bytes, _ := strconv.ParseInt(x[3], 10, 64)
+			found[[2]int{from, to}] += bytes
+		}
+	}
+	return found
+}
+
+func TestRanksMonitored(t *testing.T) {
+	forRank0(t)
+	file := os.Getenv(monitored)
+	n, err := strconv.Atoi(os.Getenv(repeated))
+	if file == "" || err != nil {
+		t.Skip("for TestMonitoring")
+	}
+	r := staging(t, named(t, "mpi/p2p-rows"), nil, newOperands[float64](37, 41, 43, 2))
+	for range n {
+		if _, err := r.Do(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := json.Marshal(r.(gemm.Distributed).Distribution().Ranks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShare shares out the processors of hosts.
+func TestShare(t *testing.T) {
+	all := []int{0, 1, 2, 3, 8, 9}
+	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all}, {Host: "b", CPUs: []int{5}}}
+	for r, want := range [][]int{{0, 1, 2}, nil, {3, 8, 9}, nil} {
+		if got := share(peers, r, peers[r].CPUs); !slices.Equal(got, want) {
+			t.Errorf("rank %d has %v, want %v", r, got, want)
+		}
+	}
+	if got := cpuList([]int{9, 0, 1, 2, 5, 8}); got != "0-2,5,8-9" {
+		t.Errorf("the processors are %s", got)
+	}
+}
+
+// TestAlike wants an error that names the rank that differs.
+func TestAlike(t *testing.T) {
+	one := greeting{Arguments: []string{"-x"}, Revision: "1", Mask: "avx2"}
+	for want, change := range map[string]func(*greeting){
+		"":                                 func(*greeting) {},
+		"rank 2 is another program":        func(g *greeting) { g.Revision = "2" },
+		`rank 2 has GEMM_CPU="generic"`:    func(g *greeting) { g.Mask = "generic" },
+		"rank 2 was given other arguments": func(g *greeting) { g.Arguments = []string{"-y"} },
+	} {
+		other := one
+		change(&other)
+		err := alike([]greeting{one, one, other})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestWorkers shares out rows with and without rank 0.
+func TestWorkers(t *testing.T) {
+	for _, x := range []struct {
+		ranks  int
+		master string
+		want   []plan.Span
+	}{
+		{1, idle, []plan.Span{{Lo: 0, Hi: 5}}},
+		{3, idle, []plan.Span{{}, {Lo: 0, Hi: 3}, {Lo: 3, Hi: 5}}},
+		{3, works, []plan.Span{{Lo: 0, Hi: 2}, {Lo: 2, Hi: 4}, {Lo: 4, Hi: 5}}},
+	} {
+		w := newWorkers(x.ranks, gemm.Params{"master": x.master})
+		for r, want := range x.want {
+			if got := w.rows(5, r); got != want {
+				t.Errorf("%d ranks, master %s: rank %d has rows %v, want %v", x.ranks, x.master, r, got, want)
+			}
+		}
+	}
+}
