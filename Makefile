@@ -1,28 +1,30 @@
 # Targets and the variables that they read; `make help` prints both. A variable is
 # given after the target: make report PROFILE=full
-## PROFILE=quick    report: quick (about a minute), full or parallel
+## PROFILE=quick    report: quick (about a minute), full, parallel or mpi
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
-## DEPS=yes         report, bench-peers, test, deps, check-report: no leaves the system packages alone
+## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can
+## DEPS=yes         report, bench-peers, test, lint, deps, check-report: no leaves the system packages alone
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
 PROFILE  ?= quick
 OUT      ?= report
 RESUME   ?=
+MPI      ?= auto
 DEPS     ?= yes
 FUZZTIME ?= 30s
 GO       ?= go
-export DEPS GO
+export MPI DEPS GO
 
+SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # With its revision, for the records, unless git is absent or does not trust the
 # folder's owner: go build would refuse.
 VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 
-# Pure Go; the comparison builds itself anew with other compiler options, and finds
-# what has been compiled so.
-build report bench-peers: export CGO_ENABLED = 0
+# Pure Go, unless with MPI. Looked up in the recipe, when make deps has been.
+BUILD = $(if $(filter yes,$(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh)),CGO_ENABLED=1 $(GO) build -tags mpi,CGO_ENABLED=0 $(GO) build)
 
 .DEFAULT_GOAL := help
 .PHONY: help report test gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
@@ -43,16 +45,20 @@ test: ## run every test: plain, under the race detector, and with every instruct
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
 
-build: ## build bin/gemm
-	$(GO) build $(VCS) -o bin/ ./cmd/...
+build: ## build bin/gemm, with MPI where it can
+	$(BUILD) $(VCS) -o bin/ ./cmd/...
 
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
 
-lint: ## check format, vet and staticcheck
+lint: ## check format, vet and staticcheck, with MPI too where it can, and the scripts
+	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && $(GO) run $(STATICCHECK) -tags mpi ./...; fi
+	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "shellcheck is not there: left out" >&2; fi
 
 generate: ## write the generated code anew
 	$(GO) generate ./...

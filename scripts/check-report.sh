@@ -98,7 +98,7 @@ if ! command -v xelatex >/dev/null; then
 	say "report.tex is not compiled: there is no xelatex"
 else
 	cp -R "$dir/report.tex" "$dir/figures" "$scratch"
-	for pass in 1 2; do
+	for _ in 1 2; do
 		if ! (cd "$scratch" && timeout 180 xelatex -interaction=nonstopmode -halt-on-error report.tex >xelatex.out </dev/null); then
 			fault "report.tex does not compile: $(grep -m 1 -A 2 '^!' "$scratch/xelatex.out" | tr '\n' ' ')"
 			break

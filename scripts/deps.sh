@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing and installs them where it may.
 #
-#   scripts/deps.sh [run|test|report]...
+#   scripts/deps.sh [run|test|lint|report]...
 #
-# run     the libraries that the rows of the family reference are measured with
+# run     the libraries that the rows of the family reference are measured with, and
+#         what gemm is built with and run by on several ranks
 # test    what `make test` uses besides: a C compiler, for the race detector
+# lint    what `make lint` uses besides: shellcheck, for the scripts
 # report  what `make check-report` uses: a browser and a TeX
 #
 # Nothing here is needed to build or to run gemm: a library that is absent is a
@@ -16,14 +18,20 @@ set -euo pipefail
 
 library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"; }
 program() { command -v "$1" >/dev/null; }
+module() { program pkg-config && pkg-config --exists "$1"; }
 headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
 
 # One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
 needs='run|libopenblas0-pthread|library libopenblas\.so|reference/openblas
 run|libblis4-pthread|library libblis\.so|reference/blis
-run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race
-run|libc6-dev|headers|libraries in processes of their own, go test -race
+run|libopenmpi-dev|module ompi|the family mpi, to build it
+run|openmpi-bin|program mpirun|the family mpi, to run it
+run|pkg-config|program pkg-config|the family mpi, to build it
+run|libscalapack-openmpi2.2|library libscalapack-openmpi\.so|reference/scalapack
+run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race, the family mpi
+run|libc6-dev|headers|libraries in processes of their own, go test -race, the family mpi
+lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
 report|texlive-latex-recommended|texfile booktabs.sty|the compilation of report.tex
