@@ -13,6 +13,6 @@ type ProcessGrid struct{}
 func OpenScaLAPACK() (*ScaLAPACK, error) { return nil, errNone }
 
 // Grid arranges all ranks in p rows of q, in the order of their numbers.
-func (s *ScaLAPACK) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
+func (library) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
 
 func (*ProcessGrid) product(element, plan.Shape, int, [3]part) error { return errNone }
