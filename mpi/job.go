@@ -45,7 +45,7 @@ type Job struct {
 
 // run is a staged product of any element type.
 type run interface {
-	multiply(ctx context.Context, deadline bool) (report, []report, error)
+	multiply(ctx context.Context) (report, []report, error)
 	collect() error
 	close() error
 }
@@ -312,7 +312,7 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		ctx, cancel := limited(ctx, c)
 		defer cancel()
-		_, _, err := j.runs[c.Run].multiply(ctx, c.Deadline)
+		_, _, err := j.runs[c.Run].multiply(ctx)
 		return err
 	case doCollect:
 		return j.runs[c.Run].collect()

@@ -224,7 +224,7 @@ func (s *staged[T]) settle() {
 
 // multiply implements run: it computes the product once, and returns what this rank did
 // and, on rank 0, what all did.
-func (s *staged[T]) multiply(ctx context.Context, _ bool) (own report, all []report, err error) {
+func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err error) {
 	s.settle()
 	k := &clock{ctx: ctx, phases: map[string]time.Duration{}}
 	moved := s.job.world.Traffic()
@@ -280,7 +280,7 @@ func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
 	if err := l.job.tell(cmd); err != nil {
 		return gemm.Cost{}, err
 	}
-	own, all, err := l.multiply(ctx, deadline)
+	own, all, err := l.multiply(ctx)
 	if err != nil {
 		return gemm.Cost{}, l.job.blame("a product", err)
 	}

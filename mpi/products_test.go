@@ -304,7 +304,7 @@ func TestRanksBytes(t *testing.T) {
 			if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
 				return report{}, nil, err
 			}
-			return r.multiply(context.Background(), false)
+			return r.multiply(context.Background())
 		}()
 		if err != nil {
 			t.Fatal(err)

@@ -248,6 +248,8 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 		l.Experiment = "chunk"
 	case several(workers):
 		l.Experiment = "strong"
+	case several("schedule") && f.family == mpiFamily:
+		l.Experiment = "schedule"
 	case several("schedule"):
 		l.Experiment = "chunk"
 	}

@@ -333,27 +333,35 @@ func TestOptionsOfRanks(t *testing.T) {
 
 // TestRanksWithErrors wants one line and the right status of what cannot be.
 func TestRanksWithErrors(t *testing.T) {
-	s := newSession(t)
 	for _, test := range []struct {
-		args   []string
+		args   func(s *session) []string
 		status int
-		want   []string // each once in standard error
+		want   string // in standard error, once where rank 0 alone can say it
 	}{
-		{s.ranks(2, "--sizes", "x"), 2, []string{`gemm mpi: --sizes "x"`}},
-		{s.ranks(2, "--np", "3"), 2, []string{"gemm mpi: --np 3: mpirun has started 2 ranks"}},
-		{slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"}), 1, []string{"only gemm mpi runs on ranks"}},
-		{slices.Concat(s.mpirun, []string{"-n", "2", binary, "mpi", "--sizes", "8"}), 1, []string{"this build has no MPI: make build"}},
-		{slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"}), 1, []string{"rank 1 was given other arguments than rank 0"}},
+		{func(s *session) []string { return s.ranks(2, "--sizes", "x") }, 2, `gemm mpi: --sizes "x"`},
+		{func(s *session) []string { return s.ranks(2, "--np", "3") }, 2, "gemm mpi: --np 3: mpirun has started 2 ranks"},
+		{func(s *session) []string {
+			return slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"})
+		}, 1, "only gemm mpi runs on ranks"},
+		{func(s *session) []string {
+			return slices.Concat(s.mpirun, []string{"-n", "2", binary, "mpi", "--sizes", "8"})
+		}, 1, "this build has no MPI: make build"},
+		{func(s *session) []string {
+			return slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"})
+		}, 1, "rank 1 was given other arguments than rank 0"},
 	} {
-		r := s.run(nil, test.args...)
-		for _, want := range test.want {
-			n := strings.Count(r.stderr, want)
+		t.Run(test.want, func(t *testing.T) {
+			t.Parallel()
+			s := newSession(t)
+			r := s.run(nil, test.args(s)...)
+			n := strings.Count(r.stderr, test.want)
 			if r.status != test.status || n == 0 || test.status == 2 && n != 1 || r.stdout != "" {
-				t.Errorf("%v: status %d, %d lines with %q; want status %d; %s%s", test.args, r.status, n, want, test.status, r.stdout, r.stderr)
+				t.Errorf("status %d, want %d; it said %s%s", r.status, test.status, r.stdout, r.stderr)
 			}
-		}
-		s.gone()
+			s.gone()
+		})
 	}
+	s := newSession(t)
 	if r := s.run(nil, s.ranks(2, "--help")...); r.status != 0 || strings.Count(r.stdout, "gemm mpi: ") != 1 {
 		t.Errorf("--help: status %d, %s", r.status, r.stdout)
 	}
@@ -424,7 +432,7 @@ func TestHungRanks(t *testing.T) {
 	t.Run("under mpirun", func(t *testing.T) {
 		t.Parallel()
 		s := newSession(t)
-		const limit = 5 * time.Second
+		const limit = 4 * time.Second
 		cmd, stdout, stderr := s.start(nil, s.ranks(2, append(slices.Clone(endless), "--timeout", limit.String())...)...)
 		s.rowsIn("r.json", 1)
 		at := time.Now()

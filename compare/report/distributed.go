@@ -20,7 +20,7 @@ func (b *builder) distributed(v *view) []Section {
 	var sections []Section
 	for _, part := range []func(*view) (Section, bool){
 		b.ranked, b.phases, b.bytes, b.shares, b.modelled,
-		b.strong(overRanks), b.weak(overRanks), b.placing(overRanks, "panel"), b.placing(overRanks, "affinity"),
+		b.strong(overRanks), b.weak(overRanks), b.placing(overRanks, "panel"), b.placing(overRanks, "schedule"), b.placing(overRanks, "affinity"),
 		b.overlap, b.rankFindings,
 	} {
 		if s, ok := part(v); ok {

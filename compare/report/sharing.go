@@ -42,7 +42,7 @@ func (v *view) has(fam string) bool {
 
 // experiments are those of the families parallel and mpi, whose tables have the serial
 // rows beside them that they are held against.
-var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs", "panel"}
+var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs", "panel", "schedule"}
 
 // axis is what the rows of a series differ in.
 type axis struct {
