@@ -63,10 +63,11 @@ lint: ## check format, vet and staticcheck, with MPI too where it can, and the s
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-docs: build ## render docs/serial, docs/parallel and docs/performance.md from the records in results/
+docs: build ## render docs/serial, docs/parallel, docs/mpi and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
 	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
-	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/performance
+	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
+	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/performance
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
