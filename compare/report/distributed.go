@@ -19,7 +19,7 @@ func (b *builder) distributed(v *view) []Section {
 	}
 	var sections []Section
 	for _, part := range []func(*view) (Section, bool){
-		b.ranked, b.phases, b.bytes, b.shares, b.modelled,
+		b.ranked, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
 		b.strong(overRanks), b.weak(overRanks), b.placing(overRanks, "panel"), b.placing(overRanks, "schedule"), b.placing(overRanks, "affinity"),
 		b.overlap, b.rankFindings,
 	} {
