@@ -340,6 +340,14 @@ var rankSentences = []sentence{
 		}
 	}), []string{"and hardly at many.* — **Cannot be told with these samples.**"}, nil},
 
+	{"the library slower than two variants", many(slices.Concat(raced("summa", map[int]float64{4: 1}), raced("cannon", map[int]float64{4: 1.5}),
+		[]compare.Record{row("reference/scalapack", 256, 2e-3, onRanks("strong", 4))})...),
+		[]string{"| `mpi/summa` | — | 256 | 4 | 2.00 (2.00–2.00)"}, []string{"| `mpi/cannon` | — | 256 | 4 | 1.33"}},
+	{"the library on another number of ranks", many(append(raced("summa", map[int]float64{4: 1}), row("reference/scalapack", 256, 2e-3, onRanks("strong", 2)))...), nil, []string{"{#mpi-library}"}},
+	{"help and none", many(
+		row("mpi/summa", 256, 2e-3, onRanks("schedule", 4, "schedule", "static")),
+		row("mpi/summa", 256, 1e-3, onRanks("schedule", 4, "schedule", "dynamic"))), []string{"{#mpi-schedule}", "| dynamic |"}, nil},
+
 	{"communication that is hidden", many(slices.Concat(raced("p2p-rows", map[int]float64{4: 2}), raced("p2p-rows-overlap", map[int]float64{4: 1.2}, "panel", 64))...),
 		[]string{"For f64 at n = 256 on 4 ranks, 80.0 % of the communication is hidden (95 % interval 79.9 % – 80.0 %).", "| 2.00 ms | 1.20 ms | 1.00 ms | 0.800 | 0.799 – 0.800"}, nil},
 	{"nothing to hide", many(slices.Concat(
