@@ -44,6 +44,9 @@ func forRank0(t *testing.T) {
 func TestScaLAPACK(t *testing.T) {
 	requireScaLAPACK(t)
 	for _, ranks := range []int{1, 2, 4, 6} {
+		if testing.Short() && ranks != 2 {
+			continue
+		}
 		t.Run(fmt.Sprint(ranks), func(t *testing.T) { underMPI(t, ranks, "^TestRanksScaLAPACK") })
 	}
 }
@@ -53,7 +56,11 @@ func TestRanksScaLAPACK(t *testing.T) {
 	if _, err := comm.OpenScaLAPACK(); err != nil {
 		t.Fatal(err) // what is unavailable would be skipped
 	}
-	gemmtest.Run(t, scalapackVariant(), nil, gemm.Params{"block": 3, "affinity": none}, gemm.Params{"block": 64})
+	settings := []gemm.Params{{"block": 3, "affinity": none}}
+	if theJob.Size() <= 2 && !testing.Short() { // on more the suite takes long
+		settings = append(settings, nil, gemm.Params{"block": 64})
+	}
+	gemmtest.Run(t, scalapackVariant(), settings...)
 }
 
 // TestRanksScaLAPACKRow checks what the row of a product says besides its time.

@@ -29,7 +29,7 @@ func Mpirun(t *testing.T, asRank string, ranks int, run string, options ...strin
 	defer cancel()
 	args := append([]string{"-n", fmt.Sprint(ranks), "--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
 		"--mca", "mpi_yield_when_idle", "1"}, options...)
-	args = append(args, self, "-test.run", run, "-test.v="+fmt.Sprint(testing.Verbose()))
+	args = append(args, self, "-test.run", run, "-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()))
 	cmd := exec.CommandContext(ctx, mpirun, args...)
 	cmd.Env = append(os.Environ(), asRank+"=1", "GOMAXPROCS=1")
 	// mpirun ends its ranks when it is asked to end, and leaves them when it is killed.
