@@ -264,6 +264,8 @@ func cubes(sizes []int) []Shape {
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
+	case c.Ranks() > 0:
+		return false
 	case c.Variant.Name == "serial/packed":
 		return true
 	case c.Variant.Name == "serial/gonum":

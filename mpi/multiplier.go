@@ -176,7 +176,10 @@ type staged[T gemm.Element] struct {
 // stage stages a product on this rank; all ranks call it.
 func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.Matrix[T]) (*staged[T], error) {
 	t := &task[T]{job: j, world: j.world, shape: plan.Shape{M: c.M, N: c.N, K: c.K}, params: m.params, c: dst, a: a, b: b}
-	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: j.threads(m.params.Int("threads"))}
+	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: 1}
+	if asked, ok := m.params["threads"].(int); ok {
+		s.threads = j.threads(asked)
+	}
 	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(elementSize[T]())
 	s.settle()
 	err := func() (err error) {

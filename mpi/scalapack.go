@@ -168,12 +168,8 @@ func leadingScaLAPACK[T gemm.Float](name string) func(gemm.Params) (gemm.Multipl
 }
 
 func scalapackVariant() gemm.Variant {
-	params := slices.DeleteFunc(commonParams(), func(q gemm.Param) bool { return q.Name == "local" })
-	for i := range params {
-		if params[i].Name == "threads" {
-			params[i] = gemm.Param{Name: "threads", Default: 1, Min: 1, Max: 1, Doc: "threads of a rank; the library has one"}
-		}
-	}
+	// It has one thread a rank, and computes by itself.
+	params := slices.DeleteFunc(commonParams(), func(q gemm.Param) bool { return q.Name == "local" || q.Name == "threads" })
 	const name = "reference/scalapack"
 	return gemm.Variant{
 		Name:   name,
