@@ -161,7 +161,7 @@ func (t *task[T]) recruit(matrices, elements int) error {
 	if n == nil || err != nil {
 		return err
 	}
-	memory, failed := n.host.Share(max(line, matrices*line+elements*int(elementSize[T]())))
+	memory, failed := n.host.Share(max(line, matrices*line+elements*int(comm.ElementSize[T]())))
 	lacking := 0.0
 	if failed != nil {
 		lacking = 1
@@ -208,7 +208,7 @@ func (w *crew[T]) base(rank int) unsafe.Pointer { return w.memory.At(rank) }
 func (w *crew[T]) matrix(rows, cols int) gemm.Matrix[T] {
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
 	if rows*cols > 0 {
-		size := int(elementSize[T]())
+		size := int(comm.ElementSize[T]())
 		m.Data = unsafe.Slice((*T)(unsafe.Add(w.base(w.host.Rank()), w.used*size)), rows*cols)
 		clear(m.Data)
 		w.used += (rows*cols*size + line - 1) / line * line / size

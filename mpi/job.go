@@ -458,24 +458,8 @@ func (j *Job) Placement() []string {
 	return out
 }
 
-// cpuList returns processors as the kernel writes them: 0-3,8.
-func cpuList(cpus []int) string {
-	sorted := slices.Sorted(slices.Values(cpus))
-	var parts []string
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(sorted[i])
-		if j > i {
-			part += "-" + strconv.Itoa(sorted[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
+// cpuList returns processors, in any order, as the kernel writes them.
+func cpuList(cpus []int) string { return cpu.List(slices.Sorted(slices.Values(cpus))) }
 
 // seat is where this rank is in a grid: its communicators there live as long as the job.
 type seat struct {

@@ -26,7 +26,7 @@ type layers[T gemm.Element] struct {
 }
 
 func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
-	g := layersOf(t.params, t.world.Size(), t.shape, elementSize[T]())
+	g := layersOf(t.params, t.world.Size(), t.shape, comm.ElementSize[T]())
 	x := &layers[T]{}
 	rank := t.world.Rank()
 	if rank < g.Ranks() {

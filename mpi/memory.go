@@ -6,6 +6,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/mpi/comm"
 )
 
 // matrix returns a matrix of zeros, its rows side by side, on huge pages where the system
@@ -20,7 +21,7 @@ func matrix[T gemm.Element](rows, cols int) gemm.Matrix[T] {
 
 // room returns an error where so many elements are more than the memory that is left.
 func room[T gemm.Element](elements float64, what string) error {
-	need, have := elements*float64(elementSize[T]()), float64(cpu.Available())
+	need, have := elements*float64(comm.ElementSize[T]()), float64(cpu.Available())
 	if have > 0 && need > have {
 		return fmt.Errorf("%s need %.1f GiB of memory, %.1f GiB are available: choose a smaller size or fewer ranks", what, need/(1<<30), have/(1<<30))
 	}

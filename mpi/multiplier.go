@@ -180,7 +180,7 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	if asked, ok := m.params["threads"].(int); ok {
 		s.threads = j.threads(asked)
 	}
-	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(elementSize[T]())
+	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(comm.ElementSize[T]())
 	s.settle()
 	err := func() (err error) {
 		if name, ok := m.params["local"].(string); ok {
@@ -315,7 +315,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // was planned.
 func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
-	size := elementSize[T]()
+	size := comm.ElementSize[T]()
 	d := gemm.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
 	for r, did := range all {
 		t := p.traffic[r]
@@ -398,18 +398,6 @@ func (x nothing[T]) plan() prediction {
 func zero[T gemm.Element](c gemm.Matrix[T]) {
 	for i := range c.Rows {
 		clear(c.Row(i))
-	}
-}
-
-// elementSize returns the bytes of an element.
-func elementSize[T gemm.Element]() int64 {
-	switch gemm.TypeName[T]() {
-	case "f64":
-		return 8
-	case "f32":
-		return 4
-	default:
-		return 1
 	}
 }
 

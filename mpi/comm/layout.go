@@ -46,11 +46,11 @@ func layoutOf(m, n, stride int) (layout, error) {
 
 // bytesOf returns the bytes of a matrix's elements.
 func bytesOf[T gemm.Element](m gemm.Matrix[T]) int64 {
-	return int64(m.Rows) * int64(m.Cols) * size[T]()
+	return int64(m.Rows) * int64(m.Cols) * ElementSize[T]()
 }
 
-// size returns the bytes of an element.
-func size[T gemm.Element]() int64 {
+// ElementSize returns the bytes of an element.
+func ElementSize[T gemm.Element]() int64 {
 	switch gemm.TypeName[T]() {
 	case "f64":
 		return 8
