@@ -115,11 +115,11 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	return []study{
 		{experiment: "strong", sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
 		{
-			experiment: "weak", variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/cannon", "mpi/25d"},
+			experiment: "weak", variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"},
 			sizes: []int{base}, sweep: map[string][]any{"ranks": ranks},
 		},
 		{
-			experiment: "panel", variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/25d"},
+			experiment: "panel", variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/25d"},
 			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "panel": {16, 64, 256, 1024}},
 		},
 		{

@@ -42,16 +42,19 @@ func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 }
 
 // allocate takes the rank's matrices from take.
-func (x *cannon[T]) allocate(take func(rows, cols int) gemm.Matrix[T]) {
+func (x *cannon[T]) allocate(take taker[T]) {
 	q := x.grid.Q
 	if x.ranks == nil {
 		return
 	}
 	m, n, k := plan.Split(x.shape.M, q, x.i).Len(), plan.Split(x.shape.N, q, x.j).Len(), ceil(x.shape.K, q)
-	x.a, x.b, x.c = take(m, x.depth(x.j)), take(x.depth(x.i), n), take(m, n)
+	take(&x.a, m, x.depth(x.j))
+	take(&x.b, x.depth(x.i), n)
+	take(&x.c, m, n)
 	for s := range x.as {
 		if q > 1 {
-			x.as[s], x.bs[s] = take(m, k), take(k, n)
+			take(&x.as[s], m, k)
+			take(&x.bs[s], k, n)
 		}
 	}
 }

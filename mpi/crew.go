@@ -145,8 +145,8 @@ func (j *Job) crowded() bool {
 // crew is the help that ranks of a host give each other in products of one task.
 type crew[T gemm.Element] struct {
 	*notes
+	arena[T]
 	memory *comm.Shared
-	used   int // elements
 	local  *local[T]
 }
 
@@ -161,7 +161,7 @@ func (t *task[T]) recruit(matrices, elements int) error {
 	if n == nil || err != nil {
 		return err
 	}
-	memory, failed := n.host.Share(max(line, matrices*line+elements*int(comm.ElementSize[T]())))
+	memory, failed := n.host.Share(arenaBytes[T](matrices, elements))
 	lacking := 0.0
 	if failed != nil {
 		lacking = 1
@@ -175,12 +175,9 @@ func (t *task[T]) recruit(matrices, elements int) error {
 		}
 		return err // every rank computes its own part
 	}
-	t.crew = &crew[T]{notes: n, memory: memory, local: t.local}
+	t.crew = &crew[T]{notes: n, arena: arena[T]{base: memory.Own()}, memory: memory, local: t.local}
 	return nil
 }
-
-// line is what the beginnings of matrices are multiples of, in bytes.
-const line = 64
 
 // dismiss gives the memory of the crew back. All ranks call it.
 func (t *task[T]) dismiss() error {
@@ -202,26 +199,12 @@ func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
 // own is this rank's note.
 func (n *notes) own() *note { return n.all[n.host.Rank()] }
 
-// base returns where a rank's part of the memory begins.
-func (w *crew[T]) base(rank int) unsafe.Pointer { return w.memory.At(rank) }
-
-func (w *crew[T]) matrix(rows, cols int) gemm.Matrix[T] {
-	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
-	if rows*cols > 0 {
-		size := int(comm.ElementSize[T]())
-		m.Data = unsafe.Slice((*T)(unsafe.Add(w.base(w.host.Rank()), w.used*size)), rows*cols)
-		clear(m.Data)
-		w.used += (rows*cols*size + line - 1) / line * line / size
-	}
-	return m
-}
-
 // at returns how far a matrix is behind the beginning of this rank's part.
 func (w *crew[T]) at(m gemm.Matrix[T]) int64 {
 	if len(m.Data) == 0 {
 		return 0
 	}
-	return int64(uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))) - uintptr(w.base(w.host.Rank())))
+	return int64(uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))) - uintptr(w.base))
 }
 
 // view returns a matrix of a rank's part.
@@ -253,7 +236,7 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 		if err != nil {
 			return err
 		}
-		if err := test(pending); err != nil {
+		if _, err := test(pending); err != nil {
 			return err
 		}
 		if !took && n.done.Load() == uint64(chunks) {
@@ -289,7 +272,7 @@ func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 // chunk computes one chunk of a rank's step.
 func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	return k.during(computing, func() error {
-		base := w.base(rank)
+		base := w.memory.At(rank)
 		cols, add := s.chunk(i)
 		c := colsOf(view[T](base, s.c, s.m, s.n, s.ldc), cols)
 		a, b := view[T](base, s.a, s.m, s.k, s.lda), colsOf(view[T](base, s.b, s.k, s.n, s.n), cols)
@@ -313,17 +296,7 @@ func (w *crew[T]) help(k *clock) (bool, error) {
 
 // wait waits for the messages and helps meanwhile. What is not help is time of the phase.
 func (w *crew[T]) wait(k *clock, phase string, pending []*comm.Request) error {
-	return w.until(k, phase, func() (bool, error) {
-		all := true
-		for _, r := range pending {
-			done, err := r.Test()
-			if err != nil {
-				return false, err
-			}
-			all = all && done
-		}
-		return all, nil
-	})
+	return w.until(k, phase, func() (bool, error) { return test(pending) })
 }
 
 // finish returns when no rank of the host computes any more, and helps until then.

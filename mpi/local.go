@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -123,7 +124,7 @@ func plus[T gemm.Element](x, y []T) {
 }
 
 // pieceCols is how many columns of a product are computed between two looks at the
-// messages under way: MPI goes on with them only inside its calls. It is a multiple of
+// messages under way, where one thread does both: MPI goes on only inside its calls. It is a multiple of
 // the packed product's blocks, so that nothing is packed twice.
 const pieceCols = 240
 
@@ -146,29 +147,50 @@ func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
 	return err
 }
 
-// compute computes C ← A·B, or adds to C, while the messages are under way.
+// compute computes C ← A·B, or adds to C, while the messages are under way. A rank with a
+// processor to spare computes on that one and goes on with the messages on its own; others
+// look at them between two pieces of the product.
 func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
-	if c.Rows == 0 {
+	switch {
+	case c.Rows == 0:
 		return nil
-	}
-	if t.crew != nil {
+	case t.crew != nil:
 		return t.crew.compute(k, c, a, b, add, pending)
 	}
 	return k.during(computing, func() error {
-		width := pieceCols
-		if len(pending) == 0 {
-			width = max(c.Cols, 1)
+		switch {
+		case len(pending) == 0:
+			return t.local.part(k, c, a, b, add)
+		case t.spare:
+			return t.aside(k, c, a, b, add, pending)
 		}
-		for _, s := range plan.Chunks(c.Cols, width) {
+		for _, s := range plan.Chunks(c.Cols, pieceCols) {
 			if err := t.local.part(k, colsOf(c, s), a, colsOf(b, s), add); err != nil {
 				return err
 			}
-			if err := test(pending); err != nil {
+			if _, err := test(pending); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// aside computes on another thread, and goes on with the messages on this one.
+func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
+	computed := make(chan error, 1)
+	go func() { computed <- t.local.part(k, c, a, b, add) }()
+	for {
+		arrived, err := test(pending)
+		if arrived || err != nil {
+			return errors.Join(<-computed, err)
+		}
+		select {
+		case err := <-computed:
+			return err
+		default:
+		}
+	}
 }
 
 // wait waits for the messages, which is time of the phase.
@@ -187,12 +209,15 @@ func (t *task[T]) finish(k *clock) error {
 	return t.crew.finish(k)
 }
 
-// test lets MPI go on with the messages.
-func test(pending []*comm.Request) error {
+// test lets MPI go on with the messages, and reports whether all have arrived.
+func test(pending []*comm.Request) (bool, error) {
+	all := true
 	for _, r := range pending {
-		if _, err := r.Test(); err != nil {
-			return err
+		done, err := r.Test()
+		if err != nil {
+			return false, err
 		}
+		all = all && done
 	}
-	return nil
+	return all, nil
 }

@@ -27,3 +27,35 @@ func room[T gemm.Element](elements float64, what string) error {
 	}
 	return nil
 }
+
+// arena hands out matrices, one behind the other, of memory that MPI gave.
+type arena[T gemm.Element] struct {
+	base unsafe.Pointer
+	used uintptr // bytes
+}
+
+// line is what the beginnings of matrices are multiples of, in bytes.
+const line = 64
+
+// arenaBytes returns how much so many matrices with so many elements may take.
+func arenaBytes[T gemm.Element](matrices, elements int) int {
+	return max(line, matrices*line+elements*int(comm.ElementSize[T]()))
+}
+
+// reserve returns how far behind the beginning the next matrix is.
+func (a *arena[T]) reserve(rows, cols int) uintptr {
+	at := a.used
+	a.used += (uintptr(rows)*uintptr(cols)*uintptr(comm.ElementSize[T]()) + line - 1) / line * line
+	return at
+}
+
+// matrix returns a matrix of zeros, its rows side by side.
+func (a *arena[T]) matrix(rows, cols int) gemm.Matrix[T] {
+	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
+	at := a.reserve(rows, cols)
+	if rows*cols > 0 {
+		m.Data = unsafe.Slice((*T)(unsafe.Add(a.base, at)), rows*cols)
+		clear(m.Data)
+	}
+	return m
+}

@@ -26,6 +26,7 @@ type task[T gemm.Element] struct {
 	c, a, b gemm.Matrix[T] // on rank 0; empty elsewhere
 	local   *local[T]      // nil of a variant without the parameter
 	crew    *crew[T]       // nil: every rank computes its own part alone
+	spare   bool           // this rank has more processors than threads that compute
 }
 
 // close gives back what the ranks have in common.
@@ -167,7 +168,8 @@ type staged[T gemm.Element] struct {
 	product[T]
 	job      *Job
 	affinity string
-	threads  int
+	threads  int // that compute
+	running  int // threads in all
 	resolved gemm.Params
 	bytes    int     // of the operands, all together
 	rate     float64 // terms a second of the local variant on all ranks at once, of the rank with least; 0: there is none
@@ -179,6 +181,11 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: 1}
 	if asked, ok := m.params["threads"].(int); ok {
 		s.threads = j.threads(asked)
+	}
+	t.spare = j.threads(0) > s.threads
+	s.running = s.threads
+	if t.spare {
+		s.running++ // the one that MPI is on
 	}
 	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(comm.ElementSize[T]())
 	s.settle()
@@ -220,8 +227,8 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 func (s *staged[T]) settle() {
 	// Where the system refuses to pin, it chooses the processors itself.
 	_ = s.job.bind(s.affinity)
-	if runtime.GOMAXPROCS(0) != s.threads {
-		runtime.GOMAXPROCS(s.threads)
+	if runtime.GOMAXPROCS(0) != s.running {
+		runtime.GOMAXPROCS(s.running)
 	}
 }
 

@@ -7,55 +7,70 @@ import (
 	"gemm/mpi/plan"
 )
 
-// p2pRowsOverlap is p2p-rows without waiting: B goes out in panels of its columns, and
-// while a worker computes the columns of C that belong to one panel, the next ones are on
-// their way to it and the last ones back to rank 0. What is left to wait for is the first
-// panel with the worker's rows of A, and the last columns of C.
+// p2pRowsOverlap is p2p-rows without waiting: the range k is cut into panels, and while a
+// worker adds the product of one panel to its rows of C, the next one is on its way. The
+// last panel is multiplied some rows at a time, which are on their way back while others
+// are computed. What is left to wait for is the first panel and the last rows.
 //
-//	worker    receives   A₁ B⁰ | B¹ | B²
-//	          computes         | C⁰ | C¹ | C²
-//	          sends                 | C⁰ | C¹ | C²
+//	worker    receives   A₁⁰ B⁰ | A₁¹ B¹     | A₁² B²
+//	          computes          | C₁ = A₁⁰B⁰ | C₁ += A₁¹B¹ | C₁ += A₁²B², rows by rows
+//	          sends                                        |   C₁, rows by rows
 type p2pRowsOverlap[T gemm.Element] struct {
 	*p2pRows[T]
-	cols   []plan.Span
-	panels []gemm.Matrix[T]         // of B, one after the other
-	parts  []gemm.Matrix[T]         // of C on a worker, by panel
-	found  map[int][]gemm.Matrix[T] // on rank 0, the parts of each worker
+	panels []plan.Span
+	out    []packed[T]       // on rank 0, by panel
+	as, bs [2]gemm.Matrix[T] // on a worker, room for a panel and the next
+}
+
+// packed is a panel as rank 0 sends it: columns of A for each worker, and rows of B. What
+// does not lie side by side is cut into small pieces by MPI, which go on only while the
+// sender is in a call, and several times as fast as from an operand others copy from the
+// huge pages that these are on.
+type packed[T gemm.Element] struct {
+	as      []part[T]
+	b, from gemm.Matrix[T]
+}
+
+// part is a worker's part of a panel of A, and where that is in A.
+type part[T gemm.Element] struct {
+	rank    int
+	a, from gemm.Matrix[T]
 }
 
 func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 	p := &p2pRowsOverlap[T]{p2pRows: &p2pRows[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}}
-	p.cols = plan.Chunks(t.shape.N, t.params.Int("panel"))
+	p.panels = plan.Chunks(t.shape.K, t.params.Int("panel"))
 	rank := t.world.Rank()
 	p.rows = p.workers.rows(t.shape.M, rank)
-	if rank == 0 {
-		p.a, p.b, p.c = t.rowOperands(p.rows)
-	} else {
-		p.a = matrix[T](p.rows.Len(), t.shape.K)
-	}
-	for _, s := range p.cols {
-		if rank == 0 && p.others() || p.rows.Len() > 0 && rank != 0 {
-			p.panels = append(p.panels, matrix[T](t.shape.K, s.Len()))
-		}
-		if rank != 0 {
-			p.parts = append(p.parts, matrix[T](p.rows.Len(), s.Len()))
-		}
-	}
-	if rank == 0 {
-		p.found = map[int][]gemm.Matrix[T]{}
-		// The error is that of the function, which returns none.
-		_ = p.p2pRows.others(func(rank int, rows plan.Span) error {
-			for _, s := range p.cols {
-				p.found[rank] = append(p.found[rank], matrix[T](rows.Len(), s.Len()))
+	if rank != 0 {
+		if p.rows.Len() > 0 {
+			p.c = matrix[T](p.rows.Len(), t.shape.N)
+			for i := range p.as {
+				p.as[i], p.bs[i] = matrix[T](p.rows.Len(), p.panels[0].Len()), matrix[T](p.panels[0].Len(), t.shape.N)
 			}
+		}
+		return p, nil
+	}
+	p.a, p.b, p.c = t.rowOperands(p.rows)
+	if p.world.Size() == 1 {
+		return p, nil
+	}
+	for _, s := range p.panels {
+		x := packed[T]{b: matrix[T](s.Len(), t.shape.N), from: rowsOf(t.b, s)}
+		// The error is that of the function, which returns none.
+		_ = p.others(func(rank int, rows plan.Span) error {
+			x.as = append(x.as, part[T]{rank, matrix[T](rows.Len(), s.Len()), colsOf(rowsOf(t.a, rows), s)})
 			return nil
 		})
+		p.out = append(p.out, x)
 	}
 	return p, nil
 }
 
-// others reports whether rank 0 has anybody to send to.
-func (p *p2pRowsOverlap[T]) others() bool { return p.world.Size() > 1 }
+// pieces returns the rows of C that are sent at once, of so many.
+func (p *p2pRowsOverlap[T]) pieces(rows int) []plan.Span {
+	return plan.Chunks(rows, p.params.Int("panel"))
+}
 
 func (p *p2pRowsOverlap[T]) multiply(k *clock) error {
 	if p.world.Rank() != 0 {
@@ -67,32 +82,35 @@ func (p *p2pRowsOverlap[T]) multiply(k *clock) error {
 		return err
 	}
 	err := k.during(distributing, func() error {
-		err := p.p2pRows.others(func(rank int, rows plan.Span) error {
-			if err := add(comm.Isend(p.world, rowsOf(p.task.a, rows), rank, tagA)); err != nil {
-				return err
+		for _, x := range p.out {
+			copyTo(x.b, x.from)
+			for _, y := range x.as {
+				copyTo(y.a, y.from)
+				if err := add(comm.Isend(p.world, y.a, y.rank, tagA)); err != nil {
+					return err
+				}
+				if err := add(comm.Isend(p.world, x.b, y.rank, tagB)); err != nil {
+					return err
+				}
+				if p.first == 0 {
+					continue // rank 0 has rows of its own to compute
+				}
+				// One worker gets its panel while the next is told of its own: many who
+				// copy from one process at once hinder each other.
+				if err := waitAll(under[:len(under)-2]); err != nil {
+					return err
+				}
 			}
-			for _, part := range p.found[rank] {
-				if err := add(comm.Irecv(p.world, part, rank, tagC)); err != nil {
+		}
+		return p.others(func(rank int, rows plan.Span) error {
+			c := rowsOf(p.task.c, rows)
+			for _, s := range p.pieces(c.Rows) {
+				if err := add(comm.Irecv(p.world, rowsOf(c, s), rank, tagC)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-		// Panels lie side by side in memory, here and on the workers: what does not is
-		// cut into small pieces by MPI, which go on only while the sender is in a call.
-		for i := range p.panels {
-			copyTo(p.panels[i], colsOf(p.task.b, p.cols[i]))
-			err := p.p2pRows.others(func(rank int, _ plan.Span) error {
-				return add(comm.Isend(p.world, p.panels[i], rank, tagB))
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -100,17 +118,24 @@ func (p *p2pRowsOverlap[T]) multiply(k *clock) error {
 	if err := p.compute(k, p.c, p.a, p.b, false, under...); err != nil {
 		return err
 	}
-	return k.during(collecting, func() error {
-		if err := waitAll(under); err != nil {
+	return k.during(collecting, func() error { return waitAll(under) })
+}
+
+// expect begins to receive a panel; none behind the last.
+func (p *p2pRowsOverlap[T]) expect(k *clock, i int) (u coming[T], err error) {
+	if i == len(p.panels) {
+		return u, nil
+	}
+	depth := p.panels[i].Len()
+	u.a, u.b = of(p.as[i%2].Data, p.c.Rows, depth, depth), of(p.bs[i%2].Data, depth, p.c.Cols, p.c.Cols)
+	err = k.during(distributing, func() error {
+		if u.as, err = comm.Irecv(p.world, u.a, 0, tagA); err != nil {
 			return err
 		}
-		return p.p2pRows.others(func(rank int, rows plan.Span) error {
-			for i, s := range p.cols {
-				copyTo(colsOf(rowsOf(p.task.c, rows), s), p.found[rank][i])
-			}
-			return nil
-		})
+		u.bs, err = comm.Irecv(p.world, u.b, 0, tagB)
+		return err
 	})
+	return u, err
 }
 
 // work is the part of a worker that is not rank 0.
@@ -118,54 +143,47 @@ func (p *p2pRowsOverlap[T]) work(k *clock) error {
 	if p.rows.Len() == 0 {
 		return nil
 	}
-	out := make([]*comm.Request, len(p.cols))
-	// One panel ahead and no more: on one host it is the receiver who copies a message,
-	// as soon as it expects it, and it is to compute first.
-	expect := func(i int) (r *comm.Request, err error) {
-		if i == len(p.cols) {
-			return nil, nil
-		}
-		err = k.during(distributing, func() error {
-			r, err = comm.Irecv(p.world, p.panels[i], 0, tagB)
-			return err
-		})
-		return r, err
-	}
-	err := k.during(distributing, func() error { return comm.Recv(p.world, p.a, 0, tagA) })
+	here, err := p.expect(k, 0)
 	if err != nil {
 		return err
 	}
-	here, err := expect(0)
-	if err != nil {
-		return err
-	}
-	for i := range p.cols {
-		if err := k.during(distributing, here.Wait); err != nil {
+	var back []*comm.Request
+	for i := range p.panels {
+		if err := p.wait(k, distributing, here.as, here.bs); err != nil {
 			return err
 		}
-		next, err := expect(i + 1)
+		next, err := p.expect(k, i+1)
 		if err != nil {
 			return err
 		}
-		if err := p.compute(k, p.parts[i], p.a, p.panels[i], false, next); err != nil {
-			return err
+		if i+1 < len(p.panels) {
+			if err := p.compute(k, p.c, here.a, here.b, i > 0, next.as, next.bs); err != nil {
+				return err
+			}
+			here = next
+			continue
 		}
-		err = k.during(collecting, func() (err error) {
-			out[i], err = comm.Isend(p.world, p.parts[i], 0, tagC)
-			return err
-		})
-		if err != nil {
-			return err
+		for _, s := range p.pieces(p.c.Rows) {
+			if err := p.compute(k, rowsOf(p.c, s), rowsOf(here.a, s), here.b, i > 0, back...); err != nil {
+				return err
+			}
+			err := k.during(collecting, func() error {
+				r, err := comm.Isend(p.world, rowsOf(p.c, s), 0, tagC)
+				back = append(back, r)
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
-		here = next
 	}
-	return k.during(collecting, func() error { return waitAll(out) })
+	return k.during(collecting, func() error { return waitAll(back) })
 }
 
 func (p *p2pRowsOverlap[T]) plan() prediction {
 	out := p.p2pRows.plan()
 	out.traffic = plan.P2PRowsOverlap(p.shape, p.world.Size(), p.first == 0, p.params.Int("panel"))
-	out.steps, out.overlapped = len(p.cols), true
+	out.steps, out.overlapped = len(p.panels), true
 	return out
 }
 
@@ -190,11 +208,12 @@ func copyTo[T gemm.Element](to, from gemm.Matrix[T]) {
 func p2pRowsOverlapVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/p2p-rows-overlap",
-		Doc:    "p2p-rows with messages that are under way while others' columns are computed",
-		Params: commonParams(masterParam(), panelParam(256, "columns of B and C that are sent at once")),
+		Doc:    "p2p-rows in panels, each of which is under way while the one before is multiplied",
+		Params: commonParams(masterParam(), panelParam(256, "columns of A and rows of B, and rows of C, that are sent at once")),
 	}
 	v = types{newP2PRowsOverlap[float32], newP2PRowsOverlap[float64], newP2PRowsOverlap[gf256.Elem]}.of(v)
 	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
-		return rowWorkspace(s, newWorkers(ranks, p).busy(s.M)+1) + float64(s.M)*float64(s.N)
+		width := float64(min(p.Int("panel"), s.K))
+		return float64(s.M)*float64(s.K+s.N) + float64(s.K)*float64(s.N) + 2*width*float64(s.M+newWorkers(ranks, p).busy(s.M)*s.N)
 	})
 }

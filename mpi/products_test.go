@@ -279,6 +279,28 @@ func TestRanksPanels(t *testing.T) {
 	}
 }
 
+// TestSpareProcessors has products of ranks that have one for their messages.
+func TestSpareProcessors(t *testing.T) {
+	underMPI(t, 3, "^TestRanks(Spare|Panels|Cancelled|Bytes)$", "-x", roomy+"=yes")
+}
+
+// TestRanksSpare wants ranks to compute beside their messages: all that they compute while
+// panels are under way is on a thread of its own.
+func TestRanksSpare(t *testing.T) {
+	forRank0(t)
+	forVariants(t, gemm.Params{"panel": 16}, func(t *testing.T, v gemm.Variant) {
+		p := understood(v, gemm.Params{"panel": 16, "schedule": static})
+		r := staging(t, v, p, newOperands[float64](150, 140, 130, 1))
+		if got := r.(*lead[float64]).running; got != 2 {
+			t.Errorf("%d threads run, one computes", got)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		multiplied(t, v, p, newOperands[float64](150, 140, 130, 1))
+	})
+}
+
 // TestRanksStrided has long messages from where the operands lie, not side by side.
 func TestRanksStrided(t *testing.T) {
 	forRank0(t)

@@ -30,9 +30,11 @@ type summa[T gemm.Element] struct {
 	i, j   int
 	m, n   int // rows and columns of this rank's block of C; m < 0 outside of the grid
 	panels []plan.Panel
-	a, b   []gemm.Matrix[T]  // this rank's, by panel; empty where another holds it
-	as, bs [2]gemm.Matrix[T] // room for those of others, of one panel and the next
+	a, b   []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
+	as, bs []gemm.Matrix[T] // room for those of others: of one panel and the next
 	c      gemm.Matrix[T]
+	first  int // panel
+	bring  func(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error)
 }
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
@@ -46,7 +48,9 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 // newPanels returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
 func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
-	x := &summa[T]{task: t, grid: g, k: k, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel"))}
+	x := &summa[T]{task: t, grid: g, k: k, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")),
+		as: make([]gemm.Matrix[T], 2), bs: make([]gemm.Matrix[T], 2)}
+	x.bring = x.broadcast
 	rank := t.world.Rank()
 	if rank >= g.Ranks() {
 		x.m = -1
@@ -59,29 +63,29 @@ func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
 }
 
 // allocate takes the rank's matrices from take.
-func (x *summa[T]) allocate(take func(rows, cols int) gemm.Matrix[T]) {
+func (x *summa[T]) allocate(take taker[T]) {
 	if x.m < 0 {
 		return
 	}
-	x.c = take(x.m, x.n)
+	take(&x.c, x.m, x.n)
 	widest := 0
 	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
 	for s, p := range x.panels {
 		widest = max(widest, p.K.Len())
 		// A's panels lie one after the other, so that each is a message as it is.
 		if p.Col == x.j {
-			x.a[s] = take(x.m, p.K.Len())
+			take(&x.a[s], x.m, p.K.Len())
 		}
 		if p.Row == x.i {
-			x.b[s] = take(p.K.Len(), x.n)
+			take(&x.b[s], p.K.Len(), x.n)
 		}
 	}
 	for s := range x.as {
 		if x.grid.Q > 1 {
-			x.as[s] = take(x.m, widest)
+			take(&x.as[s], x.m, widest)
 		}
 		if x.grid.P > 1 {
-			x.bs[s] = take(widest, x.n)
+			take(&x.bs[s], widest, x.n)
 		}
 	}
 }
@@ -94,17 +98,23 @@ func (x *summa[T]) settle() (err error) {
 	return x.furnish(x.allocate)
 }
 
-// furnish has a rank take its matrices, from the memory of a crew where there is one.
-func (t *task[T]) furnish(allocate func(take func(rows, cols int) gemm.Matrix[T])) error {
-	matrices, elements := 0, 0
-	allocate(func(rows, cols int) gemm.Matrix[T] {
+// taker makes a matrix of zeros of so many rows and columns.
+type taker[T gemm.Element] func(m *gemm.Matrix[T], rows, cols int)
+
+// needed returns how many matrices are taken, and how many elements they have together.
+func needed[T gemm.Element](allocate func(taker[T])) (matrices, elements int) {
+	allocate(func(_ *gemm.Matrix[T], rows, cols int) {
 		matrices, elements = matrices+1, elements+rows*cols
-		return gemm.Matrix[T]{}
 	})
-	if err := t.recruit(matrices, elements); err != nil {
+	return matrices, elements
+}
+
+// furnish has a rank take its matrices, from the memory of a crew where there is one.
+func (t *task[T]) furnish(allocate func(taker[T])) error {
+	if err := t.recruit(needed(allocate)); err != nil {
 		return err
 	}
-	allocate(t.matrix)
+	allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = t.matrix(rows, cols) })
 	return nil
 }
 
@@ -144,33 +154,44 @@ func (x *summa[T]) fill(layer func(l int) []plan.Panel) error {
 	}), x.b)
 }
 
-// broadcast is a panel under way.
-type broadcast[T gemm.Element] struct {
+// broadcast begins to broadcast a panel.
+func (x *summa[T]) broadcast(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error) {
+	p := x.panels[s]
+	if x.grid.Q > 1 && x.c.Rows > 0 {
+		if as, err = comm.Ibcast(x.layer.Row, a, p.Col); err != nil {
+			return as, bs, err
+		}
+	}
+	if x.grid.P > 1 && x.c.Cols > 0 {
+		bs, err = comm.Ibcast(x.layer.Col, b, p.Row)
+	}
+	return as, bs, err
+}
+
+// coming is a panel under way.
+type coming[T gemm.Element] struct {
 	a, b   gemm.Matrix[T]
 	as, bs *comm.Request
 }
 
-// begin begins to broadcast a panel; none behind the last.
-func (x *summa[T]) begin(s int) (u broadcast[T], err error) {
-	if s >= len(x.panels) {
+// begin begins to bring the panel of a step; none behind the last.
+func (x *summa[T]) begin(k *clock, step int) (u coming[T], err error) {
+	if step >= len(x.panels) {
 		return u, nil
 	}
+	s := (x.first + step) % len(x.panels)
 	p := x.panels[s]
 	u.a, u.b = x.a[s], x.b[s]
 	if p.Col != x.j {
-		u.a = of(x.as[s%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
+		u.a = of(x.as[step%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
 	}
 	if p.Row != x.i {
-		u.b = of(x.bs[s%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
+		u.b = of(x.bs[step%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
 	}
-	if x.grid.Q > 1 && x.c.Rows > 0 {
-		if u.as, err = comm.Ibcast(x.layer.Row, u.a, p.Col); err != nil {
-			return u, err
-		}
-	}
-	if x.grid.P > 1 && x.c.Cols > 0 {
-		u.bs, err = comm.Ibcast(x.layer.Col, u.b, p.Row)
-	}
+	err = k.during(communicating, func() error {
+		u.as, u.bs, err = x.bring(s, u.a, u.b)
+		return err
+	})
 	return u, err
 }
 
@@ -181,20 +202,13 @@ func (x *summa[T]) multiply(k *clock) error {
 	if len(x.panels) == 0 {
 		zero(x.c)
 	}
-	var here, next broadcast[T]
-	begin := func(s int) (u broadcast[T], err error) {
-		err = k.during(communicating, func() error {
-			u, err = x.begin(s)
-			return err
-		})
-		return u, err
-	}
-	here, err := begin(0)
+	here, err := x.begin(k, 0)
 	if err != nil {
 		return err
 	}
 	for s := range x.panels {
-		if next, err = begin(s + 1); err != nil {
+		next, err := x.begin(k, s+1)
+		if err != nil {
 			return err
 		}
 		if err := x.wait(k, communicating, here.as, here.bs); err != nil {

@@ -13,6 +13,7 @@ func Variants() []gemm.Variant {
 		gridBlocksVariant(),
 		bcastRowsVariant(),
 		summaVariant(),
+		srummaVariant(),
 		cannonVariant(),
 		layersVariant(),
 	}

@@ -35,7 +35,7 @@ func (v *view) distributes() bool { return len(timed(v.ofRanks())) > 0 }
 
 // spreadVariants are those whose operands are spread over the ranks; those of the other
 // variants are on rank 0.
-var spreadVariants = []string{"mpi/summa", "mpi/cannon", "mpi/25d"}
+var spreadVariants = []string{"mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"}
 
 // ofRanks returns the rows of the family mpi that say how many ranks they have, timed or
 // not, once each: those of the experiments of a fixed size, or all where those have none.

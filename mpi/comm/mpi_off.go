@@ -84,7 +84,10 @@ func (handle) reduceScatter(element, unsafe.Pointer, []int, unsafe.Pointer) erro
 func (handle) scatterJoined(element, unsafe.Pointer, unsafe.Pointer, int, unsafe.Pointer, int, int) error {
 	return errNone
 }
-func (handle) share(int, *Shared) error { return errNone }
-func (window) free() error              { return errNone }
-func (*pending) wait() error            { return errNone }
-func (*pending) test() (bool, error)    { return false, errNone }
+func (handle) share(int, *Shared) error                   { return errNone }
+func (handle) expose(int, *window, *unsafe.Pointer) error { return errNone }
+func (window) rget(buffer, int, int64, *Request) error    { return errNone }
+func (window) sync() error                                { return errNone }
+func (window) free() error                                { return errNone }
+func (*pending) wait() error                              { return errNone }
+func (*pending) test() (bool, error)                      { return false, errNone }

@@ -119,6 +119,24 @@ static int host(MPI_Comm c, int rank, MPI_Comm *out) {
 	return MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out);
 }
 
+// opened begins the epoch in which memory may be read by all ranks, which ends with it.
+static int opened(MPI_Win w) {
+	int e = MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+	return e == MPI_SUCCESS ? MPI_Win_lock_all(MPI_MODE_NOCHECK, w) : e;
+}
+
+static int close_window(MPI_Win *w) {
+	int e = MPI_Win_unlock_all(*w);
+	return e == MPI_SUCCESS ? MPI_Win_free(w) : e;
+}
+
+// expose_memory takes bytes of memory that other ranks may read, and writes where they
+// lie to own.
+static int expose_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **own) {
+	int e = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c, own, w);
+	return e == MPI_SUCCESS ? opened(*w) : e;
+}
+
 // share_memory takes bytes of shared memory a rank, each rank's on pages of its own, and
 // writes where every rank's lie to parts.
 static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
@@ -132,7 +150,7 @@ static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
 	MPI_Info_free(&apart);
 	MPI_Comm_size(c, &ranks);
 	for (int r = 0; r < ranks && e == MPI_SUCCESS; r++) e = MPI_Win_shared_query(*w, r, &size, &unit, &parts[r]);
-	return e;
+	return e == MPI_SUCCESS ? opened(*w) : e;
 }
 
 static int max_double(double x, double *out, MPI_Comm c) {
@@ -304,7 +322,18 @@ func (h handle) share(bytes int, s *Shared) error {
 	return failed(C.share_memory(h.comm, C.MPI_Aint(bytes), &s.win, &s.parts[0]), "MPI_Win_allocate_shared")
 }
 
-func (w *window) free() error { return failed(C.MPI_Win_free(&w.win), "MPI_Win_free") }
+func (h handle) expose(bytes int, w *window, own *unsafe.Pointer) error {
+	return failed(C.expose_memory(h.comm, C.MPI_Aint(bytes), &w.win, own), "MPI_Win_allocate")
+}
+
+func (w *window) rget(b buffer, rank int, at int64, r *Request) error {
+	return r.begin(b, func(n C.int, t C.MPI_Datatype, q *C.MPI_Request) error {
+		return failed(C.MPI_Rget(b.at, n, t, C.int(rank), C.MPI_Aint(at), n, t, w.win, q), "MPI_Rget")
+	})
+}
+
+func (w *window) sync() error { return failed(C.MPI_Win_sync(w.win), "MPI_Win_sync") }
+func (w *window) free() error { return failed(C.close_window(&w.win), "MPI_Win_free") }
 
 // Barrier returns when all ranks have called it.
 func (c *Comm) Barrier() error {

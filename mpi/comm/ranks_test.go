@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"gemm"
 	"gemm/gf256"
@@ -724,5 +725,43 @@ func TestRanksPingPong(t *testing.T) {
 	}
 	if !strings.HasPrefix(Version(), "Open MPI") {
 		t.Errorf("the version is %q", Version())
+	}
+}
+
+// TestRanksWindow reads from the others' parts of memory that is shared, and of memory
+// that need not be.
+func TestRanksWindow(t *testing.T) {
+	ranks(t)
+	const rows, cols, gap = 3, 5, 4 // gap: elements before what is read
+	size := (gap + rows*cols) * 8
+	shared, err := all.Share(size)
+	must("Share", err)
+	exposed, err := all.Expose(size)
+	must("Expose", err)
+	for i, w := range []*Window{&shared.Window, exposed} {
+		name := []string{"shared", "exposed"}[i]
+		own := unsafe.Slice((*float64)(w.Own()), gap+rows*cols)
+		for i := range own {
+			own[i] = float64(100*all.Rank() + i)
+		}
+		must("Ready", w.Ready())
+		for from := range all.Size() {
+			before := *all.Traffic()
+			got := gemm.NewMatrix[float64](rows, cols)
+			r, err := Rget(all, w, got, from, gap*8)
+			must("Rget", err)
+			must("Wait", r.Wait())
+			for i, x := range got.Data {
+				if want := float64(100*from + gap + i); x != want {
+					t.Errorf("%s: element %d of rank %d is %v, want %v", name, i, from, x, want)
+				}
+			}
+			before.Recv += rows * cols * 8
+			if after := *all.Traffic(); after != before {
+				t.Errorf("%s: %+v bytes are counted, want %+v", name, after, before)
+			}
+		}
+		must("Ready", w.Ready())
+		must("Free", w.Free())
 	}
 }

@@ -3,27 +3,44 @@ package comm
 import (
 	"slices"
 	"unsafe"
+
+	"gemm"
 )
 
-// Shared is memory that the ranks of one host have in common, a part of it each rank's.
-type Shared struct {
+// Window is memory of which a part is each rank's, and which the others may read
+// (MPI 4.0, chapter 12).
+type Window struct {
 	window
+	comm *Comm
+	part reach
+}
+
+// Shared is a Window of the ranks of one host, who have all of it in their own memory.
+type Shared struct {
+	Window
 	parts []unsafe.Pointer // by rank, as this process has them mapped
-	own   reach
 }
 
 // At returns where the part of a rank begins.
 func (s *Shared) At(rank int) unsafe.Pointer { return s.parts[rank] }
 
-// reach is a range of addresses.
-type reach struct{ from, to uintptr }
+// Own returns where this rank's part begins.
+func (w *Window) Own() unsafe.Pointer { return w.part.from }
+
+// reach is a range of memory.
+type reach struct {
+	from  unsafe.Pointer
+	bytes uintptr
+}
 
 // mapped are the parts of this process that are in use: what lies there is not Go's.
 var mapped []reach
 
 // foreign reports whether the memory is not Go's.
 func foreign(at unsafe.Pointer) bool {
-	return slices.ContainsFunc(mapped, func(r reach) bool { return uintptr(at) >= r.from && uintptr(at) < r.to })
+	return slices.ContainsFunc(mapped, func(r reach) bool {
+		return uintptr(at) >= uintptr(r.from) && uintptr(at)-uintptr(r.from) < r.bytes
+	})
 }
 
 // Share takes memory in common with the other ranks of c, all of which are on one host and
@@ -33,17 +50,53 @@ func (c *Comm) Share(bytes int) (*Shared, error) {
 	if err := c.share(bytes, s); err != nil {
 		return nil, err
 	}
-	from := uintptr(s.parts[c.rank])
-	s.own = reach{from, from + uintptr(bytes)}
-	mapped = append(mapped, s.own)
+	s.opened(c, s.parts[c.rank], bytes)
 	return s, nil
 }
 
-// Free gives the memory back; all ranks that share it call it, and none uses it any more.
-func (s *Shared) Free() error {
-	if s == nil {
-		return nil
+// Expose takes so many bytes of memory for this rank, for the others of c to read wherever
+// they are. All make the same call.
+func (c *Comm) Expose(bytes int) (*Window, error) {
+	w := &Window{}
+	var own unsafe.Pointer
+	if err := c.expose(bytes, &w.window, &own); err != nil {
+		return nil, err
 	}
-	mapped = slices.DeleteFunc(mapped, func(r reach) bool { return r == s.own })
-	return s.free()
+	w.opened(c, own, bytes)
+	return w, nil
+}
+
+func (w *Window) opened(c *Comm, own unsafe.Pointer, bytes int) {
+	w.comm, w.part = c, reach{own, uintptr(bytes)}
+	mapped = append(mapped, w.part)
+}
+
+// Ready returns when every rank has called it: what they have written to their parts is
+// there for all to read.
+func (w *Window) Ready() error {
+	if err := w.sync(); err != nil {
+		return err
+	}
+	if err := w.comm.Barrier(); err != nil {
+		return err
+	}
+	return w.sync()
+}
+
+// Rget begins to copy to m, the rows of which lie side by side, what lies so many bytes
+// behind the beginning of a rank's part. That rank takes no part in it: the bytes count on
+// c alone, as received.
+func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int64) (*Request, error) {
+	b, err := bufferOf(m)
+	if err != nil {
+		return nil, err
+	}
+	c.traffic.Recv += bytesOf(m)
+	return request(b, func(r *Request) error { return w.rget(b, rank, at, r) })
+}
+
+// Free gives the memory back; all ranks of the window call it, and none uses it any more.
+func (w *Window) Free() error {
+	mapped = slices.DeleteFunc(mapped, func(r reach) bool { return r == w.part })
+	return w.free()
 }

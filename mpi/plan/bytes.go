@@ -24,19 +24,19 @@ type Traffic struct{ Sent, Recv, Messages int64 }
 //	                 gets     C₁, C₂         A₁, B            A₂, B
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
 func P2PRows(s Shape, ranks int, works bool) []Traffic {
-	return p2pRows(s, ranks, works, 1)
+	return p2pRows(s, ranks, works, max(s.M, s.K))
 }
 
-// P2PRowsOverlap predicts p2p-rows-overlap, which cuts B and the rows of C into panels
-// of at most width columns: as many bytes in more messages.
+// P2PRowsOverlap predicts p2p-rows-overlap, which cuts K into panels of at most width
+// columns of A and rows of B, and the rows of C likewise: as many bytes in more messages.
 //
-//	N = 5, width 2   rank 0 → 1: A₁, B[:,0:2], B[:,2:4], B[:,4:5]
-//	                 rank 1 → 0: C₁[:,0:2], C₁[:,2:4], C₁[:,4:5]
+//	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:2], B[0:2,:], A₁[:,2:4], B[2:4,:], A₁[:,4:5], B[4:5,:]
+//	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
 func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
-	return p2pRows(s, ranks, works, pieces(s.N, width))
+	return p2pRows(s, ranks, works, width)
 }
 
-func p2pRows(s Shape, ranks int, works bool, panels int64) []Traffic {
+func p2pRows(s Shape, ranks int, works bool, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -51,7 +51,7 @@ func p2pRows(s Shape, ranks int, works bool, panels int64) []Traffic {
 			continue
 		}
 		there, back := rows*int64(s.K)+area(s.K, s.N), rows*int64(s.N)
-		messages := 1 + 2*panels
+		messages := 2*pieces(s.K, width) + pieces(int(rows), width)
 		out[0].add(there, back, messages)
 		out[r].add(back, there, messages)
 	}
@@ -192,18 +192,46 @@ func summa(out []Traffic, s Shape, g Grid, width int) {
 	if empty(s) {
 		return
 	}
-	panels := int64(0)
-	for i := range g.P {
-		for j := range g.Q {
-			a, b := Split(s.K, g.Q, j), Split(s.K, g.P, i)
-			panels += pieces(max(0, min(a.Hi, b.Hi)-max(a.Lo, b.Lo)), width)
-		}
-	}
+	panels := calls(s, g, width, func(int, int) bool { return true })
 	for r := range g.P * g.Q {
 		i, j, _ := g.At(r)
 		out[r].exchange(part(s.M, g.P, i), s.K, g.Q, j, panels)
 		out[r].exchange(part(s.N, g.Q, j), s.K, g.P, i, panels)
 	}
+}
+
+// Srumma predicts srumma, for operands that are spread as those of summa are: each rank
+// fetches what the broadcasts of summa bring, and nobody sends.
+func Srumma(s Shape, ranks int, g Grid, width int) []Traffic {
+	out := make([]Traffic, ranks)
+	if empty(s) {
+		return out
+	}
+	for r := range g.Ranks() {
+		i, j, _ := g.At(r)
+		m, n, k := part(s.M, g.P, i), part(s.N, g.Q, j), int64(s.K)
+		if m > 0 {
+			out[r].add(0, m*(k-part(s.K, g.Q, j)), calls(s, g, width, func(_, col int) bool { return col != j }))
+		}
+		if n > 0 {
+			out[r].add(0, n*(k-part(s.K, g.P, i)), calls(s, g, width, func(row, _ int) bool { return row != i }))
+		}
+	}
+	return out
+}
+
+// calls returns the number of panels of k that are at places of the grid: with their rows
+// of B in a row of it, their columns of A in a column.
+func calls(s Shape, g Grid, width int, at func(row, col int) bool) int64 {
+	panels := int64(0)
+	for i := range g.P {
+		for j := range g.Q {
+			if a, b := Split(s.K, g.Q, j), Split(s.K, g.P, i); at(i, j) {
+				panels += pieces(max(0, min(a.Hi, b.Hi)-max(a.Lo, b.Lo)), width)
+			}
+		}
+	}
+	return panels
 }
 
 // Cannon predicts cannon on a q×q grid, for operands that are spread over it already:

@@ -90,6 +90,14 @@ func (c cluster) reduceScatter(ranks, parts []int) {
 	c.call(ranks, all)
 }
 
+// fetch counts what one rank reads from another.
+func (c cluster) fetch(rank, elements int) {
+	if elements > 0 {
+		c[rank].Recv += int64(elements)
+		c[rank].Messages++
+	}
+}
+
 // lengths returns those of the parts of n, each times so many elements.
 func lengths(n, parts, times int) []int {
 	var out []int
@@ -154,10 +162,12 @@ func runP2P(s plan.Shape, ranks int, works bool, width int) cluster {
 		if rows == 0 {
 			continue
 		}
-		c.send(0, w, rows*s.K)
-		for _, panel := range plan.Chunks(s.N, width) {
-			c.send(0, w, s.K*panel.Len())
-			c.send(w, 0, rows*panel.Len())
+		for _, panel := range plan.Chunks(s.K, width) {
+			c.send(0, w, rows*panel.Len())
+			c.send(0, w, panel.Len()*s.N)
+		}
+		for _, piece := range plan.Chunks(rows, width) {
+			c.send(w, 0, piece.Len()*s.N)
 		}
 	}
 	return c
@@ -224,6 +234,24 @@ func runLayers(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
 	return c
 }
 
+// runSrumma has every rank fetch what it has not got.
+func runSrumma(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+	c := make(cluster, ranks)
+	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
+	for _, panel := range plan.Panels(plan.Span{Hi: s.K}, g.P, g.Q, width) {
+		for r := range g.Ranks() {
+			i, j, _ := g.At(r)
+			if panel.Col != j {
+				c.fetch(r, rows[i]*panel.K.Len())
+			}
+			if panel.Row != i {
+				c.fetch(r, panel.K.Len()*cols[j])
+			}
+		}
+	}
+	return c
+}
+
 // runCannon moves blocks, which know where they are from, and checks that they meet.
 func runCannon(t *testing.T, s plan.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
 	t.Helper()
@@ -281,7 +309,7 @@ func TestTraffic(t *testing.T) {
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64 && !t.Failed(); ranks++ {
 			for _, works := range []bool{false, true} {
-				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, s.N))
+				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, max(s.M, s.K, 1)))
 				for _, width := range []int{1, 7, 1000} {
 					same(t, "p2p-rows-overlap", plan.P2PRowsOverlap(s, ranks, works, width), runP2P(s, ranks, works, width))
 				}
@@ -295,6 +323,7 @@ func TestTraffic(t *testing.T) {
 				same(t, "grid-blocks "+g.String(), plan.GridBlocks(s, ranks+2, g), runGridBlocks(s, ranks+2, g))
 				for _, width := range []int{1, 7, 1000} {
 					same(t, "summa "+g.String(), plan.Summa(s, ranks+2, g, width), runLayers(s, ranks+2, g, width))
+					same(t, "srumma "+g.String(), plan.Srumma(s, ranks+2, g, width), runSrumma(s, ranks+2, g, width))
 				}
 			}
 			for layers := 1; layers <= ranks; layers++ {
@@ -393,7 +422,7 @@ func every(s plan.Shape, ranks int) map[string][]plan.Traffic {
 		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
 		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
-		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5),
+		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5), "srumma": plan.Srumma(s, ranks, near, 5),
 		"cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 5),
 	}

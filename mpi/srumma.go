@@ -1,0 +1,161 @@
+package mpi
+
+import (
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// srumma is summa without broadcasts: operands lie where other ranks can read them, and
+// each fetches the panels that it has not got, while the owner computes and takes no part
+// in it (Krishnan and Nieplocha, SRUMMA: a matrix multiplication algorithm suitable for
+// clusters and scalable shared memory systems, IPDPS 2004). Nobody waits for a partner,
+// and since ranks of a row and of a column begin at different panels, no two of them
+// read from the same one at first.
+//
+//	grid of 2×2     (0,0)          (0,1)          (1,0)          (1,1)
+//	owns            A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
+//	step 0          A₀₀ B₀₀        A₀₁ B₁₁ ←      A₁₁ B₁₀ ←      A₁₀ B₀₁ ←
+//	step 1          A₀₁ B₁₀ ←      A₀₀ B₀₁ ←      A₁₀ B₀₀ ←      A₁₁ B₁₁
+//
+// Ranks of one host copy from memory that they share; those of several fetch from windows
+// (MPI 4.0, 12.3.2 and 12.3.5), and then none helps another.
+type srumma[T gemm.Element] struct {
+	*summa[T]
+	window *comm.Window
+	as, bs []source // of panels
+}
+
+// source is where a panel lies: how many bytes behind the beginning of a rank's part.
+type source struct {
+	rank int
+	at   int64
+}
+
+func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
+	g, err := gridOf(t.params, t.world.Size(), t.shape)
+	if err != nil {
+		return nil, err
+	}
+	x := &srumma[T]{summa: newPanels(t, g, plan.Span{Hi: t.shape.K})}
+	x.bring = x.fetch
+	if x.m >= 0 {
+		x.first = (x.i + x.j) % g.Q * len(x.panels) / g.Q
+		x.find()
+	}
+	return x, nil
+}
+
+// find finds the panels of this rank's row and column.
+func (x *srumma[T]) find() {
+	owned := func(i, j int) (as, bs []source) {
+		y := *x.summa
+		y.i, y.j, y.m, y.n = i, j, plan.Split(x.shape.M, x.grid.P, i).Len(), plan.Split(x.shape.N, x.grid.Q, j).Len()
+		at := map[*gemm.Matrix[T]]source{}
+		var used arena[T]
+		y.allocate(func(m *gemm.Matrix[T], rows, cols int) {
+			at[m] = source{x.grid.Rank(i, j, 0), int64(used.reserve(rows, cols))}
+		})
+		for s := range x.panels {
+			as, bs = append(as, at[&y.a[s]]), append(bs, at[&y.b[s]])
+		}
+		return as, bs
+	}
+	x.as, x.bs = make([]source, len(x.panels)), make([]source, len(x.panels))
+	for j := range x.grid.Q {
+		as, _ := owned(x.i, j)
+		for s, p := range x.panels {
+			if p.Col == j {
+				x.as[s] = as[s]
+			}
+		}
+	}
+	for i := range x.grid.P {
+		_, bs := owned(i, x.j)
+		for s, p := range x.panels {
+			if p.Row == i {
+				x.bs[s] = bs[s]
+			}
+		}
+	}
+}
+
+func (x *srumma[T]) place() (err error) {
+	if x.seat, err = x.job.seat(x.grid); err != nil {
+		return err
+	}
+	if err = x.expose(); err != nil {
+		return err
+	}
+	if x.ranks != nil {
+		if err = x.fill(func(int) []plan.Panel { return x.panels }); err != nil {
+			return err
+		}
+	}
+	return x.window.Ready()
+}
+
+// expose takes the rank's matrices from memory that the others can read. All ranks call it.
+func (x *srumma[T]) expose() error {
+	matrices, elements := needed(x.allocate)
+	board, err := x.job.notes()
+	if err == nil && board != nil && board.host.Size() == x.world.Size() {
+		err = x.recruit(matrices, elements)
+	}
+	if err != nil {
+		return err
+	}
+	mine := arena[T]{}
+	if x.crew != nil {
+		x.window = &x.crew.memory.Window
+	} else if x.window, err = x.job.quiet.Expose(arenaBytes[T](matrices, elements)); err != nil {
+		return err
+	}
+	mine.base = x.window.Own()
+	x.allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
+	return nil
+}
+
+// fetch begins to fetch what this rank has not got of a panel.
+func (x *srumma[T]) fetch(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error) {
+	p := x.panels[s]
+	if p.Col != x.j && a.Rows > 0 {
+		if as, err = comm.Rget(x.world, x.window, a, x.as[s].rank, x.as[s].at); err != nil {
+			return as, bs, err
+		}
+	}
+	if p.Row != x.i && b.Cols > 0 {
+		bs, err = comm.Rget(x.world, x.window, b, x.bs[s].rank, x.bs[s].at)
+	}
+	return as, bs, err
+}
+
+func (x *srumma[T]) close() error {
+	if x.crew == nil {
+		return x.window.Free()
+	}
+	return x.summa.close()
+}
+
+func (x *srumma[T]) plan() prediction {
+	out := x.summa.plan()
+	out.traffic = plan.Srumma(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
+	return out
+}
+
+func srummaVariant() gemm.Variant {
+	v := gemm.Variant{
+		Name:   "mpi/srumma",
+		Doc:    "operands spread over a grid: each rank fetches the panels that it has not got from their owners' memory, with no partner to wait for",
+		Params: commonParams(scheduleParam(), gridParam(), panelParam(512, "columns of A and rows of B that are fetched at once")),
+	}
+	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
+	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+		g, err := gridOf(p, ranks, s)
+		if err != nil {
+			return 0 // the constructor says so
+		}
+		return spreadWorkspace(s, g, p.Int("panel"))
+	})
+}
