@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -176,10 +177,16 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 	})
 }
 
+// glance is the time between two looks at messages beside a computation: processors that
+// are neighbours may be two halves of one core, and who looks all the time slows the other.
+const glance = 50 * time.Microsecond
+
 // aside computes on another thread, and goes on with the messages on this one.
 func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
 	computed := make(chan error, 1)
 	go func() { computed <- t.local.part(k, c, a, b, add) }()
+	look := time.NewTicker(glance)
+	defer look.Stop()
 	for {
 		arrived, err := test(pending)
 		if arrived || err != nil {
@@ -188,7 +195,7 @@ func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*c
 		select {
 		case err := <-computed:
 			return err
-		default:
+		case <-look.C:
 		}
 	}
 }
