@@ -33,6 +33,7 @@ const module = "gemm"
 //	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
 //	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
+//	cuda/occupancy ← cuda
 //
 // An arrow carries on: whoever may import a package may import what that one may
 // import. layers spells only the arrows themselves.
@@ -50,7 +51,8 @@ var importTable = closure(map[string][]string{
 	"blas":            {"serial", "parallel"},
 
 	"mpi":              {"serial", "parallel", "reference", "internal/peak"},
-	"cuda":             {"serial", "parallel", "reference"},
+	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy"},
+	"cuda/occupancy":   nil,
 	"internal/catalog": {"mpi", "cuda"},
 
 	"internal/sample":  nil,
@@ -78,7 +80,7 @@ var externalTable = map[string][]string{
 	"github.com/ebitengine/purego":  {"reference", "cuda"},
 	"github.com/klauspost/cpuid":    {"internal/cpu"},
 	"github.com/sbinet/npyio":       {"internal/matfile"},
-	"github.com/google/renameio":    {"compare", "internal/matfile", "internal/tuned", "cmd/gemm"},
+	"github.com/google/renameio":    {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
 	"github.com/agnivade":           {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":    nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum": {"serial", "blas"},

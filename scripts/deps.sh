@@ -5,7 +5,8 @@
 #
 # run     the libraries that the rows of the family reference are measured with, and
 #         what gemm is built with and run by on several ranks
-# test    what `make test` uses besides: a C compiler, for the race detector
+# test    what `make test` uses besides: a C compiler, for the race detector, and pip,
+#         for the compiler of CUDA kernels
 # lint    what `make lint` uses besides: shellcheck, for the scripts
 # report  what `make check-report` uses: a browser and a TeX
 #
@@ -20,6 +21,7 @@ library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"; }
 program() { command -v "$1" >/dev/null; }
 module() { program pkg-config && pkg-config --exists "$1"; }
 headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
+pipped() { program python3 && python3 -m pip --version >/dev/null 2>&1; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
 
 # One line a need: group | Debian and Ubuntu package | how to see that it is there | what it is for
@@ -31,6 +33,7 @@ run|pkg-config|program pkg-config|the family mpi, to build it
 run|libscalapack-openmpi2.2|library libscalapack-openmpi\.so|reference/scalapack
 run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race, the family mpi
 run|libc6-dev|headers|libraries in processes of their own, go test -race, the family mpi
+test|python3-pip|pipped|scripts/nvrtc.sh, the compiler of CUDA kernels
 lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex

@@ -1,0 +1,128 @@
+package nvrtc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// Compiler is a Library, or what stands before one.
+type Compiler interface {
+	Version() string
+	Compile(p Program) (Image, error)
+}
+
+// Cache is a Compiler that keeps on disk what it has compiled, a file an image, under a
+// key of all that the image depends on: source, name, options, architecture and the
+// compiler. Files may be removed at any time. One that is not whole is compiled again.
+type Cache struct {
+	Compiler
+	Folder string // is made where it is missing
+	// Lost is the first error of the disk, which fails no product: nothing is kept then.
+	Lost error
+}
+
+// Folder returns the folder for compiled kernels in the user's folder for caches.
+func Folder() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "gemm", "cuda"), err
+}
+
+// Name implements a Compiler that says which build of a version it is.
+func (l *Library) Name() string {
+	name := l.Version() + " " + l.File
+	// A toolkit that is replaced by another of the same version has other files.
+	if info, err := os.Stat(l.File); err == nil {
+		name += fmt.Sprint(" ", info.Size(), " ", info.ModTime().UnixNano())
+	}
+	return name
+}
+
+// entry is the first line of a file; the code follows.
+type entry struct {
+	Schema   int               `json:"schema"`
+	Key      string            `json:"key"`
+	Sum      string            `json:"sha256"` // of the code
+	Kernels  map[string]Kernel `json:"kernels"`
+	Warnings string            `json:"warnings"`
+}
+
+const schema = 1
+
+// key returns what identifies the image of a program.
+func (c *Cache) key(p Program) string {
+	compiler := c.Version()
+	if named, ok := c.Compiler.(interface{ Name() string }); ok {
+		compiler = named.Name()
+	}
+	// Lengths go before what they are of, so that no two programs look alike.
+	h := sha256.New()
+	for _, part := range append([]string{compiler, p.Name, p.Source, fmt.Sprint(p.Arch)}, p.Options...) {
+		fmt.Fprintf(h, "%d %s ", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Compile returns the image of the program, from the disk where it is there.
+func (c *Cache) Compile(p Program) (Image, error) {
+	key := c.key(p)
+	file := filepath.Join(c.Folder, key+".cubin")
+	image, err := read(file, key)
+	if err == nil {
+		return image, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errCorrupt) {
+		c.lose(err)
+	}
+	if image, err = c.Compiler.Compile(p); err != nil {
+		return Image{}, err
+	}
+	c.lose(write(file, key, image))
+	return image, nil
+}
+
+func (c *Cache) lose(err error) {
+	if c.Lost == nil {
+		c.Lost = err
+	}
+}
+
+// errCorrupt: a file is not what was written.
+var errCorrupt = errors.New("nvrtc: the file is not whole")
+
+func read(file, key string) (Image, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Image{}, err
+	}
+	line, code, _ := bytes.Cut(data, []byte("\n"))
+	var e entry
+	if json.Unmarshal(line, &e) != nil || e.Schema != schema || e.Key != key || e.Sum != sum(code) {
+		return Image{}, errCorrupt
+	}
+	return Image{code, e.Warnings, e.Kernels}, nil
+}
+
+func write(file, key string, image Image) error {
+	line, err := json.Marshal(entry{schema, key, sum(image.Code), image.Kernels, image.Warnings})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return maybe.WriteFile(file, append(append(line, '\n'), image.Code...), 0o600)
+}
+
+func sum(code []byte) string {
+	s := sha256.Sum256(code)
+	return hex.EncodeToString(s[:])
+}

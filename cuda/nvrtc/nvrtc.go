@@ -1,0 +1,207 @@
+// Package nvrtc compiles CUDA C++ for a GPU that may or may not be here, with NVIDIA's
+// NVRTC, which is opened at run time: any major version from 11 to 13 (NVRTC, CUDA 13.0
+// documentation). It needs no GPU, no driver and no header.
+package nvrtc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gemm"
+)
+
+// Variable is the environment variable with the path or name of a library to open in
+// place of those that are searched for.
+const Variable = "GEMM_NVRTC"
+
+// names are what is tried in order: names for the system's loader, and patterns of paths
+// where toolkits put the library.
+var names = []string{
+	"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+	"/usr/local/cuda/lib64/libnvrtc.so*", "/usr/local/cuda-*/lib64/libnvrtc.so*",
+}
+
+// Library is an NVRTC that has been opened.
+type Library struct {
+	File         string // name or path by which it was opened
+	Major, Minor int    // of the toolkit it belongs to
+	functions
+	mu sync.Mutex
+}
+
+// Version returns "13.0" of toolkit 13.0.
+func (l *Library) Version() string { return fmt.Sprintf("%d.%d", l.Major, l.Minor) }
+
+var found struct {
+	sync.Mutex
+	*Library
+}
+
+// Find opens the library that GEMM_NVRTC names, or the first that there is, once a
+// process. The error is an ErrUnavailable that names what was tried.
+func Find() (*Library, error) {
+	found.Lock()
+	defer found.Unlock()
+	if found.Library != nil {
+		return found.Library, nil
+	}
+	tried, remedy := names, "install the CUDA toolkit's NVRTC, or set "+Variable+" to the path of one"
+	if name := os.Getenv(Variable); name != "" {
+		tried, remedy = []string{name}, "set "+Variable+" to the path of one, or unset it"
+	}
+	var errs []error
+	for _, name := range expanded(tried) {
+		l, err := Open(name)
+		if err == nil {
+			found.Library = l
+			return l, nil
+		}
+		errs = append(errs, err)
+	}
+	broken := ""
+	// One that is there and does not open says why.
+	for _, err := range errs {
+		if text := err.Error(); !strings.Contains(text, "cannot open shared object file") {
+			broken = " (" + text + ")"
+		}
+	}
+	return nil, fmt.Errorf("%w: no NVRTC among %s%s: %s", gemm.ErrUnavailable, strings.Join(tried, ", "), broken, remedy)
+}
+
+// expanded replaces patterns by the paths that match, the newest version first.
+func expanded(names []string) []string {
+	var out []string
+	for _, name := range names {
+		if !strings.ContainsAny(name, "*") {
+			out = append(out, name)
+			continue
+		}
+		paths, err := filepath.Glob(name)
+		if err != nil {
+			panic(err) // the patterns are ours
+		}
+		slices.Sort(paths)
+		slices.Reverse(paths)
+		out = append(out, paths...)
+	}
+	return out
+}
+
+// Program is one source and what it is compiled for.
+type Program struct {
+	Name    string // in messages, such as 01_naive.cu
+	Source  string
+	Arch    int      // 90 for sm_90
+	Options []string // such as -DBM=64
+}
+
+// Kernel is what the compiler says of one kernel.
+type Kernel struct {
+	Registers int `json:"registers"` // of a thread
+	Spills    int `json:"spills"`    // bytes stored and loaded for want of registers
+	Stack     int `json:"stack"`     // bytes of a thread
+	Shared    int `json:"shared"`    // bytes of a block, without what a launch asks for besides
+}
+
+// Image is a compiled Program.
+type Image struct {
+	Code     []byte            // a cubin
+	Warnings string            // what the compiler says besides; empty: nothing
+	Kernels  map[string]Kernel // by name
+}
+
+// ErrCompile is wrapped by errors of programs that do not compile.
+var ErrCompile = errors.New("nvrtc: does not compile")
+
+// Compile compiles the program. It may be called on several goroutines; one compiles at a
+// time. The error is an ErrCompile with the compiler's first line, or says that this
+// version does not know the architecture.
+func (l *Library) Compile(p Program) (Image, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	arch := "sm_" + strconv.Itoa(p.Arch)
+	options := append([]string{"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"}, p.Options...)
+	code, log, err := l.compile(p.Source, p.Name, options)
+	if err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
+		if strings.Contains(log, "invalid value for --gpu-architecture") {
+			return Image{}, fmt.Errorf("%w: NVRTC %s does not know %s: open another version with %s", gemm.ErrUnavailable, l.Version(), arch, Variable)
+		}
+		if first == "" {
+			first = err.Error()
+		}
+		return Image{}, fmt.Errorf("%w: %s for %s: %s", ErrCompile, p.Name, arch, first)
+	}
+	kernels, rest, err := parse(log)
+	if err != nil {
+		return Image{}, fmt.Errorf("%s for %s: %w", p.Name, arch, err)
+	}
+	return Image{code, rest, kernels}, nil
+}
+
+// The lines that ptxas writes of each kernel.
+var (
+	entryLine = regexp.MustCompile(`^ptxas info\s*: Compiling entry function '(\S+)' for`)
+	spillLine = regexp.MustCompile(`^ptxas\s*\.?\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	usedLine  = regexp.MustCompile(`^ptxas info\s*: Used (\d+) registers`)
+	sharedSum = regexp.MustCompile(`(\d+) bytes smem`)
+	other     = regexp.MustCompile(`^ptxas info\s*: (\d+ bytes gmem|Function properties for|Compile time)|^\s*(\d+) bytes stack frame|^\s*$`)
+)
+
+// parse reads what the compiler says of the kernels, and returns the lines that say
+// something else.
+func parse(log string) (kernels map[string]Kernel, rest string, err error) {
+	kernels = map[string]Kernel{}
+	name := ""
+	var left []string
+	for line := range strings.Lines(strings.ReplaceAll(log, "\x00", "")) {
+		line = strings.TrimRight(line, "\n")
+		number := func(s string) int {
+			n, atoi := strconv.Atoi(s)
+			err = errors.Join(err, atoi)
+			return n
+		}
+		k := kernels[name]
+		switch {
+		case entryLine.MatchString(line):
+			name = entryLine.FindStringSubmatch(line)[1]
+			k = Kernel{}
+		case spillLine.MatchString(line):
+			m := spillLine.FindStringSubmatch(line)
+			k.Stack, k.Spills = number(m[1]), number(m[2])+number(m[3])
+		case usedLine.MatchString(line):
+			k.Registers = number(usedLine.FindStringSubmatch(line)[1])
+			if m := sharedSum.FindStringSubmatch(line); m != nil {
+				k.Shared = number(m[1])
+			}
+		case other.MatchString(line):
+			continue
+		default:
+			left = append(left, line)
+			continue
+		}
+		kernels[name] = k
+	}
+	if err == nil && len(kernels) == 0 {
+		err = errors.New("nvrtc: the compiler says nothing of any kernel")
+	}
+	for name, k := range kernels {
+		if err == nil && k.Registers == 0 {
+			err = fmt.Errorf("nvrtc: the compiler does not say how many registers %q has", name)
+		}
+	}
+	return kernels, strings.Join(left, "\n"), err
+}
+
+// errNoLoader is what there is to say on a system without a loader of libraries.
+func errNoLoader() error {
+	return fmt.Errorf("%w: libraries cannot be opened at run time on %s/%s", gemm.ErrUnavailable, runtime.GOOS, runtime.GOARCH)
+}

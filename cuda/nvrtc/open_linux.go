@@ -1,0 +1,104 @@
+//go:build linux && !android && (amd64 || arm64)
+
+package nvrtc
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// functions are those of the library that are called.
+type functions struct {
+	version   func(major, minor *int32) int32
+	text      func(code int32) string
+	create    func(program *uintptr, source, name string, headers int32, sources, names unsafe.Pointer) int32
+	build     func(program uintptr, n int32, options unsafe.Pointer) int32
+	logSize   func(program uintptr, n *uint64) int32
+	log       func(program uintptr, to unsafe.Pointer) int32
+	cubinSize func(program uintptr, n *uint64) int32
+	cubin     func(program uintptr, to unsafe.Pointer) int32
+	destroy   func(program *uintptr) int32
+}
+
+// Open opens the library of that name or path.
+func Open(name string) (*Library, error) {
+	// The library opens another one by name, which is beside it where a toolkit is, and
+	// found nowhere else where there is none.
+	beside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "libnvrtc-builtins.so*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range beside {
+		if _, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL); err != nil {
+			return nil, err
+		}
+	}
+	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	l := &Library{File: name}
+	for symbol, f := range map[string]any{
+		"nvrtcVersion": &l.version, "nvrtcGetErrorString": &l.text, "nvrtcCreateProgram": &l.create, "nvrtcCompileProgram": &l.build,
+		"nvrtcGetProgramLogSize": &l.logSize, "nvrtcGetProgramLog": &l.log, "nvrtcGetCUBINSize": &l.cubinSize, "nvrtcGetCUBIN": &l.cubin,
+		"nvrtcDestroyProgram": &l.destroy,
+	} {
+		address, err := purego.Dlsym(handle, symbol)
+		if err != nil {
+			return nil, fmt.Errorf("%s has no %s: it is no NVRTC from version 11.2 on", name, symbol)
+		}
+		purego.RegisterFunc(f, address)
+	}
+	var major, minor int32
+	if err := l.failed(l.version(&major, &minor), "nvrtcVersion"); err != nil {
+		return nil, err
+	}
+	l.Major, l.Minor = int(major), int(minor)
+	return l, nil
+}
+
+func (l *Library) failed(code int32, call string) error {
+	if code == 0 {
+		return nil
+	}
+	return fmt.Errorf("nvrtc: %s: %s", call, l.text(code))
+}
+
+// compile returns the cubin and what the compiler said, also where it failed.
+func (l *Library) compile(source, name string, options []string) (code []byte, log string, err error) {
+	var program uintptr
+	if err := l.failed(l.create(&program, source, name, 0, nil, nil), "nvrtcCreateProgram"); err != nil {
+		return nil, "", err
+	}
+	defer l.destroy(&program)
+	// The texts stay where they are until the compiler has read them.
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	texts := make([]*byte, len(options)+1)
+	for i, option := range options {
+		texts[i] = unsafe.SliceData(append([]byte(option), 0))
+		pin.Pin(texts[i])
+	}
+	failed := l.failed(l.build(program, int32(len(options)), unsafe.Pointer(&texts[0])), "nvrtcCompileProgram")
+	read := func(size func(uintptr, *uint64) int32, get func(uintptr, unsafe.Pointer) int32, what string) ([]byte, error) {
+		var n uint64
+		if err := l.failed(size(program, &n), what+"Size"); err != nil || n == 0 {
+			return nil, err
+		}
+		data := make([]byte, n)
+		return data, l.failed(get(program, unsafe.Pointer(&data[0])), what)
+	}
+	text, err := read(l.logSize, l.log, "nvrtcGetProgramLog")
+	if failed != nil || err != nil {
+		if failed == nil {
+			failed = err
+		}
+		return nil, string(text), failed
+	}
+	code, err = read(l.cubinSize, l.cubin, "nvrtcGetCUBIN")
+	return code, string(text), err
+}
