@@ -109,17 +109,24 @@ func (j *Job) notes() (*notes, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared, failed := host.Share(noteBytes)
 	lacking := 0.0
-	if failed != nil || host.Size() == 1 || j.crowded() {
+	if host.Size() == 1 || j.crowded() {
 		lacking = 1
 	}
 	// Hosts may differ; what one lacks all do without, so that they are timed alike.
 	if lacking, err = j.quiet.Max(lacking); err != nil {
 		return nil, err
 	}
-	if j.alone = lacking > 0; j.alone {
+	cramped, err := j.cramped(noteBytes)
+	if err != nil {
+		return nil, err
+	}
+	if j.alone = cramped || lacking > 0; j.alone {
 		return nil, nil
+	}
+	shared, err := host.Share(noteBytes)
+	if err != nil {
+		return nil, err
 	}
 	j.board = &notes{host: host}
 	for r := range host.Size() {
@@ -161,19 +168,13 @@ func (t *task[T]) recruit(matrices, elements int) error {
 	if n == nil || err != nil {
 		return err
 	}
-	memory, failed := n.host.Share(arenaBytes[T](matrices, elements))
-	lacking := 0.0
-	if failed != nil {
-		lacking = 1
-	}
-	if lacking, err = t.job.quiet.Max(lacking); err != nil {
-		return err
-	}
-	if lacking > 0 {
-		if failed == nil {
-			err = memory.Free()
-		}
+	bytes := arenaBytes[T](matrices, elements)
+	if cramped, err := t.job.cramped(bytes); cramped || err != nil {
 		return err // every rank computes its own part
+	}
+	memory, err := n.host.Share(bytes)
+	if err != nil {
+		return err
 	}
 	t.crew = &crew[T]{notes: n, arena: arena[T]{base: memory.Own()}, memory: memory, local: t.local}
 	return nil

@@ -436,9 +436,6 @@ func (j *Job) Close() error {
 	return j.world.Finalize()
 }
 
-// Abort ends all ranks with the exit status.
-func Abort(status int) { comm.Abort(status) }
-
 // Version returns the name and version of the MPI library, empty in a build without.
 func Version() string { return comm.Version() }
 

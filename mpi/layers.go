@@ -36,8 +36,8 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	return x, nil
 }
 
-// layersOf returns the grid that resolved parameters ask for. What there is room for is
-// asked of rank 0's host by all ranks alike: it is told by the size of the product alone.
+// layersOf returns the grid that resolved parameters ask for, which all ranks find alike
+// from the size of the product.
 func layersOf(p gemm.Params, ranks int, s plan.Shape, size int64) plan.Grid {
 	return plan.Layered(ranks, s, p.Int("replication"), mostCopy/float64(size))
 }

@@ -125,8 +125,8 @@ func plus[T gemm.Element](x, y []T) {
 }
 
 // pieceCols is how many columns of a product are computed between two looks at the
-// messages under way, where one thread does both: MPI goes on only inside its calls. It is a multiple of
-// the packed product's blocks, so that nothing is packed twice.
+// messages under way, where one thread does both: MPI goes on only inside its calls. It is
+// a multiple of the packed product's blocks, so that nothing is packed twice.
 const pieceCols = 240
 
 // part computes C ← A·B, or adds to C. Where the context has ended it leaves C as it is,
@@ -165,7 +165,8 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 		case t.spare:
 			return t.aside(k, c, a, b, add, pending)
 		}
-		for _, s := range plan.Chunks(c.Cols, pieceCols) {
+		for lo := 0; lo < c.Cols; lo += pieceCols {
+			s := plan.Span{Lo: lo, Hi: min(lo+pieceCols, c.Cols)}
 			if err := t.local.part(k, colsOf(c, s), a, colsOf(b, s), add); err != nil {
 				return err
 			}
@@ -177,6 +178,8 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 	})
 }
 
+var errPanicked = errors.New("mpi: the local variant panicked")
+
 // glance is the time between two looks at messages beside a computation: processors that
 // are neighbours may be two halves of one core, and who looks all the time slows the other.
 const glance = 50 * time.Microsecond
@@ -184,7 +187,20 @@ const glance = 50 * time.Microsecond
 // aside computes on another thread, and goes on with the messages on this one.
 func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
 	computed := make(chan error, 1)
-	go func() { computed <- t.local.part(k, c, a, b, add) }()
+	var panicked any
+	go func() {
+		err := errPanicked
+		defer func() {
+			panicked = recover()
+			computed <- err
+		}()
+		err = t.local.part(k, c, a, b, add)
+	}()
+	defer func() {
+		if panicked != nil {
+			panic(panicked) // where it can be told of, as without another thread
+		}
+	}()
 	look := time.NewTicker(glance)
 	defer look.Stop()
 	for {

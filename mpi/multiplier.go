@@ -218,7 +218,7 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	if err := s.place(); err != nil || t.local == nil {
 		return s, err
 	}
-	r, err := rate(j, t.local, s.plan().largest)
+	r, err := rate(j, t.local, m.params, s.plan().largest)
 	s.rate = r
 	return s, err
 }

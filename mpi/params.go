@@ -53,7 +53,7 @@ func scheduleParam() gemm.Param {
 }
 
 func replicationParam() gemm.Param {
-	return gemm.Param{Name: "replication", Default: 0, Min: 0, Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, of those that memory has room for"}
+	return gemm.Param{Name: "replication", Default: 0, Min: 0, Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, while a rank's copy is at most 4 GiB"}
 }
 
 // gridOf returns the grid that resolved parameters ask for.

@@ -119,7 +119,7 @@ const leastTerms = 1 << 18
 // rate returns the terms that the local variant multiplies in a second on the rank where
 // it is slowest, all ranks computing at the same time, as they will in a product of whose
 // parts s is the largest. Every rank calls it.
-func rate[T gemm.Element](j *Job, l *local[T], s plan.Shape) (float64, error) {
+func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s plan.Shape) (float64, error) {
 	for s.Terms() > sampleTerms {
 		switch longest := max(s.M, s.N, s.K); longest {
 		case s.K:
@@ -133,7 +133,8 @@ func rate[T gemm.Element](j *Job, l *local[T], s plan.Shape) (float64, error) {
 	if s.Terms() < leastTerms {
 		return math.Inf(1), nil
 	}
-	key := fmt.Sprint(gemm.TypeName[T](), l.name, l.params, s)
+	// What was asked for is the same on all ranks; how many threads that makes is not.
+	key := fmt.Sprint(gemm.TypeName[T](), asked["local"], asked["threads"], s)
 	if r, ok := j.rates[key]; ok {
 		return r, nil
 	}

@@ -301,10 +301,44 @@ func TestRanksSpare(t *testing.T) {
 	})
 }
 
+// TestLittleShared has products of ranks that can hardly share memory.
+func TestLittleShared(t *testing.T) {
+	underMPI(t, 2, "^TestRanks(Little|Strided)$", "-x", cramped+"=yes")
+}
+
+// TestRanksLittle wants ranks to compute each its own part, and srumma, which cannot do
+// without, to be refused with what to do.
+func TestRanksLittle(t *testing.T) {
+	forRank0(t)
+	forVariants(t, gemm.Params{"schedule": dynamic}, func(t *testing.T, v gemm.Variant) {
+		o := newOperands[float64](300, 300, 300, 0)
+		m, err := gemm.New[float64](v, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Multiply(context.Background(), o.c, o.a, o.b)
+		switch {
+		case v.Name == "mpi/srumma":
+			if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "/dev/shm has 1.0 MiB left") {
+				t.Errorf("the error is %v", err)
+			}
+		case err != nil:
+			t.Error(err)
+		default:
+			if err := check(o); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // TestRanksStrided has long messages from where the operands lie, not side by side.
 func TestRanksStrided(t *testing.T) {
 	forRank0(t)
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
+		if os.Getenv(cramped) != "" && v.Name == "mpi/srumma" {
+			t.Skip("is refused")
+		}
 		multiplied(t, v, nil, newOperands[float64](310, 301, 307, 9))
 	})
 }

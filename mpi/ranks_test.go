@@ -21,6 +21,9 @@ const asRank = "GEMM_TEST_RANK"
 // roomy has ranks take it that the host has processors to spare.
 const roomy = "GEMM_TEST_ROOMY"
 
+// cramped has ranks take it that there is next to no memory to share.
+const cramped = "GEMM_TEST_CRAMPED"
+
 // TestMain runs the tests; a process that mpirun started serves rank 0, which runs those
 // that begin with TestRanks.
 func TestMain(m *testing.M) {
@@ -32,6 +35,9 @@ func TestMain(m *testing.M) {
 	var j *Job
 	if err == nil {
 		j, err = Start(nil)
+	}
+	if os.Getenv(cramped) != "" {
+		sharedRoom = func() int64 { return 1 << 20 }
 	}
 	if err == nil && os.Getenv(roomy) != "" {
 		// Threads of a rank share a processor then, as the system sees fit.

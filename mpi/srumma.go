@@ -41,7 +41,7 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &srumma[T]{summa: newPanels(t, g, plan.Span{Hi: t.shape.K})}
 	x.bring = x.fetch
 	if x.m >= 0 {
-		x.first = (x.i + x.j) % g.Q * len(x.panels) / g.Q
+		x.first = (x.i*g.Q + x.j*g.P) % g.Ranks() * len(x.panels) / g.Ranks()
 		x.find()
 	}
 	return x, nil
@@ -109,12 +109,26 @@ func (x *srumma[T]) expose() error {
 	mine := arena[T]{}
 	if x.crew != nil {
 		x.window = &x.crew.memory.Window
-	} else if x.window, err = x.job.quiet.Expose(arenaBytes[T](matrices, elements)); err != nil {
+	} else if err = x.apart(arenaBytes[T](matrices, elements)); err != nil {
 		return err
 	}
 	mine.base = x.window.Own()
 	x.allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
 	return nil
+}
+
+// apart takes a window where no crew shares memory. What there is no room for all ranks
+// refuse.
+func (x *srumma[T]) apart(bytes int) error {
+	cramped, err := x.job.cramped(bytes)
+	if err != nil {
+		return err
+	}
+	if cramped {
+		return x.job.agree(errCramped(bytes))
+	}
+	x.window, err = x.job.quiet.Expose(bytes)
+	return x.job.agree(err)
 }
 
 // fetch begins to fetch what this rank has not got of a panel.

@@ -110,8 +110,8 @@ type Request struct {
 // request begins a message with the buffer.
 func request(b buffer, begin func(*Request) error) (*Request, error) {
 	r := &Request{}
-	if b.at != nil && !foreign(b.at) {
-		r.pin.Pin(b.at)
+	if b.at != nil {
+		r.pin.Pin(b.at) // memory that is not Go's stays where it is anyway
 	}
 	if err := begin(r); err != nil {
 		r.pin.Unpin()

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"slices"
 	"unsafe"
 
 	"gemm"
@@ -12,7 +11,7 @@ import (
 type Window struct {
 	window
 	comm *Comm
-	part reach
+	own  unsafe.Pointer
 }
 
 // Shared is a Window of the ranks of one host, who have all of it in their own memory.
@@ -25,50 +24,29 @@ type Shared struct {
 func (s *Shared) At(rank int) unsafe.Pointer { return s.parts[rank] }
 
 // Own returns where this rank's part begins.
-func (w *Window) Own() unsafe.Pointer { return w.part.from }
-
-// reach is a range of memory.
-type reach struct {
-	from  unsafe.Pointer
-	bytes uintptr
-}
-
-// mapped are the parts of this process that are in use: what lies there is not Go's.
-var mapped []reach
-
-// foreign reports whether the memory is not Go's.
-func foreign(at unsafe.Pointer) bool {
-	return slices.ContainsFunc(mapped, func(r reach) bool {
-		return uintptr(at) >= uintptr(r.from) && uintptr(at)-uintptr(r.from) < r.bytes
-	})
-}
+func (w *Window) Own() unsafe.Pointer { return w.own }
 
 // Share takes memory in common with the other ranks of c, all of which are on one host and
-// make the same call: so many bytes of it are this rank's. The error is the same on all.
+// make the same call: so many bytes of it are this rank's. Whoever asks for more than
+// there is may wait for ever: Open MPI tells one rank alone.
 func (c *Comm) Share(bytes int) (*Shared, error) {
 	s := &Shared{parts: make([]unsafe.Pointer, c.size)}
 	if err := c.share(bytes, s); err != nil {
 		return nil, err
 	}
-	s.opened(c, s.parts[c.rank], bytes)
+	s.comm, s.own = c, s.parts[c.rank]
 	return s, nil
 }
 
 // Expose takes so many bytes of memory for this rank, for the others of c to read wherever
 // they are. All make the same call.
 func (c *Comm) Expose(bytes int) (*Window, error) {
-	w := &Window{}
+	var made window
 	var own unsafe.Pointer
-	if err := c.expose(bytes, &w.window, &own); err != nil {
+	if err := c.expose(bytes, &made, &own); err != nil {
 		return nil, err
 	}
-	w.opened(c, own, bytes)
-	return w, nil
-}
-
-func (w *Window) opened(c *Comm, own unsafe.Pointer, bytes int) {
-	w.comm, w.part = c, reach{own, uintptr(bytes)}
-	mapped = append(mapped, w.part)
+	return &Window{made, c, own}, nil
 }
 
 // Ready returns when every rank has called it: what they have written to their parts is
@@ -96,7 +74,4 @@ func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int
 }
 
 // Free gives the memory back; all ranks of the window call it, and none uses it any more.
-func (w *Window) Free() error {
-	mapped = slices.DeleteFunc(mapped, func(r reach) bool { return r == w.part })
-	return w.free()
-}
+func (w *Window) Free() error { return w.free() }

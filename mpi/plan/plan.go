@@ -155,11 +155,9 @@ func layeredReceived(g Grid, s Shape) float64 {
 // Panel is a range of k that is broadcast at once: one column of ranks holds A's, one
 // row of ranks holds B's.
 type Panel struct {
-	K    Span
-	Col  int // that holds the columns K of A
-	Row  int // that holds the rows K of B
-	From int // where K begins in what Row and Col hold of it: A's columns
-	Down int // B's rows
+	K   Span
+	Col int // that holds the columns K of A
+	Row int // that holds the rows K of B
 }
 
 // Panels cuts the range k, whose columns of A are shared out over q columns of ranks and
@@ -177,10 +175,7 @@ func Panels(k Span, p, q, width int) []Panel {
 		pieces := (to - from + width - 1) / width
 		for i := range pieces {
 			s := Split(to-from, pieces, i)
-			out = append(out, Panel{
-				K: Span{k.Lo + from + s.Lo, k.Lo + from + s.Hi}, Col: col, Row: row,
-				From: from + s.Lo - a.Lo, Down: from + s.Lo - b.Lo,
-			})
+			out = append(out, Panel{K: Span{k.Lo + from + s.Lo, k.Lo + from + s.Hi}, Col: col, Row: row})
 		}
 		at = to
 	}

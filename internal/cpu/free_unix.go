@@ -1,0 +1,14 @@
+//go:build unix && !illumos && !solaris && !aix
+
+package cpu
+
+import "golang.org/x/sys/unix"
+
+// Free returns the bytes that a file in the folder may take; 0 where that is not known.
+func Free(folder string) int64 {
+	var s unix.Statfs_t
+	if unix.Statfs(folder, &s) != nil {
+		return 0
+	}
+	return int64(s.Bavail) * int64(s.Bsize)
+}
