@@ -10,7 +10,6 @@ import (
 
 // absent are the commands of families and tools that are not written yet.
 var absent = []struct{ name, what string }{
-	{"cuda", "the cuda family"},
 	{"rs", "Reed–Solomon coding"},
 }
 

@@ -60,11 +60,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
-			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), multiplyCommand(), listCommand(), infoCommand(), tuneCommand(),
+			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), cudaCommand(), multiplyCommand(), listCommand(), infoCommand(), tuneCommand(),
 		},
 	}
 	for _, c := range app.Commands {
-		complete(c)
+		complete(c, "gemm "+c.Name)
 	}
 	for _, a := range absent {
 		app.Commands = append(app.Commands, absentCommand(a))
@@ -82,10 +82,14 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// complete gives c what every command has: the help, one-line errors that begin
-// with its name, and no arguments besides flags.
-func complete(c *cli.Command) {
-	name := "gemm " + c.Name
+// complete gives c, and the commands below it, what every command has: the help, one-line
+// errors that begin with its name, and no arguments besides flags.
+func complete(c *cli.Command, name string) {
+	wanted := "flags"
+	for _, below := range c.Subcommands {
+		complete(below, name+" "+below.Name)
+		wanted += " and the command " + below.Name
+	}
 	c.HideHelpCommand = true
 	c.CustomHelpTemplate = commandHelp
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(name, err, c.Flags) }
@@ -93,7 +97,7 @@ func complete(c *cli.Command) {
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU
 		if ctx.Args().Present() {
-			err = usagef("argument %q: there are only flags; see %s --help", ctx.Args().First(), name)
+			err = usagef("argument %q: there are only %s; see %s --help", ctx.Args().First(), wanted, name)
 		}
 		if err == nil {
 			err = action(ctx)
@@ -110,8 +114,10 @@ func flagError(name string, err error, flags []cli.Flag) error {
 	text := err.Error()
 	if flag, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		known := []string{"--help"}
-		for _, f := range flags {
-			known = append(known, "--"+f.Names()[0])
+		for _, f := range flags { // the library may have added --help
+			if name := "--" + f.Names()[0]; name != known[0] {
+				known = append(known, name)
+			}
 		}
 		return fmt.Errorf("%s: %w; see %s --help", name, unknown("flag", "--"+strings.TrimLeft(flag, "-"), known), name)
 	}
@@ -152,6 +158,9 @@ Usage:
    {{.HelpName}}{{if .UsageText}} {{.UsageText}}{{end}}
 {{if .Description}}
 {{.Description}}
+{{end}}{{if .VisibleCommands}}
+Commands:{{range .VisibleCommands}}
+   {{.Name}}{{"\t"}}{{.Usage}}{{end}}
 {{end}}
 Options:{{range .VisibleFlags}}
    {{.}}{{end}}

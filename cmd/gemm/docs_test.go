@@ -23,7 +23,7 @@ const (
 func optionsTable() string {
 	var b strings.Builder
 	b.WriteString("\n| option | default | meaning |\n|---|---|---|\n")
-	for _, c := range newApp(nil, nil).Commands {
+	for _, c := range withBelow("", newApp(nil, nil).Commands) {
 		for _, f := range visible(c.Flags) {
 			documented := f.(cli.DocGenerationFlag)
 			placeholder, meaning := unquote(documented.GetUsage())
@@ -40,6 +40,17 @@ func optionsTable() string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// withBelow returns commands with those below them, the name of each being what is typed
+// after gemm.
+func withBelow(prefix string, commands []*cli.Command) []*cli.Command {
+	var all []*cli.Command
+	for _, c := range commands {
+		c.Name = prefix + c.Name
+		all = append(append(all, c), withBelow(c.Name+" ", c.Subcommands)...)
+	}
+	return all
 }
 
 // visible returns the flags that the help shows.

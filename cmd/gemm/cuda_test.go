@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOccupancy has the example of the 2024 report.
+func TestOccupancy(t *testing.T) {
+	got := succeed(t, "", "cuda", "occupancy", "--cc", "8.6", "--threads", "1024", "--regs", "37", "--smem", "8192")
+	const want = `compute capability 8.6 (sm_86), 1024 threads, 37 registers a thread, 8192 bytes of shared memory
+
+LIMIT          BLOCKS  A BLOCK TAKES                      A MULTIPROCESSOR HAS
+threads        1       32 warps                           48 warps
+registers      1       40960, 1280 a warp                 65536, 16384 in each of 4 parts
+shared memory  11      9216 bytes, 1024 of them reserved  102400 bytes
+blocks         16      1                                  16
+
+blocks     1, limited by threads and registers
+warps      32 of 48
+occupancy  66.7%
+carve-out  16 KiB of shared memory are enough, of 0, 8, 16, 32, 64 and 100
+`
+	if got.stdout != want || got.stderr != "" {
+		t.Errorf("%s%s, want\n%s", got.stderr, got.stdout, want)
+	}
+	for _, spelling := range []string{"sm_86", "86"} {
+		if r := succeed(t, "", "cuda", "occupancy", "--cc", spelling, "--threads", "1024", "--regs", "37", "--smem", "8KiB"); r.stdout != want {
+			t.Errorf("--cc %s --smem 8KiB: %s", spelling, r.stdout)
+		}
+	}
+}
+
+func TestOccupancyNotes(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"--cc 8.6 --threads 256 --regs 128 --smem 16KiB", []string{"\nblocks     2, limited by registers\n", "\nwarps      16 of 48\n", "\noccupancy  33.3%\n"}},
+		{"--cc 7.5 --threads 256 --regs 128 --smem 16KiB", []string{"\nwarps      16 of 32\n", "\noccupancy  50.0%\n"}},
+		{"--cc 7.0 --threads 32 --regs 8", []string{"\nthreads        64        1 warp   ", "\nshared memory  no limit  0 bytes  ", "\ncarve-out  0 KiB"}},
+		{"--cc 9.0 --threads 100 --regs 8 --smem 48KiB", []string{"\nnote       the last warp of a block has 4 threads of 32\n"}},
+		{"--cc 9.0 --threads 128 --regs 8 --smem 49153", []string{"\nnote       more than 48 KiB a block have to be dynamic"}},
+		{"--cc 8.0 --threads 1024 --regs 65", []string{
+			"\nblocks     0, limited by registers\n", "\noccupancy  0.0%\n",
+			"it cannot be launched: a block has 65536 registers at most, counted for warps in multiples of 4; with 1024 threads, a thread may have 64\n",
+		}},
+		{"--cc 8.0 --threads 288 --regs 224", []string{"with 288 threads, a thread may have 168\n"}},
+	} {
+		r := succeed(t, "", append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
+		for _, want := range c.want {
+			if !strings.Contains(r.stdout, want) {
+				t.Errorf("%s lacks %q:\n%s", c.args, want, r.stdout)
+			}
+		}
+		if notes := strings.Count(r.stdout, "\nnote "); strings.Contains(c.args, "16KiB") && notes > 0 {
+			t.Errorf("%s has notes:\n%s", c.args, r.stdout)
+		}
+	}
+}
+
+func TestOccupancySweep(t *testing.T) {
+	args := []string{"cuda", "occupancy", "--cc", "8.6", "--threads", "250", "--regs", "127", "--smem", "16384", "--sweep"}
+	text := succeed(t, "", args...).stdout
+	tables := strings.Split(text, "\nover ")
+	if len(tables) != 4 {
+		t.Fatalf("%d tables besides the first:\n%s", len(tables)-1, text)
+	}
+	for i, want := range []struct {
+		begin, here string
+		steps       int
+	}{
+		{"threads, with 127 registers a thread and 16384 bytes of shared memory\n", "\n256    2       16      33.3% #######               registers  <- 250\n", 32},
+		{"registers, with 250 threads and 16384 bytes of shared memory\n", "\n128    2       16      33.3% #######               registers  <- 127\n", 32},
+		{"shared memory, with 250 threads and 127 registers a thread\n", "\n33024   2       16      33.3% #######               registers  <- 16384\n", 3},
+	} {
+		table := tables[i+1]
+		if !strings.HasPrefix(table, want.begin) || !strings.Contains(table, want.here) || strings.Count(table, "<-") != 1 {
+			t.Errorf("want %q and %q:\n%s", want.begin, want.here, table)
+		}
+		if steps := strings.Count(strings.TrimSpace(table), "\n") - 2; steps != want.steps {
+			t.Errorf("over %.10s: %d steps, want %d", want.begin, steps, want.steps)
+		}
+	}
+	if strings.Contains(text, " \n") {
+		t.Errorf("blanks at the end of a line:\n%q", text)
+	}
+
+	var doc described
+	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--json", "-")...).stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var over []string
+	for _, s := range doc.Sweeps {
+		over = append(over, s.Over)
+		here := slices.IndexFunc(s.Steps, func(step describedStep) bool { return step.Current })
+		if here < 0 || s.Steps[here].Blocks != doc.Blocks || s.Steps[here].Warps != doc.Warps || s.Steps[here].Occupancy != doc.Occupancy || !slices.Equal(s.Steps[here].LimitedBy, doc.LimitedBy) {
+			t.Errorf("over %s: the kernel is in step %d of %+v", s.Over, here, s.Steps)
+		}
+	}
+	if !slices.Equal(over, []string{"threads", "registers", "shared memory"}) {
+		t.Errorf("sweeps over %v", over)
+	}
+}
+
+func TestOccupancyJSON(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "o.json")
+	args := []string{"cuda", "occupancy", "--cc", "sm_75", "--threads", "256", "--regs", "128", "--json", file}
+	if r := succeed(t, dir, args...); r.stdout != "" || r.stderr != "" {
+		t.Errorf("%+v", r)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"schema":1,"cc":"7.5","threads":256,"regs":128,"smem":0,"limits":[` +
+		`{"by":"threads","unit":"warps","takes":8,"has":32,"blocks":4},` +
+		`{"by":"registers","unit":"registers","takes":32768,"has":65536,"blocks":2},` +
+		`{"by":"shared memory","unit":"bytes","takes":0,"has":65536,"blocks":null},` +
+		`{"by":"blocks","unit":"blocks","takes":1,"has":16,"blocks":16}],` +
+		`"blocks":2,"limited_by":["registers"],"warps":16,"warps_max":32,"occupancy":0.5,"carveout":32768}`
+	if got := strings.Join(strings.Fields(string(data)), ""); got != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("%s, want %s", got, want)
+	}
+
+	fail(t, dir, 1, "o.json is there already: replace it with --force", args...)
+	if again, err := os.ReadFile(file); err != nil || string(again) != string(data) {
+		t.Errorf("the file was touched without --force: %v", err)
+	}
+	succeed(t, dir, append(args, "--force", "--sweep")...)
+	if again, err := os.ReadFile(file); err != nil || !strings.Contains(string(again), `"sweeps"`) {
+		t.Errorf("--force did not replace the file: %v", err)
+	}
+	fail(t, dir, 1, "no regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force", "--json", dir)
+	fail(t, dir, 1, "absent/o.json", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--json", "absent/o.json")
+}
+
+func TestOccupancyUsage(t *testing.T) {
+	dir := t.TempDir()
+	fail(t, dir, 2, "gemm cuda: the variants of the family are not in this build yet; there is gemm cuda occupancy", "cuda")
+	fail(t, dir, 2, `argument "ocupancy": there are only flags and the command occupancy; see gemm cuda --help`, "cuda", "ocupancy")
+	for _, c := range []struct{ args, want string }{
+		{"", "--cc is missing: wants the compute capability, one of 7.0, 7.2,"},
+		{"--cc 8.6 --regs 32", "--threads is missing"},
+		{"--cc 8.6 --threads 32", "--regs is missing"},
+		{"--cc 8.5 --threads 32 --regs 8", `--cc: unknown compute capability "8.5"; known are 7.0, 7.2,`},
+		{"--cc 8.6 --threads 1025 --regs 8", "1025 threads a block, there can be 1 to 1024"},
+		{"--cc 8.6 --threads 0 --regs 8", "0 threads a block"},
+		{"--cc 8.6 --threads 32 --regs 256", "256 registers a thread, there can be 1 to 255"},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 100KiB", "102400 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6"},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 48KB", `--smem "48KB": wants bytes, such as 16384, or KiB`},
+		{"--cc 8.6 --threads 32 --regs 8 --smem -1", `--smem "-1"`},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 1.5KiB", `--smem "1.5KiB"`},
+		{"--cc 8.6 --threads 32 --regs 8 --smem KiB", `--smem "KiB"`},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 9223372036854775807KiB", `--smem "9223372036854775807KiB"`},
+		{"--cc 8.6 --threads 1e3 --regs 8", `invalid value "1e3" for --threads`},
+		{"--cc 8.6 --threads 32 --regs 8 --force", "--force is for the file in --json FILE"},
+		{"--cc 8.6 --threads 32 --regs 8 --force --json -", "--force is for the file in --json FILE"},
+		{"--cc 8.6 --threads 32 --regs 8 stray", `argument "stray": there are only flags; see gemm cuda occupancy --help`},
+		{"--sweeps", `flag "--sweeps" is unknown; the nearest are --sweep,`},
+	} {
+		fail(t, dir, 2, "gemm cuda occupancy: ", append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
+		fail(t, dir, 2, c.want, append([]string{"cuda", "occupancy"}, strings.Fields(c.args)...)...)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("usage errors left %v, %v", left, err)
+	}
+	help := succeed(t, dir, "cuda", "occupancy", "--help").stdout
+	if !strings.HasPrefix(help, "gemm cuda occupancy: ") {
+		t.Errorf("the help begins with %.40q", help)
+	}
+	for _, f := range visible(occupancyCommand().Flags) {
+		if !strings.Contains(help, "--"+f.Names()[0]) {
+			t.Errorf("the help lacks --%s", f.Names()[0])
+		}
+	}
+	if help := succeed(t, dir, "cuda", "--help").stdout; !strings.Contains(help, "\n   occupancy  ") {
+		t.Errorf("gemm cuda --help does not list occupancy:\n%s", help)
+	}
+}
