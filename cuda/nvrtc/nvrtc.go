@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,9 +198,4 @@ func parse(log string) (kernels map[string]Kernel, rest string, err error) {
 		}
 	}
 	return kernels, strings.Join(left, "\n"), err
-}
-
-// errNoLoader is what there is to say on a system without a loader of libraries.
-func errNoLoader() error {
-	return fmt.Errorf("%w: libraries cannot be opened at run time on %s/%s", gemm.ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 }
