@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"math"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
@@ -28,6 +30,11 @@ type layers[T gemm.Element] struct {
 func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	g := layersOf(t.params, t.world.Size(), t.shape, comm.ElementSize[T]())
 	x := &layers[T]{}
+	if g.C > 1 {
+		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add", "use more ranks or fewer layers"); err != nil {
+			return nil, err
+		}
+	}
 	rank := t.world.Rank()
 	if rank < g.Ranks() {
 		_, _, x.l = g.At(rank)
@@ -39,7 +46,7 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 // layersOf returns the grid that resolved parameters ask for, which all ranks find alike
 // from the size of the product.
 func layersOf(p gemm.Params, ranks int, s plan.Shape, size int64) plan.Grid {
-	return plan.Layered(ranks, s, p.Int("replication"), mostCopy/float64(size))
+	return plan.Layered(ranks, s, p.Int("replication"), min(mostCopy/float64(size), math.MaxInt32))
 }
 
 // mostCopy is the size of a rank's copy of C, in bytes, up to which layers are added.

@@ -70,6 +70,12 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 		if err := room[T](packedElements(t.shape, g), "the joined blocks of all ranks on rank 0"); err != nil {
 			return j, err
 		}
+	}
+	// What a call in the product would find, too late for the ranks to stay in step.
+	if err := comm.Countable(max(j.m*t.shape.K, t.shape.K*j.n, j.m*j.n), "in a block for a rank", "use more ranks"); err != nil {
+		return j, err
+	}
+	if rank == 0 {
 		j.sent = matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
 		j.found = matrix[T](g.Ranks(), j.m*j.n).Data
 	}

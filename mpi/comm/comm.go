@@ -391,8 +391,8 @@ func lengths(spans []plan.Span) (counts, from []int) {
 //	before   A₀ B A₁ B A₂ B       ·        ·
 //	after       A₀, B           A₁, B    A₂, B
 func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) error {
-	if max(len(first), len(second)) > limit {
-		return fmt.Errorf("comm: blocks of %d and %d elements for a rank: MPI counts up to %d: use more ranks", len(first), len(second), limit)
+	if err := Countable(max(len(first), len(second)), "in a block for a rank", "use more ranks"); err != nil {
+		return err
 	}
 	part := (int64(len(first)) + int64(len(second))) * ElementSize[T]()
 	if c.rank == root {
@@ -409,8 +409,8 @@ func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) er
 
 // Gather brings the equal parts of all ranks into the root's buffer, one after the other.
 func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
-	if len(mine) > limit {
-		return fmt.Errorf("comm: %d elements of a rank: MPI counts up to %d: use more ranks", len(mine), limit)
+	if err := Countable(len(mine), "of a rank", "use more ranks"); err != nil {
+		return err
 	}
 	part := int64(len(mine)) * ElementSize[T]()
 	if c.rank == root {
@@ -431,8 +431,8 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 //	after    x₀+y₀        x₁+y₁
 func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
 	// Open MPI adds the counts in an int.
-	if total := all.Rows * all.Cols; total > limit {
-		return fmt.Errorf("comm: %d elements to add: MPI counts up to %d: use more ranks or fewer layers", total, limit)
+	if err := Countable(all.Rows*all.Cols, "to add", "use more ranks or fewer layers"); err != nil {
+		return err
 	}
 	counts := make([]int, len(spans))
 	for r, s := range spans {

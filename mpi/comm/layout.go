@@ -10,6 +10,15 @@ import (
 // limit is the largest count that a call of MPI takes: counts are C's int.
 var limit = math.MaxInt32
 
+// Countable returns an error where MPI cannot count so many elements of what there are,
+// with what helps.
+func Countable(elements int, what, remedy string) error {
+	if elements > limit {
+		return fmt.Errorf("%d elements %s: MPI counts up to %d: %s", elements, what, limit, remedy)
+	}
+	return nil
+}
+
 // shape says how the derived type of a message is made.
 type shape int
 

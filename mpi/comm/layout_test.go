@@ -106,3 +106,15 @@ func TestByWidth(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestCountable(t *testing.T) {
+	defer func(kept int) { limit = kept }(limit)
+	limit = 10
+	if err := Countable(10, "to add", "add fewer"); err != nil {
+		t.Error(err)
+	}
+	const want = "11 elements to add: MPI counts up to 10: add fewer"
+	if err := Countable(11, "to add", "add fewer"); err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}
