@@ -17,14 +17,20 @@ import (
 
 func cudaCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "cuda",
-		Usage:       "what NVIDIA GPUs hold of a kernel, computed without one",
-		UsageText:   "occupancy [options]",
-		Description: "The variants of the family cuda are not in this build yet.",
-		Subcommands: []*cli.Command{occupancyCommand()},
-		Action: func(*cli.Context) error {
-			return usagef("the variants of the family are not in this build yet; there is gemm cuda occupancy, see gemm cuda --help")
+		Name:      "cuda",
+		Usage:     "what the kernels of the ladder take of an NVIDIA GPU, computed without one",
+		UsageText: "--explain --cc CAPABILITY [options]",
+		Description: "Each rung of the ladder is compiled for the compute capability by NVRTC, which may\n" +
+			"be anywhere (GEMM_NVRTC). The variants of the family, which run them, are not in this\n" +
+			"build yet.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "registers, spills, shared memory, occupancy and traffic of every rung"},
+			&cli.StringFlag{Name: "cc", Usage: "compute `CAPABILITY`, as 8.6 or sm_86"},
+			typeFlag("f32,f64", "f32,f64"),
+			jsonFlag("the figures"), forceFlag("replace the file that is there"),
 		},
+		Subcommands: []*cli.Command{occupancyCommand()},
+		Action:      runExplain,
 	}
 }
 
@@ -57,6 +63,31 @@ func capabilities() string {
 	return strings.Join(names, ", ")
 }
 
+// parseCapability returns the compute capability that --cc says.
+func parseCapability(c *cli.Context) (occupancy.Capability, error) {
+	if !c.IsSet("cc") {
+		return occupancy.Capability{}, usagef("--cc is missing: wants the compute capability, one of %s", capabilities())
+	}
+	capability, err := occupancy.ParseCapability(c.String("cc"))
+	if err != nil {
+		return capability, usagef("--cc: %s", strings.TrimPrefix(err.Error(), "occupancy: "))
+	}
+	return capability, nil
+}
+
+// checkFile returns an error where --json FILE and --force do not go together with what is
+// there.
+func checkFile(c *cli.Context) error {
+	name := c.String("json")
+	switch {
+	case name != "" && name != stdoutName:
+		return checkReplace(c, name)
+	case c.Bool("force"):
+		return usagef("--force is for the file in --json FILE")
+	}
+	return nil
+}
+
 func runOccupancy(c *cli.Context) error {
 	capability, kernel, err := parseKernel(c)
 	if err != nil {
@@ -72,15 +103,10 @@ func runOccupancy(c *cli.Context) error {
 			return err
 		}
 	}
-	name := c.String("json")
-	if name == "" || name == stdoutName {
-		if c.Bool("force") {
-			return usagef("--force is for the file in --json FILE")
-		}
-	} else if err := checkReplace(c, name); err != nil {
+	if err := checkFile(c); err != nil {
 		return err
 	}
-	if name != "" {
+	if name := c.String("json"); name != "" {
 		return writeJSON(c, name, describeOccupancy(filled, sweeps))
 	}
 	var b strings.Builder
@@ -93,16 +119,13 @@ func runOccupancy(c *cli.Context) error {
 
 // parseKernel returns what the flags say of the GPU and of the kernel.
 func parseKernel(c *cli.Context) (capability occupancy.Capability, k occupancy.Kernel, err error) {
-	if !c.IsSet("cc") {
-		return capability, k, usagef("--cc is missing: wants the compute capability, one of %s", capabilities())
+	if capability, err = parseCapability(c); err != nil {
+		return capability, k, err
 	}
 	for _, name := range []string{"threads", "regs"} {
 		if !c.IsSet(name) {
 			return capability, k, usagef("--%s is missing; see gemm cuda occupancy --help", name)
 		}
-	}
-	if capability, err = occupancy.ParseCapability(c.String("cc")); err != nil {
-		return capability, k, usagef("--cc: %s", strings.TrimPrefix(err.Error(), "occupancy: "))
 	}
 	k = occupancy.Kernel{Threads: c.Int("threads"), Registers: c.Int("regs")}
 	k.Shared, err = parseBytes("smem", c.String("smem"))

@@ -1,0 +1,82 @@
+package cuda
+
+import (
+	"errors"
+	"testing"
+
+	"gemm"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+)
+
+// compiler says the same of every program.
+type compiler struct {
+	name   string // of the kernel
+	kernel nvrtc.Kernel
+}
+
+func (compiler) Version() string { return "13.0" }
+
+func (c compiler) Compile(nvrtc.Program) (nvrtc.Image, error) {
+	return nvrtc.Image{Code: []byte("code"), Kernels: map[string]nvrtc.Kernel{c.name: c.kernel}}, nil
+}
+
+// rung returns the rung of that name.
+func rung(t *testing.T, typ, name string) Rung {
+	t.Helper()
+	for _, r := range Ladder(typ) {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("there is no rung %s of %s", name, typ)
+	return Rung{}
+}
+
+// TestExplain compares with sums done on paper: the report's setting of 16×16 threads with
+// slices of 16, for which a multiprocessor of 8.6 is filled to a third.
+func TestExplain(t *testing.T) {
+	ampere := occupancy.Capability{Major: 8, Minor: 6}
+	for _, test := range []struct {
+		typ, name               string
+		registers, shared       int // as the compiler says
+		tile, blocks            int
+		global, block, flopByte float64
+		bytes                   int
+	}{
+		{"f32", "naive", 32, 0, 0, 1, 2, 0, 0.25, 0},
+		{"f32", "smem", 32, 8192, 0, 1, 1. / 16, 2, 8, 8192},
+		{"f32", "blocktile1d", 52, 4096, 0, 2, 1. / 32, 1.125, 16, 4096},
+		{"f32", "blocktile2d", 128, 16384, 1, 2, 1. / 64, 0.25, 32, 16384},
+		{"f32", "warptile", 127, 0, 0, 2, 1. / 64, 0.25, 32, 4 * 4 * 8 * (128 + 4 + 128)},
+		{"f64", "packed-global", 27, 0, 0, 16, 2, 0, 0.125, 0},
+		{"f64", "dmma", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
+	} {
+		r := rung(t, test.typ, test.name)
+		e, err := Explain(compiler{entry, nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], ampere)
+		if test.name == "dmma" { // 112128 bytes of shared memory, where a block may have 101376
+			if !errors.Is(err, occupancy.ErrKernel) {
+				t.Errorf("dmma on 8.6: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Blocks != test.blocks || e.Global != test.global || e.Block != test.block || e.Intensity != test.flopByte || e.Kernel.Shared != test.bytes {
+			t.Errorf("%s of %s: %d blocks, %v and %v reads, %v flop a byte, %d bytes", test.name, test.typ, e.Blocks, e.Global, e.Block, e.Intensity, e.Kernel.Shared)
+		}
+	}
+}
+
+func TestExplainErrors(t *testing.T) {
+	r := rung(t, "f64", "dmma")
+	_, err := Explain(compiler{name: entry}, r, r.Tiles[0], occupancy.Capability{Major: 7, Minor: 5})
+	if want := "needs compute capability 8.0"; !errors.Is(err, gemm.ErrUnavailable) || err.Error() != gemm.ErrUnavailable.Error()+": "+want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	r = rung(t, "f32", "naive")
+	if _, err := Explain(compiler{name: "other"}, r, r.Tiles[0], occupancy.Capability{Major: 8}); err == nil {
+		t.Error("a file without the kernel passes")
+	}
+}

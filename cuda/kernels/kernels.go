@@ -1,0 +1,35 @@
+// Package kernels holds the sources of the CUDA kernels, one file a rung of the ladder:
+// each is one step over the file before it, so that diff of two neighbours is the step.
+// They are CUDA C++ without headers, which NVRTC compiles for the GPU at hand; block sizes
+// are macros that the host sets.
+package kernels
+
+import (
+	"embed"
+	"fmt"
+)
+
+//go:embed f32/*.cu f64/*.cu
+var files embed.FS
+
+// Source returns the source of a file, such as 01_naive.cu of the element type f32.
+func Source(typ, file string) (string, error) {
+	data, err := files.ReadFile(typ + "/" + file)
+	if err != nil {
+		return "", fmt.Errorf("kernels: %w", err)
+	}
+	return string(data), nil
+}
+
+// Names returns the files of an element type in the order of the ladder.
+func Names(typ string) ([]string, error) {
+	entries, err := files.ReadDir(typ)
+	if err != nil {
+		return nil, fmt.Errorf("kernels: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}

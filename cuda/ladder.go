@@ -1,0 +1,134 @@
+// Package cuda is the ladder of matrix products on an NVIDIA GPU: which kernels there are,
+// with which settings, and what they need. The kernels are in package kernels, package
+// nvrtc compiles them, and package occupancy computes how many of their blocks run at once.
+// Nothing here needs a GPU.
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"gemm/cuda/kernels"
+	"gemm/cuda/nvrtc"
+)
+
+// Rung is a step of the ladder: a kernel in one element type.
+type Rung struct {
+	Name  string // such as blocktile2d
+	Type  string // f32, f64
+	File  string // in package kernels
+	Least int    // compute capability that it needs: 80 is 8.0
+	// Tiles are the settings that the kernel is offered with, the default first.
+	Tiles []Tile
+	// Copies reports whether the kernel copies several elements at once, where alignment
+	// lets it.
+	Copies  bool
+	threads func(t Tile) int
+	shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
+	reads   func(t Tile) (global, block float64)
+}
+
+// Tile is the settings of a kernel. One that is 0 is not the kernel's.
+type Tile struct {
+	BM, BN, BK int // of a block: rows and columns of C, and the slice of k
+	TM, TN     int // of a thread
+	WM, WN     int // of a warp
+	Stages     int // slices in shared memory or on their way there
+	Pad        int // elements between rows of a slice in shared memory
+	MMAK       int // depth of a product of the tensor cores
+}
+
+// options are the macros of t.
+func (t Tile) options() []string {
+	var out []string
+	for _, m := range []struct {
+		name  string
+		value int
+	}{
+		{"BM", t.BM}, {"BN", t.BN}, {"BK", t.BK}, {"TM", t.TM}, {"TN", t.TN}, {"WM", t.WM}, {"WN", t.WN},
+		{"STAGES", t.Stages}, {"PAD", t.Pad}, {"MMA_K", t.MMAK},
+	} {
+		if m.value != 0 {
+			out = append(out, fmt.Sprintf("-D%s=%d", m.name, m.value))
+		}
+	}
+	return out
+}
+
+// String returns the settings as they are in messages: 128x128x8 of a block, and so on.
+func (t Tile) String() string {
+	s := fmt.Sprintf("%dx%d", t.BM, t.BN)
+	if t.BK != 0 {
+		s += fmt.Sprintf("x%d", t.BK)
+	}
+	for _, m := range []struct {
+		name       string
+		rows, cols int
+	}{{"warp", t.WM, t.WN}, {"thread", t.TM, t.TN}} {
+		switch {
+		case m.cols != 0:
+			s += fmt.Sprintf(" %s %dx%d", m.name, m.rows, m.cols)
+		case m.rows != 0:
+			s += fmt.Sprintf(" %s %d", m.name, m.rows)
+		}
+	}
+	for _, m := range []struct {
+		name  string
+		value int
+	}{{"stages", t.Stages}, {"pad", t.Pad}, {"mma_k", t.MMAK}} {
+		if m.value != 0 {
+			s += fmt.Sprintf(" %s %d", m.name, m.value)
+		}
+	}
+	return s
+}
+
+// Widths are how many elements of A, B and C are copied at once.
+type Widths struct{ A, B, C int }
+
+// Widest returns the widths of operands that are aligned as they can be: 16 bytes.
+func (r Rung) Widest() Widths {
+	if !r.Copies {
+		return Widths{1, 1, 1}
+	}
+	w := 16 / r.size()
+	return Widths{w, w, w}
+}
+
+// size returns the bytes of an element.
+func (r Rung) size() int {
+	if r.Type == "f64" {
+		return 8
+	}
+	return 4
+}
+
+// Threads returns the threads of a block.
+func (r Rung) Threads(t Tile) int { return r.threads(t) }
+
+// Shared returns the bytes of shared memory that a launch asks for, besides what the
+// kernel has of its own.
+func (r Rung) Shared(t Tile) int {
+	if r.shared == nil {
+		return 0
+	}
+	return r.shared(t)
+}
+
+// Program returns the kernel as it is compiled for a compute capability.
+func (r Rung) Program(t Tile, w Widths, arch int) (nvrtc.Program, error) {
+	source, err := kernels.Source(r.Type, r.File)
+	if err != nil {
+		return nvrtc.Program{}, err
+	}
+	options := t.options()
+	if r.Copies {
+		options = append(options, fmt.Sprintf("-DVA=%d", w.A), fmt.Sprintf("-DVB=%d", w.B), fmt.Sprintf("-DVC=%d", w.C))
+	}
+	return nvrtc.Program{Name: r.File, Source: source, Arch: arch, Options: options}, nil
+}
+
+// Ladder returns the rungs of an element type in their order.
+func Ladder(typ string) []Rung {
+	return slices.DeleteFunc(slices.Clone(rungs), func(r Rung) bool { return r.Type != typ })
+}

@@ -1,0 +1,175 @@
+package cuda
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/cuda/kernels"
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
+)
+
+var update = flag.Bool("update", false, "write the table of registers of this host's NVRTC")
+
+// archs are the compute capabilities that every kernel is compiled for, where it can be.
+var archs = []int{75, 80, 86, 89, 90}
+
+// TestLadder wants every file of the ladders to be a rung, and settings that a block and
+// the registers of any GPU have room for.
+func TestLadder(t *testing.T) {
+	for _, typ := range []string{"f32", "f64"} {
+		var files []string
+		for _, r := range Ladder(typ) {
+			files = append(files, r.File)
+			if _, rest, _ := strings.Cut(strings.TrimSuffix(r.File, ".cu"), "_"); rest != r.Name {
+				t.Errorf("%s: the file of %s is %s", typ, r.Name, r.File)
+			}
+			if len(r.Tiles) == 0 {
+				t.Errorf("%s: %s has no settings", typ, r.Name)
+			}
+			for _, tile := range r.Tiles {
+				if n := r.Threads(tile); n < 32 || n > 1024 || n%32 != 0 {
+					t.Errorf("%s: %s %v has %d threads", typ, r.Name, tile, n)
+				}
+			}
+		}
+		have, err := kernels.Names(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have = slices.DeleteFunc(have, func(name string) bool { return strings.HasSuffix(name, "_reduce.cu") })
+		if !slices.Equal(files, have) {
+			t.Errorf("%s: the rungs are %v, the files %v", typ, files, have)
+		}
+	}
+}
+
+// TestKernels compiles every rung with its first settings for every architecture and with
+// all of them for two, wants no warning and no more shared memory than a block may have, and compares registers and
+// spills with the table of this version of NVRTC.
+func TestKernels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, and nothing here runs at the same time")
+	}
+	l, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	got := map[string]string{}
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range Ladder(typ) {
+			for i, tile := range r.Tiles {
+				for _, arch := range archs {
+					if arch < r.Least || i > 0 && arch != 80 && arch != 90 {
+						continue
+					}
+					compile(t, l, r, tile, r.Widest(), arch, got)
+					if r.Copies && arch == 80 {
+						compile(t, l, r, tile, Widths{1, 1, 1}, arch, got)
+					}
+				}
+			}
+		}
+	}
+	for _, typ := range []string{"f32", "f64"} {
+		names, err := kernels.Names(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_reduce.cu") {
+				reduces(t, l, typ, name)
+			}
+		}
+	}
+	file := filepath.Join("testdata", "registers-"+l.Version()+".txt")
+	if *update {
+		var lines []string
+		for _, key := range slices.Sorted(maps.Keys(got)) {
+			lines = append(lines, key+": "+got[key]+"\n")
+		}
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Logf("there is no table of NVRTC %s", l.Version())
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		want[key] = value
+	}
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if got[key] != want[key] {
+			t.Errorf("%s: %s, the table has %q (-update writes it)", key, got[key], want[key])
+		}
+		delete(want, key)
+	}
+	for key := range want {
+		t.Errorf("%s is in the table and no longer compiled", key)
+	}
+}
+
+// reduces compiles the file that adds up the parts of a product that is split along k.
+func reduces(t *testing.T, l *nvrtc.Library, typ, name string) {
+	t.Helper()
+	source, err := kernels.Source(typ, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range archs {
+		image, err := l.Compile(nvrtc.Program{Name: name, Source: source, Arch: arch})
+		if err != nil || image.Warnings != "" || image.Kernels["reduce"].Registers == 0 || image.Kernels["reduce"].Spills > 0 {
+			t.Errorf("%s/%s sm_%d: %v, %q, %+v", typ, name, arch, err, image.Warnings, image.Kernels)
+		}
+	}
+}
+
+// compile compiles one kernel and notes what it takes.
+func compile(t *testing.T, l *nvrtc.Library, r Rung, tile Tile, w Widths, arch int, to map[string]string) {
+	t.Helper()
+	p, err := r.Program(tile, w, arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	what := fmt.Sprintf("%s/%s %v by %d sm_%d", r.Type, r.Name, tile, w.A, arch)
+	image, err := l.Compile(p)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Logf("%s: %v", what, err)
+		return
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if image.Warnings != "" {
+		t.Errorf("%s: %s", what, image.Warnings)
+	}
+	k, ok := image.Kernels["gemm"]
+	if !ok {
+		t.Errorf("%s: there is no kernel gemm among %v", what, slices.Collect(maps.Keys(image.Kernels)))
+		return
+	}
+	if threads := r.Threads(tile); k.Registers > 255 || (k.Registers+7)/8*8*threads > 1<<16 {
+		t.Errorf("%s: %d registers of %d threads are more than there are", what, k.Registers, threads)
+	}
+	if k.Shared > 48<<10 {
+		t.Errorf("%s: %d bytes of shared memory", what, k.Shared)
+	}
+	if tile == r.Tiles[0] && k.Spills > 0 {
+		t.Errorf("%s: %d bytes are spilled", what, k.Spills)
+	}
+	to[what] = fmt.Sprintf("%d registers, %d bytes spilled, %d bytes shared", k.Registers, k.Spills, k.Shared+r.Shared(tile))
+}

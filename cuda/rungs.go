@@ -1,0 +1,74 @@
+package cuda
+
+// rungs are the steps of the ladders, those of one element type in their order.
+var rungs = []Rung{
+	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
+	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
+	{Name: "smem", Type: "f32", File: "03_smem.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32, BK: 32}}, threads: elements, reads: sliced},
+	{Name: "blocktile1d", Type: "f32", File: "04_blocktile1d.cu", Least: 70, Tiles: []Tile{{BM: 64, BN: 64, BK: 8, TM: 8}}, threads: threadTiles, reads: column},
+	{Name: "blocktile2d", Type: "f32", File: "05_blocktile2d.cu", Least: 70, Tiles: squares(), threads: threadTiles, reads: thread},
+	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Tiles: []Tile{
+		{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
+		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+	}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
+	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, Tiles: []Tile{
+		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 2},
+	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
+
+	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements, reads: unshared},
+	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: []Tile{
+		{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
+	}, threads: elements, reads: unshared},
+	{Name: "smem", Type: "f64", File: "03_smem.cu", Least: 70, Tiles: []Tile{
+		{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 16, TM: 4, TN: 4},
+	}, threads: threadTiles, reads: thread},
+	{Name: "conflictfree", Type: "f64", File: "04_conflictfree.cu", Least: 70, Tiles: []Tile{
+		{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, {BM: 64, BN: 64, BK: 16, TM: 4, TN: 4},
+	}, Copies: true, threads: threadTiles, reads: thread},
+	{Name: "dmma-wmma", Type: "f64", File: "05_dmma-wmma.cu", Least: 80, Tiles: []Tile{
+		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
+	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
+	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, Tiles: []Tile{
+		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
+	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
+}
+
+// staged returns the settings with so many stages.
+func staged(tiles []Tile, stages int) []Tile {
+	for i := range tiles {
+		tiles[i].Stages = stages
+	}
+	return tiles
+}
+
+// transposedSlices is the bytes of STAGES·BK·(BM + 4 + BN) elements.
+func transposedSlices(t Tile) int { return 4 * t.Stages * t.BK * (t.BM + 4 + t.BN) }
+
+// unevenSlices is the bytes of STAGES·(BM·(BK + 4) + BK·(BN + 8)) elements.
+func unevenSlices(t Tile) int { return 4 * t.Stages * (t.BM*(t.BK+4) + t.BK*(t.BN+8)) }
+
+// paddedSlices is the bytes of STAGES·(BM·(BK + 4) + BK·(BN + 4)) elements.
+func paddedSlices(t Tile) int { return 8 * t.Stages * (t.BM*(t.BK+4) + t.BK*(t.BN+4)) }
+
+// squares are the settings of the table of the report of 2024: thread blocks of 16×16 and
+// 8×8, slices of 8 and 16, 8×8 elements a thread.
+func squares() []Tile {
+	var out []Tile
+	for _, block := range []int{16, 8} {
+		for _, slice := range []int{8, 16} {
+			out = append(out, Tile{BM: 8 * block, BN: 8 * block, BK: slice, TM: 8, TN: 8})
+		}
+	}
+	return out
+}
+
+// The threads of a block: one for each element of its tile, for each tile of a thread, or
+// 32 for each tile of a warp.
+func elements(t Tile) int    { return t.BM * t.BN }
+func threadTiles(t Tile) int { return t.BM / t.TM * t.BN / max(t.TN, 1) }
+func warpTiles(t Tile) int   { return 32 * (t.BM / t.WM) * (t.BN / t.WN) }
