@@ -183,11 +183,7 @@ func (x *cannon[T]) collect() error {
 	if x.ranks == nil {
 		return nil
 	}
-	q := x.grid.Q
-	return unite(x.ranks, x.task.c, func(rank int) []area {
-		i, j, _ := x.grid.At(rank)
-		return []area{{plan.Split(x.shape.M, q, i), plan.Split(x.shape.N, q, j)}}
-	}, []gemm.Matrix[T]{x.c})
+	return x.uniteBlocks(x.ranks, x.grid, x.c)
 }
 
 func (x *cannon[T]) plan() prediction {

@@ -243,7 +243,11 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 		return own, nil, err
 	}
 	start := time.Now()
-	err = s.product.multiply(k)
+	if err = s.product.multiply(k); err == nil {
+		// It is done when all are: ranks that wait for nobody may begin one after the
+		// other, where they take turns on a processor, and each would count its turn alone.
+		err = s.job.quiet.Barrier()
+	}
 	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv, Skew: k.skewed.Recv, Phases: map[string]float64{}}
 	if err != nil {
 		return own, nil, err

@@ -31,7 +31,7 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Threads|Local|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
+		{2, "Done|Threads|Local|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
 		{3, "Bounds|Bytes|Deadline"},
 		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
 		{6, "Strided|Panels"},
@@ -330,6 +330,26 @@ func TestRanksLittle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRanksDone wants the time of a rank without work to be that of the whole product.
+func TestRanksDone(t *testing.T) {
+	forRank0(t)
+	p := gemm.Params{"grid": "2x1", "schedule": static, "local": "serial/naive"}
+	r := staging(t, named(t, "mpi/srumma"), p, newOperands[float64](1, 1500, 1500, 0)).(*lead[float64])
+	if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
+		t.Fatal(err)
+	}
+	_, all, err := r.multiply(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if computed := all[0].Phases[computing]; all[1].Phases[computing] > 0 || !(all[1].Seconds >= computed/2) {
+		t.Errorf("rank 0 computes for %v s, rank 1 says that the product took %v s", computed, all[1].Seconds)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRanksStrided has long messages from where the operands lie, not side by side.

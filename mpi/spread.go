@@ -51,6 +51,14 @@ func unite[T gemm.Element](c *comm.Comm, all gemm.Matrix[T], owned func(rank int
 	})
 }
 
+// uniteBlocks brings the blocks of C, which the ranks of c own over a grid, to rank 0.
+func (t *task[T]) uniteBlocks(c *comm.Comm, g plan.Grid, mine gemm.Matrix[T]) error {
+	return unite(c, t.c, func(rank int) []area {
+		i, j, _ := g.At(rank)
+		return []area{{plan.Split(t.shape.M, g.P, i), plan.Split(t.shape.N, g.Q, j)}}
+	}, []gemm.Matrix[T]{mine})
+}
+
 // move calls f for every block with elements, in an order that all ranks have.
 func move(c *comm.Comm, owned func(rank int) []area, f func(rank, i int, x area) error) error {
 	for rank := range c.Size() {

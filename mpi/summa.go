@@ -226,10 +226,7 @@ func (x *summa[T]) collect() error {
 	if x.ranks == nil {
 		return nil
 	}
-	return unite(x.ranks, x.task.c, func(rank int) []area {
-		i, j, _ := x.grid.At(rank)
-		return []area{{plan.Split(x.shape.M, x.grid.P, i), plan.Split(x.shape.N, x.grid.Q, j)}}
-	}, []gemm.Matrix[T]{x.c})
+	return x.uniteBlocks(x.ranks, x.grid, x.c)
 }
 
 func (x *summa[T]) plan() prediction {

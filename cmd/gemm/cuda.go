@@ -26,7 +26,7 @@ func cudaCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "registers, spills, shared memory, occupancy and traffic of every rung"},
 			&cli.StringFlag{Name: "cc", Usage: "compute `CAPABILITY`, as 8.6 or sm_86"},
-			typeFlag("f32,f64", "f32,f64"),
+			&cli.StringFlag{Name: "type", Value: "f32,f64", DefaultText: "f32,f64", Usage: "`LIST` of element types: f32, f64"},
 			jsonFlag("the figures"), forceFlag("replace the file that is there"),
 		},
 		Subcommands: []*cli.Command{occupancyCommand()},
