@@ -84,6 +84,33 @@ type Rank struct {
 	Recv   int64              `json:"bytes_recv"`
 }
 
+// OnDevice is implemented by a Run whose product a GPU computes.
+type OnDevice interface {
+	// Device returns what the kernel took of the GPU, and how that ran in the samples.
+	Device() Device
+}
+
+// Device is what a kernel takes of a GPU, and how that ran.
+type Device struct {
+	Registers int      `json:"regs"`      // of a thread
+	Spills    int      `json:"spills"`    // bytes stored and loaded for want of registers
+	Shared    int      `json:"smem"`      // bytes of a block
+	Threads   int      `json:"threads"`   // of a block
+	Blocks    int      `json:"blocks"`    // of a launch
+	Occupancy float64  `json:"occupancy"` // warps of a multiprocessor over those it can hold; 0: not known
+	Limit     []string `json:"limit"`     // what limits it: threads, registers, shared memory, blocks
+	// Clock is the median clock of the multiprocessors in the samples, in MHz; 0: not known.
+	Clock int `json:"clock_mhz"`
+	// Throttled says why the clock was held back; empty where it was not.
+	Throttled string `json:"throttled,omitempty"`
+	// L2 is cold where operands change from call to call, so that none is in the cache from
+	// the last one, and warm where they are the same.
+	L2 string `json:"l2"`
+	// Counters are the profiler's, by its names, where it was there.
+	Counters map[string]float64 `json:"counters,omitempty"`
+	Warnings []string           `json:"-"`
+}
+
 // Explainer is implemented by a Multiplier that chose something at run time.
 // Resolved returns the parameters as they were used in the last product (auto
 // has become a value, a library its version); they are kept in the record

@@ -179,6 +179,9 @@ type Record struct {
 	BytesPredicted int64       `json:"bytes_predicted,omitempty"`
 	BytesBound     float64     `json:"bytes_bound,omitempty"`
 	ModelSeconds   float64     `json:"model_s,omitempty"`
+
+	// Of the family cuda.
+	GPU *gemm.Device `json:"gpu,omitempty"`
 }
 
 // Predicted is what the variant's model says of the case on this host.

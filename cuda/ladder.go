@@ -22,7 +22,11 @@ type Rung struct {
 	Tiles []Tile
 	// Copies reports whether the kernel copies several elements at once, where alignment
 	// lets it.
-	Copies  bool
+	Copies bool
+	// Splits reports whether it can cut k into parts, whose sums another kernel adds up.
+	Splits bool
+	// Capped reports whether its registers can be limited.
+	Capped  bool
 	threads func(t Tile) int
 	shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
 	reads   func(t Tile) (global, block float64)
@@ -81,6 +85,35 @@ func (t Tile) String() string {
 		}
 	}
 	return s
+}
+
+// Name returns the setting as the parameter tile has it: 128x128x8/32x64/8x8 are the tiles
+// of block, warp and thread.
+func (t Tile) Name() string {
+	s := fmt.Sprintf("%dx%d", t.BM, t.BN)
+	if t.BK != 0 {
+		s += fmt.Sprintf("x%d", t.BK)
+	}
+	if t.WM != 0 {
+		s += fmt.Sprintf("/%dx%d", t.WM, t.WN)
+	}
+	if t.TM != 0 {
+		s += fmt.Sprintf("/%dx%d", t.TM, max(t.TN, 1))
+	}
+	return s
+}
+
+// block returns the threads of a block along an edge, where they are a square.
+func (t Tile) block() int {
+	switch {
+	case t.WM != 0:
+		return 0
+	case t.TN != 0 && t.BM/t.TM == t.BN/t.TN:
+		return t.BM / t.TM
+	case t.TM == 0 && t.BM == t.BN:
+		return t.BM
+	}
+	return 0
 }
 
 // Widths are how many elements of A, B and C are copied at once.

@@ -6,17 +6,17 @@ var rungs = []Rung{
 	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
 	{Name: "smem", Type: "f32", File: "03_smem.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32, BK: 32}}, threads: elements, reads: sliced},
 	{Name: "blocktile1d", Type: "f32", File: "04_blocktile1d.cu", Least: 70, Tiles: []Tile{{BM: 64, BN: 64, BK: 8, TM: 8}}, threads: threadTiles, reads: column},
-	{Name: "blocktile2d", Type: "f32", File: "05_blocktile2d.cu", Least: 70, Tiles: squares(), threads: threadTiles, reads: thread},
-	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
-	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Tiles: []Tile{
+	{Name: "blocktile2d", Type: "f32", File: "05_blocktile2d.cu", Least: 70, Capped: true, Tiles: squares(), threads: threadTiles, reads: thread},
+	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
+	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Splits: true, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
-	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, Tiles: []Tile{
+	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, Splits: true, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 2},
 	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 
@@ -33,7 +33,7 @@ var rungs = []Rung{
 	{Name: "dmma-wmma", Type: "f64", File: "05_dmma-wmma.cu", Least: 80, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
-	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, Tiles: []Tile{
+	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, Splits: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
 }

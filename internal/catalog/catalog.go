@@ -9,6 +9,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"gemm"
+	"gemm/cuda"
 	"gemm/mpi"
 	"gemm/parallel"
 	"gemm/reference"
@@ -17,7 +18,7 @@ import (
 
 // Variants returns every variant, family by family in the order of the report.
 func Variants() []gemm.Variant {
-	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants())
+	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants(), cuda.Variants(nil))
 }
 
 // Families returns the names of the families in the order of the report.

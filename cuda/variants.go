@@ -1,0 +1,168 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gemm"
+)
+
+// Backend constructs the multipliers that run on a GPU.
+type Backend interface {
+	F32(name string, p gemm.Params) (gemm.Multiplier[float32], error)
+	F64(name string, p gemm.Params) (gemm.Multiplier[float64], error)
+}
+
+// Worker is the program whose variants run: it alone is linked with the driver.
+const Worker = "gemm-cuda"
+
+// The algorithms of the family in report order, which is that of both ladders.
+var algorithms = []struct {
+	name, doc string
+	types     string // those of NVIDIA's library; rungs say theirs
+}{
+	{name: "naive", doc: "each thread computes one element of C"},
+	{name: "packed-global", doc: "A and B are laid out anew in blocks in global memory first"},
+	{name: "coalesced", doc: "the threads of a warp walk along a row, so that their accesses are one transaction"},
+	{name: "smem", doc: "a block reads slices of A and B once, into shared memory"},
+	{name: "blocktile1d", doc: "a thread keeps a column of elements of C in registers"},
+	{name: "blocktile2d", doc: "a thread keeps a tile of elements of C in registers"},
+	{name: "vectorized", doc: "copies of 16 bytes where alignment and leading dimension allow them"},
+	{name: "conflictfree", doc: "slices lie in shared memory so that no two lanes meet in a bank"},
+	{name: "doublebuffer", doc: "the next slice is on its way while this one is multiplied"},
+	{name: "async", doc: "slices go to shared memory without passing registers"},
+	{name: "warptile", doc: "a tile of warps between those of block and thread, chosen by shape"},
+	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32"},
+	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
+	{name: "dmma", doc: "warp tiles by tensor cores, by mma"},
+	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64"},
+	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32"},
+}
+
+// The names of NVIDIA's library, which is no rung.
+const (
+	CuBLAS     = "cublas"
+	CuBLASTF32 = "cublas-tf32"
+)
+
+// Variants returns the family in report order. Without a backend each constructor says
+// what runs it.
+func Variants(b Backend) []gemm.Variant {
+	if b == nil {
+		b = absent{}
+	}
+	var out []gemm.Variant
+	for _, a := range algorithms {
+		var of []Rung
+		for _, r := range rungs {
+			if r.Name == a.name {
+				of = append(of, r)
+			}
+		}
+		v := gemm.Variant{
+			Name: Family + "/" + a.name, Doc: a.doc, Params: params(of), Bound: gemm.Classical,
+			Model: func(m, n, k int, _ gemm.Params) gemm.Model { return model(of, m, n, k) },
+		}
+		if IsTF32(a.name) {
+			v.Bound = tf32
+		}
+		if a.types == "f32" || a.types == "f32 f64" || slices.ContainsFunc(of, func(r Rung) bool { return r.Type == "f32" }) {
+			v.F32 = func(p gemm.Params) (gemm.Multiplier[float32], error) { return b.F32(a.name, p) }
+		}
+		if a.types == "f32 f64" || slices.ContainsFunc(of, func(r Rung) bool { return r.Type == "f64" }) {
+			v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) { return b.F64(a.name, p) }
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// Family is the name of the family.
+const Family = "cuda"
+
+// IsTF32 reports whether the algorithm rounds its operands to TF32.
+func IsTF32(name string) bool { return name == CuBLASTF32 || name == "tf32-wmma" }
+
+// absent is the backend of a program that has none.
+type absent struct{}
+
+func (absent) F32(string, gemm.Params) (gemm.Multiplier[float32], error) { return nil, errAbsent }
+func (absent) F64(string, gemm.Params) (gemm.Multiplier[float64], error) { return nil, errAbsent }
+
+var errAbsent = fmt.Errorf("%w: runs in the program %s, which gemm cuda and gemm compare start", gemm.ErrUnavailable, Worker)
+
+// params returns the parameters of an algorithm: those that a setting of one of its rungs
+// has. 0 and auto stand for a choice by shape and GPU.
+func params(of []Rung) []gemm.Param {
+	out := []gemm.Param{
+		{Name: "device", Doc: "number of the GPU", Default: 0},
+		{Name: "l2", Doc: "whether operands change from call to call, so that none is in the L2 cache", Default: "cold", Choices: []string{"cold", "warm"}},
+	}
+	var tiles []string
+	several := func(value func(t Tile) int) bool {
+		seen := map[int]bool{}
+		for _, r := range of {
+			for _, t := range r.Tiles {
+				if n := value(t); n != 0 {
+					seen[n] = true
+				}
+				if !slices.Contains(tiles, t.Name()) {
+					tiles = append(tiles, t.Name())
+				}
+			}
+		}
+		return len(seen) > 1
+	}
+	if several(func(t Tile) int { return t.block() }) {
+		out = append(out, gemm.Param{Name: "block", Doc: "threads of a block along an edge; 0: the default", Default: 0})
+	}
+	if several(func(t Tile) int { return t.BK }) {
+		out = append(out, gemm.Param{Name: "bk", Doc: "k indices of a slice; 0: the default", Default: 0})
+	}
+	if slices.ContainsFunc(of, func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
+		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default", Default: 0})
+	}
+	if len(tiles) > 1 {
+		out = append(out, gemm.Param{Name: "tile", Doc: "tiles of block, warp and thread; auto: chosen by shape", Default: Auto, Choices: append([]string{Auto}, tiles...)})
+	}
+	if slices.ContainsFunc(of, func(r Rung) bool { return r.Splits }) {
+		out = append(out, gemm.Param{Name: "split", Doc: "parts that k is cut into; 0: chosen by shape", Default: 0, Max: 64})
+	}
+	if slices.ContainsFunc(of, func(r Rung) bool { return r.Capped }) {
+		out = append(out, gemm.Param{Name: "maxregs", Doc: "registers of a thread at most; 0: as many as the compiler takes", Default: 0, Max: 255})
+	}
+	return out
+}
+
+// Auto is the tile that is chosen by shape.
+const Auto = "auto"
+
+// model is the cost of a classical product, with the elements of A and B that come from
+// global memory.
+func model(of []Rung, m, n, k int) gemm.Model {
+	mf, nf, kf := float64(m), float64(n), float64(k)
+	accesses := mf*kf + kf*nf + mf*nf
+	if len(of) > 0 {
+		global, _ := of[0].reads(of[0].Tiles[0])
+		accesses = mf*nf*kf*global + mf*nf
+	}
+	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses}
+}
+
+// tf32 is the bound of products whose operands are rounded to TF32: 11 significant bits,
+// to nearest, so that each product is off by (1 + 2⁻¹¹)² at most. The tensor cores add in
+// single precision and cut off what does not fit (Fasi, Higham, Mikaitis and Pranesh,
+// Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021): an
+// addition is off by 2u.
+var tf32 = gemm.Bound{
+	Kind:    gemm.Componentwise,
+	Worst:   tf32Worst,
+	Random:  tf32Worst, // what is cut off has one sign, and does not cancel
+	Largest: gemm.Classical.Largest,
+}
+
+func tf32Worst(_, _, k int, _ gemm.Params, u float64) float64 {
+	const rounded = (1 + 0x1p-11) * (1 + 0x1p-11)
+	return rounded*(1+gemm.Gamma(float64(k), 2*math.Max(u, 0x1p-24))) - 1
+}
