@@ -20,6 +20,8 @@ type Variant struct {
 	Model func(m, n, k int, p Params) Model
 	// Bound limits the error of a product.
 	Bound Bound
+	// Compute is the arithmetic where it is not that of the element type: tf32.
+	Compute string
 	// The constructors. A nil one means that there is no such element type; one
 	// that returns ErrUnavailable says why the variant cannot run here.
 	F32   func(Params) (Multiplier[float32], error)

@@ -224,7 +224,7 @@ func rowKey(host string, r Record) string {
 
 // record returns the case's row before it is measured.
 func (c Case) record() Record {
-	compute := c.Type
+	compute := cmp.Or(c.Variant.Compute, c.Type)
 	unit := "GFLOP/s"
 	if c.Type == "gf256" {
 		unit = "Gmul/s"

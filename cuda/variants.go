@@ -65,7 +65,7 @@ func Variants(b Backend) []gemm.Variant {
 			Model: func(m, n, k int, _ gemm.Params) gemm.Model { return model(of, m, n, k) },
 		}
 		if IsTF32(a.name) {
-			v.Bound = tf32
+			v.Bound, v.Compute = tf32, "tf32"
 		}
 		if a.types == "f32" || a.types == "f32 f64" || slices.ContainsFunc(of, func(r Rung) bool { return r.Type == "f32" }) {
 			v.F32 = func(p gemm.Params) (gemm.Multiplier[float32], error) { return b.F32(a.name, p) }
@@ -99,16 +99,12 @@ func params(of []Rung) []gemm.Param {
 		{Name: "device", Doc: "number of the GPU", Default: 0},
 		{Name: "l2", Doc: "whether operands change from call to call, so that none is in the L2 cache", Default: "cold", Choices: []string{"cold", "warm"}},
 	}
-	var tiles []string
 	several := func(value func(t Tile) int) bool {
 		seen := map[int]bool{}
 		for _, r := range of {
 			for _, t := range r.Tiles {
 				if n := value(t); n != 0 {
 					seen[n] = true
-				}
-				if !slices.Contains(tiles, t.Name()) {
-					tiles = append(tiles, t.Name())
 				}
 			}
 		}
@@ -123,8 +119,8 @@ func params(of []Rung) []gemm.Param {
 	if slices.ContainsFunc(of, func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
 		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default", Default: 0})
 	}
-	if len(tiles) > 1 {
-		out = append(out, gemm.Param{Name: "tile", Doc: "tiles of block, warp and thread; auto: chosen by shape", Default: Auto, Choices: append([]string{Auto}, tiles...)})
+	if len(of) > 0 {
+		out = append(out, gemm.Param{Name: "tile", Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", Default: Auto})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return r.Splits }) {
 		out = append(out, gemm.Param{Name: "split", Doc: "parts that k is cut into; 0: chosen by shape", Default: 0, Max: 64})
