@@ -23,14 +23,19 @@ func cudaCommand() *cli.Command {
 		Description: "Each rung of the ladder is compiled for the compute capability by NVRTC, which may\n" +
 			"be anywhere (GEMM_NVRTC). The variants of the family, which run them, are not in this\n" +
 			"build yet.",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "registers, spills, shared memory, occupancy and traffic of every rung"},
-			&cli.StringFlag{Name: "cc", Usage: "compute `CAPABILITY`, as 8.6 or sm_86"},
+		Flags: append(explainFlags(),
+			sizesFlag("4096", "4096"),
+			&cli.StringFlag{Name: "maxregs", Usage: "`LIST` of registers of a thread at most; 0: as many as the compiler takes"},
 			&cli.StringFlag{Name: "type", Value: "f32,f64", DefaultText: "f32,f64", Usage: "`LIST` of element types: f32, f64"},
 			jsonFlag("the figures"), forceFlag("replace the file that is there"),
-		},
+		),
 		Subcommands: []*cli.Command{occupancyCommand()},
-		Action:      runExplain,
+		Action: func(c *cli.Context) error {
+			if !c.Bool("explain") {
+				return usagef("the variants of the family are not in this build yet; there are gemm cuda --explain and gemm cuda occupancy, see gemm cuda --help")
+			}
+			return runExplain(c)
+		},
 	}
 }
 

@@ -17,11 +17,16 @@ import (
 	"gemm/cuda/occupancy"
 )
 
+// explainFlags are the flags of gemm cuda that only --explain has.
+func explainFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "registers, spills, shared memory, occupancy and traffic of every rung"},
+		&cli.StringFlag{Name: "cc", Usage: "with --explain: compute `CAPABILITY`, as 8.6 or sm_86"},
+	}
+}
+
 // runExplain is gemm cuda --explain.
 func runExplain(c *cli.Context) error {
-	if !c.Bool("explain") {
-		return usagef("the variants of the family are not in this build yet; there are gemm cuda --explain and gemm cuda occupancy, see gemm cuda --help")
-	}
 	capability, err := parseCapability(c)
 	if err != nil {
 		return err
