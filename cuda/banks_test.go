@@ -1,0 +1,141 @@
+package cuda
+
+import (
+	"testing"
+)
+
+// TestServe has patterns whose passes NVIDIA's documents say.
+func TestServe(t *testing.T) {
+	for _, test := range []struct {
+		what                            string
+		bytes                           int
+		address                         func(lane int) int
+		passes, least, lanes, different int
+	}{
+		{"4 bytes side by side", 4, func(l int) int { return 4 * l }, 1, 1, 32, 32},
+		{"4 bytes, all the same", 4, func(int) int { return 64 }, 1, 1, 32, 1},
+		{"4 bytes, every other word", 4, func(l int) int { return 8 * l }, 2, 1, 32, 32},
+		{"4 bytes down a column of 32", 4, func(l int) int { return 128 * l }, 32, 1, 32, 32},
+		{"4 bytes down a column of 33", 4, func(l int) int { return 132 * l }, 1, 1, 32, 32},
+		{"8 bytes side by side", 8, func(l int) int { return 8 * l }, 2, 2, 32, 32},
+		{"8 bytes, neighbours the same", 8, func(l int) int { return 8 * (l / 2) }, 1, 1, 32, 16},
+		{"16 bytes side by side", 16, func(l int) int { return 16 * l }, 4, 4, 32, 32},
+		{"16 bytes, every other quad", 16, func(l int) int { return 32 * l }, 8, 4, 32, 32},
+		{"16 bytes, lanes i and i^1 the same", 16, func(l int) int { return 16 * (l / 2) }, 2, 2, 32, 16},
+		{"16 bytes, lanes i and i^2 the same", 16, func(l int) int { return 16 * (l/4*2 + l%2) }, 2, 2, 32, 16},
+		{"16 bytes, lanes i and i^4 the same", 16, func(l int) int { return 16 * (l % 4) }, 4, 4, 32, 4},
+		{"half of the lanes", 4, func(l int) int {
+			if l%2 == 1 {
+				return -1
+			}
+			return 4 * l
+		}, 1, 1, 16, 16},
+		{"no lane", 4, func(int) int { return -1 }, 0, 0, 0, 0},
+	} {
+		addresses := make([]int, 32)
+		for lane := range addresses {
+			addresses[lane] = test.address(lane)
+		}
+		passes, least, lanes, different := serve(addresses, test.bytes)
+		if passes != test.passes || least != test.least || lanes != test.lanes || different != test.different {
+			t.Errorf("%s: %d passes, %d without conflicts, %d lanes for %d addresses", test.what, passes, least, lanes, different)
+		}
+	}
+}
+
+// TestAccesses compares with what the headers of the kernels say, and with patterns done on
+// paper.
+func TestAccesses(t *testing.T) {
+	type access struct {
+		operand       string
+		write         bool
+		bytes         int
+		passes, least float64
+		lanes         float64
+	}
+	for _, test := range []struct {
+		typ, name string
+		tile      Tile
+		want      []access
+	}{
+		{"f32", "smem", Tile{BM: 32, BN: 32, BK: 32}, []access{{"A", false, 4, 1, 1, 32}, {"B", false, 4, 1, 1, 1}, {"A", true, 4, 1, 1, 1}, {"B", true, 4, 1, 1, 1}}},
+		// Two rows of threads in a warp: their rows of A are 64 words apart. Columns of
+		// neighbours are 8 words apart: 16 of them meet by fours.
+		{"f32", "blocktile2d", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 4, 2, 1, 16}, {"B", false, 4, 4, 1, 2}}},
+		// "Two threads of each eight met in a bank."
+		{"f32", "vectorized", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}}},
+		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 1, 1, 1}, {"B", true, 16, 4, 4, 1}}},
+		// Without padding the two columns of a row, and the rows of pairs of lanes, meet.
+		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8, Pad: NoPad}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 2, 1, 1}}},
+		// "In two passes instead of four."
+		{"f32", "warptile", Tile{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4}, []access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
+		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
+		// "The 16 lanes cover all banks."
+		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, []access{{"A", false, 8, 2, 2, 1}, {"B", false, 8, 2, 2, 1}}},
+	} {
+		r := rung(t, test.typ, test.name)
+		got := r.Accesses(test.tile, r.Widest())
+		if len(got) < len(test.want) {
+			t.Errorf("%s/%s %v: %+v", test.typ, test.name, test.tile, got)
+			continue
+		}
+		for i, want := range test.want {
+			if a := got[i]; (access{a.Operand, a.Write, a.Bytes, a.Passes, a.Least, a.Lanes}) != want {
+				t.Errorf("%s/%s %v: %+v, want %+v", test.typ, test.name, test.tile, a, want)
+			}
+		}
+	}
+}
+
+// TestAccessesCover wants the requests of every setting to reach each element of the slices
+// that the tiles say: written once, and read as often as equations 14 and 15 have it.
+func TestAccessesCover(t *testing.T) {
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range Ladder(typ) {
+			for _, tile := range r.Tiles {
+				_, block := r.reads(tile)
+				model, ok := banks[typ+"/"+r.Name]
+				if ok != (block > 0) {
+					t.Errorf("%s/%s has requests: %v", typ, r.Name, ok)
+				}
+				if !ok {
+					continue
+				}
+				size, read, threads := int(elementBytes(typ)), 0, r.Threads(tile)
+				for _, q := range model(tile, r.Widest()) {
+					written := map[int]int{}
+					for thread := range threads {
+						for i := range q.count {
+							if at := q.at(thread, i); at >= 0 {
+								for e := at / size; e < (at+q.bytes)/size; e++ {
+									written[e]++
+								}
+								if at%q.bytes != 0 {
+									t.Fatalf("%s/%s %v: %d bytes of %s at %d", typ, r.Name, tile, q.bytes, q.operand, at)
+								}
+							}
+						}
+					}
+					elements := map[string]int{"A": tile.BM * tile.BK, "B": tile.BK * tile.BN}[q.operand]
+					if len(written) != elements {
+						t.Errorf("%s/%s %v: %d elements of %s, written %v; the slice has %d", typ, r.Name, tile, len(written), q.operand, q.write, elements)
+					}
+					if q.write {
+						for e, n := range written {
+							if n != 1 {
+								t.Fatalf("%s/%s %v: element %d of %s is written %d times", typ, r.Name, tile, e, q.operand, n)
+							}
+						}
+					} else {
+						read += threads * q.count * q.bytes / size
+					}
+				}
+				// A lane of a warp tile reads for the others too.
+				want := block * float64(tile.BM*tile.BN*tile.BK)
+				if float64(read) != want && read > 0 {
+					t.Errorf("%s/%s %v: %d elements are read, want %v", typ, r.Name, tile, read, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package cuda
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gemm/cuda/kernels"
+)
+
+// TestProduct compares with sums done on paper.
+func TestProduct(t *testing.T) {
+	const n = 1024
+	for _, test := range []struct {
+		typ, name string
+		tile      Tile
+		m, n, k   int
+		want      Product
+	}{
+		{"f32", "naive", Tile{BM: 32, BN: 32}, n, n, n, Product{Blocks: n, GlobalReads: 2 * n * n * n, GlobalWrites: n * n}},
+		// Equations 12 and 15 with sm = sk = 128, sn = 8, tx = ty = 8.
+		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, n, n, n, Product{
+			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4, SharedWrites: n * n * n / 64, Barriers: 256}},
+		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, n, n, n, Product{
+			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4, SharedWrites: n * n * n / 64, Barriers: 128, Saved: 127}},
+		{"f32", "smem", Tile{BM: 32, BN: 32, BK: 32}, 64, 64, 64, Product{
+			Blocks: 4, GlobalReads: 64 * 64 * 64 / 16, GlobalWrites: 64 * 64, SharedReads: 2 * 64 * 64 * 64, SharedWrites: 64 * 64 * 64 / 16, Barriers: 4}},
+		// Edges: 2 by 1 tiles, 2 slices. A is read once, B twice; a warp of 64×32 reads
+		// 96 elements for each k.
+		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, 129, 100, 17, Product{
+			Blocks: 2, GlobalReads: 129*17 + 2*17*100, GlobalWrites: 129 * 100, SharedReads: 2 * 8 * 96 * 32, SharedWrites: 2 * 256 * 32, Barriers: 3, Saved: 1}},
+		// 9 indices of k are two blocks of 8: A becomes 16×16, B 16×8.
+		{"f64", "packed-global", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
+			Blocks: 2, GlobalReads: 2*10*7*16 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8}},
+		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 1, 1, 0, Product{Blocks: 1, GlobalWrites: 1}},
+	} {
+		got := rung(t, test.typ, test.name).Product(test.tile, test.m, test.n, test.k)
+		want := test.want
+		want.M, want.N, want.K, want.Flops = test.m, test.n, test.k, 2*float64(test.m)*float64(test.n)*float64(test.k)
+		bytes := map[string]float64{"f32": 4, "f64": 8}[test.typ]
+		want.Intensity = want.Flops / (want.GlobalReads + want.GlobalWrites) / bytes
+		if !(math.Abs(got.Intensity-want.Intensity) <= 1e-9*want.Intensity) {
+			t.Errorf("%s/%s %v: %v flop a byte, want %v", test.typ, test.name, test.tile, got.Intensity, want.Intensity)
+		}
+		got.Intensity = want.Intensity
+		if got != want {
+			t.Errorf("%s/%s %v:\n%+v, want\n%+v", test.typ, test.name, test.tile, got, want)
+		}
+	}
+}
+
+// TestBarriers wants barriers of the rungs, and of no others, whose kernels have one.
+func TestBarriers(t *testing.T) {
+	comment := regexp.MustCompile(`//.*`)
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range Ladder(typ) {
+			source, err := kernels.Source(typ, r.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := strings.Count(comment.ReplaceAllString(source, ""), "__syncthreads()")
+			if b, ok := barriers[typ+"/"+r.Name]; ok != (n > 0) || ok && b.several == (b.slice == 2) {
+				t.Errorf("%s/%s has %d barriers in its source, here %+v", typ, r.Name, n, b)
+			}
+		}
+	}
+}
+
+func TestWaves(t *testing.T) {
+	for _, test := range []struct {
+		blocks, multiprocessors, each, waves int
+		fill                                 float64
+	}{{1024, 132, 2, 4, 1024. / 1056}, {264, 132, 2, 1, 1}, {265, 132, 2, 2, 265. / 528}, {1, 132, 1, 1, 1. / 132}} {
+		waves, fill := Product{Blocks: test.blocks}.Waves(test.multiprocessors, test.each)
+		if waves != test.waves || fill != test.fill {
+			t.Errorf("%+v: %d waves, filled to %v", test, waves, fill)
+		}
+	}
+}
+
+func TestRoofline(t *testing.T) {
+	for intensity, want := range map[float64]struct {
+		rate   float64
+		memory bool
+	}{8: {800, true}, 10: {1000, false}, 32: {1000, false}} {
+		if rate, memory := (Product{Intensity: intensity}).Roofline(1000, 100); rate != want.rate || memory != want.memory {
+			t.Errorf("%v flop a byte: %v, by memory %v", intensity, rate, memory)
+		}
+	}
+}
