@@ -30,7 +30,7 @@ const module = "gemm"
 //
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
-//	gemm, internal/sample, internal/cpu, internal/peak ← compare ← compare/report ← cmd
+//	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
 //	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
 //	cuda/occupancy ← cuda
@@ -55,10 +55,11 @@ var importTable = closure(map[string][]string{
 	"cuda/occupancy":   nil,
 	"internal/catalog": {"mpi", "cuda"},
 
+	"internal/child":   nil,
 	"internal/sample":  nil,
 	"internal/peak":    {"internal/cpu"},
 	"internal/matfile": {"."},
-	"compare":          {".", "internal/sample", "internal/peak"},
+	"compare":          {".", "internal/sample", "internal/peak", "internal/child"},
 	"compare/report":   {"compare"},
 
 	"internal/gemmtest": {"."},

@@ -95,6 +95,9 @@ func (c Case) Ranks() int {
 	return n
 }
 
+// OnDevice reports whether a GPU computes the case, in the process of its worker.
+func (c Case) OnDevice() bool { return c.Variant.Family() == "cuda" }
+
 // Threads returns the number of busy threads that the case asks for, of all its ranks
 // together. Ranks that share out the processors have them all.
 func (c Case) Threads() int {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -50,11 +51,17 @@ type Driver struct {
 	Lead   *Lead
 	MPI    string // name and version of the library of those ranks
 
+	// Worker returns the command that is run to Serve the cases on a device. The error says
+	// why there is none, and wraps gemm.ErrUnavailable. It is nil in a process that computes
+	// them itself; where they cannot be, their variants say what to do.
+	Worker func(ctx context.Context) (*exec.Cmd, error)
+
 	host    Host
 	run     RunInfo
 	setting setting
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 	left    float64            // bytes of workspaces that the last cases let go of
+	device  *device            // of a process that serves one
 
 	grace, dead time.Duration // in place of the constants grace and deadTime; 0: those
 }
@@ -73,8 +80,8 @@ type Probe struct {
 	Unit    string
 }
 
-// Run measures the cases that the store does not hold yet, in their order. Rows
-// that ended in an error, a timeout or unavailable are measured again. Every row
+// Run measures the cases that the store does not hold yet, in their order, those of a worker
+// after all others. Rows that ended in an error, a timeout or unavailable are measured again. Every row
 // is on disk before the next one begins, and rows that are measured in turn, none of
 // which is finished before the others are, before what comes after them. The error is that of the context or of
 // the store; what went wrong with a row is in the row.
@@ -84,6 +91,24 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 		return err
 	}
 	defer func() { d.setting = setting{} }()
+	if d.Worker != nil {
+		var away []Case
+		cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {
+			if c.OnDevice() {
+				away = append(away, c)
+			}
+			return c.OnDevice()
+		})
+		if err := d.runHere(ctx, cases); err != nil || len(away) == 0 {
+			return err
+		}
+		return d.runWorker(ctx, away)
+	}
+	return d.runHere(ctx, cases)
+}
+
+// runHere measures cases that no worker measures.
+func (d *Driver) runHere(ctx context.Context, cases []Case) error {
 	for len(cases) > 0 {
 		group := 1
 		for d.Launch != nil && cases[0].Ranks() > 0 && group < len(cases) && cases[group].Ranks() > 0 {
@@ -346,7 +371,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	if d.Ceilings > 0 {
 		var threads []int
 		for _, c := range cases {
-			if c.Ranks() == 0 {
+			if c.Ranks() == 0 && !c.OnDevice() {
 				threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
 			}
 		}
@@ -354,6 +379,9 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 		if err := d.ceilingsOfRanks(ctx, cases); err != nil {
 			return err
 		}
+	}
+	if err := d.beginDevice(ctx); err != nil {
+		return err
 	}
 	measurements, err := d.probe(ctx)
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
@@ -403,8 +431,13 @@ func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error)
 
 // ceiling returns the measured peak for the type at that number of busy threads.
 func (d *Driver) ceiling(pipe string, threads int) (float64, bool) {
+	return d.ceilingOf(func(c Ceiling) bool { return c.Unit == "cpu" && c.Pipe == pipe && c.Threads == threads })
+}
+
+// ceilingOf returns the first measured peak that is as asked for.
+func (d *Driver) ceilingOf(wanted func(Ceiling) bool) (float64, bool) {
 	for _, c := range d.host.Ceilings {
-		if c.Run == d.run.ID && c.Unit == "cpu" && c.Pipe == pipe && c.Threads == threads && c.Gflops.Known() {
+		if c.Run == d.run.ID && wanted(c) && c.Gflops.Known() {
 			return float64(c.Gflops), true
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/sample"
@@ -78,6 +80,8 @@ type contender struct {
 	phases  map[string]time.Duration
 	// distribution returns what the ranks did in the last product; nil: there is one.
 	distribution func() gemm.Distribution
+	// device returns what the product took of the GPU; nil: it was on none.
+	device func() gemm.Device
 	// guard calls what the case does under a limit, and turns a panic into an error.
 	guard func(limit time.Duration, f func() error) error
 
@@ -121,9 +125,17 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 		return t
 	}
 	t.record.Resolved = t.params
-	m, err := gemm.New[T](c.Variant, c.Params)
-	if err != nil {
-		t.err = err
+	var m gemm.Multiplier[T]
+	construct := func() (err error) {
+		m, err = gemm.New[T](c.Variant, c.Params)
+		return err
+	}
+	if c.OnDevice() { // it may compile for the device, and hang there
+		t.err = t.guard(d.Budget.Timeout, construct)
+	} else {
+		t.err = construct()
+	}
+	if t.err != nil {
 		return t
 	}
 	call, err := caller(m, c)
@@ -167,11 +179,9 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 		}
 		return time.Since(start), nil
 	}
-	if c.Beta != 0 {
+	t.stage = stager(m, c, o)
+	if c.Beta != 0 && t.stage == nil {
 		t.sampler.Before = func() { restore(o.c, o.c0) }
-	}
-	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
-		t.stage = func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) }
 	}
 	if c.Variant.Family() == "reference" && t.stage == nil && c.Terms() < smallPeer {
 		t.overhead = callOverhead(ctx, m)
@@ -203,7 +213,9 @@ func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
 // that are timed, and checks that the product is exact: what is lost in the noise
 // of rounding, such as one term of a sum, shows here.
 func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error, q int) (Verdict, error) {
-	if d.setting.integers != q {
+	// Those of a turn share the integers of the least magnitude, where each would draw its own
+	// otherwise.
+	if was := d.setting.integers; was != q && (c.Turn == "" || was == 0 || was > q) {
 		d.setting.exact, d.setting.exactly = nil, nil
 		o := newIntegers[T](c, d.Seed, q)
 		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
@@ -213,8 +225,8 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 	if c.Beta != 0 {
 		restore(o.c, o.c0)
 	}
-	if s, ok := m.(gemm.Stager[T]); ok && c.Plain() {
-		run, err := s.Stage(ctx, o.c, o.a, o.b)
+	if stage := stager(m, c, o); stage != nil {
+		run, err := stage(ctx)
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -318,7 +330,43 @@ func (t *contender) place(ctx context.Context) error {
 	if s, ok := run.(gemm.Distributed); ok {
 		t.distribution = s.Distribution
 	}
+	if s, ok := run.(gemm.OnDevice); ok {
+		t.device = s.Device
+	}
 	return nil
+}
+
+// GemmStager is implemented by a Stager that stages the full BLAS operation too. Each Do of
+// the Run begins with the c that was staged.
+type GemmStager[T gemm.Float] interface {
+	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error)
+}
+
+// stager returns how m stages the operation of the case; nil: it does not.
+func stager[T gemm.Element](m gemm.Multiplier[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
+	if c.Plain() {
+		if s, ok := m.(gemm.Stager[T]); ok {
+			return func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) }
+		}
+		return nil
+	}
+	switch m := any(m).(type) {
+	case GemmStager[float32]:
+		return stagedGemm(m, c, any(o).(operands[float32]))
+	case GemmStager[float64]:
+		return stagedGemm(m, c, any(o).(operands[float64]))
+	}
+	return nil
+}
+
+func stagedGemm[T gemm.Float](m GemmStager[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
+	tA, tB := c.Transposes()
+	return func(ctx context.Context) (gemm.Run, error) {
+		if c.Beta != 0 {
+			restore(o.c, o.c0)
+		}
+		return m.StageGemm(ctx, tA, tB, T(c.Alpha), o.a, o.b, T(c.Beta), o.c)
+	}
 }
 
 // operation returns what the case computes of its operands.
@@ -411,7 +459,7 @@ const ceilingTime = 6 * time.Millisecond
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
-	if cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, Case.Pinned) {
+	if cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, func(c Case) bool { return c.Pinned() || c.OnDevice() }) {
 		most := 1
 		for _, c := range cases {
 			most = max(most, c.Threads(), processors(c, procs))
@@ -547,7 +595,7 @@ func (t *contender) spent(b Budget) bool {
 
 // processors returns the number of processors that a case may use, as GOMAXPROCS has
 // it, of those that this process has: as many as the case says where it says so; the
-// threads of a rank; one
+// threads of a rank; all where a GPU computes, for the checks; one
 // for the serial family, gonum's variant too; and as many as threads where it is
 // compared with others. Threads beyond the processors take turns on them as goroutines
 // do, not as the threads of a system that waits for the end of time slices.
@@ -558,6 +606,8 @@ func processors(c Case, all int) int {
 	switch {
 	case c.Ranks() > 0:
 		return c.each()
+	case c.OnDevice():
+		return all
 	case c.Variant.Family() == "serial":
 		return 1
 	case c.Turn != "":
@@ -610,7 +660,7 @@ func (d *Driver) finish(t *contender) Record {
 		}
 	}
 	switch {
-	case errors.Is(t.err, errHung):
+	case errors.Is(t.err, errHung), errors.Is(t.err, errEndless):
 		r.Status, r.Reason = Timeout, fmt.Sprintf("%v %v after its time limit of %v", t.err, cmp.Or(d.grace, grace), d.Budget.Timeout)
 	case errors.Is(t.err, gemm.ErrUnavailable):
 		r.Status, r.Reason = Unavailable, strings.TrimPrefix(t.err.Error(), gemm.ErrUnavailable.Error()+": ")
@@ -639,6 +689,11 @@ func (d *Driver) finish(t *contender) Record {
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)
 	}
+	if t.device != nil {
+		g := t.device()
+		r.GPU = &g
+		r.Warnings = append(r.Warnings, g.Warnings...)
+	}
 	crowded := ""
 	if t.c.Ranks() == 0 {
 		crowded = d.host.Crowded(r.Threads)
@@ -660,6 +715,9 @@ func (d *Driver) finish(t *contender) Record {
 		r.Gflops = Number(2 * terms / s.Median / 1e9)
 		r.Rate = r.Gflops
 		c, ok := d.ceiling(r.Type, t.busy)
+		if r.GPU != nil {
+			c, ok = d.ceilingOf(func(c Ceiling) bool { return c.Unit == "gpu" && c.Pipe == r.GPU.Pipe })
+		}
 		if r.Ceiling > 0 {
 			c, ok = r.Ceiling, true
 		}

@@ -12,18 +12,20 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/internal/cpu"
 	"gemm/internal/peak"
 )
 
-// Lead is what the driver of a process that leads ranks has besides.
+// Lead is what the driver of a process has besides that leads ranks, or serves a device.
 type Lead struct {
 	// Peak measures a ceiling on all ranks at once, each on so many threads. It fails
-	// where the ranks are out of step.
+	// where the ranks are out of step. It is nil in a process that serves a device.
 	Peak func(pipe string, threads int, each time.Duration) (float64, error)
-	// GiveUp ends the process, and all ranks with it: one of them hangs, or they are out of
-	// step. The row of what is measured is on disk. It is called on any goroutine and does
-	// not return.
+	// Lost reports whether the device can compute nothing more for this process. It is nil
+	// in a process that leads ranks.
+	Lost func() bool
+	// GiveUp ends the process, and all ranks with it: one of them hangs, they are out of
+	// step, or the device is lost. The row of what is measured is in the store. It is called
+	// on any goroutine and does not return.
 	GiveUp func(reason string)
 	// Now is told what is being measured. It may be nil.
 	Now func(c Case)
@@ -39,8 +41,14 @@ type Launch func(ctx context.Context, ranks int, folder string) error
 // called out of a message that it waits for.
 const grace = 5 * time.Second
 
-// errHung: a rank does not answer.
-var errHung = errors.New("a rank hangs: nothing came back")
+// A rank does not answer, or the device.
+var (
+	errHung    = errors.New("a rank hangs: nothing came back")
+	errEndless = errors.New("the device hangs: nothing came back")
+)
+
+// errLost: the device can compute nothing more.
+var errLost = errors.New("the device was lost in this product")
 
 // pipeOf returns the pipe of ceilings that products of the type have.
 func pipeOf(typ string) (pipe string, ok bool) { return typ, typ == "f32" || typ == "f64" }
@@ -59,23 +67,36 @@ func (d *Driver) watch(limit time.Duration, lost func()) (stop func()) {
 	}
 }
 
-// guard calls f and turns a panic into an error. A case on several ranks that does not come
-// back, or leaves them out of step, is given up: nothing more can be measured on them.
+// guard calls f and turns a panic into an error. A case on several ranks or on a device that
+// does not come back, leaves the ranks out of step or loses the device is given up: nothing
+// more can be measured on them.
 func (d *Driver) guard(t *contender, limit time.Duration, f func() error) error {
-	if d.Lead == nil || t.c.Ranks() == 0 {
+	if d.Lead == nil || t.c.Ranks() == 0 && !t.c.OnDevice() {
 		return guard(f)
 	}
-	if d.Lead.Now != nil {
-		d.Lead.Now(t.c)
+	hung := errHung
+	if t.c.OnDevice() {
+		hung = errEndless
 	}
-	stop := d.watch(limit, func() { d.giveUp(t, errHung) })
+	d.now(t.c)
+	stop := d.watch(limit, func() { d.giveUp(t, hung) })
 	err := guard(f)
 	stop()
 	agreed := err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-	if errors.Is(err, errPanicked) || !agreed && d.outOfStep(t) {
+	switch {
+	case errors.Is(err, errPanicked), t.c.Ranks() > 0 && !agreed && d.outOfStep(t):
 		d.giveUp(t, err)
+	case d.Lead.Lost != nil && d.Lead.Lost() && !errors.Is(err, context.Canceled):
+		d.giveUp(t, cmp.Or(err, errLost))
 	}
 	return err
+}
+
+// now tells that the case is being measured.
+func (d *Driver) now(c Case) {
+	if d.Lead != nil && d.Lead.Now != nil {
+		d.Lead.Now(c)
+	}
 }
 
 // outOfStep reports whether the ranks no longer follow each other.
@@ -85,8 +106,11 @@ func (d *Driver) outOfStep(t *contender) bool {
 	return err != nil
 }
 
-// giveUp puts the row of t, which err has ended, on disk and has the process end.
+// giveUp puts the row of t, which err has ended, in the store and has the process end.
 func (d *Driver) giveUp(t *contender, err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errTimeout
+	}
 	lost := *t
 	lost.err = err
 	r := d.finish(&lost)
@@ -101,7 +125,7 @@ func (d *Driver) giveUp(t *contender, err error) {
 func (d *Driver) peak(t *contender) (gflops float64, ok bool) {
 	pipe, ok := pipeOf(t.c.Type)
 	switch {
-	case !ok:
+	case !ok, t.c.OnDevice():
 		return 0, false
 	case d.Lead == nil || t.c.Ranks() == 0:
 		gflops, _ = peak.FMA(pipe, t.busy, ceilingTime)
@@ -127,7 +151,7 @@ func (t *contender) each() int {
 // ceilingsOfRanks measures the peaks of multiply-adds at each number of threads of the
 // cases on several ranks.
 func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
-	if d.Lead == nil {
+	if d.Lead == nil || d.Lead.Peak == nil {
 		return nil
 	}
 	defer d.watch(d.Budget.Timeout, func() { d.Lead.GiveUp(errHung.Error()) })()
@@ -229,15 +253,9 @@ func (d *Driver) runRanks(ctx context.Context, cases []Case) error {
 		if err != nil {
 			return err
 		}
-		taken := d.takenTurns()
-		for _, turn := range turns(todo) {
-			for _, part := range parts(turn, float64(cpu.Available())) {
-				freeTurn(part, taken)
-				copy(turn, part)
-				turn = turn[len(part):]
-			}
-		}
-		if err := d.launch(ctx, todo); err != nil {
+		d.nameTurns(todo)
+		ranks := party{"the ranks", "the ranks were started again", errSilent, d.attemptRanks}
+		if err := d.launch(ctx, todo, ranks); err != nil {
 			return err
 		}
 		cases = cases[n:]
@@ -245,112 +263,20 @@ func (d *Driver) runRanks(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// turns cuts cases where a turn ends. The parts share the memory of cases.
-func turns(cases []Case) [][]Case {
-	var out [][]Case
-	for from, i := 0, 1; from < len(cases); i++ {
-		if i == len(cases) || cases[i].Turn == "" || cases[i].Turn != cases[from].Turn {
-			out = append(out, cases[from:i])
-			from = i
-		}
-	}
-	return out
-}
-
-// launch has ranks measure the cases, and starts others for what is left where one of them
-// ends them. A case in whose product that happened has failed. The others of its turn are
-// measured without a turn: they have lost the samples that they could be compared with.
-func (d *Driver) launch(ctx context.Context, cases []Case) error {
-	notes := map[string]string{} // warnings of rows, by what identifies them
-	again := false
-	for len(cases) > 0 {
-		d.reclaim()
-		a, err := d.attempt(ctx, cases, notes)
-		if err != nil {
-			return err
-		}
-		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.key("")] })
-		if len(left) == 0 {
-			return nil
-		}
-		switch {
-		case errors.Is(a.lost, gemm.ErrUnavailable):
-			return d.fail(left, Unavailable, a.lost)
-		case a.lost == nil:
-			return d.fail(left, Failed, errors.New("the ranks ended and left no row"))
-		case a.now < 0 && again:
-			return d.fail(left, Failed, a.lost)
-		case a.now < 0: // no case had begun: whatever is measured first, it may be the same
-			again = true
-			notes[left[0].key("")] = fmt.Sprintf("the ranks were started again: %v", a.lost)
-			continue
-		}
-		culprit := cases[a.now]
-		if !a.done[culprit.key("")] {
-			status := Failed
-			if errors.Is(a.lost, errSilent) {
-				status = Timeout
-			}
-			if err := d.fail([]Case{culprit}, status, a.lost); err != nil {
-				return err
-			}
-			left = slices.DeleteFunc(left, func(c Case) bool { return c.key("") == culprit.key("") })
-		}
-		for i, c := range left {
-			if c.Turn != "" && c.Turn == culprit.Turn {
-				notes[c.key("")] = fmt.Sprintf("measured apart: its turn was lost when %s ended the ranks: %v", culprit, a.lost)
-				left[i].Turn = ""
-			}
-		}
-		cases = left
-	}
-	return nil
-}
-
-// fail puts rows of cases that were not measured on disk.
-func (d *Driver) fail(cases []Case, status Status, reason error) error {
-	var records []Record
-	for _, c := range cases {
-		r := c.record()
-		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
-		r.Reason = strings.TrimPrefix(reason.Error(), gemm.ErrUnavailable.Error()+": ")
-		records = append(records, r)
-		d.learn(c, r)
-	}
-	return d.put(records)
-}
-
-// attempt is one start of ranks for a task.
-type attempt struct {
-	done map[string]bool // cases whose rows are there, by what identifies them
-	now  int             // the case that was being measured when the ranks ended; -1: none yet
-	lost error           // what ended the ranks; nil: they were done
-}
-
 // errSilent: the ranks that were started show no sign of life.
 var errSilent = errors.New("rank 0 hangs: it shows no sign of life")
 
-// How often the driver looks for rows, and how long after the time limit of a row it waits
-// for a sign of life: at first until all ranks have been started, and then until the next
-// one. On a machine that is busy otherwise signs come late.
-const (
-	lookEvery = 200 * time.Millisecond
-	bornTime  = time.Minute
-	deadTime  = 8 * signEvery
-)
-
-// attempt starts ranks for the cases, and keeps their rows as they come. The error is that
-// of the context or of the store.
-func (d *Driver) attempt(ctx context.Context, cases []Case, notes map[string]string) (attempt, error) {
-	a := attempt{done: map[string]bool{}, now: -1}
+// attemptRanks starts ranks for the cases; it is the attempt of a party.
+func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[string]string) (attempt, error) {
+	f := d.follow(cases, notes)
 	folder, err := os.MkdirTemp("", "gemm-ranks-")
 	if err != nil {
-		return a, err
+		return f.attempt, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	task := Task{Cases: cases, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, folder: folder}
 	if err := task.write(); err != nil {
-		return a, err
+		return f.attempt, err
 	}
 	launched, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -359,89 +285,47 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, notes map[string]str
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var sign, state string // as they were seen last
-	var begun []Case       // those that progress was told of
-	heard, patience, silent := time.Now(), bornTime, false
 	for over := false; !over; {
 		select {
-		case a.lost = <-ended:
+		case f.lost = <-ended:
 			over = true
 		case <-look.C:
 		}
 		if now, text := task.sign(); text != sign {
-			sign, heard, patience = text, time.Now(), cmp.Or(d.dead, deadTime)
-			if now >= 0 && now < len(cases) {
-				a.now = now
-				if turn := turnOf(cases, now); len(begun) == 0 || &begun[0] != &turn[0] {
-					begun = turn
-					d.Progress.Begin(turn)
-				}
-			}
+			sign = text
+			f.sign(now)
 		}
-		limit, done := d.Budget.Timeout, len(a.done) == len(cases)
-		if done { // they have only to end
-			limit = 0
-		}
-		if !silent && (done || limit > 0) && time.Since(heard) > limit+patience {
-			silent = true
+		if f.overdue() {
 			cancel()
 		}
 		if s := task.state(); s != state || over {
 			state = s
-			if err := d.adopt(task, a.done, notes, over); err != nil {
+			if err := f.adopt(task, over); err != nil {
 				cancel()
 				if !over {
 					<-ended
 				}
-				return a, err
+				return f.attempt, err
 			}
 		}
 	}
-	if silent && ctx.Err() == nil {
-		a.lost = errSilent
+	if f.silent && ctx.Err() == nil {
+		f.lost = errSilent
 	}
-	return a, ctx.Err()
+	return f.attempt, ctx.Err()
 }
 
-// turnOf returns the cases that are in one turn with the one at i.
-func turnOf(cases []Case, i int) []Case {
-	for _, turn := range turns(cases) {
-		if i < len(turn) {
-			return turn
-		}
-		i -= len(turn)
-	}
-	return nil
-}
-
-// adopt keeps the rows of the task that are not done yet as rows of this run, and, at the
-// end, what was measured beside them.
-func (d *Driver) adopt(task Task, done map[string]bool, notes map[string]string, end bool) error {
+// adopt keeps the rows of the task that are not done yet, and, at the end, what was
+// measured beside them.
+func (f *following) adopt(task Task, end bool) error {
 	doc, err := Load(task.Records())
 	if err != nil {
 		return nil // the ranks have not come so far, and what they did write is whole
 	}
-	of := map[string]Case{}
-	for _, c := range task.Cases {
-		of[c.key("")] = c
-	}
-	var records []Record
-	for _, r := range doc.Records {
-		key := rowKey("", r)
-		c, asked := of[key]
-		if !asked || done[key] {
-			continue
-		}
-		done[key] = true
-		r.Host, r.Run = d.host.ID, d.run.ID
-		if note, ok := notes[key]; ok {
-			r.Warnings = append(r.Warnings, note)
-		}
-		d.learn(c, r)
-		records = append(records, r)
-	}
-	if err := d.put(records); err != nil || !end {
+	if err := f.keep(doc.Records); err != nil || !end {
 		return err
 	}
+	d := f.d
 	for _, h := range doc.Hosts {
 		for _, c := range h.Ceilings {
 			if _, ok := d.ceiling(c.Pipe, c.Threads); !ok {

@@ -172,7 +172,7 @@ func (s *Store) Find(key string) (Record, bool) {
 }
 
 // PutHost adds h, or replaces what describes the same host but for the ceilings
-// and bandwidths of other runs, and writes the file.
+// and bandwidths that h does not have, and writes the file.
 func (s *Store) PutHost(h Host) error {
 	s.putHost(h)
 	return s.write()
@@ -185,12 +185,16 @@ func (s *Store) putHost(h Host) {
 		return
 	}
 	for _, c := range s.doc.Hosts[i].Ceilings {
-		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool { return n.Run == c.Run }) {
+		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool {
+			return n.Run == c.Run && n.Unit == c.Unit && n.Pipe == c.Pipe && n.Threads == c.Threads
+		}) {
 			h.Ceilings = append(h.Ceilings, c)
 		}
 	}
 	for _, b := range s.doc.Hosts[i].Bandwidths {
-		if !slices.ContainsFunc(h.Bandwidths, func(n Bandwidth) bool { return n.Run == b.Run }) {
+		if !slices.ContainsFunc(h.Bandwidths, func(n Bandwidth) bool {
+			return n.Run == b.Run && n.Unit == b.Unit && n.Name == b.Name && n.Threads == b.Threads
+		}) {
 			h.Bandwidths = append(h.Bandwidths, b)
 		}
 	}

@@ -13,21 +13,25 @@ import (
 )
 
 // Task is what ranks that a driver starts have to measure. It is handed over in a folder,
-// and what comes back is there too: the records, and signs of life.
+// and what comes back is there too: the records, and signs of life. The worker of a device
+// reads it from its standard input.
 type Task struct {
 	Cases    []Case
 	Budget   Budget
 	Seed     uint64
 	Ceilings time.Duration // spent on each ceiling
 	folder   string
+	known    []Ceiling // of the device, which have been measured
 }
 
 // taskFile is a Task as it is written. A variant has its name.
 type taskFile struct {
+	Protocol int           `json:"protocol"` // of a worker
 	Cases    []taskCase    `json:"cases"`
 	Budget   Budget        `json:"budget"`
 	Seed     uint64        `json:"seed"`
 	Ceilings time.Duration `json:"ceilings"`
+	Known    []Ceiling     `json:"known,omitempty"`
 }
 
 type taskCase struct {
@@ -52,15 +56,19 @@ func (t Task) signs() string { return filepath.Join(t.folder, "now") }
 
 // write writes the task to its folder.
 func (t Task) write() error {
-	f := taskFile{Budget: t.Budget, Seed: t.Seed, Ceilings: t.Ceilings}
-	for _, c := range t.Cases {
-		f.Cases = append(f.Cases, taskCase{c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn})
-	}
-	data, err := json.Marshal(f)
+	data, err := t.encode()
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(t.file(), data, 0o600)
+}
+
+func (t Task) encode() ([]byte, error) {
+	f := taskFile{Protocol: protocol, Budget: t.Budget, Seed: t.Seed, Ceilings: t.Ceilings, Known: t.known}
+	for _, c := range t.Cases {
+		f.Cases = append(f.Cases, taskCase{c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD, c.Params, c.Turn})
+	}
+	return json.Marshal(f)
 }
 
 // ReadTask reads the task in the folder, whose variants are among those given.
@@ -74,18 +82,26 @@ func ReadTask(folder string, variants []gemm.Variant) (Task, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return t, fmt.Errorf("%s: %w", t.file(), err)
 	}
-	t.Budget, t.Seed, t.Ceilings = f.Budget, f.Seed, f.Ceilings
+	if err := t.fill(f, variants); err != nil {
+		return t, fmt.Errorf("%s: %w", t.file(), err)
+	}
+	return t, nil
+}
+
+// fill has t be the task that f describes.
+func (t *Task) fill(f taskFile, variants []gemm.Variant) error {
+	t.Budget, t.Seed, t.Ceilings, t.known = f.Budget, f.Seed, f.Ceilings, f.Known
 	for _, c := range f.Cases {
 		i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == c.Variant })
 		if i < 0 {
-			return t, fmt.Errorf("%s: there is no variant %q", t.file(), c.Variant)
+			return fmt.Errorf("there is no variant %q", c.Variant)
 		}
 		t.Cases = append(t.Cases, Case{
 			Experiment: c.Experiment, Variant: variants[i], Type: c.Type, Shape: c.Shape, Op: c.Op,
 			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,
 		})
 	}
-	return t, nil
+	return nil
 }
 
 // state returns what tells two states of the records apart; empty while there are none.

@@ -1,0 +1,216 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gemm"
+	"gemm/internal/cpu"
+)
+
+// party is who measures cases in place of this process: ranks, or the worker of a device.
+type party struct {
+	name   string // as the one who ends, or is ended
+	again  string // says that there are others of it now
+	silent error  // what ends one that shows no sign of life
+	// attempt starts one for the cases, and keeps their rows as they come. The error is
+	// that of the context or of the store.
+	attempt func(ctx context.Context, cases []Case, notes map[string]string) (attempt, error)
+}
+
+// attempt is one start of a party for a task.
+type attempt struct {
+	done map[string]bool // cases whose rows are there, by what identifies them
+	now  int             // the case that was being measured when the party ended; -1: none yet
+	lost error           // what ended the party; nil: it was done
+}
+
+// launch has the party measure the cases, and starts another for what is left where one of
+// them ends it. A case in whose product that happened has failed. The others of its turn are
+// measured without a turn: they have lost the samples that they could be compared with.
+func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
+	notes := map[string]string{} // warnings of rows, by what identifies them
+	again := false
+	for len(cases) > 0 {
+		d.reclaim()
+		a, err := p.attempt(ctx, cases, notes)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.key("")] })
+		if len(left) == 0 {
+			return nil
+		}
+		switch {
+		case errors.Is(a.lost, gemm.ErrUnavailable):
+			return d.fail(left, Unavailable, a.lost)
+		case a.lost == nil:
+			return d.fail(left, Failed, fmt.Errorf("%s ended and left no row", p.name))
+		case a.now < 0 && again:
+			return d.fail(left, Failed, a.lost)
+		case a.now < 0: // no case had begun: whatever is measured first, it may be the same
+			again = true
+			notes[left[0].key("")] = fmt.Sprintf("%s: %v", p.again, a.lost)
+			continue
+		}
+		culprit := cases[a.now]
+		if !a.done[culprit.key("")] {
+			status := Failed
+			if errors.Is(a.lost, p.silent) {
+				status = Timeout
+			}
+			if err := d.fail([]Case{culprit}, status, a.lost); err != nil {
+				return err
+			}
+			left = slices.DeleteFunc(left, func(c Case) bool { return c.key("") == culprit.key("") })
+		}
+		for i, c := range left {
+			if c.Turn != "" && c.Turn == culprit.Turn {
+				notes[c.key("")] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, p.name, a.lost)
+				left[i].Turn = ""
+			}
+		}
+		cases = left
+	}
+	return nil
+}
+
+// fail puts rows of cases that were not measured on disk.
+func (d *Driver) fail(cases []Case, status Status, reason error) error {
+	var records []Record
+	for _, c := range cases {
+		r := c.record()
+		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
+		r.Reason = strings.TrimPrefix(reason.Error(), gemm.ErrUnavailable.Error()+": ")
+		records = append(records, r)
+		d.learn(c, r)
+	}
+	return d.put(records)
+}
+
+// turns cuts cases where a turn ends. The parts share the memory of cases.
+func turns(cases []Case) [][]Case {
+	var out [][]Case
+	for from, i := 0, 1; from < len(cases); i++ {
+		if i == len(cases) || cases[i].Turn == "" || cases[i].Turn != cases[from].Turn {
+			out = append(out, cases[from:i])
+			from = i
+		}
+	}
+	return out
+}
+
+// turnOf returns the cases that are in one turn with the one at i.
+func turnOf(cases []Case, i int) []Case {
+	for _, turn := range turns(cases) {
+		if i < len(turn) {
+			return turn
+		}
+		i -= len(turn)
+	}
+	return nil
+}
+
+// nameTurns names the turns of cases that another process measures, those that do not fit
+// into memory in parts.
+func (d *Driver) nameTurns(cases []Case) {
+	taken := d.takenTurns()
+	for _, turn := range turns(cases) {
+		for _, part := range parts(turn, float64(cpu.Available())) {
+			freeTurn(part, taken)
+			copy(turn, part)
+			turn = turn[len(part):]
+		}
+	}
+}
+
+// How often the driver looks for news, and how long after the time limit of a row it waits
+// for a sign of life: at first until the party has been started, and then until the next
+// one. On a machine that is busy otherwise signs come late.
+const (
+	lookEvery = 200 * time.Millisecond
+	bornTime  = time.Minute
+	deadTime  = 8 * signEvery
+)
+
+// following is an attempt that is under way.
+type following struct {
+	attempt
+	d        *Driver
+	cases    []Case
+	of       map[string]Case   // the same, by what identifies them
+	notes    map[string]string // warnings of their rows
+	begun    []Case            // those that progress was told of
+	heard    time.Time         // when the last sign of life came
+	patience time.Duration
+	silent   bool // there was none for too long
+}
+
+func (d *Driver) follow(cases []Case, notes map[string]string) *following {
+	f := &following{
+		attempt: attempt{done: map[string]bool{}, now: -1},
+		d:       d, cases: cases, of: map[string]Case{}, notes: notes, heard: time.Now(), patience: bornTime,
+	}
+	for _, c := range cases {
+		f.of[c.key("")] = c
+	}
+	return f
+}
+
+// sign is told of a sign of life, and which case is being measured; it is no case before the
+// first.
+func (f *following) sign(now int) {
+	f.heard, f.patience = time.Now(), cmp.Or(f.d.dead, deadTime)
+	if now < 0 || now >= len(f.cases) {
+		return
+	}
+	f.now = now
+	if turn := turnOf(f.cases, now); len(f.begun) == 0 || &f.begun[0] != &turn[0] {
+		f.begun = turn
+		f.d.Progress.Begin(turn)
+	}
+}
+
+// overdue reports, once, that there was no sign of life for too long.
+func (f *following) overdue() bool {
+	limit, done := f.d.Budget.Timeout, len(f.done) == len(f.cases)
+	if done { // the party has only to end
+		limit = 0
+	}
+	if f.silent || !done && limit <= 0 || time.Since(f.heard) <= limit+f.patience {
+		return false
+	}
+	f.silent = true
+	return true
+}
+
+// wants reports whether r is the row of a case that has none yet.
+func (f *following) wants(r Record) bool {
+	key := rowKey("", r)
+	_, asked := f.of[key]
+	return asked && !f.done[key]
+}
+
+// keep keeps those of the rows that are wanted as rows of this run.
+func (f *following) keep(records []Record) error {
+	var kept []Record
+	for _, r := range records {
+		if !f.wants(r) {
+			continue
+		}
+		key := rowKey("", r)
+		f.done[key] = true
+		r.Host, r.Run = f.d.host.ID, f.d.run.ID
+		if note, ok := f.notes[key]; ok {
+			r.Warnings = append(r.Warnings, note)
+		}
+		f.d.learn(f.of[key], r)
+		kept = append(kept, r)
+	}
+	return f.d.put(kept)
+}
