@@ -107,10 +107,18 @@ func together(cases []Case) []Case {
 
 // turn names the cases that c is measured in turn with, those that its times are
 // compared with; empty where there are none. Its shape is that of one thread. Cases on
-// several ranks are compared with all that as many ranks compute of the same shape.
+// several ranks are compared with all that as many ranks compute of the same shape, and
+// cases on a GPU with all that it computes of it.
 func (c Case) turn() string {
 	if ranks := c.Ranks(); ranks > 0 {
 		return fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
+	}
+	if c.OnDevice() {
+		name := fmt.Sprintf("cuda %s %s %s", c.Type, c.Shape, c.Op)
+		if c.Experiment != "ladder" {
+			name = c.Experiment + " " + name
+		}
+		return name
 	}
 	switch c.Experiment {
 	case "strong", "weak", "affinity", "gomaxprocs":

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -106,8 +107,8 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 	return f.attempt, ctx.Err()
 }
 
-// ending returns what became of a worker that has ended before it was done. One that gave
-// up before its first message says why there is no device.
+// ending returns what became of a worker that has ended before it was done. One that exits
+// with 1 before its first message says why there is no device.
 func ending(cmd *exec.Cmd, err error, spoke bool, told *tail, rest []byte) error {
 	state := cmd.ProcessState
 	switch {
@@ -117,7 +118,7 @@ func ending(cmd *exec.Cmd, err error, spoke bool, told *tail, rest []byte) error
 		return fmt.Errorf("%s ended in the middle of a line: %s", workerName, short(rest))
 	case state.Success():
 		return fmt.Errorf("%s ended before it was done", workerName)
-	case !spoke && state.Exited() && told.reason() != "":
+	case !spoke && state.ExitCode() == 1 && told.reason() != "":
 		return fmt.Errorf("%w: %s", gemm.ErrUnavailable, strings.TrimPrefix(told.reason(), workerName+": "))
 	}
 	text := fmt.Sprintf("%s ended with %s", workerName, strings.Replace(state.String(), "signal: ", "signal ", 1))
@@ -233,6 +234,9 @@ type tail struct {
 	cause string
 }
 
+// causes are the lines in which a Go program says why it ends.
+var causes = regexp.MustCompile(`^(panic|fatal error|SIG[A-Z]+): `)
+
 // mostReason is how many bytes of a line are kept.
 const mostReason = 1 << 10
 
@@ -256,7 +260,7 @@ func (t *tail) end() {
 		return
 	}
 	t.last = text
-	if t.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
+	if t.cause == "" && causes.MatchString(text) {
 		t.cause = text
 	}
 }

@@ -1,0 +1,483 @@
+//go:build unix
+
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm"
+)
+
+// onGPU is a planted variant of the family cuda, whose operands are staged.
+type onGPU struct {
+	do func(ctx context.Context) error // before each product
+	staged
+}
+
+func (m *onGPU) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &onGPU{m.do, staged{c, a, b}}, nil
+}
+
+func (m *onGPU) Do(ctx context.Context) (gemm.Cost, error) {
+	if err := m.do(ctx); err != nil {
+		return gemm.Cost{}, err
+	}
+	return gemm.Cost{Time: time.Millisecond}, nil
+}
+
+func (m *onGPU) Device() gemm.Device {
+	return gemm.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"}, Warnings: []string{"the clock was held back"}}
+}
+
+// gpuVariants returns variants a, b and c of the family cuda, of which b first does what is
+// planted; none of them can be constructed where it is nil.
+func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
+	var out []gemm.Variant
+	for _, name := range []string{"cuda/a", "cuda/b", "cuda/c"} {
+		v := variant(name, nil)
+		v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
+			if plant == nil {
+				return nil, fmt.Errorf("%w: it is in another program", gemm.ErrUnavailable)
+			}
+			m := &onGPU{do: func(context.Context) error { return nil }}
+			if name == "cuda/b" {
+				m.do = plant
+			}
+			return m, nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// plantedVariable has this test binary be a worker with the named fault.
+const plantedVariable = "GEMM_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if fault := os.Getenv(plantedVariable); fault != "" {
+		fakeWorker(fault)
+	}
+	os.Exit(m.Run())
+}
+
+// fakeWorker serves what comes in on variants of which cuda/b has the fault at n = 8.
+func fakeWorker(fault string) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	end := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+		os.Exit(1)
+	}
+	say := func(text string) { _, _ = os.Stdout.WriteString(text) }
+	lost := false
+	s := Served{
+		Describe: func(h *Host, r *RunInfo) {
+			h.GPUs, h.Driver, h.CUDA = []string{"a GPU"}, "580.1", "13.0"
+			r.Libraries["nvrtc"] = "13.0"
+		},
+		Ceilings: func(context.Context, time.Duration) ([]Ceiling, []Bandwidth, error) {
+			if fault == "ceilings" {
+				return nil, nil, errors.New("no kernel for it")
+			}
+			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: 1e9}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
+		},
+		Lost: func() bool { return lost },
+	}
+	block := func() { select {} }
+	s.Variants = gpuVariants(func(ctx context.Context) error {
+		switch fault {
+		case "signal":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			block()
+		case "exit":
+			end("here\n\nthe driver fell over")
+		case "success":
+			os.Exit(0)
+		case "panic":
+			go panic("planted")
+			block()
+		case "stopped":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		case "endless":
+			block()
+		case "ignores":
+			signal.Ignore(os.Interrupt)
+			_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), []byte(strconv.Itoa(os.Getpid())), 0o600)
+			block()
+		case "slow":
+			_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), []byte(strconv.Itoa(os.Getpid())), 0o600)
+			<-ctx.Done()
+			return ctx.Err()
+		case "rubbish":
+			say("segment 0x7f: 12 kernels\n")
+			time.Sleep(time.Minute)
+		case "field":
+			say(`{"now":0,"then":1}` + "\n")
+			time.Sleep(time.Minute)
+		case "half":
+			say(`{"row":{"variant":"cuda/b"`)
+			os.Exit(0)
+		case "unasked":
+			say(`{"row":{"variant":"cuda/z","type":"f64","op":"nn","m":8,"n":8,"k":8,"params":{}}}` + "\n")
+			time.Sleep(time.Minute)
+		case "lost":
+			lost = true
+			return errors.New("an illegal memory access was encountered")
+		case "timeout":
+			<-ctx.Done()
+			lost = true
+			return ctx.Err()
+		case "error":
+			return errors.New("not enough device memory")
+		}
+		return nil
+	})
+	switch fault {
+	case "absent":
+		end("gemm-cuda: there is no NVIDIA driver")
+	case "crashes early":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+		block()
+	case "fewer":
+		s.Variants = s.Variants[:2]
+	case "done":
+		say(`{"now":-1}` + "\n" + `{"done":true}` + "\n")
+		os.Exit(0)
+	}
+	if err := Serve(ctx, os.Stdin, os.Stdout, s); err != nil {
+		end("gemm-cuda: %v", err)
+	}
+	os.Exit(0)
+}
+
+// faultyWorker returns the Worker of a driver that starts a fakeWorker, one with the fault
+// in the first starts, and one without in those that follow; it counts them.
+func faultyWorker(fault string, first int, started *int) func(ctx context.Context) (*exec.Cmd, error) {
+	return func(ctx context.Context) (*exec.Cmd, error) {
+		*started++
+		if *started > first {
+			fault = "none"
+		}
+		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd.Env = append(os.Environ(), plantedVariable+"="+fault)
+		return cmd, nil
+	}
+}
+
+// gpuCases returns the cases of the three variants at n = 8 and 12, those of each in a turn.
+func gpuCases() []Case {
+	return Ladder{
+		Variants: gpuVariants(nil), Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+	}.Cases()
+}
+
+func TestCasesOnADevice(t *testing.T) {
+	c := gpuCases()[0]
+	if !c.OnDevice() || c.Threads() != 1 || processors(c, 64) != 64 || busy(c, 64) != 1 || c.Turn != "cuda f64 8 nn" {
+		t.Errorf("%+v: %d threads, %d processors, %d busy", c, c.Threads(), processors(c, 64), busy(c, 64))
+	}
+	if (Case{Variant: variant("serial/a", nil)}).OnDevice() {
+		t.Error("a serial variant is on a device")
+	}
+}
+
+func TestWorkerMeasures(t *testing.T) {
+	starts := 0
+	store := &Store{}
+	var p silent
+	cases := slices.Concat(gpuCases(), []Case{{Experiment: "ladder", Variant: variant("test/here", product[float64]), Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1}})
+	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda", Worker: faultyWorker("none", 0, &starts)}
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	doc := store.Document()
+	if starts != 1 || len(doc.Records) != 7 || doc.Records[0].Variant != "test/here" {
+		t.Fatalf("%d starts, rows %+v", starts, doc.Records)
+	}
+	run, host := doc.Runs[0], doc.Hosts[0]
+	if len(doc.Runs) != 1 || run.Command != "gemm cuda" || run.Libraries["nvrtc"] != "13.0" || run.Libraries[workerName] != run.Git ||
+		!slices.Equal(host.GPUs, []string{"a GPU"}) || host.Driver != "580.1" || host.CUDA != "13.0" {
+		t.Errorf("the run is %+v on %+v", run, host)
+	}
+	gpu := slices.DeleteFunc(slices.Clone(host.Ceilings), func(c Ceiling) bool { return c.Unit != "gpu" || c.Run != run.ID })
+	if len(gpu) != 2 || len(host.Ceilings) != 4 || !slices.ContainsFunc(host.Bandwidths, func(b Bandwidth) bool { return b.Unit == "gpu" && b.GBps == 4000 && b.Run == run.ID }) {
+		t.Errorf("ceilings %+v, bandwidths %+v", host.Ceilings, host.Bandwidths)
+	}
+	for _, r := range doc.Records[1:] {
+		want := float64(r.Gflops) / 1e9 * 100
+		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 || r.GPU.L2 != "cold" ||
+			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 || !(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||
+			!slices.Contains(r.Warnings, "the clock was held back") {
+			t.Errorf("%s: %+v", r.Variant, r)
+		}
+	}
+	if len(p.rows) != 7 || len(p.began) != 7 {
+		t.Errorf("progress was told of %d rows and %d beginnings", len(p.rows), len(p.began))
+	}
+	var again silent
+	d.Progress = &again
+	if err := d.Run(t.Context(), cases); err != nil || len(again.kept) != 7 || starts != 1 {
+		t.Errorf("the second time: %v, %d rows kept, %d starts", err, len(again.kept), starts)
+	}
+}
+
+// TestWorkerFaults plants faults in cuda/b at n = 8 and wants them to cost its row alone.
+func TestWorkerFaults(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		status Status
+		reason string // of the row of cuda/b at 8
+		starts int
+		apart  bool // the others of the turn were measured apart
+	}{
+		{"signal", Failed, "gemm-cuda ended with signal killed", 2, true},
+		{"exit", Failed, "gemm-cuda ended with exit status 1: the driver fell over", 2, true},
+		{"success", Failed, "gemm-cuda ended before it was done", 2, true},
+		{"panic", Failed, "gemm-cuda ended with exit status 2: panic: planted", 2, true},
+		{"rubbish", Failed, `gemm-cuda wrote what is no message: "segment 0x7f: 12 kernels"`, 2, true},
+		{"field", Failed, `gemm-cuda wrote what is no message: "{\"now\":0,\"then\":1}"`, 2, true},
+		{"half", Failed, `gemm-cuda ended in the middle of a line: "{\"row\":{\"variant\":\"cuda/b\""`, 2, true},
+		{"unasked", Failed, `gemm-cuda wrote a row that was not asked for: "{\"row\":{\"variant\":\"cuda/z\"`, 2, true},
+		{"lost", Failed, "an illegal memory access was encountered", 2, true},
+		{"error", Failed, "not enough device memory", 1, false},
+		{"timeout", Timeout, "took longer than the row's time limit of 500ms: raise it with --timeout", 2, true},
+		{"endless", Timeout, "the device hangs: nothing came back 5s after its time limit of 500ms", 2, true},
+		{"stopped", Timeout, "gemm-cuda hangs: it shows no sign of life", 2, true},
+	} {
+		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
+			store := &Store{}
+			starts := 0
+			d := Driver{
+				Store: store, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 500 * time.Millisecond}, Progress: &silent{},
+				Worker: faultyWorker(test.fault, 1, &starts), grace: time.Second, dead: 2 * time.Second,
+			}
+			if test.fault != "timeout" && test.fault != "endless" && test.fault != "stopped" {
+				d.Budget.Timeout, d.dead = time.Minute, 0
+			}
+			// Where the fault is planted for good, the row at 12 has it too.
+			cases := slices.DeleteFunc(gpuCases(), func(c Case) bool { return c.N == 12 && c.Variant.Name == "cuda/b" })
+			if err := d.Run(t.Context(), cases); err != nil {
+				t.Fatal(err)
+			}
+			rows := store.Document().Records
+			if starts != test.starts || len(rows) != 5 {
+				t.Errorf("%d starts, %d rows", starts, len(rows))
+			}
+			for _, r := range rows {
+				apart := slices.ContainsFunc(r.Warnings, func(w string) bool {
+					return strings.HasPrefix(w, "measured apart: its turn was lost when cuda/b f64 8 ended gemm-cuda: ")
+				})
+				switch {
+				case r.Variant == "cuda/b":
+					if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) || strings.Contains(r.Reason, "\n") || r.Host == "" || r.Run == "" {
+						t.Errorf("%s: %q", r.Status, r.Reason)
+					}
+				case r.Status != OK || apart != (test.apart && r.N == 8) || (r.Turn == "") != apart:
+					t.Errorf("%s %d: %s %s, turn %q, warnings %q", r.Variant, r.N, r.Status, r.Reason, r.Turn, r.Warnings)
+				}
+			}
+		})
+	}
+}
+
+func TestWorkersThatAreNotThere(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		first  int
+		status Status
+		reason string
+		starts int
+	}{
+		{"absent", 9, Unavailable, "there is no NVIDIA driver", 1},
+		{"crashes early", 9, Failed, "gemm-cuda ended with exit status 2: SIGSEGV: segmentation violation", 2},
+		{"crashes early", 1, OK, "", 2},
+		{"fewer", 9, Unavailable, `the task: there is no variant "cuda/c": build gemm and gemm-cuda from one source`, 1},
+		{"done", 9, Failed, "gemm-cuda ended and left no row", 1},
+	} {
+		t.Run(fmt.Sprint(test.fault, test.first), func(t *testing.T) {
+			store := &Store{}
+			starts := 0
+			d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Worker: faultyWorker(test.fault, test.first, &starts)}
+			if err := d.Run(t.Context(), gpuCases()); err != nil {
+				t.Fatal(err)
+			}
+			again := 0
+			for _, r := range store.Document().Records {
+				if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) {
+					t.Errorf("%s: %s %q", r.Variant, r.Status, r.Reason)
+				}
+				if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "gemm-cuda was started again: ") }) {
+					again++
+				}
+			}
+			if starts != test.starts || again != 0 != (test.status == OK) {
+				t.Errorf("%d starts, %d rows say again", starts, again)
+			}
+		})
+	}
+	for name, worker := range map[string]func(context.Context) (*exec.Cmd, error){
+		"gemm-cuda is not here": func(context.Context) (*exec.Cmd, error) {
+			return nil, fmt.Errorf("%w: gemm-cuda is not here", gemm.ErrUnavailable)
+		},
+		"absent cannot be started": func(ctx context.Context) (*exec.Cmd, error) {
+			return exec.CommandContext(ctx, filepath.Join(t.TempDir(), "absent")), nil
+		},
+		"it is in another program": nil,
+	} {
+		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Worker: worker}
+		if err := d.Run(t.Context(), gpuCases()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range d.Store.Document().Records {
+			if r.Status != Unavailable || !strings.HasPrefix(r.Reason, name) {
+				t.Errorf("%s: %s %q, want %q", r.Variant, r.Status, r.Reason, name)
+			}
+		}
+	}
+}
+
+func TestWorkerWithoutCeilings(t *testing.T) {
+	starts := 0
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("ceilings", 9, &starts)}
+	if err := d.Run(t.Context(), gpuCases()); err != nil {
+		t.Fatal(err)
+	}
+	doc := d.Store.Document()
+	if len(doc.Measurements) != 1 || doc.Measurements[0].Reason != "no kernel for it" {
+		t.Errorf("measured is %+v", doc.Measurements)
+	}
+	for _, r := range doc.Records {
+		if r.Status != OK || r.PercentPeak.Known() {
+			t.Errorf("%s: %s, %v of the peak", r.Variant, r.Status, r.PercentPeak)
+		}
+	}
+}
+
+// TestInterruptedWorker ends the context while cuda/b is measured, whose worker ends, or
+// ignores it until it is killed.
+func TestInterruptedWorker(t *testing.T) {
+	for _, fault := range []string{"slow", "ignores"} {
+		t.Run(fault, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv(plantedVariable+"_FILE", filepath.Join(dir, "pid"))
+			store, err := OpenStore(filepath.Join(dir, "r.json"), Create)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cases := gpuCases()
+			cases[0].Turn = "" // its row is there before
+			starts := 0
+			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker(fault, 9, &starts), grace: time.Second}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- d.Run(ctx, cases) }()
+			pid := pidIn(t, filepath.Join(dir, "pid"))
+			cancel()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("Run = %v", err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the driver does not end")
+			}
+			if syscall.Kill(pid, 0) == nil {
+				t.Error("the worker is left behind")
+			}
+			if doc, err := Load(filepath.Join(dir, "r.json")); err != nil || len(doc.Records) != 1 || doc.Records[0].Variant != "cuda/a" || doc.Records[0].Status != OK {
+				t.Errorf("on disk are %+v, %v", doc.Records, err)
+			}
+		})
+	}
+}
+
+// pidIn waits for the file and returns the process id in it.
+func pidIn(t *testing.T, file string) int {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		data, err := os.ReadFile(file)
+		if pid, wrong := strconv.Atoi(string(data)); err == nil && wrong == nil {
+			return pid
+		}
+	}
+	t.Fatal("the worker does not begin")
+	return 0
+}
+
+// TestKilledDriverLeavesNoWorker kills a process that has a worker that does not listen.
+func TestKilledDriverLeavesNoWorker(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not tell the worker")
+	}
+	if os.Getenv("GEMM_TEST_DRIVER") != "" {
+		if err := os.Unsetenv("GEMM_TEST_DRIVER"); err != nil {
+			t.Fatal(err)
+		}
+		starts := 0
+		d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker("ignores", 9, &starts)}
+		t.Fatal(d.Run(t.Context(), gpuCases()))
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledDriverLeavesNoWorker$")
+	cmd.Env = append(os.Environ(), "GEMM_TEST_DRIVER=yes", plantedVariable+"_FILE="+file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := pidIn(t, file)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the worker is left behind")
+		}
+	}
+}
+
+// TestTurnsShareIntegers wants the operands of the exact check to be drawn once in a turn,
+// whatever the order of the magnitudes that the variants need.
+func TestTurnsShareIntegers(t *testing.T) {
+	d := Driver{Budget: testBudget}
+	narrow := gemm.Classical
+	narrow.Largest = func(m, n, k int, p gemm.Params) float64 { return 0x1p53 / 16 * float64(k) / float64(k) }
+	for _, test := range []struct {
+		turn  string
+		drawn []int
+	}{{"x", []int{64, 4, 4, 4}}, {"", []int{64, 4, 64, 4}}} {
+		for i, want := range test.drawn {
+			v := variant("test/a", product[float64])
+			if i%2 == 1 {
+				v.Bound = narrow
+			}
+			c := Case{Variant: v, Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}
+			contender := d.prepare(t.Context(), c, 1)
+			contender.begin(t.Context(), testBudget)
+			if contender.err != nil || d.setting.integers != want {
+				t.Errorf("turn %q, case %d: integers up to %d, want %d; %v", test.turn, i, d.setting.integers, want, contender.err)
+			}
+		}
+		d.setting = setting{}
+	}
+}
