@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	random := rand.New(rand.NewPCG(6, 16))
-	const each = 12
+	const each = 8
 	for _, typ := range []string{"f32", "f64"} {
 		for _, r := range Ladder(typ) {
 			source := assertionsOf(t, r)

@@ -2,17 +2,20 @@ package cuda
 
 import (
 	"fmt"
+	"strings"
 
 	"gemm"
+	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
 )
 
 // Explanation is what can be said of a rung without running it.
 type Explanation struct {
-	Rung   Rung
-	Tile   Tile
-	Kernel nvrtc.Kernel
+	Rung    Rung
+	Tile    Tile
+	MaxRegs int // registers of a thread at most; 0: no limit
+	Kernel  nvrtc.Kernel
 	occupancy.Occupancy
 	// Global and Block are the elements of A and B that are read a multiply-add, from
 	// global memory (equations 11 and 12 of the report of 2024) and from shared memory
@@ -20,20 +23,40 @@ type Explanation struct {
 	Global, Block float64
 	// Intensity is floating-point operations a byte that is read from global memory.
 	Intensity float64
+	Accesses  []Access // to shared memory, with the widest copies
+	Passes    float64  // of reads over its banks a multiply-add of a warp; 0: not known
 }
 
 // Explain compiles the rung for copies of 16 bytes and returns what it takes on a GPU of
 // the compute capability. The error is a gemm.ErrUnavailable where the kernel needs a
 // newer one, or the compiler does not know it.
 func Explain(c nvrtc.Compiler, r Rung, t Tile, capability occupancy.Capability) (Explanation, error) {
-	e := Explanation{Rung: r, Tile: t}
+	return ExplainCapped(c, r, t, 0, capability)
+}
+
+// ExplainCapped is Explain with registers of a thread limited, where the rung is Capped; 0 is
+// no limit. The tile's Pad may be NoPad. The error is an ErrTile where the kernel cannot have
+// the tile.
+func ExplainCapped(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
+	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
 	arch := 10*capability.Major + capability.Minor
 	if arch < r.Least {
 		return e, fmt.Errorf("%w: needs compute capability %d.%d", gemm.ErrUnavailable, r.Least/10, r.Least%10)
 	}
-	p, err := r.Program(t, r.Widest(), arch)
+	if err := r.Check(t, r.Widest()); err != nil {
+		return e, err
+	}
+	macros := t
+	macros.Pad = max(t.Pad, 0)
+	p, err := r.Program(macros, r.Widest(), arch)
 	if err != nil {
 		return e, err
+	}
+	if t.Pad == NoPad {
+		p.Options = append(p.Options, "-DPAD=0")
+	}
+	if maxRegs > 0 {
+		p.Options = append(p.Options, fmt.Sprintf("-DBLOCKS=%d", r.BlocksWithin(t, maxRegs)))
 	}
 	image, err := c.Compile(p)
 	if err != nil {
@@ -46,8 +69,70 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, capability occupancy.Capability) 
 	e.Kernel.Shared += r.Shared(t)
 	e.Occupancy, err = occupancy.Of(capability, occupancy.Kernel{Threads: r.Threads(t), Registers: e.Kernel.Registers, Shared: e.Kernel.Shared})
 	e.Global, e.Block = r.reads(t)
-	e.Intensity = 2 / (e.Global * float64(r.size()))
+	e.Intensity = 2 / (e.Global * elementBytes(r.Type))
+	e.Accesses = r.Accesses(t, r.Widest())
+	e.Passes = r.Passes(t, e.Accesses)
 	return e, err
+}
+
+// BlocksWithin returns the least BLOCKS of a kernel with which the compiler keeps a thread
+// within so many registers. It asks for room for whole blocks on a multiprocessor, so that
+// the limit can be below: 65536/(BLOCKS*threads).
+func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
+	return pieces(64<<10, maxRegs*r.Threads(t))
+}
+
+// Padded reports whether the rung's rows of a slice can be lengthened: Tile.Pad.
+func (r Rung) Padded() bool {
+	source, err := kernels.Source(r.Type, r.File)
+	return err == nil && strings.Contains(source, "#ifndef PAD\n")
+}
+
+// Step returns what the rung is in a sentence: the first of the kernel's file.
+func (r Rung) Step() (string, error) {
+	source, err := kernels.Source(r.Type, r.File)
+	if err != nil {
+		return "", err
+	}
+	header, _, _ := strings.Cut(source, "\n//\n")
+	sentence := strings.ReplaceAll(strings.TrimPrefix(header, "// "), "\n// ", " ")
+	name, says, found := strings.Cut(sentence, ": ")
+	if !found || !strings.HasSuffix(name, r.Name) {
+		return "", fmt.Errorf("cuda: %s begins with %q, not with the name of the rung", r.File, header)
+	}
+	return says, nil
+}
+
+// Change is a figure that differs between two rungs.
+type Change struct {
+	Figure   string
+	From, To float64
+}
+
+// Changes returns the figures that differ between a rung and the one after it, with the names
+// that they have in tables.
+func Changes(from, to Explanation) []Change {
+	var out []Change
+	for _, figure := range []struct {
+		name string
+		of   func(e Explanation) float64
+	}{
+		{"threads", func(e Explanation) float64 { return float64(e.Rung.Threads(e.Tile)) }},
+		{"registers", func(e Explanation) float64 { return float64(e.Kernel.Registers) }},
+		{"bytes spilled", func(e Explanation) float64 { return float64(e.Kernel.Spills) }},
+		{"bytes of shared memory", func(e Explanation) float64 { return float64(e.Kernel.Shared) }},
+		{"% occupancy", func(e Explanation) float64 { return 100 * e.Share }},
+		{"global reads", func(e Explanation) float64 { return e.Global }},
+		{"shared reads", func(e Explanation) float64 { return e.Block }},
+		{"passes", func(e Explanation) float64 { return e.Passes }},
+		{"flop/byte", func(e Explanation) float64 { return e.Intensity }},
+		{"barriers a slice", func(e Explanation) float64 { return float64(barriers[e.Rung.Type+"/"+e.Rung.Name].slice) }},
+	} {
+		if a, b := figure.of(from), figure.of(to); a != b {
+			out = append(out, Change{figure.name, a, b})
+		}
+	}
+	return out
 }
 
 // entry is the name of the kernel that multiplies, in every file.

@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"gemm"
@@ -9,15 +11,19 @@ import (
 	"gemm/cuda/occupancy"
 )
 
-// compiler says the same of every program.
+// compiler says the same of every program, and notes the options of the last.
 type compiler struct {
-	name   string // of the kernel
-	kernel nvrtc.Kernel
+	name    string // of the kernel
+	kernel  nvrtc.Kernel
+	options *[]string
 }
 
 func (compiler) Version() string { return "13.0" }
 
-func (c compiler) Compile(nvrtc.Program) (nvrtc.Image, error) {
+func (c compiler) Compile(p nvrtc.Program) (nvrtc.Image, error) {
+	if c.options != nil {
+		*c.options = p.Options
+	}
 	return nvrtc.Image{Code: []byte("code"), Kernels: map[string]nvrtc.Kernel{c.name: c.kernel}}, nil
 }
 
@@ -53,7 +59,7 @@ func TestExplain(t *testing.T) {
 		{"f64", "dmma", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
 	} {
 		r := rung(t, test.typ, test.name)
-		e, err := Explain(compiler{entry, nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], ampere)
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], ampere)
 		if test.name == "dmma" { // 112128 bytes of shared memory, where a block may have 101376
 			if !errors.Is(err, occupancy.ErrKernel) {
 				t.Errorf("dmma on 8.6: %v", err)
@@ -78,5 +84,86 @@ func TestExplainErrors(t *testing.T) {
 	r = rung(t, "f32", "naive")
 	if _, err := Explain(compiler{name: "other"}, r, r.Tiles[0], occupancy.Capability{Major: 8}); err == nil {
 		t.Error("a file without the kernel passes")
+	}
+}
+
+// TestExplainCapped wants limits of registers and padding to reach the compiler, and a tile
+// that the kernel cannot have to be refused before.
+func TestExplainCapped(t *testing.T) {
+	var options []string
+	c := compiler{entry, nvrtc.Kernel{Registers: 64}, &options}
+	capability := occupancy.Capability{Major: 8}
+	r := rung(t, "f32", "conflictfree")
+	for _, test := range []struct {
+		pad, maxRegs int
+		want, not    string
+	}{
+		{0, 0, "-DBM=128", "-DPAD"},
+		{0, 64, "-DBLOCKS=4", "-DPAD"},
+		{0, 96, "-DBLOCKS=3", "-DPAD"}, // 85 registers; 2 would be 128
+		{0, 255, "-DBLOCKS=2", "-DPAD"},
+		{8, 0, "-DPAD=8", "-DBLOCKS"},
+		{NoPad, 0, "-DPAD=0", "-DBLOCKS"},
+	} {
+		tile := r.Tiles[0]
+		tile.Pad = test.pad
+		e, err := ExplainCapped(c, r, tile, test.maxRegs, capability)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(options, " "); !strings.Contains(all, test.want) || strings.Contains(all, test.not) || strings.Contains(all, "PAD=-") {
+			t.Errorf("padding %d, at most %d registers: options %s", test.pad, test.maxRegs, all)
+		}
+		if conflicts := e.Accesses[2].Conflicts(); (conflicts > 0) != (test.pad == NoPad || test.pad == 8) || e.MaxRegs != test.maxRegs {
+			t.Errorf("padding %d: %+v", test.pad, e.Accesses[2])
+		}
+	}
+	tile := r.Tiles[0]
+	tile.Pad = 2
+	if _, err := ExplainCapped(c, r, tile, 0, capability); !errors.Is(err, ErrTile) {
+		t.Errorf("padding of 2: %v", err)
+	}
+	for _, test := range []struct {
+		typ, name string
+		padded    bool
+	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "async", false}, {"f32", "vectorized", false}} {
+		if rung(t, test.typ, test.name).Padded() != test.padded {
+			t.Errorf("%s/%s can be padded: %v", test.typ, test.name, !test.padded)
+		}
+	}
+}
+
+// TestSteps wants a sentence for every rung.
+func TestSteps(t *testing.T) {
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range Ladder(typ) {
+			says, err := r.Step()
+			if err != nil || !strings.HasSuffix(says, ".") || len(says) > 160 || strings.Contains(says, "//") {
+				t.Errorf("%s/%s: %q, %v", typ, r.Name, says, err)
+			}
+		}
+	}
+	r := rung(t, "f32", "naive")
+	r.Name = "other"
+	if says, err := r.Step(); err == nil {
+		t.Errorf("the header of another rung is %q", says)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	explain := func(name string, registers int) Explanation {
+		r := rung(t, "f32", name)
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], occupancy.Capability{Major: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	from, to := explain("conflictfree", 128), explain("doublebuffer", 127)
+	if got := Changes(from, to); !slices.Equal(got, []Change{{"registers", 128, 127}, {"barriers a slice", 2, 1}}) {
+		t.Errorf("the changes are %+v", got)
+	}
+	if got := Changes(from, from); got != nil {
+		t.Errorf("a rung differs from itself: %+v", got)
 	}
 }

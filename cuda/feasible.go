@@ -1,0 +1,92 @@
+package cuda
+
+import "gemm/cuda/occupancy"
+
+// Feasible is a square block of threads that computes 8×8 elements of C each, held against
+// the constraints 16 to 22 of the report of 2024, which are of single precision. There
+// sm = sk = 8·Edge, sn = Slice and tx = ty = 8.
+type Feasible struct {
+	Edge  int // threads of the block along an edge
+	Slice int // k indices of a slice
+	Tile  Tile
+	// Threads of the block (16), bytes of two slices of A and B (17), registers that the
+	// block's sums take (18), elements of A that a thread copies (19), and rows of A's slice
+	// that these span when it lies transposed (21).
+	Threads, Shared, Sums int
+	Copies, Rows          float64
+	// Registers of the block when a thread takes those that the compiler says: 128.
+	Registers int
+	// Fails has the constraints that do not hold, none where the block is feasible.
+	Fails []Constraint
+	// Blocks on a multiprocessor at 128 registers a thread, and their share of its warps;
+	// 0 where no block can be launched.
+	Blocks    int
+	Occupancy float64
+}
+
+// Constraint is a condition on a block of threads.
+type Constraint struct {
+	Equation string // its number in the report; empty: in its words only
+	Says     string
+}
+
+// reportRegisters is what the compiler gives the kernels of the report a thread (its
+// figure 30).
+const reportRegisters = 128
+
+// The constraints, in the report's order. 19 and 20 define what 21 is about: a thread copies
+// sm·sn/Edge² elements of A, and sm = 8·Edge. 22 is 21 solved for Edge.
+var (
+	threadsOfBlock = Constraint{"16", "a block has at most 1024 threads"}
+	twoSlices      = Constraint{"17", "two slices of A and B fit into the 48 KiB of a block"}
+	sumsOfBlock    = Constraint{"18", "sums take at most half of the registers"}
+	oneRow         = Constraint{"21, 22", "what a thread copies of A is at most a row of the slice: the edge is at least 8"}
+	allRegisters   = Constraint{"", "with 128 registers a thread the block has at most 65536"}
+	wholeCopies    = Constraint{"", "each thread copies the same number of elements"}
+)
+
+// Constraints returns the conditions that FeasibleTiles holds blocks against.
+func Constraints() []Constraint {
+	return []Constraint{threadsOfBlock, twoSlices, sumsOfBlock, oneRow, allRegisters, wholeCopies}
+}
+
+// FeasibleTiles returns blocks of 4×4 to 32×32 threads with slices of 8, 16 and 32 and what
+// a GPU of the compute capability makes of them.
+func FeasibleTiles(c occupancy.Capability) ([]Feasible, error) {
+	limits, err := occupancy.LimitsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	var out []Feasible
+	for _, edge := range []int{4, 8, 12, 16, 20, 24, 32} {
+		for _, slice := range []int{8, 16, 32} {
+			f := Feasible{Edge: edge, Slice: slice, Tile: Tile{BM: 8 * edge, BN: 8 * edge, BK: slice, TM: 8, TN: 8}}
+			f.Threads = threadTiles(f.Tile)
+			f.Shared = 2 * 4 * slice * (f.Tile.BM + f.Tile.BN)
+			f.Sums = f.Tile.BM * f.Tile.BN
+			f.Copies = float64(f.Tile.BM*slice) / float64(f.Threads)
+			f.Rows = f.Copies / float64(slice)
+			f.Registers = reportRegisters * f.Threads
+			for _, test := range []struct {
+				holds bool
+				what  Constraint
+			}{
+				{f.Threads <= limits.BlockThreads, threadsOfBlock},
+				{f.Shared <= limits.BlockShared, twoSlices},
+				{f.Sums <= limits.BlockRegisters/2, sumsOfBlock},
+				{f.Rows <= 1, oneRow},
+				{f.Registers <= limits.BlockRegisters, allRegisters},
+				{f.Tile.BM*slice%f.Threads == 0, wholeCopies},
+			} {
+				if !test.holds {
+					f.Fails = append(f.Fails, test.what)
+				}
+			}
+			if o, err := occupancy.Of(c, occupancy.Kernel{Threads: f.Threads, Registers: reportRegisters, Shared: f.Shared / 2}); err == nil {
+				f.Blocks, f.Occupancy = o.Blocks, o.Share
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
