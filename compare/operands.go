@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"math/rand/v2"
+	"sync"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -42,9 +43,11 @@ func newOperands[T gemm.Element](c Case, seed uint64, touch func(c, a, b gemm.Ma
 		touch(o.c, o.a, o.b)
 	}
 	tA, tB := c.Transposes()
-	draw(o.a, tA != blas.NoTrans, seed, streamR, streamS)
-	draw(o.b, tB != blas.NoTrans, seed, streamS, streamT)
-	draw(o.c0, false, seed, streamR, streamT)
+	atOnce(
+		func() { draw(o.a, tA != blas.NoTrans, seed, streamR, streamS) },
+		func() { draw(o.b, tB != blas.NoTrans, seed, streamS, streamT) },
+		func() { draw(o.c0, false, seed, streamR, streamT) },
+	)
 	return o
 }
 
@@ -80,10 +83,21 @@ func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
 			}
 		}
 	}
-	fill(o.a, streamR)
-	fill(o.b, streamT)
-	fill(o.c0, streamS)
+	atOnce(
+		func() { fill(o.a, streamR) },
+		func() { fill(o.b, streamT) },
+		func() { fill(o.c0, streamS) },
+	)
 	return o
+}
+
+// atOnce calls every f at the same time, and returns when all are done.
+func atOnce(fs ...func()) {
+	var wait sync.WaitGroup
+	for _, f := range fs {
+		wait.Go(f)
+	}
+	wait.Wait()
 }
 
 // The streams of random numbers: the signs of the rows of op(A), of k and of the

@@ -5,7 +5,10 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -60,7 +63,10 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 //
 // but for a probability of 1e-9 over all probes, which is √w times one
 // element's limit where the worst case is w times it. w is chosen so that one
-// lost element stands out four times over its probe's limit.
+// lost element stands out four times over its probe's limit, but not so small that
+// the probes take much longer than the rows; see floatVerifier.width.
+//
+// The work is shared by all processors, and its result is the same on any number.
 type Verifier[T gemm.Element] interface {
 	// Check compares c (m×n) with the operation's result.
 	Check(c gemm.Matrix[T], limit Limit) Verdict
@@ -76,7 +82,12 @@ const (
 	sampledRows  = 64      // rows of a large product, at most, whose elements are compared one by one
 	sampled      = 256     // elements of those that the typical size is taken from
 	minWidth     = 16      // columns of the narrowest probe
+	dearest      = 4       // times the terms of the sampled rows that those of probes may be
+	tileRows     = 8       // of the elements compared one by one, whose sums are computed at once:
+	tileCols     = 128     // 24 KiB of them, beside a row of B in the nearest cache
 	margin       = 4       // times its probe's limit by which a lost element stands out
+	tileDepth    = 4       // terms of each that are read at once
+	depth        = 64      // rows of B·x, at most, that several rows of A·(B·x) take before the next
 	fieldProbes  = 16      // random vectors over GF(2⁸): a wrong row passes with probability 2⁻¹²⁸
 )
 
@@ -170,17 +181,38 @@ func (v *floatVerifier[T]) reference() {
 	if count := min(sampledRows, max(1, fullElements/max(1, n))); !v.whole && count < m {
 		rows = sampleRows(m, count, v.seed)
 	}
-	v.elements = make([]element, 0, len(rows)*n)
-	hi, lo, abs := make([]float64, n), make([]float64, n), make([]float64, n)
-	for _, i := range rows {
-		clear(hi)
-		clear(lo)
-		clear(abs)
-		for l := range k {
-			v.addRow(hi, lo, abs, v.a.At(i, l), v.b.Row(l))
+	v.elements = make([]element, len(rows)*n)
+	down, across := (len(rows)+tileRows-1)/tileRows, (n+tileCols-1)/tileCols
+	share(down*across, tileRows*tileCols*k, func(from, to int) {
+		for tile := from; tile < to; tile++ { // those of the same columns one after the other
+			v.tile(rows, tile%down*tileRows, tile/down*tileCols)
 		}
-		for j := range n {
-			v.elements = append(v.elements, v.finish(i, j, hi[j], lo[j], abs[j]))
+	})
+}
+
+// tile computes the elements of a tile, which begins at column j0 and at place r0 of rows.
+func (v *floatVerifier[T]) tile(rows []int, r0, j0 int) {
+	n := v.b.Cols
+	chosen, cols := rows[r0:min(r0+tileRows, len(rows))], min(tileCols, n-j0)
+	var hi, lo, abs [tileRows][tileCols]float64
+	add, k := addExact, v.a.Cols
+	if v.paired {
+		add = addPairs
+	}
+	for l := 0; l < k; l += tileDepth {
+		var b [tileDepth][]float64
+		for t := range b {
+			b[t] = v.b.Row(min(l+t, k-1))[j0 : j0+cols]
+		}
+		for r, i := range chosen {
+			var a [tileDepth]float64 // 0 after the last: 0·b changes no sum
+			copy(a[:], v.a.Row(i)[l:])
+			add(&hi[r], &lo[r], &abs[r], a, &b)
+		}
+	}
+	for r, i := range chosen {
+		for j := range cols {
+			v.elements[(r0+r)*n+j0+j] = v.finish(i, j0+j, hi[r][j], lo[r][j], abs[r][j])
 		}
 	}
 }
@@ -203,23 +235,36 @@ func sampleRows(m, count int, seed uint64) []int {
 	return slices.Sorted(maps.Keys(chosen))
 }
 
-// addRow adds a·b[j] to the pair (hi[j], lo[j]), and its magnitude to abs[j].
-func (v *floatVerifier[T]) addRow(hi, lo, abs []float64, a float64, b []float64) {
-	hi, lo, abs = hi[:len(b)], lo[:len(b)], abs[:len(b)]
-	if !v.paired {
-		for j, x := range b {
-			p := a * x // exact: 24 bits by 24 bits
-			hi[j] += p
-			abs[j] += math.Abs(p)
-		}
-		return
+// addExact adds a[t]·b[t][j], which are exact, of 24 bits by 24, to hi[j], one after the
+// other, and their magnitudes to abs[j].
+func addExact(hi, _, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth][]float64) {
+	b0 := b[0][:min(len(b[0]), tileCols)]
+	b1, b2, b3 := b[1][:len(b0)], b[2][:len(b0)], b[3][:len(b0)]
+	for j, x := range b0 {
+		p, q, r, s := a[0]*x, a[1]*b1[j], a[2]*b2[j], a[3]*b3[j]
+		hi[j] = hi[j] + p + q + r + s
+		abs[j] = abs[j] + math.Abs(p) + math.Abs(q) + math.Abs(r) + math.Abs(s)
 	}
-	for j, x := range b {
-		p, e := twoProd(a, x)
-		s, t := twoSum(hi[j], p)
-		hi[j] = s
-		lo[j] += t + e
-		abs[j] += math.Abs(p)
+}
+
+// addPairs adds a[t]·b[t][j] to the pair (hi[j], lo[j]), one after the other, and their
+// magnitudes to abs[j].
+func addPairs(hi, lo, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth][]float64) {
+	b0 := b[0][:min(len(b[0]), tileCols)]
+	b1, b2, b3 := b[1][:len(b0)], b[2][:len(b0)], b[3][:len(b0)]
+	for j, x := range b0 {
+		p, e := twoProd(a[0], x)
+		h, t := twoSum(hi[j], p)
+		low, sum := lo[j]+(t+e), abs[j]+math.Abs(p)
+		p, e = twoProd(a[1], b1[j])
+		h, t = twoSum(h, p)
+		low, sum = low+(t+e), sum+math.Abs(p)
+		p, e = twoProd(a[2], b2[j])
+		h, t = twoSum(h, p)
+		low, sum = low+(t+e), sum+math.Abs(p)
+		p, e = twoProd(a[3], b3[j])
+		h, t = twoSum(h, p)
+		hi[j], lo[j], abs[j] = h, low+(t+e), sum+math.Abs(p)
 	}
 }
 
@@ -249,16 +294,10 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		return out
 	}
 	at := ""
-	for _, e := range v.elements {
-		got := float64(c.At(e.i, e.j))
-		r := v.normalised(math.Abs((got-e.hi)-e.lo), v.scale(limit.Kind, e.abs), v.underflow)
-		if !(r <= out.Residual) {
-			out.Residual = r
-			at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, got, e.hi+e.lo)
-		}
-		if math.IsNaN(r) {
-			break
-		}
+	if r, x := v.compare(c, limit.Kind); !(r <= 0) {
+		e := v.elements[x]
+		out.Residual = r
+		at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, float64(c.At(e.i, e.j)), e.hi+e.lo)
 	}
 	typical := v.typical(limit.Kind)
 	if v.whole {
@@ -277,6 +316,15 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		out.Reason = fmt.Sprintf("residual %.3g exceeds the %s bound %.3g: %s", out.Residual, limit.Kind, limit.Bound, at)
 	}
 	return out
+}
+
+// compare returns the largest normalised error of the elements that are compared one by
+// one, and the place of the first that has it.
+func (v *floatVerifier[T]) compare(c gemm.Matrix[T], kind gemm.BoundKind) (float64, int) {
+	return largest(len(v.elements), 1, func(x int) float64 {
+		e := &v.elements[x]
+		return v.normalised(math.Abs((float64(c.At(e.i, e.j))-e.hi)-e.lo), v.scale(kind, e.abs), v.underflow)
+	})
 }
 
 // scale is what an error is measured against.
@@ -324,11 +372,20 @@ func (v *floatVerifier[T]) confidence(width int) float64 {
 }
 
 // width returns the widest probe, a power of two or all columns, in which a lost
-// element of the typical size stands out, but not less than minWidth.
+// element of the typical size stands out.
+//
+// Probes of width w sum probes·m·k·n/w terms, the sampled rows sampledRows·k·n. The bound
+// of an arithmetic much coarser than its type, such as TF32's, would have w so small that
+// the probes took longer than all the rest: below probes·m/(dearest·sampledRows) columns
+// it is not chosen. A probe of more columns than asked for is as sound: it holds every
+// error to a limit that no right result exceeds, and Check says Weak where a lost element
+// is below it. The product of integers, which is exact and has probes over all columns,
+// sees that element still.
 func (v *floatVerifier[T]) width(bound, typical float64) int {
 	n := v.b.Cols
 	width := minWidth
-	for width < n && margin*v.confidence(2*width)*math.Sqrt(float64(2*width))*bound <= typical {
+	for width < n && (dearest*sampledRows*width < probes*v.a.Rows ||
+		margin*v.confidence(2*width)*math.Sqrt(float64(2*width))*bound <= typical) {
 		width *= 2
 	}
 	return min(width, n)
@@ -354,31 +411,37 @@ func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
 	sums := probes * p.blocks
 	p.hi, p.lo = make([]float64, m*sums), make([]float64, m*sums)
 	bxHi, bxLo := make([]float64, k*sums), make([]float64, k*sums)
-	for l := range k {
-		v.signedSums(p, v.b.Row(l), bxHi[l*sums:], bxLo[l*sums:])
-	}
-	for i := range m {
-		hi, lo := p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums]
-		for l, a := range v.a.Row(i) {
-			v.addScaled(hi, lo, a, bxHi[l*sums:(l+1)*sums], bxLo[l*sums:(l+1)*sums])
+	share(k, 2*probes*n, func(from, to int) {
+		for l := from; l < to; l++ {
+			v.signedSums(p, v.b.Row(l), bxHi[l*sums:], bxLo[l*sums:])
+		}
+	})
+	share(m, sums*k, func(from, to int) {
+		for l0 := 0; l0 < k; l0 += depth {
+			for i := from; i < to; i++ {
+				hi, lo := p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums]
+				for l, a := range v.a.Row(i)[l0:min(l0+depth, k)] {
+					at := (l0 + l) * sums
+					v.addScaled(hi, lo, a, bxHi[at:at+sums], bxLo[at:at+sums])
+				}
+			}
 		}
 		if v.alpha != 1 {
+			hi, lo := p.hi[from*sums:to*sums], p.lo[from*sums:to*sums]
 			for s := range hi {
 				h, t := twoProd(v.alpha, hi[s])
 				hi[s], lo[s] = h, t+v.alpha*lo[s]
 			}
 		}
-	}
-	if v.beta != 0 {
-		row, hi, lo := make([]float64, n), make([]float64, sums), make([]float64, sums)
-		for i := range m {
-			for j, x := range v.c0.Row(i) {
-				row[j] = float64(x)
+		if v.beta != 0 {
+			row, hi, lo := make([]float64, n), make([]float64, sums), make([]float64, sums)
+			for i := from; i < to; i++ {
+				widen(row, v.c0.Row(i))
+				v.signedSums(p, row, hi, lo)
+				v.addScaled(p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums], v.beta, hi, lo)
 			}
-			v.signedSums(p, row, hi, lo)
-			v.addScaled(p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums], v.beta, hi, lo)
 		}
-	}
+	})
 	if scales {
 		p.abs = v.scales(p)
 	}
@@ -388,7 +451,7 @@ func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
 
 // scales returns |α|·Σ_l |a_il|·‖b_l‖₂ + |β|·‖c₀_i‖₂ of every row and block.
 func (v *floatVerifier[T]) scales(p *projection) []float64 {
-	m, k := v.a.Rows, v.a.Cols
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
 	norms := func(row []float64, out []float64) {
 		for block := range p.blocks {
 			var sum float64
@@ -399,29 +462,35 @@ func (v *floatVerifier[T]) scales(p *projection) []float64 {
 		}
 	}
 	b := make([]float64, k*p.blocks)
-	for l := range k {
-		norms(v.b.Row(l), b[l*p.blocks:])
-	}
+	share(k, n, func(from, to int) {
+		for l := from; l < to; l++ {
+			norms(v.b.Row(l), b[l*p.blocks:])
+		}
+	})
 	abs := make([]float64, m*p.blocks)
-	row, extra := make([]float64, v.b.Cols), make([]float64, p.blocks)
-	for i := range m {
-		out := abs[i*p.blocks : (i+1)*p.blocks]
-		for l, a := range v.a.Row(i) {
-			a = math.Abs(v.alpha * a)
-			for block, x := range b[l*p.blocks : (l+1)*p.blocks] {
-				out[block] += a * x
+	share(m, p.blocks*k, func(from, to int) {
+		for l0 := 0; l0 < k; l0 += depth {
+			for i := from; i < to; i++ {
+				out := abs[i*p.blocks : (i+1)*p.blocks]
+				for l, a := range v.a.Row(i)[l0:min(l0+depth, k)] {
+					a, at := math.Abs(v.alpha*a), (l0+l)*p.blocks
+					for block, x := range b[at : at+p.blocks] {
+						out[block] += a * x
+					}
+				}
 			}
 		}
 		if v.beta != 0 {
-			for j, x := range v.c0.Row(i) {
-				row[j] = float64(x)
-			}
-			norms(row, extra)
-			for block, x := range extra {
-				out[block] += math.Abs(v.beta) * x
+			row, extra := make([]float64, n), make([]float64, p.blocks)
+			for i := from; i < to; i++ {
+				widen(row, v.c0.Row(i))
+				norms(row, extra)
+				for block, x := range extra {
+					abs[i*p.blocks+block] += math.Abs(v.beta) * x
+				}
 			}
 		}
-	}
+	})
 	return abs
 }
 
@@ -462,31 +531,25 @@ func (v *floatVerifier[T]) addScaled(hi, lo []float64, a float64, xHi, xLo []flo
 // probe returns the largest normalised difference between c and p, and its row.
 func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, kind gemm.BoundKind) (float64, int) {
 	sums := probes * p.blocks
-	row, hi, lo := make([]float64, c.Cols), make([]float64, sums), make([]float64, sums)
 	confidence := v.confidence(p.width)
-	var worst float64
-	where := 0
-	for i := range c.Rows {
-		for j, x := range c.Row(i) {
-			row[j] = float64(x)
-		}
-		v.signedSums(p, row, hi, lo)
-		for s := range sums {
-			err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
-			scale := v.normAB * math.Sqrt(float64(p.width))
-			if kind == gemm.Componentwise {
-				scale = p.abs[i*p.blocks+s%p.blocks]
-			}
-			r := v.normalised(err, confidence*scale, float64(p.width)*v.underflow)
-			if math.IsNaN(r) {
-				return r, i
-			}
-			if r > worst {
-				worst, where = r, i
+	errs := make([]float64, c.Rows*sums)
+	share(c.Rows, 2*probes*c.Cols, func(from, to int) {
+		row, hi, lo := make([]float64, c.Cols), make([]float64, sums), make([]float64, sums)
+		for i := from; i < to; i++ {
+			widen(row, c.Row(i))
+			v.signedSums(p, row, hi, lo)
+			for s := range sums {
+				err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
+				scale := v.normAB * math.Sqrt(float64(p.width))
+				if kind == gemm.Componentwise {
+					scale = p.abs[i*p.blocks+s%p.blocks]
+				}
+				errs[i*sums+s] = v.normalised(err, confidence*scale, float64(p.width)*v.underflow)
 			}
 		}
-	}
-	return worst, where
+	})
+	worst, x := largest(len(errs), 1, func(x int) float64 { return errs[x] })
+	return worst, x / max(1, sums)
 }
 
 // twoSum returns s = fl(a + b) and the error e with a + b = s + e (Knuth).
@@ -509,37 +572,109 @@ func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[f
 			return same
 		}
 		w := gemm.NewMatrix[float64](m.Rows, m.Cols)
-		for i := range m.Rows {
-			row := w.Row(i)
-			for j, x := range m.Row(i) {
-				row[j] = float64(x)
+		share(m.Rows, m.Cols, func(from, to int) {
+			for i := from; i < to; i++ {
+				widen(w.Row(i), m.Row(i))
 			}
-		}
+		})
 		return w
 	}
 	w := gemm.NewMatrix[float64](m.Cols, m.Rows)
-	for i := range m.Rows {
-		for j, x := range m.Row(i) {
-			w.Set(j, i, float64(x))
+	share(m.Rows, m.Cols, func(from, to int) {
+		for j := range m.Cols {
+			row := w.Row(j)
+			for i := from; i < to; i++ {
+				row[i] = float64(m.At(i, j))
+			}
 		}
-	}
+	})
 	return w
+}
+
+// widen writes row to w.
+func widen[T gemm.Float](w []float64, row []T) {
+	for j, x := range row {
+		w[j] = float64(x)
+	}
 }
 
 // maxAbs returns the largest magnitude in m, NaN where there is a NaN.
 func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
-	var largest float64
-	for i := range m.Rows {
+	all, _ := largest(m.Rows, m.Cols, func(i int) float64 {
+		var most float64
 		for _, x := range m.Row(i) {
-			if a := math.Abs(float64(x)); !(a <= largest) {
+			if a := math.Abs(float64(x)); !(a <= most) {
 				if math.IsNaN(a) {
 					return a
 				}
-				largest = a
+				most = a
 			}
 		}
+		return most
+	})
+	return all
+}
+
+// largest returns the largest of f(0) … f(n−1), none of which is negative, or the first
+// NaN, and the place of the first that is it; 0 and 0 where n is 0. A call of f is cost
+// operations.
+func largest(n, cost int, f func(int) float64) (float64, int) {
+	var lock sync.Mutex
+	worst, at := 0.0, 0
+	share(n, cost, func(from, to int) {
+		most, where := 0.0, from
+		for i := from; i < to; i++ {
+			if x := f(i); !(x <= most) {
+				most, where = x, i
+				if math.IsNaN(x) {
+					break
+				}
+			}
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		first := where < at
+		switch {
+		case math.IsNaN(worst):
+			first = first && math.IsNaN(most)
+		case most < worst:
+			first = false
+		case most > worst || math.IsNaN(most):
+			first = true
+		}
+		if first {
+			worst, at = most, where
+		}
+	})
+	return worst, at
+}
+
+// share calls f for parts of 0 … n−1 that follow one another, from up to but not
+// including to, on all processors, and returns when all are done. One of n is cost
+// operations: little work is done by the caller.
+func share(n, cost int, f func(from, to int)) {
+	const least = 1 << 16 // operations of a part, so that starting it costs nothing beside
+	workers := runtime.GOMAXPROCS(0)
+	part := max(1, least/max(1, cost))
+	// A part of many rows reads the other operand less often; several parts a worker are
+	// done together although some processors are slower.
+	part = max(part, min(32, n/(4*workers)))
+	var taken atomic.Int64
+	work := func() {
+		for {
+			to := int(taken.Add(int64(part)))
+			if to-part >= n {
+				return
+			}
+			f(to-part, min(to, n))
+		}
 	}
-	return largest
+	var wait sync.WaitGroup
+	for range min(workers, (n+part-1)/part) - 1 {
+		wait.Go(work)
+	}
+	work()
+	wait.Wait()
 }
 
 // fieldVerifier is the Verifier of products over GF(2⁸), which are exact: the
@@ -609,15 +744,17 @@ func fieldProduct(a, b gemm.Matrix[gf256.Elem]) gemm.Matrix[gf256.Elem] {
 			table[x][y] = gf256.Mul(gf256.New(uint8(x)), gf256.New(uint8(y)))
 		}
 	}
-	for i := range a.Rows {
-		row := c.Row(i)
-		for l, x := range a.Row(i) {
-			multiples := &table[x.Byte()]
-			for j, y := range b.Row(l) {
-				row[j] = gf256.Add(row[j], multiples[y.Byte()])
+	share(a.Rows, a.Cols*b.Cols, func(from, to int) {
+		for i := from; i < to; i++ {
+			row := c.Row(i)
+			for l, x := range a.Row(i) {
+				multiples := &table[x.Byte()]
+				for j, y := range b.Row(l) {
+					row[j] = gf256.Add(row[j], multiples[y.Byte()])
+				}
 			}
 		}
-	}
+	})
 	return c
 }
 

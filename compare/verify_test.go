@@ -3,6 +3,9 @@ package compare
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -274,5 +277,156 @@ func TestVerdictFailsOnNaN(t *testing.T) {
 	}
 	if (Verdict{Limit: Limit{Bound: math.NaN()}, Residual: 0}).OK() {
 		t.Error("a bound of NaN is ok")
+	}
+}
+
+// TestReferenceIsTheSameOnAnyNumberOfProcessors compares references and verdicts bit by
+// bit, and those of rows with sums in the order of k.
+func TestReferenceIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
+	t.Run("f32", sameOnAnyProcessors[float32])
+	t.Run("f64", sameOnAnyProcessors[float64])
+}
+
+func sameOnAnyProcessors[T gemm.Float](t *testing.T) {
+	c := Case{Type: gemm.TypeName[T](), Shape: Shape{301, 259, 243}, Op: "nt", Alpha: 1, Beta: -0.5}
+	o := newOperands[T](c, 5, nil)
+	tA, tB := c.Transposes()
+	operation := Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
+	bad := gemm.NewMatrix[T](c.M, c.N)
+	bad.Set(299, 7, T(math.NaN()))
+	bad.Set(123, 45, T(math.NaN()))
+
+	var verifiers []*floatVerifier[T]
+	var verdicts [][]string
+	for _, processors := range []int{1, 4} {
+		before := runtime.GOMAXPROCS(processors)
+		defer runtime.GOMAXPROCS(before)
+		v := newFloatVerifier(operation, 1)
+		v.projection(32, true)
+		verifiers = append(verifiers, v)
+		verdicts = append(verdicts, []string{
+			fmt.Sprint(v.Check(o.c, Limit{gemm.Componentwise, 1e-3})),
+			fmt.Sprint(v.Check(bad, Limit{gemm.Normwise, 1e-3})),
+		})
+	}
+	one, four := verifiers[0], verifiers[1]
+	if one.whole {
+		t.Fatal("all elements are compared: the premise is gone")
+	}
+	if !slices.Equal(one.elements, four.elements) {
+		t.Error("elements differ")
+	}
+	for width, p := range one.blocks {
+		if q := four.blocks[width]; !slices.Equal(p.hi, q.hi) || !slices.Equal(p.lo, q.lo) || !slices.Equal(p.abs, q.abs) {
+			t.Errorf("projections of width %d differ", width)
+		}
+	}
+	if !slices.Equal(verdicts[0], verdicts[1]) {
+		t.Errorf("verdicts differ: %q", verdicts)
+	}
+	for _, e := range one.elements {
+		var hi, lo, abs float64
+		for l, x := range one.a.Row(e.i) {
+			p, r := twoProd(x, one.b.At(l, e.j))
+			h, t := twoSum(hi, p)
+			if !one.paired {
+				t = 0
+			}
+			hi, lo, abs = h, lo+(t+r), abs+math.Abs(p)
+		}
+		if want := one.finish(e.i, e.j, hi, lo, abs); e != want {
+			t.Fatalf("element %+v, want %+v", e, want)
+		}
+	}
+}
+
+func TestShareCallsForEachOnce(t *testing.T) {
+	for _, processors := range []int{1, 3} {
+		before := runtime.GOMAXPROCS(processors)
+		defer runtime.GOMAXPROCS(before)
+		for _, n := range []int{0, 1, 2, 7, 100, 5000} {
+			for _, cost := range []int{0, 1, 1 << 12, 1 << 20} {
+				calls := make([]int32, n)
+				share(n, cost, func(from, to int) {
+					for i := from; i < to; i++ {
+						atomic.AddInt32(&calls[i], 1)
+					}
+				})
+				if slices.ContainsFunc(calls, func(times int32) bool { return times != 1 }) {
+					t.Errorf("%d processors, %d of cost %d: called %d times", processors, n, cost, calls)
+				}
+			}
+		}
+	}
+}
+
+func TestLargestIsTheFirst(t *testing.T) {
+	nan := math.NaN()
+	for name, test := range map[string]struct {
+		at   map[int]float64 // what is not 0
+		want float64
+		i    int
+	}{
+		"nothing":           {nil, 0, 0},
+		"one":               {map[int]float64{7: 2}, 2, 7},
+		"equals":            {map[int]float64{990: 2, 40: 2, 500: 2}, 2, 40},
+		"NaN after larger":  {map[int]float64{10: 3, 700: nan, 800: nan}, nan, 700},
+		"NaN before larger": {map[int]float64{10: nan, 700: 3}, nan, 10},
+		"infinite":          {map[int]float64{10: 3, 700: math.Inf(1)}, math.Inf(1), 700},
+	} {
+		before := runtime.GOMAXPROCS(4)
+		for range 20 { // the order in which parts end varies
+			got, i := largest(1000, 1<<16, func(i int) float64 { return test.at[i] })
+			if i != test.i || (got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want))) {
+				t.Errorf("%s: %g at %d, want %g at %d", name, got, i, test.want, test.i)
+			}
+		}
+		runtime.GOMAXPROCS(before)
+	}
+	if got, i := largest(0, 1, nil); got != 0 || i != 0 {
+		t.Errorf("of none: %g at %d, want 0 at 0", got, i)
+	}
+}
+
+// TestProbesOfWideBoundsStayCheap checks that probes, whatever the bound, take at most
+// dearest times the terms of the sampled rows, and twice where n is less.
+func TestProbesOfWideBoundsStayCheap(t *testing.T) {
+	for _, m := range []int{100, 4096, 8192, 100000} {
+		for _, bound := range []float64{0, 1e-5, 1.5e-3, 0.1, 10} {
+			const n = 8192
+			v := &floatVerifier[float32]{a: gemm.Matrix[float64]{Rows: m}, b: gemm.Matrix[float64]{Cols: n}}
+			width := v.width(bound, 1)
+			if probes*m*n/width > dearest*sampledRows*n {
+				t.Errorf("m = %d, bound %g: probes of width %d cost %d rows", m, bound, width, probes*m/width)
+			}
+		}
+	}
+}
+
+// TestWeakIsSaidOfProbesTooWide checks a bound that probes of minWidth columns could hold a
+// lost element to, where so narrow ones are too dear.
+func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
+	const m, n, k = 40000, 256, 2
+	o := newOperands[float32](Case{Type: "f32", Shape: Shape{m, n, k}, Op: "nn", Alpha: 1}, 7, nil)
+	for i := range m {
+		for l, x := range o.a.Row(i) {
+			for j, y := range o.b.Row(l) {
+				o.c.Row(i)[j] += x * y
+			}
+		}
+	}
+	v := newFloatVerifier(Product(o.a, o.b), 1)
+	for bound, weak := range map[float64]bool{1e-6: false, 1e-2: true} {
+		got := v.Check(o.c, Limit{gemm.Componentwise, bound})
+		if !got.OK() || got.Weak != weak {
+			t.Errorf("bound %g: %+v, want ok, weak %t", bound, got, weak)
+		}
+	}
+	if narrow := v.confidence(minWidth) * math.Sqrt(minWidth) * 1e-2; !(narrow < 1) {
+		t.Errorf("a lost element is %g of the limit of a narrow probe: the premise is gone", 1/narrow)
+	}
+	o.c.Set(m/2+1, 3, 0)
+	if got := v.Check(o.c, Limit{gemm.Componentwise, 1e-6}); got.OK() {
+		t.Errorf("a lost element passes: %+v", got)
 	}
 }
