@@ -30,7 +30,7 @@ func (s Shape) String() string {
 
 // Case is one row to be measured.
 type Case struct {
-	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load, panel, schedule
+	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load, panel, schedule, block, stages, maxregs, l2
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256

@@ -35,6 +35,7 @@ var (
 	fullBudget     = Budget{Reps: sample.MinForInterval, Time: time.Second, Timeout: time.Minute}
 	parallelBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: 20 * time.Second}
 	mpiBudget      = Budget{Reps: sample.MinForInterval, Time: 500 * time.Millisecond, Timeout: 3 * time.Minute}
+	cudaBudget     = Budget{Reps: sample.MinForInterval, Time: 100 * time.Millisecond, Timeout: time.Minute, Patience: 1500 * time.Millisecond}
 	peersBudget    = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 

@@ -182,8 +182,9 @@ type Profile struct {
 
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
 // full takes as long as good figures need; parallel, some 20 minutes long on 16 cores,
-// is the experiments on threads alone, and mpi those on ranks; and peers, some minutes
-// long, holds the production variants against the libraries of others on every kind of
+// is the experiments on threads alone, and mpi those on ranks; cuda, some minutes long, is
+// all that a GPU computes, with the production variant of the processor beside it; and
+// peers, some minutes long, holds the production variants against the libraries of others on every kind of
 // shape.
 func Profiles() []Profile {
 	processors := runtime.GOMAXPROCS(0)
@@ -220,7 +221,8 @@ func Profiles() []Profile {
 			Keep:     spread,
 			Ranks:    []int{max(2, processors)},
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
-				[]study{{experiment: "strong", sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}}),
+				[]study{{experiment: "strong", sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
+				blockStudies, stageStudies),
 		},
 		{
 			Name:     "parallel",
@@ -237,6 +239,15 @@ func Profiles() []Profile {
 			Types:    []string{"f64"},
 			Keep:     func(Case) bool { return false },
 			studies:  rankStudies(anys(rankCounts(processors, 1, 2, 4, 8, 9, 16)), []int{1024, 2048, 4096, 8192}, 1024, 2048),
+		},
+		{
+			Name:     "cuda",
+			Shapes:   slices.Concat(cubes(cudaSizes), sgemmShapes, slenderShapes),
+			Budget:   cudaBudget,
+			Ceilings: 300 * time.Millisecond,
+			Types:    []string{"f32", "f64"},
+			Keep:     besideGPU,
+			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies),
 		},
 		{
 			Name:     "peers",
@@ -257,6 +268,25 @@ var (
 	peerSizes    = []int{64, 65, 100, 127, 128, 129, 255, 256, 257, 512, 1000, 1023, 1024, 2047, 2048, 4096}
 	skinnyShapes = []Shape{{4096, 4096, 16}, {16, 4096, 4096}, {4096, 16, 4096}, {8192, 64, 64}, {64, 64, 8192}, {1, 4096, 4096}}
 )
+
+// The shapes of the profile cuda: cubes, among them some that no tile divides; those that
+// the collection of SGEMM kernels is measured on; and one with few columns, and one with few
+// rows and a short k.
+var (
+	cudaSizes   = []int{256, 512, 1000, 1024, 2048, 2049, 3072, 4095, 4096, 6144, 8192}
+	sgemmShapes = []Shape{
+		{2048, 2048, 512}, {2048, 2048, 1024}, {2048, 4096, 512}, {2048, 4096, 1024},
+		{4096, 2048, 512}, {4096, 2048, 1024}, {4096, 4096, 512}, {4096, 4096, 1024},
+	}
+	slenderShapes = []Shape{{8192, 64, 8192}, {64, 1048576, 64}}
+)
+
+// besideGPU reports whether the profile cuda has a row of the ladder for the case: all that
+// a GPU computes, and the production variant on all processors for cubes, of which the
+// largest would take longer than all the rest.
+func besideGPU(c Case) bool {
+	return c.OnDevice() || c.Variant.Name == "parallel/packed" && c.Shape == Cube(c.N) && c.N <= 4096
+}
 
 func cubes(sizes []int) []Shape {
 	var shapes []Shape
@@ -313,8 +343,12 @@ func swift(c Case) bool {
 
 // spread reports whether the profile full has a row of the ladder for the case. The
 // variants on ranks, for which there are experiments, are measured in f64 alone, and on
-// square matrices that are worth sending.
+// square matrices that are worth sending; those on a GPU, for which there is a profile, on
+// square matrices.
 func spread(c Case) bool {
+	if c.OnDevice() {
+		return c.Shape == Cube(c.N)
+	}
 	return c.Variant.Family() != "mpi" || c.Type == "f64" && c.Shape == Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 

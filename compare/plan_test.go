@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -144,5 +145,69 @@ func TestCutoffs(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("cut-offs swept: %q, want %q", got, want)
+	}
+}
+
+// onDevice returns variants of the family cuda with the parameters, f32 and f64.
+func onDevice(params ...string) []gemm.Variant {
+	var out []gemm.Variant
+	for _, name := range []string{"blocktile2d", "conflictfree", "warptile", "tf32-wmma", "packed-global", "dmma", "cublas"} {
+		v := variant("cuda/"+name, nil)
+		v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return nil, gemm.ErrUnavailable }
+		for _, p := range params {
+			if name != "cublas" || p == "l2" {
+				v.Params = append(v.Params, gemm.Param{Name: p, Default: 0})
+			}
+		}
+		if name == "tf32-wmma" {
+			v.F64 = nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// TestCUDAProfile plans the profile cuda: all rows of a shape are in one turn, with the
+// library, and those of an experiment in another.
+func TestCUDAProfile(t *testing.T) {
+	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "cuda" })]
+	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), variant("parallel/packed", nil)}, onDevice("block", "bk", "stages", "maxregs"))
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep}
+	rows := map[string]int{}
+	for _, c := range l.Cases() {
+		switch {
+		case c.OnDevice() && c.Turn != "cuda "+c.Type+" "+c.Shape.String()+" nn":
+			t.Errorf("%v is in turn %q", c, c.Turn)
+		case c.Variant.Name == "serial/packed" || c.Variant.Name == "parallel/packed" && (c.M != c.K || c.N > 4096):
+			t.Errorf("%v is among the rows", c)
+		}
+		rows[c.Type+" "+c.Shape.String()]++
+	}
+	if len(rows) != 2*21 || rows["f32 8192"] != 7 || rows["f64 4096"] != 7 || rows["f64 64x1048576x64"] != 6 {
+		t.Errorf("the rows are %v", rows)
+	}
+	want := map[string]int{ // rows of each turn
+		"block cuda f32 2048 nn": 2*4 + 1, "block cuda f64 2048 nn": 3*1 + 1,
+		"stages cuda f32 4096 nn": 2, "stages cuda f64 4096 nn": 2 + 1, "maxregs cuda f32 4096 nn": 2*4 + 1,
+		"l2 cuda f32 1024 nn": 3, "l2 cuda f64 1024 nn": 3,
+	}
+	got := map[string]int{}
+	for _, c := range p.Experiments(variants, p.Types) {
+		if !c.OnDevice() {
+			t.Errorf("%v of %s", c, c.Experiment)
+		}
+		got[c.Turn]++
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("experiments have %v rows by turn, want %v", got, want)
+	}
+	for _, q := range Profiles() {
+		if n := len(q.Experiments(onDevice(), []string{"f32", "f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
+			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
+		}
+		quick := Case{Variant: variant("cuda/a", nil), Type: "f32", Shape: Cube(64)}
+		if keeps := q.Keep == nil || q.Keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
+			t.Errorf("%s has rows of the ladder on a GPU: %v", q.Name, keeps)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"gemm"
 )
 
-// study is an experiment on threads or ranks, of square matrices.
+// study is an experiment on threads, on ranks or on a GPU, of square matrices.
 type study struct {
 	experiment string   // as in a Case
 	variants   []string // nil: all of the family mpi
@@ -15,6 +15,7 @@ type study struct {
 	sweep      map[string][]any
 	timeline   bool
 	typ        string // empty: f64
+	apart      bool   // without the baselines, which are of threads
 }
 
 // baselines are the variants that speed-ups are quoted over: the fastest serial one,
@@ -37,7 +38,7 @@ func (s study) cases(variants []gemm.Variant) []Case {
 	if len(l.Variants) == 0 {
 		return nil
 	}
-	if s.sweep["ranks"] == nil {
+	if s.sweep["ranks"] == nil && !s.apart {
 		l.Baselines = among(baselines)
 	}
 	return l.Cases()
@@ -127,6 +128,35 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "affinity": {"none", "close"}},
 		},
 	}
+}
+
+// The experiments on a GPU, each with NVIDIA's library in turn: the thread blocks and slices
+// of the table of the report of 2024, stages, registers at most, and what the second level of
+// cache gives products whose operands it can hold.
+var (
+	blockStudies = []study{
+		onGPU("block", "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},
+			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/cublas"),
+		onGPU("block", "f64", 2048, map[string][]any{"block": {8, 16, 32}}, "cuda/packed-global", "cuda/cublas"),
+	}
+	stageStudies = []study{
+		onGPU("stages", "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-wmma", "cuda/cublas-tf32"),
+		onGPU("stages", "f64", 4096, map[string][]any{"stages": {2, 3}}, "cuda/dmma", "cuda/cublas"),
+	}
+	registerStudies = []study{
+		onGPU("maxregs", "f32", 4096, map[string][]any{"maxregs": {0, 64, 96, 128}},
+			"cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/cublas"),
+	}
+	cacheStudies = []study{
+		onGPU("l2", "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
+			"cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/cublas", "cuda/cublas-tf32"),
+		onGPU("l2", "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas"),
+	}
+)
+
+// onGPU returns the experiment of that name on a GPU.
+func onGPU(experiment, typ string, size int, sweep map[string][]any, variants ...string) study {
+	return study{experiment: experiment, variants: variants, sizes: []int{size}, sweep: sweep, typ: typ, apart: true}
 }
 
 // last returns the last of the values alone.

@@ -22,24 +22,24 @@ import (
 	"gemm"
 )
 
-// onGPU is a planted variant of the family cuda, whose operands are staged.
-type onGPU struct {
+// device64 is a planted multiplier of the family cuda, whose operands are staged.
+type device64 struct {
 	do func(ctx context.Context) error // before each product
 	staged
 }
 
-func (m *onGPU) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
-	return &onGPU{m.do, staged{c, a, b}}, nil
+func (m *device64) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &device64{m.do, staged{c, a, b}}, nil
 }
 
-func (m *onGPU) Do(ctx context.Context) (gemm.Cost, error) {
+func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 	if err := m.do(ctx); err != nil {
 		return gemm.Cost{}, err
 	}
 	return gemm.Cost{Time: time.Millisecond}, nil
 }
 
-func (m *onGPU) Device() gemm.Device {
+func (m *device64) Device() gemm.Device {
 	return gemm.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"}, Warnings: []string{"the clock was held back"}}
 }
 
@@ -53,7 +53,7 @@ func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
 			if plant == nil {
 				return nil, fmt.Errorf("%w: it is in another program", gemm.ErrUnavailable)
 			}
-			m := &onGPU{do: func(context.Context) error { return nil }}
+			m := &device64{do: func(context.Context) error { return nil }}
 			if name == "cuda/b" {
 				m.do = plant
 			}

@@ -74,7 +74,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestFamiliesAreInOrder(t *testing.T) {
-	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference", "mpi"}) {
+	if got := Families(); !slices.Equal(got, []string{"serial", "parallel", "reference", "mpi", "cuda"}) {
 		t.Errorf("families %v", got)
 	}
 }
