@@ -124,16 +124,40 @@ func (r Rung) Widest() Widths {
 	if !r.Copies {
 		return Widths{1, 1, 1}
 	}
-	w := 16 / r.size()
+	w := 16 / r.Size()
 	return Widths{w, w, w}
 }
 
-// size returns the bytes of an element.
-func (r Rung) size() int {
+// Size returns the bytes of an element.
+func (r Rung) Size() int {
 	if r.Type == "f64" {
 		return 8
 	}
 	return 4
+}
+
+// Pipe returns what computes: f32, f64, tf32 or f64-tensor.
+func (r Rung) Pipe() string {
+	switch r.Name {
+	case "tf32-wmma":
+		return "tf32"
+	case "dmma-wmma", "dmma":
+		return "f64-tensor"
+	}
+	return r.Type
+}
+
+// Packs reports whether A and B are laid out anew before the product, by the kernels pack_a
+// and pack_b.
+func (r Rung) Packs() bool { return r.Name == "packed-global" }
+
+// PartialRows returns how many of the last arguments the kernel does not take where k is
+// cut: that of f64 knows the rows of the partial sums.
+func (r Rung) PartialRows() int {
+	if r.Type == "f64" {
+		return 1
+	}
+	return 0
 }
 
 // Threads returns the threads of a block.

@@ -134,16 +134,16 @@ func params(of []Rung) []gemm.Param {
 // Auto is the tile that is chosen by shape.
 const Auto = "auto"
 
-// model is the cost of a classical product, with the elements of A and B that come from
-// global memory.
+// model is the cost of a classical product, with the elements that are asked of global
+// memory; no cache of the host's is between.
 func model(of []Rung, m, n, k int) gemm.Model {
 	mf, nf, kf := float64(m), float64(n), float64(k)
 	accesses := mf*kf + kf*nf + mf*nf
 	if len(of) > 0 {
 		global, _ := of[0].reads(of[0].Tiles[0])
-		accesses = mf*nf*kf*global + mf*nf
+		accesses = max(accesses, mf*nf*kf*global+mf*nf)
 	}
-	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses}
+	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses, Traffic: func(_, _ float64) float64 { return accesses }}
 }
 
 // tf32 is the bound of products whose operands are rounded to TF32: 11 significant bits,

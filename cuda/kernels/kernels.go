@@ -12,6 +12,17 @@ import (
 //go:embed f32/*.cu f64/*.cu
 var files embed.FS
 
+// Transpose is the source of the kernel that lays an operand out anew where it is stored
+// transposed.
+//
+//go:embed transpose.cu
+var Transpose string
+
+// Peak is the source of the kernel that measures what a pipe of the GPU does at most.
+//
+//go:embed peak.cu
+var Peak string
+
 // Source returns the source of a file, such as 01_naive.cu of the element type f32.
 func Source(typ, file string) (string, error) {
 	data, err := files.ReadFile(typ + "/" + file)

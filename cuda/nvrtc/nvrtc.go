@@ -190,7 +190,7 @@ func parse(log string) (kernels map[string]Kernel, rest string, err error) {
 		kernels[name] = k
 	}
 	if err == nil && len(kernels) == 0 {
-		err = errors.New("nvrtc: the compiler says nothing of any kernel")
+		err = fmt.Errorf("nvrtc: the compiler says nothing of any kernel: %q", log)
 	}
 	for name, k := range kernels {
 		if err == nil && k.Registers == 0 {

@@ -1,0 +1,104 @@
+//go:build cuda
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+	"gemm/cuda/device"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "gemm-cuda: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("wants one argument: serve, with the task on standard input, or describe; gemm cuda starts it")
+
+// run does what the one argument says.
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) != 1 {
+		return errUsage
+	}
+	b := device.NewBackend()
+	switch args[0] {
+	case "serve":
+		if err := serve(ctx, b, in, out); err != nil {
+			return err // without freeing anything: the device may be lost
+		}
+	case "describe":
+		s, err := b.Describe()
+		if err != nil {
+			return err
+		}
+		if err := json.NewEncoder(out).Encode(s); err != nil {
+			return err
+		}
+	default:
+		return errUsage
+	}
+	return b.Close()
+}
+
+// serve measures the task that comes in.
+func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) error {
+	system, err := b.Describe()
+	if err != nil {
+		return err
+	}
+	return compare.Serve(ctx, in, out, compare.Served{
+		Variants: cuda.Variants(b),
+		Lost:     b.Lost,
+		Describe: func(h *compare.Host, r *compare.RunInfo) {
+			for _, g := range system.GPUs {
+				h.GPUs = append(h.GPUs, g.Name)
+			}
+			h.Driver, h.CUDA = system.Driver, system.CUDA
+			for name, version := range map[string]string{"NVRTC": system.NVRTC, "cuBLAS": system.CuBLAS} {
+				if version != "" {
+					r.Libraries[name] = version
+				}
+			}
+		},
+		Ceilings: func(ctx context.Context, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			return ceilings(ctx, b, each)
+		},
+	})
+}
+
+// ceilings measures the first GPU.
+func ceilings(ctx context.Context, b *device.Backend, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+	d, err := b.Device(0)
+	if err != nil {
+		return nil, nil, err
+	}
+	peaks, err := d.Peaks(ctx, each)
+	if err != nil && !errors.Is(err, gemm.ErrUnavailable) {
+		return nil, nil, err
+	}
+	var found []compare.Ceiling
+	for _, p := range peaks {
+		found = append(found, compare.Ceiling{Unit: "gpu", Pipe: p.Pipe, Threads: 1, Gflops: compare.Number(p.Gflops)})
+	}
+	rate, copied := d.CopyRate(ctx)
+	if copied != nil {
+		return found, nil, errors.Join(err, copied)
+	}
+	return found, []compare.Bandwidth{{Unit: "gpu", Name: "copy", Threads: 1, GBps: compare.Number(rate)}}, err
+}

@@ -1,0 +1,138 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorgonia.org/cu"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+)
+
+// Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
+type Backend struct {
+	devices map[int]*Device
+}
+
+// NewBackend returns a Backend that has taken no GPU yet.
+func NewBackend() *Backend { return &Backend{map[int]*Device{}} }
+
+// Device returns the GPU of that number. The error is an ErrUnavailable where there is none.
+func (b *Backend) Device(number int) (*Device, error) {
+	if d := b.devices[number]; d != nil {
+		return d, nil
+	}
+	d, err := open(number)
+	if err != nil {
+		return nil, err
+	}
+	b.devices[number] = d
+	return d, nil
+}
+
+// Lost reports whether one of the GPUs is lost to this process.
+func (b *Backend) Lost() bool {
+	for _, d := range b.devices {
+		if d.Lost() {
+			return true
+		}
+	}
+	return false
+}
+
+// Close gives the GPUs back.
+func (b *Backend) Close() error {
+	var err error
+	for _, d := range b.devices {
+		err = errors.Join(err, d.Close())
+	}
+	b.devices = map[int]*Device{}
+	return err
+}
+
+// F32 implements cuda.Backend.
+func (b *Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
+	return construct[float32](b, name, p)
+}
+
+// F64 implements cuda.Backend.
+func (b *Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	return construct[float64](b, name, p)
+}
+
+// tops are the algorithms that users choose for their products.
+var tops = []string{cuda.CuBLAS, cuda.CuBLASTF32, "warptile", "tf32-wmma", "dmma"}
+
+func construct[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	d, err := b.Device(p.Int("device"))
+	if err != nil {
+		return nil, err
+	}
+	typ := gemm.TypeName[T]()
+	out := &product[T]{d: d, warm: p.Text("l2") == "warm", top: slices.Contains(tops, name)}
+	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
+		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
+		return out, nil
+	}
+	for _, r := range cuda.Ladder(typ) {
+		if r.Name == name {
+			if arch := d.arch(); arch < r.Least {
+				return nil, fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, r.Least/10, r.Least%10, d.GPU.Capability)
+			}
+			out.engine = &rungEngine{d: d, rung: r, params: p}
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
+}
+
+// Describe returns what this host has for the family.
+func (b *Backend) Describe() (cuda.System, error) {
+	s := cuda.System{Driver: driverVersion()}
+	if v := cu.Version(); v > 0 {
+		s.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
+	}
+	miss := func(err error) {
+		s.Missing = append(s.Missing, strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "))
+	}
+	if l, err := nvrtc.Find(); err == nil {
+		s.NVRTC = l.Version()
+	} else {
+		miss(err)
+	}
+	count, err := cu.NumDevices()
+	if err != nil {
+		return s, failed("cuDeviceGetCount", err)
+	}
+	for i := range count {
+		d, err := b.Device(i)
+		if err != nil {
+			return s, err
+		}
+		s.GPUs = append(s.GPUs, d.GPU)
+		if i == 0 {
+			if err := d.openBLAS(); err == nil {
+				s.CuBLAS = d.blas.version
+			} else {
+				miss(err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// openBLAS opens cuBLAS for the device where it is not open yet.
+func (d *Device) openBLAS() (err error) {
+	if d.blas != nil {
+		return nil
+	}
+	defer d.bind(&err)()
+	d.blas, err = newCuBLAS(d.stream)
+	return err
+}

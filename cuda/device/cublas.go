@@ -1,0 +1,167 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"gorgonia.org/cu"
+
+	"gemm"
+)
+
+// cublasVariable is the environment variable with the path or name of a cuBLAS to open in
+// place of those that are searched for.
+const cublasVariable = "GEMM_CUBLAS"
+
+// cublasNames are what is tried in order.
+var cublasNames = []string{
+	"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so",
+	"/usr/local/cuda/lib64/libcublas.so*", "/usr/local/cuda-*/lib64/libcublas.so*", "/usr/local/cuda/targets/*/lib/libcublas.so*",
+}
+
+// cublas is an open library and its handle (cuBLAS Library, CUDA 13.0 documentation). Its
+// matrices are by columns: ours are to it the transposed ones, and C' = B'·A'.
+type cublas struct {
+	library
+	handle uintptr
+	tf32   bool // the mode of the handle
+}
+
+// library are the functions that are called.
+type library struct {
+	version    string
+	create     func(handle *uintptr) int32
+	destroy    func(handle uintptr) int32
+	getVersion func(handle uintptr, version *int32) int32
+	setStream  func(handle, stream uintptr) int32
+	setMode    func(handle uintptr, mode int32) int32
+	sgemm      func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
+	dgemm      func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
+}
+
+// Modes of computing (cublasMath_t).
+const (
+	defaultMath = 0
+	tf32Math    = 3
+)
+
+// openCuBLAS opens the library that GEMM_CUBLAS names, or the first that there is. The error
+// is an ErrUnavailable that names what was tried.
+func openCuBLAS() (library, error) {
+	tried, remedy := cublasNames, "install the CUDA toolkit's cuBLAS, or set "+cublasVariable+" to the path of one"
+	if name := os.Getenv(cublasVariable); name != "" {
+		tried, remedy = []string{name}, "set "+cublasVariable+" to the path of one, or unset it"
+	}
+	var broken []string
+	for _, pattern := range tried {
+		names := []string{pattern}
+		if strings.Contains(pattern, "*") {
+			names, _ = filepath.Glob(pattern) // the patterns are ours, and well formed
+			slices.Sort(names)
+			slices.Reverse(names)
+		}
+		for _, name := range names {
+			l, err := openLibrary(name)
+			if err == nil {
+				return l, nil
+			}
+			if !strings.Contains(err.Error(), "cannot open shared object file") {
+				broken = append(broken, err.Error())
+			}
+		}
+	}
+	text := strings.Join(tried, ", ")
+	if len(broken) > 0 {
+		text += " (" + broken[0] + ")"
+	}
+	return library{}, fmt.Errorf("%w: no cuBLAS among %s: %s", gemm.ErrUnavailable, text, remedy)
+}
+
+func openLibrary(name string) (l library, err error) {
+	at, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return l, err
+	}
+	for symbol, f := range map[string]any{
+		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetVersion_v2": &l.getVersion, "cublasSetStream_v2": &l.setStream,
+		"cublasSetMathMode": &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
+	} {
+		address, err := purego.Dlsym(at, symbol)
+		if err != nil {
+			return l, fmt.Errorf("%s has no %s: it is no cuBLAS from version 11 on", name, symbol)
+		}
+		purego.RegisterFunc(f, address)
+	}
+	return l, nil
+}
+
+// status turns a cublasStatus_t into an error.
+func status(code int32, call string) error {
+	if code == 0 {
+		return nil
+	}
+	name := map[int32]string{
+		1: "not initialised", 3: "out of memory", 7: "invalid value", 8: "the GPU is too old for it", 11: "mapping failed",
+		13: "execution failed", 14: "internal error", 15: "not supported",
+	}[code]
+	if name == "" {
+		name = "unknown"
+	}
+	return fmt.Errorf("cublas: %s: %s (status %d)", call, name, code)
+}
+
+// newCuBLAS makes a handle that computes on the stream of the current context.
+func newCuBLAS(stream cu.Stream) (*cublas, error) {
+	l, err := openCuBLAS()
+	if err != nil {
+		return nil, err
+	}
+	b := &cublas{library: l}
+	if err := status(b.create(&b.handle), "cublasCreate"); err != nil {
+		return nil, err
+	}
+	var version int32
+	err = errors.Join(
+		status(b.getVersion(b.handle, &version), "cublasGetVersion"),
+		status(b.setStream(b.handle, uintptr(unsafe.Pointer(stream.C()))), "cublasSetStream"),
+		status(b.setMode(b.handle, defaultMath), "cublasSetMathMode"),
+	)
+	// 130100 is 13.1.0, 11.8 has the same form.
+	b.version = fmt.Sprintf("%d.%d.%d", version/10000, version/100%100, version%100)
+	return b, err
+}
+
+// gemm starts C = α·A·B + β·C on matrices by rows.
+func (b *cublas) gemm(double, tf32, tA, tB bool, m, n, k int, alpha float64, a cu.DevicePtr, lda int, x cu.DevicePtr, ldb int, beta float64, c cu.DevicePtr, ldc int) error {
+	if tf32 != b.tf32 {
+		mode := int32(defaultMath)
+		if tf32 {
+			mode = tf32Math
+		}
+		if err := status(b.setMode(b.handle, mode), "cublasSetMathMode"); err != nil {
+			return err
+		}
+		b.tf32 = tf32
+	}
+	op := func(transposed bool) int32 {
+		if transposed {
+			return 1
+		}
+		return 0
+	}
+	if double {
+		return status(b.dgemm(b.handle, op(tB), op(tA), int32(n), int32(m), int32(k), unsafe.Pointer(&alpha), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta), uintptr(c), int32(ldc)), "cublasDgemm")
+	}
+	alpha32, beta32 := float32(alpha), float32(beta)
+	return status(b.sgemm(b.handle, op(tB), op(tA), int32(n), int32(m), int32(k), unsafe.Pointer(&alpha32), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta32), uintptr(c), int32(ldc)), "cublasSgemm")
+}
+
+func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

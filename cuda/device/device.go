@@ -1,0 +1,335 @@
+//go:build cuda
+
+package device
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+)
+
+// Device is a GPU that this process computes on. Its methods may be called on any
+// goroutine, on one at a time.
+type Device struct {
+	GPU     cuda.GPU
+	context cu.CUContext
+	stream  cu.Stream
+	start   cu.Event
+	end     cu.Event
+
+	compiler *nvrtc.Cache
+	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from
+	blas     *cublas
+	monitor  *monitor // of clocks; nil: there is none
+	up, down *ring    // to and from the device; nil: not taken yet
+
+	mu   sync.Mutex
+	lost error // guarded by mu; see Lost
+}
+
+// errDevice wraps errors of a GPU that is not there.
+func errDevice(number, count int) error {
+	have := fmt.Sprintf("has GPUs 0 to %d", count-1)
+	if count == 1 {
+		have = "has GPU 0 alone"
+	}
+	return fmt.Errorf("%w: --device %d: this host %s", gemm.ErrUnavailable, number, have)
+}
+
+// open makes the GPU of that number this process's.
+func open(number int) (d *Device, err error) {
+	count, err := cu.NumDevices()
+	if err != nil {
+		return nil, failed("cuDeviceGetCount", err)
+	}
+	if number < 0 || number >= count {
+		return nil, errDevice(number, count)
+	}
+	at, err := cu.GetDevice(number)
+	if err != nil {
+		return nil, failed("cuDeviceGet", err)
+	}
+	gpu, err := describe(number, at)
+	if err != nil {
+		return nil, err
+	}
+	d = &Device{GPU: gpu, kernels: map[string]*kernel{}, monitor: newMonitor(number)}
+	// The primary context is the one that cuBLAS computes in.
+	if d.context, err = at.RetainPrimaryCtx(); err != nil {
+		return nil, failed("cuDevicePrimaryCtxRetain", err)
+	}
+	defer d.bind(&err)()
+	if d.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
+		return nil, failed("cuStreamCreate", err)
+	}
+	for _, e := range []*cu.Event{&d.start, &d.end} {
+		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
+			return nil, failed("cuEventCreate", err)
+		}
+	}
+	if d.GPU.Free, _, err = cu.MemInfo(); err != nil {
+		return nil, failed("cuMemGetInfo", err)
+	}
+	return d, nil
+}
+
+// bind makes the context that of this goroutine's thread until the function that it returns
+// is called. Errors of both go to err, the first stays.
+func (d *Device) bind(err *error) (release func()) {
+	runtime.LockOSThread()
+	if set := cu.SetCurrentContext(d.context); set != nil {
+		*err = cmp.Or(*err, failed("cuCtxSetCurrent", set))
+	}
+	return runtime.UnlockOSThread
+}
+
+// describe returns the device's limits.
+func describe(number int, at cu.Device) (cuda.GPU, error) {
+	g := cuda.GPU{Index: number}
+	name, err := at.Name()
+	if err != nil {
+		return g, failed("cuDeviceGetName", err)
+	}
+	g.Name = strings.TrimRight(name, "\x00")
+	if g.Memory, err = at.TotalMem(); err != nil {
+		return g, failed("cuDeviceTotalMem", err)
+	}
+	var major, minor, clock, memoryClock, concurrent, ecc int
+	for _, a := range []struct {
+		to   *int
+		what cu.DeviceAttribute
+	}{
+		{&major, cu.ComputeCapabilityMajor}, {&minor, cu.ComputeCapabilityMinor}, {&g.Multiprocessors, cu.MultiprocessorCount},
+		{&g.L2, cu.L2CacheSize}, {&clock, cu.ClockRate}, {&memoryClock, cu.MemoryClockRate}, {&g.BusWidth, cu.GlobalMemoryBusWidth},
+		{&g.Warp, cu.WarpSize}, {&g.BlockThreads, cu.MaxThreadsPerBlock}, {&g.BlockShared, cu.MaxSharedMemoryPerBlock},
+		{&g.BlockSharedOptIn, sharedOptIn}, {&g.BlockRegisters, cu.MaxRegistersPerBlock}, {&g.Threads, cu.MaxThreadsPerMultiprocessor},
+		{&g.Blocks, blocksPerMultiprocessor}, {&g.Shared, cu.MaxSharedMemoryPerMultiprocessor}, {&g.Registers, cu.MaxRegistersPerMultiprocessor},
+		{&g.SinglePerDouble, cu.SingleToDoublePrecisionPerfRatio}, {&concurrent, cu.ConcurrentKernels}, {&g.CopyEngines, cu.AsyncEngineCount},
+		{&ecc, cu.EccEnabled},
+	} {
+		if *a.to, err = at.Attribute(a.what); err != nil {
+			return g, failed(fmt.Sprintf("cuDeviceGetAttribute %d", a.what), err)
+		}
+	}
+	const kilo = 1000
+	g.Capability = fmt.Sprintf("%d.%d", major, minor)
+	g.Clock, g.MemoryClock = clock/kilo, memoryClock/kilo
+	g.ConcurrentKernels, g.ECC = concurrent != 0, ecc != 0
+	return g, nil
+}
+
+// Attributes that gorgonia.org/cu does not name (CUDA Driver API, CUdevice_attribute).
+const (
+	sharedOptIn             cu.DeviceAttribute = 97
+	blocksPerMultiprocessor cu.DeviceAttribute = 106
+)
+
+// arch returns the compute capability as compilers count it: 90 is 9.0.
+func (d *Device) arch() int {
+	var major, minor int
+	if _, err := fmt.Sscanf(d.GPU.Capability, "%d.%d", &major, &minor); err != nil {
+		panic(err) // describe wrote it
+	}
+	return 10*major + minor
+}
+
+// errLost: an earlier kernel has ended what this process can ask of the GPU.
+var errLost = errors.New("cuda: the GPU is lost to this process")
+
+// Lost reports whether a kernel has faulted, or runs on after its time: nothing that this
+// process asks of the GPU can be relied on, and another has to be started.
+func (d *Device) Lost() bool { return d.usable() != nil }
+
+// usable returns an error where the GPU is lost.
+func (d *Device) usable() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errLost, d.lost)
+}
+
+// lose notes why the GPU is lost.
+func (d *Device) lose(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lost = cmp.Or(d.lost, err)
+}
+
+// fault notes that the GPU is lost where the error is one that stays.
+func (d *Device) fault(err error) error {
+	if err != nil && !errors.Is(err, gemm.ErrUnavailable) {
+		d.lose(err)
+	}
+	return err
+}
+
+// wait returns when all work before the event is done, or the context has ended. A kernel
+// that is still running then goes on: nothing can end it but the end of the process.
+func (d *Device) wait(ctx context.Context, e cu.Event) error {
+	const spin, pause = 200 * time.Microsecond, 50 * time.Microsecond
+	for begin := time.Now(); ; {
+		err := e.Query()
+		if err == nil {
+			return nil
+		}
+		if err != cu.NotReady {
+			return d.fault(failed("the kernel has failed", err))
+		}
+		if err := ctx.Err(); err != nil {
+			d.lose(err)
+			return err
+		}
+		if time.Since(begin) > spin {
+			time.Sleep(pause)
+		}
+	}
+}
+
+// elapsed records the end of what has been started since d.start was recorded, waits for it
+// and returns the time between.
+func (d *Device) elapsed(ctx context.Context) (time.Duration, error) {
+	if err := d.end.Record(d.stream); err != nil {
+		return 0, d.fault(failed("cuEventRecord", err))
+	}
+	if err := d.wait(ctx, d.end); err != nil {
+		return 0, err
+	}
+	return between(d.start, d.end)
+}
+
+// between returns the time from one event to another.
+func between(from, to cu.Event) (time.Duration, error) {
+	ms, err := from.Elapsed(to)
+	return time.Duration(ms * float64(time.Millisecond)), failed("cuEventElapsedTime", err)
+}
+
+// rings takes the rings where they are not taken yet.
+func (d *Device) rings() (err error) {
+	for _, r := range []**ring{&d.up, &d.down} {
+		if *r == nil {
+			if *r, err = newRing(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// memory is a piece of the device's memory.
+type memory struct {
+	at    cu.DevicePtr
+	bytes int64
+}
+
+// allocate takes memory of the device, and says before it does where there is not enough.
+func (d *Device) allocate(bytes int64) (memory, error) {
+	free, total, err := cu.MemInfo()
+	if err != nil {
+		return memory{}, d.fault(failed("cuMemGetInfo", err))
+	}
+	const reserve = 64 << 20 // for kernels' stacks, and what the driver needs itself
+	if bytes > free-reserve {
+		return memory{}, fmt.Errorf("needs %d MiB of the GPU's memory, %d of %d MiB are free: choose a smaller size", bytes>>20, free>>20, total>>20)
+	}
+	at, err := cu.MemAlloc(max(bytes, 16))
+	if err != nil {
+		return memory{}, failed("cuMemAlloc", err)
+	}
+	return memory{at, bytes}, nil
+}
+
+// free gives memory back. On a GPU that is lost nothing can be.
+func (d *Device) free(m *memory) error {
+	if m.at == 0 || d.Lost() {
+		return nil
+	}
+	at := m.at
+	*m = memory{}
+	return failed("cuMemFree", cu.MemFree(at))
+}
+
+// kernel is a function of a module that is loaded.
+type kernel struct {
+	function cu.Function
+	module   cu.Module
+	nvrtc.Kernel
+}
+
+// load compiles the program, or finds it compiled, and returns its function of that name.
+func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
+	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, len(p.Source))
+	if k := d.kernels[key]; k != nil {
+		return k, nil
+	}
+	if d.compiler == nil {
+		library, err := nvrtc.Find()
+		if err != nil {
+			return nil, err
+		}
+		folder, err := nvrtc.Folder()
+		if err != nil {
+			return nil, err
+		}
+		d.compiler = &nvrtc.Cache{Compiler: library, Folder: folder}
+	}
+	image, err := d.compiler.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	k := &kernel{Kernel: image.Kernels[name]}
+	if k.module, err = cu.LoadData(string(image.Code)); err != nil {
+		return nil, d.fault(failed("cuModuleLoadData of "+p.Name, err))
+	}
+	if k.function, err = k.module.Function(name); err != nil {
+		return nil, d.fault(failed("cuModuleGetFunction "+name+" of "+p.Name, err))
+	}
+	const every = 48 << 10
+	if shared > every {
+		if err := allowShared(k.function, shared); err != nil {
+			return nil, err
+		}
+	}
+	k.Shared += shared
+	d.kernels[key] = k
+	return k, nil
+}
+
+// launch starts the kernel. Each argument is 8 bytes wide or stands at the beginning of 8.
+func (d *Device) launch(k *kernel, x, z, threads, shared int, arguments []uint64) error {
+	pointers := make([]unsafe.Pointer, len(arguments))
+	for i := range arguments {
+		pointers[i] = unsafe.Pointer(&arguments[i])
+	}
+	return d.fault(failed("cuLaunchKernel", k.function.Launch(x, 1, z, threads, 1, 1, shared, d.stream, pointers)))
+}
+
+// Close gives all back.
+func (d *Device) Close() (err error) {
+	if d.Lost() {
+		return nil
+	}
+	defer d.bind(&err)()
+	if d.blas != nil {
+		err = errors.Join(err, d.blas.close())
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.kernels)) {
+		err = errors.Join(err, failed("cuModuleUnload", d.kernels[key].module.Unload()))
+	}
+	return err
+}

@@ -1,0 +1,222 @@
+//go:build cuda
+
+package device
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/cu"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+)
+
+// operands are matrices by rows on the device, and their leading dimensions in elements.
+type operands struct {
+	a, b, c       cu.DevicePtr
+	lda, ldb, ldc int
+}
+
+// engine computes products on operands that are on the device.
+type engine interface {
+	// prepare makes all ready for products of the shape on operands that are aligned as o's.
+	prepare(s cuda.Shape, o operands) error
+	// start starts C = α·A·B + β·C on the device's stream.
+	start(o operands, alpha, beta float64) error
+	// packed has what start does before the product proper recorded: the event is after it.
+	packed() (after *cu.Event)
+	device() gemm.Device
+	resolved() gemm.Params
+	close() error
+}
+
+// libraryEngine is cuBLAS.
+type libraryEngine struct {
+	d            *Device
+	double, tf32 bool
+	shape        cuda.Shape
+}
+
+func (e *libraryEngine) prepare(s cuda.Shape, _ operands) error {
+	e.shape = s
+	if s.M > math.MaxInt32 || s.N > math.MaxInt32 || s.K > math.MaxInt32 {
+		return fmt.Errorf("%w: cuBLAS counts in 32 bits here", gemm.ErrUnavailable)
+	}
+	return e.d.openBLAS()
+}
+
+func (e *libraryEngine) start(o operands, alpha, beta float64) error {
+	s := e.shape
+	return e.d.fault(e.d.blas.gemm(e.double, e.tf32, false, false, s.M, s.N, s.K, alpha, o.a, o.lda, o.b, o.ldb, beta, o.c, o.ldc))
+}
+
+func (e *libraryEngine) packed() *cu.Event { return nil }
+func (e *libraryEngine) close() error      { return nil }
+
+func (e *libraryEngine) device() gemm.Device {
+	pipe := "f32"
+	switch {
+	case e.double:
+		pipe = "f64-tensor"
+	case e.tf32:
+		pipe = "tf32"
+	}
+	return gemm.Device{Pipe: pipe}
+}
+
+func (e *libraryEngine) resolved() gemm.Params {
+	return gemm.Params{"version": e.d.blas.version}
+}
+
+// rungEngine is a rung of the ladder.
+type rungEngine struct {
+	d       *Device
+	rung    cuda.Rung
+	params  gemm.Params
+	plan    cuda.Plan
+	kernel  *kernel
+	shared  int
+	reduce  *kernel // of a product whose k is cut
+	blocks  int     // of reduce
+	threads int
+	partial memory // sums of the parts, or A and B packed
+	packs   [2]*kernel
+	after   *cu.Event
+}
+
+func (e *rungEngine) prepare(s cuda.Shape, o operands) (err error) {
+	if err := e.close(); err != nil {
+		return err
+	}
+	arch := e.d.arch()
+	if arch < e.rung.Least {
+		return fmt.Errorf("%w: needs compute capability %d.%d, %s has %s", gemm.ErrUnavailable, e.rung.Least/10, e.rung.Least%10, e.d.GPU.Name, e.d.GPU.Capability)
+	}
+	at := func(p cu.DevicePtr, ld int) cuda.Operand { return cuda.Operand{Address: uintptr(p), LD: ld} }
+	if e.plan, err = e.rung.Plan(e.d.GPU, s, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
+		return err
+	}
+	e.shared = e.rung.Shared(e.plan.Tile)
+	load := func(p nvrtc.Program, err error, name string, shared int) (*kernel, error) {
+		if err != nil {
+			return nil, err
+		}
+		return e.d.load(p, name, shared)
+	}
+	program, err := e.plan.Program(arch)
+	if e.kernel, err = load(program, err, "gemm", e.shared); err != nil {
+		return err
+	}
+	size := int64(e.rung.Size())
+	switch {
+	case e.plan.Split > 1:
+		var reduction nvrtc.Program
+		reduction, e.blocks, e.threads, err = e.plan.Reduction(at(o.c, o.ldc), arch)
+		if e.reduce, err = load(reduction, err, "reduce", 0); err != nil {
+			return err
+		}
+		e.partial, err = e.d.allocate(size * int64(e.plan.Split) * int64(s.M) * int64(s.N))
+	case e.rung.Packs():
+		for i, name := range []string{"pack_a", "pack_b"} {
+			if e.packs[i], err = load(program, nil, name, 0); err != nil {
+				return err
+			}
+		}
+		if e.after == nil {
+			event, err := cu.MakeEvent(cu.DefaultEvent)
+			if err != nil {
+				return failed("cuEventCreate", err)
+			}
+			e.after = &event
+		}
+		a, b := e.plan.Packed()
+		e.partial, err = e.d.allocate(size * int64(a+b))
+	}
+	return err
+}
+
+// bits returns α or β as a kernel takes it.
+func (e *rungEngine) bits(x float64) uint64 {
+	if e.rung.Type == "f64" {
+		return math.Float64bits(x)
+	}
+	return uint64(math.Float32bits(float32(x)))
+}
+
+func (e *rungEngine) start(o operands, alpha, beta float64) error {
+	s := e.plan.Shape
+	if alpha == 0 {
+		s.K = 0 // A and B are not read
+	}
+	number := func(n int) uint64 { return uint64(uint32(n)) }
+	m, n, k := number(s.M), number(s.N), number(s.K)
+	x, z := e.plan.Blocks()
+	threads := e.rung.Threads(e.plan.Tile)
+	if e.rung.Packs() {
+		a, _ := e.plan.Packed()
+		packedA, packedB := e.partial.at, e.partial.at+cu.DevicePtr(8*a)
+		if s.K > 0 {
+			blocksA, blocksB := e.plan.PackBlocks()
+			if err := e.d.launch(e.packs[0], blocksA, 1, threads, 0, []uint64{m, k, uint64(o.a), uint64(o.lda), uint64(packedA)}); err != nil {
+				return err
+			}
+			if err := e.d.launch(e.packs[1], blocksB, 1, threads, 0, []uint64{k, n, uint64(o.b), uint64(o.ldb), uint64(packedB)}); err != nil {
+				return err
+			}
+		}
+		if err := e.after.Record(e.d.stream); err != nil {
+			return failed("cuEventRecord", err)
+		}
+		return e.d.launch(e.kernel, x, 1, threads, 0, []uint64{m, n, k, e.bits(alpha), uint64(packedA), uint64(packedB), e.bits(beta), uint64(o.c), uint64(o.ldc)})
+	}
+	arguments := []uint64{m, n, k, e.bits(alpha), uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), e.bits(beta), uint64(o.c), uint64(o.ldc)}
+	if e.plan.Split == 1 {
+		return e.d.launch(e.kernel, x, 1, threads, e.shared, arguments)
+	}
+	arguments = append(arguments, number(e.plan.Depth), uint64(e.partial.at), m)
+	if err := e.d.launch(e.kernel, x, z, threads, e.shared, arguments[:len(arguments)-e.rung.PartialRows()]); err != nil {
+		return err
+	}
+	return e.d.launch(e.reduce, e.blocks, 1, e.threads, 0, []uint64{m, n, number(z), e.bits(alpha), uint64(e.partial.at), e.bits(beta), uint64(o.c), uint64(o.ldc)})
+}
+
+func (e *rungEngine) packed() *cu.Event { return e.after }
+
+func (e *rungEngine) close() error {
+	return e.d.free(&e.partial)
+}
+
+func (e *rungEngine) device() gemm.Device {
+	x, z := e.plan.Blocks()
+	out := gemm.Device{
+		Pipe: e.rung.Pipe(), Registers: e.kernel.Registers, Spills: e.kernel.Spills, Shared: e.kernel.Shared,
+		Threads: e.rung.Threads(e.plan.Tile), Blocks: x * z,
+	}
+	capability, err := occupancy.ParseCapability(e.d.GPU.Capability)
+	if err == nil {
+		var o occupancy.Occupancy
+		o, err = occupancy.Of(capability, occupancy.Kernel{Threads: out.Threads, Registers: out.Registers, Shared: out.Shared})
+		out.Occupancy = o.Share
+		for _, r := range o.LimitedBy {
+			out.Limit = append(out.Limit, string(r))
+		}
+	}
+	if err != nil {
+		out.Warnings = append(out.Warnings, "no occupancy: "+err.Error())
+	}
+	return out
+}
+
+func (e *rungEngine) resolved() gemm.Params {
+	p := gemm.Params{"tile": e.plan.Tile.Name()}
+	if e.plan.Tile.Stages > 0 {
+		p["stages"] = e.plan.Tile.Stages
+	}
+	if e.rung.Splits {
+		p["split"] = e.plan.Split
+	}
+	return p
+}

@@ -1,0 +1,175 @@
+//go:build cuda
+
+package device
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"gemm"
+)
+
+// ring is memory of the host that the device reads and writes by itself, in pieces that are
+// used in turn: what is on its way from ordinary memory to the device, or back.
+type ring struct {
+	pieces [4]piece
+	next   int
+	stream cu.Stream
+}
+
+type piece struct {
+	at   unsafe.Pointer
+	done cu.Event // of its last copy
+	used bool
+}
+
+const pieceBytes = 16 << 20
+
+// newRing takes the memory of a ring, with a stream of its own.
+func newRing() (*ring, error) {
+	r := &ring{}
+	var err error
+	if r.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
+		return nil, failed("cuStreamCreate", err)
+	}
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		if p.at, err = pinned(pieceBytes); err != nil {
+			return nil, err
+		}
+		if p.done, err = cu.MakeEvent(cu.DisableTiming); err != nil {
+			return nil, failed("cuEventCreate", err)
+		}
+	}
+	return r, nil
+}
+
+// take returns the next piece, when its last copy is done.
+func (r *ring) take(ctx context.Context, d *Device) (*piece, error) {
+	p := &r.pieces[r.next]
+	r.next = (r.next + 1) % len(r.pieces)
+	if p.used {
+		if err := d.wait(ctx, p.done); err != nil {
+			return nil, err
+		}
+	}
+	p.used = true
+	return p, nil
+}
+
+// blocksOf calls f for parts of a matrix whose rows fit into a piece.
+func blocksOf(rows, cols, size int, f func(i, j, rows, cols int) error) error {
+	width := min(cols, pieceBytes/size)
+	for j := 0; j < cols; j += width {
+		w := min(width, cols-j)
+		height := max(1, pieceBytes/(w*size))
+		for i := 0; i < rows; i += height {
+			if err := f(i, j, min(height, rows-i), w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copiers is how many goroutines copy between a matrix and a piece of the ring: one does
+// not keep up with the bus.
+const copiers = 4
+
+// inParallel calls f for parts of n rows.
+func inParallel(n int, f func(from, to int)) {
+	var group sync.WaitGroup
+	for i := range copiers {
+		from, to := i*n/copiers, (i+1)*n/copiers
+		if from < to {
+			group.Go(func() { f(from, to) })
+		}
+	}
+	group.Wait()
+}
+
+// upload starts copies of the matrix to the device, on the ring's stream.
+func upload[T gemm.Float](ctx context.Context, d *Device, r *ring, to cu.DevicePtr, ld int, m gemm.Matrix[T]) error {
+	size := int(unsafe.Sizeof(T(0)))
+	return blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
+		p, err := r.take(ctx, d)
+		if err != nil {
+			return err
+		}
+		piece := unsafe.Slice((*T)(p.at), rows*cols)
+		inParallel(rows, func(from, to int) {
+			for row := from; row < to; row++ {
+				copy(piece[row*cols:(row+1)*cols], m.Row(i + row)[j:j+cols])
+			}
+		})
+		width := int64(cols * size)
+		if err := copyRows(nil, to+cu.DevicePtr((i*ld+j)*size), int64(ld*size), p.at, 0, width, width, int64(rows), r.stream); err != nil {
+			return err
+		}
+		return failed("cuEventRecord", p.done.Record(r.stream))
+	})
+}
+
+// download copies the matrix from the device, and returns when it is there. A part is on
+// its way while the one before is taken out of the ring.
+func download[T gemm.Float](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr, ld int) error {
+	size := int(unsafe.Sizeof(T(0)))
+	take := func() error { return nil } // the part before
+	err := blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
+		p, err := r.take(ctx, d)
+		if err != nil {
+			return err
+		}
+		width := int64(cols * size)
+		if err := copyRows(p.at, 0, width, nil, from+cu.DevicePtr((i*ld+j)*size), int64(ld*size), width, int64(rows), r.stream); err != nil {
+			return err
+		}
+		if err := p.done.Record(r.stream); err != nil {
+			return failed("cuEventRecord", err)
+		}
+		if err := take(); err != nil {
+			return err
+		}
+		take = func() error {
+			if err := d.wait(ctx, p.done); err != nil {
+				return err
+			}
+			piece := unsafe.Slice((*T)(p.at), rows*cols)
+			inParallel(rows, func(from, to int) {
+				for row := from; row < to; row++ {
+					copy(m.Row(i + row)[j:j+cols], piece[row*cols:(row+1)*cols])
+				}
+			})
+			return nil
+		}
+		return nil
+	})
+	return errors.Join(err, take())
+}
+
+// copyTime returns how long copies of so many rows between memory that is locked in place
+// and the device take by themselves.
+func (d *Device) copyTime(ctx context.Context, at cu.DevicePtr, bytes int64, up bool) (time.Duration, error) {
+	if err := d.start.Record(d.stream); err != nil {
+		return 0, failed("cuEventRecord", err)
+	}
+	for done := int64(0); done < bytes; done += pieceBytes {
+		n := min(pieceBytes, bytes-done)
+		p := d.up.pieces[0].at
+		var err error
+		if up {
+			err = copyRows(nil, at+cu.DevicePtr(done), n, p, 0, n, n, 1, d.stream)
+		} else {
+			err = copyRows(p, 0, n, nil, at+cu.DevicePtr(done), n, n, 1, d.stream)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return d.elapsed(ctx)
+}

@@ -1,0 +1,216 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gemm"
+	"gemm/cuda/kernels"
+	"gemm/cuda/nvrtc"
+)
+
+// Shape is the size of a product on a device: C is M×N, A is M×K, B is K×N.
+type Shape struct{ M, N, K int }
+
+// Operand is where a matrix lies on a device: its address and leading dimension.
+type Operand struct {
+	Address uintptr
+	LD      int // elements
+}
+
+// Plan is how a rung computes one product.
+type Plan struct {
+	Rung   Rung
+	Tile   Tile
+	Widths Widths
+	Split  int // parts that k is cut into; 1: it is not
+	Depth  int // k indices of a part
+	MaxReg int // registers of a thread at most; 0: no limit
+	Shape
+}
+
+// errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
+var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d", math.MaxInt32/2)
+
+// Plan returns how the rung computes a product of the shape on the GPU with the parameters,
+// which are resolved. The error is a gemm.ErrParam where they do not fit the rung, and a
+// gemm.ErrUnavailable where the GPU does not have what they need.
+func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
+	if limit := math.MaxInt32 / 2; s.M > limit || s.N > limit || s.K > limit {
+		return Plan{}, errShapeLimit
+	}
+	plan, err := r.choose(g, s, a, b, c, p)
+	if err != nil {
+		return plan, err
+	}
+	plan.Rung, plan.Shape = r, s
+	plan.Widths = r.widths(a, b, c)
+	if plan.Split > 1 { // VC is then of the partial sums, whose rows are n long
+		size := r.Size()
+		plan.Widths.C = min(16/size, powerOfTwo(s.N))
+	}
+	if n, ok := p["maxregs"].(int); ok {
+		plan.MaxReg = n
+	}
+	if threads := r.Threads(plan.Tile); threads > g.BlockThreads && g.BlockThreads > 0 {
+		return plan, fmt.Errorf("%w: %s with tile %s has %d threads a block, the GPU at most %d", gemm.ErrUnavailable, r.Name, plan.Tile.Name(), threads, g.BlockThreads)
+	}
+	if shared := r.Shared(plan.Tile); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
+		return plan, fmt.Errorf("%w: %s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d: choose fewer stages or a smaller tile",
+			gemm.ErrUnavailable, r.Name, plan.Tile.Name(), plan.Tile.Stages, shared, g.BlockSharedOptIn)
+	}
+	return plan, nil
+}
+
+// widths returns how many elements of each operand are copied at once: as many as its
+// address and its leading dimension are multiples of, up to 16 bytes.
+func (r Rung) widths(a, b, c Operand) Widths {
+	if !r.Copies {
+		return Widths{1, 1, 1}
+	}
+	size := r.Size()
+	of := func(o Operand) int {
+		return min(16/size, powerOfTwo(int(o.Address)/size), powerOfTwo(o.LD))
+	}
+	return Widths{of(a), of(b), of(c)}
+}
+
+// powerOfTwo returns the largest power of two that divides n; 16, which is enough, for 0.
+func powerOfTwo(n int) int {
+	if n%16 == 0 {
+		return 16
+	}
+	return n & -n
+}
+
+// Blocks returns the blocks of a launch in x, the tiles of C, and in z, the parts of k.
+func (p Plan) Blocks() (x, z int) {
+	return ceil(p.M, p.Tile.BM) * ceil(p.N, p.Tile.BN), p.Split
+}
+
+// Packed returns the elements of A and of B as they are laid out anew.
+func (p Plan) Packed() (a, b int) {
+	blocksA, blocksB := p.PackBlocks()
+	return blocksA * p.Tile.BM * p.Tile.BK, blocksB * p.Tile.BK * p.Tile.BN
+}
+
+// PackBlocks returns the blocks of the kernels that lay A and B out anew.
+func (p Plan) PackBlocks() (a, b int) {
+	slices := ceil(p.K, p.Tile.BK)
+	return ceil(p.M, p.Tile.BM) * slices, ceil(p.N, p.Tile.BN) * slices
+}
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// Program returns the kernel of the plan as it is compiled for a compute capability.
+func (p Plan) Program(arch int) (nvrtc.Program, error) {
+	program, err := p.Rung.Program(p.Tile, p.Widths, arch)
+	program.Options = append(program.Options, p.options()...)
+	return program, err
+}
+
+// Reduction returns the kernel that adds up the parts of a product whose k is cut, as it
+// is compiled for a compute capability, its blocks and the threads of one.
+func (p Plan) Reduction(c Operand, arch int) (program nvrtc.Program, blocks, threads int, err error) {
+	program = nvrtc.Program{Arch: arch}
+	threads = 256
+	if p.Rung.Type == "f32" {
+		const rows, cols = 8, 128
+		width := min(p.Widths.C, powerOfTwo(int(c.Address)/4), powerOfTwo(c.LD))
+		program.Name, program.Options = "12_reduce.cu", []string{fmt.Sprintf("-DVC=%d", width)}
+		blocks = ceil(p.M, rows) * ceil(p.N, cols)
+	} else {
+		program.Name = "07_reduce.cu"
+		blocks = min(ceil(p.M*p.N, threads), 1<<16)
+	}
+	program.Source, err = kernels.Source(p.Rung.Type, program.Name)
+	return program, blocks, threads, err
+}
+
+// options are the macros of the plan besides those of its tile.
+func (p Plan) options() []string {
+	var out []string
+	if p.Split > 1 {
+		out = append(out, "-DSPLIT")
+	}
+	if p.MaxReg > 0 {
+		out = append(out, fmt.Sprintf("-DBLOCKS=%d", max(1, 65536/(p.MaxReg*p.Rung.Threads(p.Tile)))))
+	}
+	return out
+}
+
+// asked returns the settings that the parameters ask for: those of the rung's that agree
+// with them, or one that the parameter tile spells out. The first is the default.
+func (r Rung) asked(p gemm.Params) ([]Tile, error) {
+	tiles := r.Tiles
+	if text, ok := p["tile"].(string); ok && text != Auto {
+		t, err := r.ParseTile(text)
+		if err != nil {
+			return nil, err
+		}
+		tiles = []Tile{t}
+	}
+	var out []Tile
+	for _, t := range tiles {
+		if n, ok := p["stages"].(int); ok && n != 0 && t.Stages != 0 {
+			t.Stages = n
+		}
+		if n, ok := p["block"].(int); ok && n != 0 && t.block() != n {
+			continue
+		}
+		if n, ok := p["bk"].(int); ok && n != 0 && t.BK != n {
+			continue
+		}
+		out = append(out, t)
+	}
+	if len(out) == 0 {
+		var have []string
+		for _, t := range r.Tiles {
+			have = append(have, t.Name())
+		}
+		return nil, fmt.Errorf("%w: no setting of %s in %s has %v: it has %s", gemm.ErrParam, r.Name, r.Type, p, strings.Join(have, ", "))
+	}
+	return out, nil
+}
+
+// ParseTile returns the setting that is written as Tile.Name writes it.
+func (r Rung) ParseTile(text string) (Tile, error) {
+	t := r.Tiles[0]
+	parts := [][]*int{{&t.BM, &t.BN}}
+	form := "BMxBN"
+	if t.BK != 0 {
+		parts[0], form = append(parts[0], &t.BK), form+"xBK"
+	}
+	if t.WM != 0 {
+		parts, form = append(parts, []*int{&t.WM, &t.WN}), form+"/WMxWN"
+	}
+	one := 1
+	if t.TM != 0 {
+		tn := &t.TN
+		if t.TN == 0 {
+			tn = &one
+		}
+		parts, form = append(parts, []*int{&t.TM, tn}), form+"/TMxTN"
+	}
+	wrong := fmt.Errorf("%w: tile is %q, wants %s of %s, such as %s", gemm.ErrParam, text, form, r.Name, r.Tiles[0].Name())
+	texts := strings.Split(text, "/")
+	if len(texts) != len(parts) {
+		return t, wrong
+	}
+	for i, part := range parts {
+		numbers := strings.Split(texts[i], "x")
+		if len(numbers) != len(part) {
+			return t, wrong
+		}
+		for j, to := range part {
+			n, err := strconv.Atoi(numbers[j])
+			if err != nil || n < 1 || n > 1024 {
+				return t, wrong
+			}
+			*to = n
+		}
+	}
+	return t, nil
+}
