@@ -223,6 +223,7 @@ type Bars struct {
 	Title  string
 	XLabel string
 	Log    bool         // x is logarithmic and bars start at 1, not at 0
+	Rates  bool         // values are no multiples: there is no line at 1, and no × behind them
 	Colors []color.RGBA // that bars are numbered by
 	Names  []string     // of the colours; nil: the labels say it all
 	Groups []Group
@@ -269,6 +270,9 @@ func (ch Bars) draw(c draw.Canvas) {
 	// One unit of y is a point: bars have the same height whatever their number.
 	var ticks plot.ConstantTicks
 	at, lowest, highest := 0.0, 1.0, 1.0
+	if ch.Rates {
+		p.X.Max, highest = 0, 0
+	}
 	for _, g := range ch.Groups {
 		tall := barHeight * float64(len(g.Bars))
 		ticks = append(ticks, plot.Tick{Value: at - tall/2, Label: g.Label})
@@ -310,7 +314,7 @@ func (ch Bars) grid(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// data draws the bars with their values, and the line of no difference.
+// data draws the bars with their values, and the line of no difference or of nothing.
 func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	start := 0.0
@@ -318,7 +322,10 @@ func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 		start = 1
 	}
 	text := lettering(tickSize, draw.XLeft, draw.YCenter)
-	at := 0.0
+	at, times := 0.0, "×"
+	if ch.Rates {
+		times = ""
+	}
 	for _, g := range ch.Groups {
 		for _, b := range g.Bars {
 			from, to := x(start), x(b.Y)
@@ -339,12 +346,16 @@ func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 						[]vg.Point{{X: end - 3, Y: middle + 2}, {X: end, Y: middle}, {X: end - 3, Y: middle - 2}})
 				}
 			}
-			write(c, text, vg.Point{X: max(from, end) + 4, Y: middle}, threeDigits(b.Y)+"×")
+			write(c, text, vg.Point{X: max(from, end) + 4, Y: middle}, threeDigits(b.Y)+times)
 			at -= barHeight
 		}
 		at -= groupGap
 	}
-	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(1), c.Min.Y, x(1), c.Max.Y)
+	one := 1.0
+	if ch.Rates {
+		one = 0
+	}
+	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(one), c.Min.Y, x(one), c.Max.Y)
 }
 
 // newPlot returns an empty plot in the style of the report.

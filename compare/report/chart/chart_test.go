@@ -62,6 +62,10 @@ var charts = map[string]Chart{
 		Title: "f64", XLabel: "times as fast", Colors: Palette, Names: []string{"v1", "v3"},
 		Groups: []Group{{"serial/naive", []Bar{{Point{Y: 1, Lo: 1, Hi: 1}, 0}, {Point{Y: 1.5, Lo: 1.4, Hi: 16}, 1}}}},
 	},
+	"rates": Bars{
+		Title: "f32", XLabel: "TFLOP/s", Rates: true, Colors: Palette,
+		Groups: []Group{{"naive", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}}, {"cublas", []Bar{{Point{Y: 51.2, Lo: 51, Hi: 52}, 1}}}},
+	},
 	"log bars": Bars{
 		Title: "f64", XLabel: "times as fast", Log: true, Colors: Palette,
 		Groups: []Group{{"slower", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}}, {"faster", []Bar{{Point{Y: 250, Lo: 240, Hi: 260}, 1}}}},
