@@ -15,7 +15,6 @@ type Advice struct {
 	Kind     string   // bottlenecks, advice, pitfalls
 	Variants []string // whose rows show it
 	Files    []string // that show it: paths from the root of the module
-	ToCome   bool     // nothing in this version shows it yet
 	en, zh   string
 }
 
@@ -47,9 +46,6 @@ func (b *builder) backends() []Section {
 // advise renders an item with its ID and what shows it.
 func (b *builder) advise(a Advice) Text {
 	text := "**" + Text(a.ID) + "** " + Text(phrase{a.en, a.zh}.in(b.lang))
-	if a.ToCome {
-		text += b.say("backend.tocome")
-	}
 	var shown []Text
 	for _, variant := range a.Variants {
 		shown = append(shown, b.row(variant))
@@ -95,13 +91,7 @@ func (b *builder) fate(s *Section, fam string) {
 	}
 	command := code(b.program + " compare --families " + fam)
 	if len(rows) == 0 {
-		for _, a := range advice {
-			if a.Family == fam && !a.ToCome {
-				s.text(&b.speaker, "backend.absent", command)
-				return
-			}
-		}
-		s.text(&b.speaker, "backend.future", code(b.program+" list"), command)
+		s.text(&b.speaker, "backend.absent", command)
 		return
 	}
 	variants := distinct(rows, variantOf)
@@ -135,6 +125,8 @@ func (b *builder) fate(s *Section, fam string) {
 		places = append(places, link(b.say("sharing.title"), "#sharing"))
 	case fam == overRanks.family && slices.ContainsFunc(b.views, (*view).distributes):
 		places = append(places, link(b.say("distributed.title"), "#distributed"))
+	case fam == onGPU && slices.ContainsFunc(b.views, (*view).hasGPU):
+		places = append(places, link(b.say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {
 		s.text(&b.speaker, "backend.where", b.join(places))

@@ -26,13 +26,13 @@ type step struct {
 }
 
 // steps reads the ladder of each family and type: what each variant gains over
-// the one before it.
+// the one before it. Ranks and the GPU have chapters of their own.
 func (b *builder) steps(v *view) (Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
 	s.text(&b.speaker, "ladder.intro")
 	found := false
 	main := v.pick(func(r compare.Record) bool {
-		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family
+		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family && !byGPU(r)
 	})
 	for _, typ := range types(main) {
 		for _, fam := range distinct(main, func(r compare.Record) string { return family(r.Variant) }) {

@@ -268,10 +268,10 @@ type sentence struct {
 	not  []string
 }
 
-// sentences are documents and what their reports say, those on threads and ranks last.
+// sentences are documents and what their reports say, those on threads, ranks and the GPU last.
 var sentences = slices.Concat([]sentence{
 	{"no records", compare.Document{Schema: 1},
-		[]string{"There are no records", "`gemm compare --out report`", "No records", "`gemm list`"}, []string{"{#results}"}},
+		[]string{"There are no records", "`gemm compare --out report`", "No records"}, []string{"{#results}"}},
 	{"the fastest", with(),
 		[]string{"the fastest variant of the suite is `serial/packed` with 10.5 GFLOP/s at n = 64, 26.2 % of the measured peak, 20.0 times as fast as `serial/naive`.",
 			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified", "9 rows of 3 variants on 1 host: ok 9."},
@@ -440,7 +440,6 @@ var sentences = slices.Concat([]sentence{
 	{"another experiment", with(row("parallel/rows", 256, 1e-3, experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` | 2 | ok |", "$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --threads 2 --json parallel-f64.json && gemm report --in parallel-f64.json --out again"}, nil},
 
-	{"a family to come", with(), []string{"This family is not part of this version", "once this one is among them, `gemm compare --families cuda` measures it", "*(to come)*"}, nil},
 	{"a family left out", planted(row("reference/mkl", 64, 1)), []string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
 	{"a family that could not run", with(row("mpi/summa", 64, 1, came(compare.Unavailable, "built without MPI"))),
 		[]string{"Of this family the records hold 1 row: `mpi/summa`.", "None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI"}, nil},
@@ -463,7 +462,7 @@ var sentences = slices.Concat([]sentence{
 	{"a row on a host that is not described", changed(with(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }), []string{"Id | `h1`", "No peak was measured"}, nil},
 	{"a row that took no time", with(row("serial/blocked", 64, 0)), []string{"| ok | 0 s |"}, nil},
 	{"markup in data is literal", with(row("serial/blocked", 64, 1, came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}, sharingSentences, rankSentences)
+}, sharingSentences, rankSentences, gpuSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
 func oblong(r *compare.Record) {
@@ -504,7 +503,8 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 	for _, test := range sentences {
 		ids := map[string]bool{}
 		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
-			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64"} {
+			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64",
+			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32"} {
 			ids[id] = true
 		}
 		for _, figures := range scalingFigures {
@@ -583,7 +583,7 @@ func TestNoEnglishSentenceInChinese(t *testing.T) {
 // inRecords reports whether words are data: a reason, a warning, a name.
 func inRecords(doc compare.Document, words string) bool {
 	for _, r := range doc.Records {
-		if strings.Contains(r.Reason+strings.Join(r.Warnings, " ")+string(r.BoundKind), words) {
+		if strings.Contains(r.Reason+strings.Join(r.Warnings, " ")+string(r.BoundKind)+heldBy(r), words) {
 			return true
 		}
 	}
@@ -697,10 +697,11 @@ func TestGoldenContent(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		doc  compare.Document
-	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}} {
+	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}, {"gpu", accelerated(true)}} {
 		for _, lang := range Languages {
 			path := filepath.Join("testdata", "content-"+test.name+"-"+lang+".golden")
-			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda", "results-strong-mpi-f64"}
+			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda", "results-strong-mpi-f64",
+				"results-cuda-f64", "results-cuda-f32"}
 			if test.name == "full" {
 				skip = nil
 			}
@@ -763,7 +764,7 @@ func TestAdviceIsComplete(t *testing.T) {
 		if a.en == "" || a.zh == "" {
 			t.Errorf("%s is not in every language", a.ID)
 		}
-		if !a.ToCome && len(a.Variants)+len(a.Files) == 0 {
+		if len(a.Variants)+len(a.Files) == 0 {
 			t.Errorf("%s names nothing that shows it", a.ID)
 		}
 	}

@@ -56,6 +56,10 @@ func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 //	mpi-strong-…-<type>         as strong-… over ranks: speedup, efficiency, ceiling; and mpi-weak-…
 //	mpi-panel-<type>            speed over the width of panels
 //	mpi-gap-<type>              time of point-to-point over collective rows, over ranks
+//	gpu-ladder-<type>           speed of the rungs of the GPU's ladder at its largest cube
+//	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
+//	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
+//	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
@@ -80,6 +84,9 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 		}
 		floats := []string{"f64", "f32"}
 		for _, fam := range distinct(d.rows, func(r compare.Record) string { return family(r.Variant) }) {
+			if fam == onGPU {
+				continue // its figures are in the chapter on the GPU
+			}
 			for _, typ := range floats {
 				ch, ok := d.rates(fam, typ)
 				add("gflops-"+fam+"-"+typ, fam+", "+typ+": GFLOP/s over n", fam+"，"+typ+"：GFLOP/s 随 n 的变化", ch, ok)
@@ -107,6 +114,7 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 		add("rate-gf256", "gf256: Gmul/s over n", "gf256：Gmul/s 随 n 的变化", ch, ok)
 		sharingDrawings(d, add)
 		distributedDrawings(d, add)
+		gpuDrawings(d, add)
 	}
 	return all
 }
@@ -291,7 +299,7 @@ func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	for _, r := range rows {
 		i := slices.IndexFunc(best, func(b compare.Record) bool { return b.Variant == r.Variant })
 		switch {
-		case r.N != base.N || r.Variant == baseline:
+		case r.N != base.N || r.Variant == baseline || byGPU(r): // the GPU's times are without copies
 		case i < 0:
 			best = append(best, r)
 		case r.Median < best[i].Median:

@@ -96,9 +96,12 @@ func (b *builder) ceilings(s *Section, v *view) {
 			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		for _, c := range v.Ceilings {
+			threads, each := Text(absent), Text(absent)
+			if c.Unit != "gpu" {
+				threads, each = Text(fmt.Sprint(c.Threads)), Text(significant(float64(c.Gflops)/float64(c.Threads)))
+			}
 			t.Rows = append(t.Rows, Row{Cells: []Text{
-				escape(c.Unit), escape(c.Pipe), escape(cmp.Or(c.ISA, absent)), Text(fmt.Sprint(c.Threads)),
-				Text(significant(float64(c.Gflops))), Text(significant(float64(c.Gflops) / float64(c.Threads))),
+				escape(c.Unit), escape(c.Pipe), escape(cmp.Or(c.ISA, absent)), threads, Text(significant(float64(c.Gflops))), each,
 			}})
 		}
 		s.add(t)
@@ -113,7 +116,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, Row{Cells: []Text{
-			escape(w.Unit), escape(w.Name), Text(fmt.Sprint(w.Threads)), Text(significant(float64(w.GBps))),
+			escape(w.Unit), escape(w.Name), numbered(w.Threads), Text(significant(float64(w.GBps))),
 		}})
 	}
 	s.add(t)

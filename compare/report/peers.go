@@ -11,7 +11,7 @@ func (b *builder) peers(v *view) []Section {
 	isPeer := func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) == "reference" }
 	s := b.of(v, "against", "peers.of")
 	rows := v.pick(isPeer)
-	if len(v.records) == 0 {
+	if !v.hasCPU() {
 		return nil
 	}
 	if len(rows) == 0 {
@@ -101,21 +101,21 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 }
 
 // opponent returns the row of the suite that a peer's row is held against: on the
-// same case with as many threads, the one that was measured in turn with it, or
+// same case with as many threads of the processor, the one that was measured in turn with it, or
 // else the fastest.
 func (b *builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
 	if r, ok := quickest(ladder, problemOf(peer), func(r compare.Record) bool {
-		return ours(r) && peer.Turn != "" && r.Turn == peer.Turn
+		return ours(r) && !byGPU(r) && peer.Turn != "" && r.Turn == peer.Turn
 	}); ok {
 		return r, true
 	}
-	return quickest(ladder, problemOf(peer), ours)
+	return quickest(ladder, problemOf(peer), func(r compare.Record) bool { return ours(r) && !byGPU(r) })
 }
 
 // ours reports whether a row is of the suite and not of a library of others, of
-// which gonum, the baseline of the serial family, is one.
+// which gonum, the baseline of the serial family, is one, and NVIDIA's another.
 func ours(r compare.Record) bool {
-	return family(r.Variant) != "reference" && algorithm(r.Variant) != "gonum"
+	return family(r.Variant) != "reference" && algorithm(r.Variant) != "gonum" && !vendor(r.Variant)
 }
 
 // peerVerdict returns the word for a comparison in which the peer is the first

@@ -124,7 +124,12 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 	} else {
 		heads = append(heads, "#gflops")
 	}
-	heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
+	gpu := byGPU(rows[0])
+	if gpu { // its medians are without copies, so that none is held against a processor's here
+		heads = append(heads, "#peak", "#h2d", "#d2h", "#overlapped", "#residual", "#bound")
+	} else {
+		heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
+	}
 	t := Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
 
 	all := v.ladder(rows[0].Type)
@@ -153,12 +158,13 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 		if field {
 			row.Cells = append(row.Cells, Text(significant(known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells,
-			Text(significant(known(r, r.PercentPeak))),
-			Text(significant(b.over(all, r, baseline))),
-			Text(significant(b.overBest(all, r))),
-			Text(significant(float64(r.Residual))),
-			Text(significant(float64(r.Bound))))
+		row.Cells = append(row.Cells, Text(significant(known(r, r.PercentPeak))))
+		if gpu {
+			row.Cells = append(row.Cells, phaseOf(r, "h2d"), phaseOf(r, "d2h"), phaseOf(r, "host"))
+		} else {
+			row.Cells = append(row.Cells, Text(significant(b.over(all, r, baseline))), Text(significant(b.overBest(all, r))))
+		}
+		row.Cells = append(row.Cells, Text(significant(float64(r.Residual))), Text(significant(float64(r.Bound))))
 		best, found := quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
 		case r.Status == compare.Wrong:
@@ -236,16 +242,20 @@ func (b *builder) param(r compare.Record, name string) Text {
 }
 
 // state returns the word for a row's outcome with the number of its note, if it
-// has a reason or warnings; equal notes share a number.
+// has a reason, warnings or a clock that was held back; equal notes share a number.
 func (b *builder) state(r compare.Record, notes []Text) (Text, []Text) {
 	text := b.status(r.Status)
-	var remarks []string
+	var remarks []Text
 	if r.Reason != "" {
-		remarks = append(remarks, r.Reason)
+		remarks = append(remarks, escape(r.Reason))
 	}
-	remarks = append(remarks, r.Warnings...)
-	for _, remark := range remarks {
-		note := escape(remark)
+	if r.GPU != nil && r.GPU.Throttled != "" {
+		remarks = append(remarks, b.say("state.held", r.GPU.Throttled))
+	}
+	for _, warning := range r.Warnings {
+		remarks = append(remarks, escape(warning))
+	}
+	for _, note := range remarks {
 		i := slices.Index(notes, note)
 		if i < 0 {
 			i = len(notes)

@@ -30,8 +30,9 @@ func (b *builder) roofline(v *view) (Section, bool) {
 			continue // there is no peak of products over the field
 		}
 		var roofs []standing
-		// The models of distributed variants are of the caches of one rank.
-		rows := slices.DeleteFunc(timed(v.ladder(typ)), func(r compare.Record) bool { return family(r.Variant) == overRanks.family })
+		// The models of distributed variants are of the caches of one rank, and the peak is
+		// not that of a GPU.
+		rows := slices.DeleteFunc(timed(v.ladder(typ)), func(r compare.Record) bool { return family(r.Variant) == overRanks.family || byGPU(r) })
 		for _, variant := range distinct(rows, variantOf) {
 			if r, ok := v.roof(rows, variant); ok {
 				roofs = append(roofs, r)

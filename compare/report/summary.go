@@ -80,14 +80,14 @@ func (b *builder) revisions() []Text {
 	return out
 }
 
-// leaders says for each type of one host which variant is, and names the
-// baseline.
+// leaders says for each type of one host which variant is, on the processor and on the
+// GPU, and names the baseline.
 func (b *builder) leaders(s *Section, v *view) {
-	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })
+	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" && !byGPU(r) })
 	if len(rows) == 0 {
-		rows = v.pick(func(r compare.Record) bool { return slices.Contains(experiments, r.Experiment) })
+		rows = v.pick(func(r compare.Record) bool { return slices.Contains(experiments, r.Experiment) && !byGPU(r) })
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && !v.hasGPU() {
 		return
 	}
 	if v.suffix != "" {
@@ -124,7 +124,15 @@ func (b *builder) leaders(s *Section, v *view) {
 			}
 		}
 	}
+	for _, typ := range v.gpuTypes() {
+		if item := b.gpuBest(v, typ); item != "" {
+			items = append(items, item)
+		}
+	}
 	s.list(items)
+	if len(rows) == 0 {
+		return
+	}
 	if _, timed := v.baseline(rows); timed {
 		s.text(&b.speaker, "summary.baseline", code(baseline))
 	} else {
@@ -152,6 +160,33 @@ func (b *builder) sharesBest(v *view, a axis, typ string) Text {
 	}
 	chapter := map[string]Text{overThreads.param: b.say("sharing.title"), overRanks.param: b.say("distributed.title")}[a.param]
 	return b.say("summary."+a.param, typ, b.where(v, of), times(best.Ratio, best.Lo, best.Hi), link(chapter, "#"+a.prefix+"strong"+v.suffix))
+}
+
+// gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
+// another.
+func (b *builder) gpuBest(v *view, typ string) Text {
+	rows := v.rungs(typ)
+	fastest := func(keep func(compare.Record) bool) (best compare.Record, ok bool) {
+		for _, r := range rows {
+			if ours(r) && keep(r) && (!ok || r.Gflops > best.Gflops) {
+				best, ok = r, true
+			}
+		}
+		return best, ok
+	}
+	best, ok := fastest(exact)
+	if !ok {
+		return ""
+	}
+	text := b.say("summary.gpu", typ, code(best.Variant), tflops(best), b.sizes([]problem{problemOf(best)}))
+	if library, ok := at(rows, cublas, problemOf(best)); ok {
+		text += b.say("summary.gpuratio", overCell(library, best, true))
+	}
+	text += b.say("stop")
+	if r, ok := fastest(func(r compare.Record) bool { return !exact(r) }); ok {
+		text += b.say("summary.gputf32", code(r.Variant), tflops(r), b.sizes([]problem{problemOf(r)}))
+	}
+	return text + b.say("summary.gpumore", link(b.say("gpu.title"), "#gpu"))
 }
 
 // record says how fast a row is, of the peak and over the baseline, as far as

@@ -146,7 +146,7 @@ func types(rows []compare.Record) []string {
 }
 
 // distinct returns what of says of each row, in order of first appearance.
-func distinct[K comparable](rows []compare.Record, of func(compare.Record) K) []K {
+func distinct[R any, K comparable](rows []R, of func(R) K) []K {
 	var out []K
 	seen := map[K]bool{}
 	for _, r := range rows {

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+)
+
+// onGPU is the family of the variants that a GPU computes.
+const onGPU = "cuda"
+
+// The variants of NVIDIA's library, in the arithmetic of the type and with operands
+// rounded to TF32.
+const (
+	cublas     = onGPU + "/cublas"
+	cublasTF32 = onGPU + "/cublas-tf32"
+)
+
+// The rungs of the ladders that goals are about.
+const (
+	tf32WMMA = onGPU + "/tf32-wmma"
+	dmma     = onGPU + "/dmma"
+)
+
+// gpuOrder is the order of the ladders, NVIDIA's library last: rows of a resumed or
+// narrowed run are in another one.
+var gpuOrder = []string{
+	"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree", "doublebuffer", "async",
+	"warptile", "tf32-wmma", "dmma-wmma", "dmma", "cublas", "cublas-tf32",
+}
+
+// copying are the rungs that copy several elements at once where alignment lets them.
+var copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}
+
+// copies reports whether a row is of a rung that copies several elements at once.
+func copies(r compare.Record) bool {
+	return byGPU(r) && slices.Contains(copying, algorithm(r.Variant))
+}
+
+// byGPU reports whether a GPU computed the row.
+func byGPU(r compare.Record) bool { return family(r.Variant) == onGPU }
+
+// vendor reports whether a variant is NVIDIA's library.
+func vendor(variant string) bool { return variant == cublas || variant == cublasTF32 }
+
+// exact reports whether a row computes in the arithmetic of its type.
+func exact(r compare.Record) bool { return r.Compute == r.Type }
+
+// simt reports whether a row is of a rung that computes without tensor cores.
+func simt(r compare.Record) bool {
+	return ours(r) && exact(r) && r.GPU != nil && r.GPU.Pipe == r.Type
+}
+
+// hasGPU reports whether a row of the family was timed.
+func (v *view) hasGPU() bool { return slices.ContainsFunc(timed(v.records), byGPU) }
+
+// hasCPU reports whether there are rows that a processor computes.
+func (v *view) hasCPU() bool {
+	return slices.ContainsFunc(v.records, func(r compare.Record) bool { return !byGPU(r) })
+}
+
+// gpu is what is said of the family cuda on one host: what its rungs reach and gain, what
+// explains that, and what it costs to get operands to a GPU.
+func (b *builder) gpu(v *view) []Section {
+	if !v.has(onGPU) {
+		return nil
+	}
+	if !v.hasGPU() {
+		return []Section{b.noGPU(v)}
+	}
+	var sections []Section
+	for _, part := range []func(*view) (Section, bool){
+		b.gpuMachine, b.gpuGoals, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuPrecision, b.gpuTypes, b.gpuRagged,
+		b.gpuTuned, b.gpuSettings, b.gpuHost,
+	} {
+		if s, ok := part(v); ok {
+			sections = append(sections, s)
+		}
+	}
+	return sections
+}
+
+// noGPU says why none of the rows was timed.
+func (b *builder) noGPU(v *view) Section {
+	s := b.of(v, "gpu-none", "gpu-none.title")
+	rows := v.pick(byGPU)
+	var reasons []Text
+	for _, r := range rows {
+		if reason := escape(r.Reason); reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []Text{absent}
+	}
+	s.text(&b.speaker, "gpu-none.why", len(rows), joined(reasons, b.format("semicolon")))
+	return s
+}
+
+// plain reports whether p is C = A·B of operands without gaps.
+func (p problem) plain() bool {
+	return p.label() == compare.Record{M: p.m, N: p.n, K: p.k}.Shape()
+}
+
+// rungs returns the timed rows of the ladder on the GPU for plain products of a type, one
+// a variant and shape: that with its parameters at their defaults, if it was measured
+// with several.
+func (v *view) rungs(typ string) []compare.Record {
+	all := timed(v.pick(func(r compare.Record) bool {
+		return r.Experiment == "ladder" && r.Type == typ && byGPU(r) && r.Median > 0 && problemOf(r).plain()
+	}))
+	var out []compare.Record
+	for _, p := range problems(all) {
+		for _, variant := range v.gpuVariants() {
+			if r, ok := at(all, variant, p); ok {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// gpuVariants returns the variants of the family in the order of gpuOrder, others after
+// them.
+func (v *view) gpuVariants() []string {
+	variants := distinct(v.pick(byGPU), variantOf)
+	slices.SortStableFunc(variants, func(x, y string) int {
+		rank := func(variant string) int {
+			if i := slices.Index(gpuOrder, algorithm(variant)); i >= 0 {
+				return i
+			}
+			return len(gpuOrder)
+		}
+		return cmp.Compare(rank(x), rank(y))
+	})
+	return variants
+}
+
+// gpuTypes returns the element types of the rows of the family, f32 first: its ladder is
+// the longer one.
+func (v *view) gpuTypes() []string {
+	out := types(v.pick(byGPU))
+	slices.SortFunc(out, strings.Compare)
+	return out
+}
+
+// pipe returns the measured peak of a pipe of the GPU, the highest where several runs
+// measured it.
+func (v *view) pipe(name string) (compare.Ceiling, bool) {
+	var highest compare.Ceiling
+	for _, c := range v.Ceilings {
+		if c.Unit == "gpu" && c.Pipe == name && c.Gflops.Known() && c.Gflops > highest.Gflops {
+			highest = c
+		}
+	}
+	return highest, highest.Gflops > 0
+}
+
+// tflops returns the speed of a row in TFLOP/s as a cell.
+func tflops(r compare.Record) Text { return Text(significant(known(r, r.Gflops) / 1e3)) }
+
+// over returns as a cell how many times as fast as the first row the second is.
+func overCell(a, r compare.Record, ok bool) Text {
+	if !ok || !a.Speed() || !r.Speed() {
+		return absent
+	}
+	c := beside(a, r)
+	return times(c.Ratio, c.Lo, c.Hi)
+}
+
+// tileOf names the tile that a row was run with, with its stages and parts of k where it
+// says them.
+func tileOf(r compare.Record) string {
+	value := func(name string) any { return cmp.Or(r.Resolved[name], r.Params[name]) }
+	var parts []string
+	if tile, ok := value("tile").(string); ok && tile != "" && tile != "auto" {
+		parts = append(parts, tile)
+	}
+	if stages, ok := value("stages").(int); ok && stages > 0 {
+		parts = append(parts, fmt.Sprintf("stages=%d", stages))
+	}
+	if split, ok := value("split").(int); ok && split > 1 {
+		parts = append(parts, fmt.Sprintf("split=%d", split))
+	}
+	return strings.Join(parts, " ")
+}
+
+// held is the class of a row whose clock was held back.
+func held(r compare.Record) string {
+	if !r.Speed() || r.GPU != nil && r.GPU.Throttled != "" {
+		return "muted"
+	}
+	return ""
+}
+
+// withNotes adds a table and the notes that its cells refer to.
+func (b *builder) withNotes(s *Section, t Table, notes []Text) {
+	s.add(t)
+	if len(notes) > 0 {
+		s.text(&b.speaker, "results.notes")
+		s.add(List{Ordered: true, Items: notes})
+	}
+}
+
+// gpuMachine is the table of what is known of the GPU, and how it ran.
+func (b *builder) gpuMachine(v *view) (Section, bool) {
+	s := b.of(v, "gpu-machine", "gpu-machine.title")
+	s.text(&b.speaker, "gpu-machine.intro")
+	t := Table{ID: "table-gpu-machine" + v.suffix, Caption: b.say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
+	row := func(key string, value Text) {
+		if value != "" {
+			t.Rows = append(t.Rows, Row{Cells: []Text{b.say(key), value}})
+		}
+	}
+	row("machine.gpus", escape(strings.Join(v.GPUs, ", ")))
+	row("machine.driver", escape(v.Driver))
+	row("machine.cuda", escape(v.CUDA))
+	for _, name := range []string{"f32", "tf32", "f64", "f64-tensor"} {
+		if peak, ok := v.pipe(name); ok {
+			row("gpu-machine."+name, b.say("gpu-machine.tflops", significant(float64(peak.Gflops)/1e3)))
+		}
+	}
+	var fastest compare.Number
+	for _, w := range v.Bandwidths {
+		if w.Unit == "gpu" && w.Name == "copy" && w.GBps.Known() {
+			fastest = max(fastest, w.GBps)
+		}
+	}
+	if fastest > 0 {
+		row("gpu-machine.copy", b.say("gpu-machine.gbps", significant(float64(fastest))))
+	}
+	rows := timed(v.pick(byGPU))
+	low, high, slowed, warned := 0, 0, 0, 0
+	for _, r := range rows {
+		if r.GPU != nil && r.GPU.Clock > 0 {
+			high = max(high, r.GPU.Clock)
+			if low == 0 || r.GPU.Clock < low {
+				low = r.GPU.Clock
+			}
+		}
+		if r.GPU != nil && r.GPU.Throttled != "" {
+			slowed++
+		} else if len(r.Warnings) > 0 {
+			warned++
+		}
+	}
+	if high > 0 {
+		row("gpu-machine.clock", b.say("gpu-machine.mhz", low, high))
+	}
+	row("gpu-machine.held", b.say("gpu-machine.of", slowed, len(rows)))
+	row("gpu-machine.warned", b.say("gpu-machine.of", warned, len(rows)))
+	s.add(t)
+	return s, true
+}

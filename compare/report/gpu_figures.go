@@ -1,0 +1,175 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"gemm/compare"
+	"gemm/compare/report/chart"
+)
+
+// look is how a variant of the family is drawn: NVIDIA's library in the colour of what
+// is read against.
+func (d drawn) look(variant string) chart.Look {
+	look := d.looks[variant]
+	if vendor(variant) {
+		look.Color, look.Dashes = chart.Ink, []vg.Length{5, 2}
+	}
+	return look
+}
+
+// drawnAt reports whether curves over n show a problem: a cube whose size is not next to
+// a multiple of 32 that is there too, for which there is a table.
+func drawnAt(rows []compare.Record, p problem) bool {
+	return p.cube() && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return problemOf(r).cube() && r.N%32 == 0 && (r.N == p.n+1 || r.N == p.n-1)
+	})
+}
+
+// gpuRates is the speed over n on the GPU: of the rows that compute in an arithmetic, and
+// for TF32 of the best rung without it.
+func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
+	var c collection
+	rows := d.rungs(typ)
+	point := func(label string, look chart.Look, r compare.Record) {
+		c.add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
+	}
+	found := false
+	for _, r := range rows {
+		if r.Compute == compute && drawnAt(rows, problemOf(r)) {
+			point(algorithm(r.Variant), d.look(r.Variant), r)
+			found = true
+		}
+	}
+	if compute != typ && found {
+		for _, p := range problems(rows) {
+			if r, ok := quickest(rows, p, simt); ok && drawnAt(rows, p) {
+				point("best without tensor cores", chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, r)
+			}
+		}
+	}
+	pipe := compute
+	if peak, ok := d.pipe("f64-tensor"); ok && compute == "f64" && peak.Gflops > 0 {
+		pipe = "f64-tensor"
+		if plain, ok := d.pipe("f64"); ok {
+			flat := chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
+			for _, n := range c.places() {
+				y := float64(plain.Gflops) / 1e3
+				c.add("peak of the f64 pipe", flat, chart.Point{X: n, Y: y, Lo: y, Hi: y})
+			}
+		}
+	}
+	places := c.places()
+	curve := chart.Curve{
+		Title: "GPU, " + compute, XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s", Sizes: places, LogY: true, Series: c, Top: true,
+	}
+	if peak, ok := d.pipe(pipe); ok {
+		curve.Limit = chart.Limit{
+			Level: float64(peak.Gflops) / 1e3,
+			Label: fmt.Sprintf("measured peak, %s pipe: %s TFLOP/s", pipe, significant(float64(peak.Gflops)/1e3)),
+		}
+	}
+	return curve, found && len(places) >= 2
+}
+
+// gpuBars is the speed of the rungs of the ladder, from its first to NVIDIA's library.
+func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
+	rows := d.ladderRows(typ)
+	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette}
+	if len(rows) == 0 {
+		return bars, false
+	}
+	bars.Title = fmt.Sprintf("GPU, %s, n = %d", typ, rows[0].N)
+	for _, r := range rows {
+		color := 0
+		switch {
+		case vendor(r.Variant):
+			color = 1
+		case r.GPU != nil && r.GPU.Pipe != typ:
+			color = 2
+		}
+		bars.Groups = append(bars.Groups, chart.Group{Label: algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
+	}
+	bars.Names = []string{"rung", "NVIDIA's library", "rung on tensor cores"}
+	return bars, len(climbs(rows)) > 0
+}
+
+// sgemmBars is the speed at the eight shapes of the SGEMM collection.
+func (d drawn) sgemmBars() (chart.Bars, bool) {
+	rows := d.rungs("f32")
+	bars := chart.Bars{
+		Title: "GPU, f32 operands, the shapes M×N×K of the SGEMM collection", XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette,
+		Names: []string{"best rung", "cublas", "tf32-wmma", "cublas-tf32"},
+	}
+	for _, p := range sgemmShapes {
+		group := chart.Group{Label: p.label()}
+		add := func(r compare.Record, ok bool, color int) {
+			if ok {
+				group.Bars = append(group.Bars, chart.Bar{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color})
+			}
+		}
+		best, ok := quickest(rows, p, simt)
+		add(best, ok, 0)
+		for i, variant := range []string{cublas, tf32WMMA, cublasTF32} {
+			r, ok := at(rows, variant, p)
+			add(r, ok, i+1)
+		}
+		if len(group.Bars) > 0 {
+			bars.Groups = append(bars.Groups, group)
+		}
+	}
+	return bars, len(bars.Groups) > 0
+}
+
+// hostCurve is the speed over n of the processor and of the GPU, with copies and without.
+func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
+	var c collection
+	add := func(label string, color int, n int, t float64) {
+		if compare.Number(t).Known() && t > 0 {
+			y := 2 * float64(n) * float64(n) * float64(n) / t / 1e9
+			c.add(label, chart.LookOf(color), chart.Point{X: float64(n), Y: y, Lo: y, Hi: y})
+		}
+	}
+	rows := d.rungs(typ)
+	for _, f := range d.facings(typ) {
+		if !drawnAt(rows, f.problem) {
+			continue
+		}
+		add("GPU, kernel alone", 0, f.n, float64(f.kernel.Median))
+		add("GPU, copies overlapped", 1, f.n, overlapped(f.copied))
+		add("GPU, copies apart", 2, f.n, copiedApart(f.copied))
+		if f.cpu.Speed() {
+			add("processor", 3, f.n, float64(f.cpu.Median))
+		}
+	}
+	places := c.places()
+	return chart.Curve{
+		Title: typ + ": processor and GPU, from the memory of the host", XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s", Sizes: places, LogY: true, Series: c,
+	}, len(places) >= 2
+}
+
+// gpuDrawings adds the figures of the chapter on the GPU.
+func gpuDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+	if !d.hasGPU() {
+		return
+	}
+	for _, typ := range d.gpuTypes() {
+		if !slices.Contains([]string{"f32", "f64"}, typ) {
+			continue
+		}
+		bars, ok := d.gpuBars(typ)
+		add("gpu-ladder-"+typ, "GPU, "+typ+": the ladder", "GPU，"+typ+"：各级的速度", bars, ok)
+		ch, ok := d.gpuRates(typ, typ)
+		add("gpu-rates-"+typ, "GPU, "+typ+": TFLOP/s over n", "GPU，"+typ+"：TFLOP/s 随 n 的变化", ch, ok)
+		if typ == "f32" {
+			ch, ok = d.gpuRates(typ, "tf32")
+			add("gpu-rates-tf32", "GPU, TF32: TFLOP/s over n", "GPU，TF32：TFLOP/s 随 n 的变化", ch, ok)
+			bars, ok = d.sgemmBars()
+			add("gpu-sgemm", "GPU: the shapes of the SGEMM collection", "GPU：SGEMM 集合的各形状", bars, ok)
+		}
+		ch, ok = d.hostCurve(typ)
+		add("gpu-host-"+typ, typ+": processor and GPU", typ+"：处理器与 GPU", ch, ok)
+	}
+}

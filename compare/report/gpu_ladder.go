@@ -1,0 +1,346 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm/compare"
+)
+
+// ladderSize is the size at which the ladder is read, where it was measured.
+const ladderSize = 4096
+
+// leastGain is what a rung has to gain over the one before it to be said to gain.
+const leastGain = 0.02
+
+// climb is a step of the ladder on the GPU.
+type climb struct {
+	before, after compare.Record
+	comparison
+}
+
+// gains reports whether the step is one up: by leastGain, and not within the noise.
+func (c climb) gains() bool {
+	return c.Ratio >= 1+leastGain && c.Outcome != level && c.Outcome != slower
+}
+
+// ladderRows returns the rows of a type at the size at which its ladder is read: that of
+// ladderSize, or else the largest at which most rungs were timed.
+func (v *view) ladderRows(typ string) []compare.Record {
+	rows := v.rungs(typ)
+	var best []compare.Record
+	for _, p := range problems(rows) {
+		if !p.cube() {
+			continue
+		}
+		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return problemOf(r) != p })
+		switch {
+		case p.n == ladderSize && len(here) > 2:
+			return here
+		case len(here) >= len(best):
+			best = here
+		}
+	}
+	return best
+}
+
+// climbs returns the steps between neighbours of the ladder among rows of one size.
+func climbs(rows []compare.Record) []climb {
+	var out []climb
+	rungs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !ours(r) })
+	for i := 1; i < len(rungs); i++ {
+		out = append(out, climb{rungs[i-1], rungs[i], beside(rungs[i-1], rungs[i])})
+	}
+	return out
+}
+
+// gpuLadder is the section on the rungs in their order, what each gains and what it takes.
+func (b *builder) gpuLadder(v *view) (Section, bool) {
+	s := b.of(v, "gpu-ladder", "gpu-ladder.title")
+	s.text(&b.speaker, "gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain))
+	found := false
+	for _, typ := range v.gpuTypes() {
+		rows := v.ladderRows(typ)
+		steps := climbs(rows)
+		if len(steps) == 0 {
+			continue
+		}
+		found = true
+		size := problemOf(rows[0])
+		command := b.rerun(v, rows)
+		var not []Text
+		up, most := 0, steps[0]
+		for _, c := range steps {
+			if c.gains() {
+				up++
+			} else {
+				not = append(not, code(algorithm(c.after.Variant)))
+			}
+			if c.Ratio > most.Ratio {
+				most = c
+			}
+		}
+		text := b.say("gpu-ladder.of", typ, b.sizes([]problem{size}), up, len(steps))
+		text += b.say("gpu-ladder.most", code(algorithm(most.after.Variant)), significant(most.Ratio), code(algorithm(most.before.Variant)))
+		if len(not) > 0 {
+			text += b.say("gpu-ladder.not", b.join(not), link(b.say("gpu-why.title"), "#gpu-why"+v.suffix))
+		}
+		s.add(Paragraph{text})
+		b.figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, typ, size.label())
+		t, notes := b.climbed(v, typ, size, rows, steps)
+		t.Command = command
+		b.withNotes(&s, t, notes)
+		if needs := b.needs(v, typ, size, rows); len(needs.Rows) > 0 {
+			needs.Command = command
+			s.add(needs)
+		}
+	}
+	return s, found
+}
+
+// climbed is the table of the steps, NVIDIA's library last.
+func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Record, steps []climb) (Table, []Text) {
+	t := Table{
+		ID: "table-gpu-ladder-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ladder.caption", typ, size.label()),
+		Columns: b.columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
+	}
+	var notes []Text
+	library, found := at(rows, cublas, size)
+	for _, r := range rows {
+		var state Text
+		state, notes = b.state(r, notes)
+		of := Text(absent)
+		if found {
+			of = Text(percent(float64(library.Median / r.Median)))
+		}
+		gain, p, verdict := Text(absent), Text(absent), Text(absent)
+		if i := slices.IndexFunc(steps, func(c climb) bool { return c.after.Variant == r.Variant }); i >= 0 {
+			c := steps[i]
+			gain, p = times(c.Ratio, c.Lo, c.Hi), Text(probability(c.P))
+			if !math.IsNaN(c.P) {
+				verdict = b.verdict(c.Outcome)
+			}
+		}
+		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
+			code(algorithm(r.Variant)), state, Text(b.median(r)), Text(b.ci(r)), tflops(r), of, Text(significant(known(r, r.PercentPeak))), gain, p, verdict,
+		}})
+	}
+	return t, notes
+}
+
+// needs is the table of what the kernels take of the GPU.
+func (b *builder) needs(v *view, typ string, size problem, rows []compare.Record) Table {
+	t := Table{
+		ID: "table-gpu-needs-" + anchor(typ) + v.suffix, Caption: b.say("gpu-needs.caption", typ, size.label()),
+		Columns: b.columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
+	}
+	for _, r := range rows {
+		if r.GPU == nil {
+			continue
+		}
+		g := r.GPU
+		reads := Text(absent)
+		if x := readsOf(r); x > 0 {
+			reads = Text(significant(x))
+		}
+		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
+			code(algorithm(r.Variant)), settled(tileOf(r)), escape(g.Pipe), numbered(g.Threads), numbered(g.Blocks), numbered(g.Registers),
+			Text(byteSize(float64(g.Spills))), Text(byteSize(float64(g.Shared))), occupancyOf(r), b.limits(r), reads, numbered(g.Clock),
+		}})
+	}
+	return t
+}
+
+// limits names what limits the occupancy of a row.
+func (b *builder) limits(r compare.Record) Text {
+	var names []Text
+	if r.GPU != nil {
+		for _, limit := range r.GPU.Limit {
+			names = append(names, b.word("limit.", limit))
+		}
+	}
+	if len(names) == 0 {
+		return absent
+	}
+	return b.join(names)
+}
+
+// readsOf is the elements that a row's model says are read and written in global memory
+// for a multiply-add, 0 where there is no prediction of a rung.
+func readsOf(r compare.Record) float64 {
+	if r.Predicted == nil || !ours(r) {
+		return 0
+	}
+	return r.Predicted.Accesses / (float64(r.M) * float64(r.N) * float64(r.K))
+}
+
+// gpuWhy is the section on the rungs that do not gain: what speaks for one reason or
+// another, and where nothing does.
+func (b *builder) gpuWhy(v *view) (Section, bool) {
+	s := b.of(v, "gpu-why", "gpu-why.title")
+	s.text(&b.speaker, "gpu-why.intro")
+	found := false
+	for _, typ := range v.gpuTypes() {
+		rows := v.ladderRows(typ)
+		var items []Text
+		for _, c := range climbs(rows) {
+			if !c.gains() {
+				items = append(items, b.why(c))
+			}
+		}
+		if len(climbs(rows)) == 0 {
+			continue
+		}
+		found = true
+		size := b.sizes([]problem{problemOf(rows[0])})
+		if len(items) == 0 {
+			s.text(&b.speaker, "gpu-why.none", typ, size)
+		} else {
+			s.text(&b.speaker, "gpu-why.of", typ, size)
+			s.list(items)
+		}
+		if text, ok := b.tensorGap(rows); ok {
+			s.add(Paragraph{Text(strings.TrimSpace(string(text)))})
+		}
+	}
+	return s, found
+}
+
+// why says what may account for a step that does not gain.
+func (b *builder) why(c climb) Text {
+	text := b.say("why.step", code(algorithm(c.before.Variant)), code(algorithm(c.after.Variant)), times(c.Ratio, c.Lo, c.Hi))
+	if key := "meant." + algorithm(c.after.Variant); hasPhrase(key) {
+		text += b.say(key)
+	}
+	reasons, notes := b.differences(c.before, c.after)
+	if len(reasons) == 0 {
+		reasons = []Text{b.say("why.unexplained")}
+	}
+	return text + joined(append(notes, reasons...), "")
+}
+
+func hasPhrase(key string) bool {
+	_, ok := phrases[key]
+	return ok
+}
+
+// nearPeak is the share of the peak from which little is left to gain.
+const nearPeak = 0.9
+
+// differences returns what of the records of two rungs may account for the second being
+// no faster, and what is known besides.
+func (b *builder) differences(before, after compare.Record) (reasons, notes []Text) {
+	if before.GPU == nil || after.GPU == nil {
+		return nil, nil
+	}
+	x, y := before.GPU, after.GPU
+	if s := share(before); s >= nearPeak && x.Pipe == y.Pipe {
+		reasons = append(reasons, b.say("why.peak", percent(s)))
+	}
+	if y.Spills > x.Spills {
+		reasons = append(reasons, b.say("why.spills", byteSize(float64(y.Spills)), byteSize(float64(x.Spills))))
+	}
+	if x.Occupancy > 0 && y.Occupancy > 0 && y.Occupancy < 0.95*x.Occupancy {
+		reasons = append(reasons, b.say("why.occupancy", percent(x.Occupancy), percent(y.Occupancy), b.limits(after), x.Registers, y.Registers))
+	}
+	if x.Clock > 0 && y.Clock > 0 && float64(y.Clock) < 0.98*float64(x.Clock) {
+		reasons = append(reasons, b.say("why.clock", x.Clock, y.Clock))
+	}
+	if p, q := readsOf(before), readsOf(after); p > 0 && q > 0 {
+		switch ratio := p / q; {
+		case ratio > 1.05:
+			notes = append(notes, b.say("why.reads", significant(ratio)))
+		case ratio >= 0.95:
+			notes = append(notes, b.say("why.samereads"))
+		default:
+			reasons = append(reasons, b.say("why.morereads", significant(1/ratio)))
+		}
+	}
+	switch changes, known := b.changes(x.Counters, y.Counters); {
+	case !known:
+		notes = append(notes, b.say("why.nocounters"))
+	case len(changes) == 0:
+		notes = append(notes, b.say("why.samecounters"))
+	default:
+		reasons = append(reasons, b.say("why.counters", b.join(changes)))
+	}
+	return reasons, notes
+}
+
+// changes returns the profiler's counters that differ most between two kernels, five at
+// most that differ by a twentieth at least; known is false unless both have some in common.
+func (b *builder) changes(x, y map[string]float64) (out []Text, known bool) {
+	type change struct {
+		name string
+		size float64
+	}
+	var all []change
+	for _, name := range slices.Sorted(maps.Keys(x)) {
+		after, ok := y[name]
+		if !ok {
+			continue
+		}
+		known = true
+		before := x[name]
+		size := math.Abs(math.Log(after / before))
+		if before == after {
+			size = 0
+		}
+		if size >= math.Log(1.05) {
+			all = append(all, change{name, size})
+		}
+	}
+	slices.SortStableFunc(all, func(p, q change) int {
+		switch {
+		case p.size > q.size:
+			return -1
+		case p.size < q.size:
+			return 1
+		}
+		return strings.Compare(p.name, q.name)
+	})
+	for _, c := range all[:min(5, len(all))] {
+		out = append(out, b.say("why.counter", code(c.name), significant(x[c.name]), significant(y[c.name])))
+	}
+	return out, known
+}
+
+// tensorGap says what keeps tf32-wmma from NVIDIA's library in the same arithmetic.
+func (b *builder) tensorGap(rows []compare.Record) (Text, bool) {
+	find := func(variant string) (compare.Record, bool) {
+		i := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant })
+		if i < 0 {
+			return compare.Record{}, false
+		}
+		return rows[i], true
+	}
+	own, ok := find(tf32WMMA)
+	library, too := find(cublasTF32)
+	if !ok || !too {
+		return "", false
+	}
+	c := beside(library, own)
+	text := b.say("why.tensor", code(algorithm(own.Variant)), times(c.Ratio, c.Lo, c.Hi), code(algorithm(library.Variant)))
+	if own.GPU == nil {
+		return text + b.say("why.unexplained"), true
+	}
+	var parts []Text
+	if library.GPU != nil {
+		parts, _ = b.changes(library.GPU.Counters, own.GPU.Counters)
+	}
+	for _, name := range slices.Sorted(maps.Keys(own.GPU.Counters)) {
+		if library.GPU == nil || len(library.GPU.Counters) == 0 {
+			parts = append(parts, b.say("why.value", code(name), significant(own.GPU.Counters[name])))
+		}
+	}
+	if own.GPU.Occupancy > 0 {
+		text += b.say("why.runs", fmt.Sprint(own.GPU.Registers), percent(own.GPU.Occupancy), b.limits(own))
+	}
+	if len(parts) == 0 {
+		return text + b.say("why.nocounters") + b.say("why.unexplained"), true
+	}
+	return text + b.say("why.counters", b.join(parts)), true
+}

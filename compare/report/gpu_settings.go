@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// tuning is a rung with its default setting and with the one that the tuner found.
+type tuning struct{ before, after compare.Record }
+
+// tunings pairs the rows of the experiment tuned: of a variant and problem, that with the
+// fewest parameters is the default, and the quickest of the others the tuner's. A row
+// that is alone is held against that of the ladder.
+func (v *view) tunings() []tuning {
+	rows := timed(v.pick(func(r compare.Record) bool { return r.Experiment == "tuned" && byGPU(r) && r.Median > 0 }))
+	type place struct {
+		variant string
+		problem
+	}
+	var out []tuning
+	for _, p := range distinct(rows, func(r compare.Record) place { return place{r.Variant, problemOf(r)} }) {
+		var own []compare.Record
+		for _, r := range rows {
+			if r.Variant == p.variant && problemOf(r) == p.problem {
+				own = append(own, r)
+			}
+		}
+		slices.SortStableFunc(own, func(x, y compare.Record) int { return given(x.Params) - given(y.Params) })
+		base := own[0]
+		if len(own) == 1 {
+			r, ok := at(v.rungs(p.typ), p.variant, p.problem)
+			if !ok {
+				continue
+			}
+			base, own = r, append([]compare.Record{r}, own...)
+		}
+		best := own[1]
+		for _, r := range own[2:] {
+			if r.Median < best.Median {
+				best = r
+			}
+		}
+		out = append(out, tuning{base, best})
+	}
+	slices.SortStableFunc(out, func(x, y tuning) int { return problemOf(x.before).compare(problemOf(y.before)) })
+	return out
+}
+
+// given counts the parameters that are not left to be chosen.
+func given(p gemm.Params) int {
+	n := 0
+	for _, value := range p {
+		if value != 0 && value != "auto" {
+			n++
+		}
+	}
+	return n
+}
+
+// gpuTuned is the section on what the tuner's settings gain over the defaults.
+func (b *builder) gpuTuned(v *view) (Section, bool) {
+	s := b.of(v, "gpu-tuned", "gpu-tuned.title")
+	s.text(&b.speaker, "gpu-tuned.intro")
+	all := v.tunings()
+	if len(all) == 0 {
+		return s, false
+	}
+	t := Table{
+		ID: "table-gpu-tuned" + v.suffix, Caption: b.say("gpu-tuned.caption"),
+		Columns: b.columns("rung", "pipe", "size", "defaulttile", "#tflops", "tunedtile", "#tflops", "#tunedover", "verdict"),
+	}
+	var used []compare.Record
+	better, total := 0, 0
+	for _, x := range all {
+		c := beside(x.before, x.after)
+		total++
+		if c.Outcome == quicker {
+			better++
+		}
+		verdict := Text(absent)
+		if !math.IsNaN(c.P) {
+			verdict = b.verdict(c.Outcome)
+		}
+		used = append(used, x.before, x.after)
+		t.Rows = append(t.Rows, Row{Class: held(x.after), Cells: []Text{
+			code(algorithm(x.before.Variant)), escape(x.before.Type), escape(problemOf(x.before).label()), settled(tileOf(x.before)), tflops(x.before),
+			settled(tileOf(x.after)), tflops(x.after), times(c.Ratio, c.Lo, c.Hi), verdict,
+		}})
+	}
+	s.text(&b.speaker, "gpu-tuned.of", better, total)
+	t.Command = b.rerun(v, used)
+	s.add(t)
+	return s, true
+}
+
+// gpuSwept are the experiments on one setting of the kernels, which their parameter is named as.
+var gpuSwept = []string{"stages", "maxregs", "l2"}
+
+// gpuSettings is the section on the experiments on one setting.
+func (b *builder) gpuSettings(v *view) (Section, bool) {
+	s := b.of(v, "gpu-settings", "gpu-settings.title")
+	s.text(&b.speaker, "gpu-settings.intro")
+	found := false
+	for _, name := range gpuSwept {
+		rows := v.pick(func(r compare.Record) bool { return r.Experiment == name && byGPU(r) && r.Params[name] != nil })
+		if len(timed(rows)) == 0 {
+			continue
+		}
+		found = true
+		s.text(&b.speaker, "gpu-settings."+name)
+		t := Table{
+			ID: "table-gpu-" + name + v.suffix, Caption: b.say("gpu-settings.caption", name), Command: b.rerun(v, rows),
+			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
+		}
+		type series struct {
+			variant, rest string
+			problem
+		}
+		of := func(r compare.Record) series {
+			return series{r.Variant, omit(r.Params, name).String(), problemOf(r)}
+		}
+		var notes, items []Text
+		for _, one := range distinct(rows, of) {
+			var own []compare.Record
+			for _, r := range rows {
+				if of(r) == one {
+					own = append(own, r)
+				}
+			}
+			slices.SortStableFunc(own, func(x, y compare.Record) int {
+				return byNumber(fmt.Sprint(x.Params[name]), fmt.Sprint(y.Params[name]))
+			})
+			best := own[0]
+			for i, r := range own {
+				if r.Speed() && !(r.Median >= best.Median) {
+					best = r
+				}
+				var state Text
+				state, notes = b.state(r, notes)
+				over, verdict := Text(absent), Text(absent)
+				if i > 0 && own[0].Speed() && r.Speed() {
+					c := beside(own[0], r)
+					over = times(c.Ratio, c.Lo, c.Hi)
+					if !math.IsNaN(c.P) {
+						verdict = b.verdict(c.Outcome)
+					}
+				}
+				spills := Text(absent)
+				if r.GPU != nil {
+					spills = Text(byteSize(float64(r.GPU.Spills)))
+				}
+				t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
+					code(algorithm(r.Variant)), escape(r.Type), escape(one.label()), escape(fmt.Sprint(r.Params[name])), state, Text(b.median(r)), tflops(r), over, verdict, registers(r), spills, occupancyOf(r),
+				}})
+			}
+			if best.Speed() && len(own) > 1 {
+				items = append(items, b.say("gpu-settings.best", code(algorithm(one.variant)), strings.TrimSpace(one.typ), b.sizes([]problem{one.problem}), code(fmt.Sprintf("%s=%v", name, best.Params[name])), seconds(float64(best.Median))))
+			}
+		}
+		s.list(items)
+		b.withNotes(&s, t, notes)
+	}
+	return s, found
+}

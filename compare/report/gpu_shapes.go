@@ -1,0 +1,277 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gemm/compare"
+)
+
+// gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
+func (b *builder) gpuShapes(v *view) (Section, bool) {
+	s := b.of(v, "gpu-shapes", "gpu-shapes.title")
+	s.text(&b.speaker, "gpu-shapes.intro")
+	found := false
+	for _, typ := range v.gpuTypes() {
+		rows := v.rungs(typ)
+		if len(rows) == 0 {
+			continue
+		}
+		found = true
+		command := b.rerun(v, rows)
+		b.figure(&s, v, "gpu-rates-"+typ, "fig.gpu-rates", command, typ)
+		if typ == "f32" {
+			only := func(keep func(compare.Record) bool) string {
+				return b.rerun(v, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !keep(r) }))
+			}
+			b.figure(&s, v, "gpu-rates-tf32", "fig.gpu-rates-tf32", only(func(r compare.Record) bool { return problemOf(r).cube() && (simt(r) || !exact(r)) }))
+			b.figure(&s, v, "gpu-sgemm", "fig.gpu-sgemm", only(func(r compare.Record) bool { return slices.Contains(sgemmShapes, problemOf(r)) }))
+		}
+		t := b.shapesTable(v, typ, rows)
+		t.Command = command
+		s.add(t)
+	}
+	return s, found
+}
+
+// cubesFirst returns the problems of rows, cubes before other shapes.
+func cubesFirst(rows []compare.Record) []problem {
+	out := problems(rows)
+	slices.SortStableFunc(out, func(x, y problem) int {
+		switch {
+		case x.cube() == y.cube():
+			return 0
+		case x.cube():
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// shapesTable holds the best rung without tensor cores and the one with them against
+// NVIDIA's library at each shape.
+func (b *builder) shapesTable(v *view, typ string, rows []compare.Record) Table {
+	tensor, library := tf32WMMA, cublasTF32
+	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops", "#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
+	if typ == "f64" {
+		tensor, library = dmma, cublas
+		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops", "#dmmaovercublas", "verdict"}
+	}
+	t := Table{ID: "table-gpu-shapes-" + anchor(typ) + v.suffix, Caption: b.say("gpu-shapes.caption", typ), Columns: b.columns(heads...)}
+	for _, p := range cubesFirst(rows) {
+		best, ok := quickest(rows, p, simt)
+		wide, wok := at(rows, tensor, p)
+		exactly, eok := at(rows, cublas, p)
+		peer, pok := at(rows, library, p)
+		name := Text(absent)
+		if ok {
+			name = code(algorithm(best.Variant))
+		}
+		speed := func(r compare.Record, ok bool) Text {
+			if !ok {
+				return absent
+			}
+			return tflops(r)
+		}
+		cells := []Text{escape(p.label()), name, speed(best, ok)}
+		if typ == "f64" {
+			cells = append(cells, speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
+		} else {
+			lost := Text(absent)
+			if x := digitsLost(best, wide); ok && wok && !math.IsNaN(x) {
+				lost = Text(significant(x))
+			}
+			cells = append(cells, speed(exactly, eok), overCell(exactly, best, ok && eok), b.against(exactly, best, ok && eok),
+				speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), lost)
+		}
+		class := ""
+		for _, r := range []compare.Record{best, wide, exactly, peer} {
+			if r.Speed() && held(r) != "" {
+				class = "muted"
+			}
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells, Class: class})
+	}
+	return t
+}
+
+// against is the verdict on a library's row and one of the suite.
+func (b *builder) against(library, own compare.Record, ok bool) Text {
+	if !ok {
+		return absent
+	}
+	c := beside(library, own)
+	if math.IsNaN(c.P) {
+		return absent
+	}
+	return b.peerVerdict(c.Outcome)
+}
+
+// digits is the number of decimal digits that a row's error leaves, NaN where it is not
+// known or there is none.
+func digits(r compare.Record) float64 {
+	if !r.Speed() || !(r.Residual > 0) {
+		return math.NaN()
+	}
+	return -math.Log10(float64(r.Residual))
+}
+
+// digitsLost is what b has fewer of than a.
+func digitsLost(a, b compare.Record) float64 { return digits(a) - digits(b) }
+
+// gpuPrecision is the section on what TF32 costs: the residuals of its rows beside those
+// in single precision.
+func (b *builder) gpuPrecision(v *view) (Section, bool) {
+	s := b.of(v, "gpu-precision", "gpu-precision.title")
+	s.text(&b.speaker, "gpu-precision.intro")
+	rows := v.rungs("f32")
+	t := Table{
+		ID: "table-gpu-precision" + v.suffix, Caption: b.say("gpu-precision.caption"),
+		Columns: b.columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
+	}
+	var used []compare.Record
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, p := range cubesFirst(rows) {
+		best, ok := quickest(rows, p, simt)
+		wide, wok := at(rows, tf32WMMA, p)
+		lost := digitsLost(best, wide)
+		if !ok || !wok || math.IsNaN(lost) {
+			continue
+		}
+		least, most = min(least, lost), max(most, lost)
+		used = append(used, best, wide)
+		residual := func(variant string) Text {
+			r, ok := at(rows, variant, p)
+			if !ok {
+				return absent
+			}
+			return Text(significant(float64(r.Residual)))
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Text{
+			escape(p.label()), code(algorithm(best.Variant)), Text(significant(float64(best.Residual))), residual(cublas), residual(tf32WMMA), residual(cublasTF32),
+			Text(significant(digits(best))), Text(significant(digits(wide))), Text(significant(lost)), overCell(best, wide, true),
+		}})
+	}
+	if len(t.Rows) == 0 {
+		return s, false
+	}
+	s.text(&b.speaker, "gpu-precision.lost", significant(least), significant(most))
+	t.Command = b.rerun(v, used)
+	s.add(t)
+	return s, true
+}
+
+// gpuTypes is the section on double beside single precision.
+func (b *builder) gpuTypes(v *view) (Section, bool) {
+	s := b.of(v, "gpu-types", "gpu-types.title")
+	s.text(&b.speaker, "gpu-types.intro")
+	f32, f64 := v.rungs("f32"), v.rungs("f64")
+	t := Table{
+		ID: "table-gpu-types" + v.suffix, Caption: b.say("gpu-types.caption"),
+		Columns: b.columns("size", "bestf32", "#tflops", "#peak", "bestf64", "#tflops", "#peak", "#f64over", "#cublasover"),
+	}
+	var used []compare.Record
+	own := func(r compare.Record) bool { return ours(r) && exact(r) }
+	var last [2]compare.Record
+	for _, p := range cubesFirst(f32) {
+		q := p
+		q.typ = "f64"
+		single, ok := quickest(f32, p, own)
+		double, too := quickest(f64, q, own)
+		if !ok || !too {
+			continue
+		}
+		used = append(used, single, double)
+		if p.cube() {
+			last = [2]compare.Record{single, double}
+		}
+		libraries := Text(absent)
+		a, aok := at(f32, cublas, p)
+		d, dok := at(f64, cublas, q)
+		if aok && dok {
+			libraries = Text(significant(float64(a.Median / d.Median)))
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Text{
+			escape(p.label()), code(algorithm(single.Variant)), tflops(single), Text(significant(known(single, single.PercentPeak))),
+			code(algorithm(double.Variant)), tflops(double), Text(significant(known(double, double.PercentPeak))),
+			Text(significant(float64(single.Median / double.Median))), libraries,
+		}})
+	}
+	if len(t.Rows) == 0 {
+		return s, false
+	}
+	if last[0].Speed() {
+		s.text(&b.speaker, "gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), code(algorithm(last[1].Variant)),
+			significant(float64(last[0].Median/last[1].Median)), code(algorithm(last[0].Variant)))
+	}
+	t.Command = b.rerun(v, used)
+	s.add(t)
+	return s, true
+}
+
+// kept is a rung at a size next to a multiple of 32, and at that one.
+type kept struct{ ragged, even compare.Record }
+
+// share is the part of the rate that it keeps.
+func (k kept) share() float64 { return float64(k.ragged.Gflops / k.even.Gflops) }
+
+// kept returns the rows at cubes that are one more or less than a multiple of 32 with
+// those at that multiple, by size and rung.
+func (v *view) kept(typ string) []kept {
+	rows := v.rungs(typ)
+	var out []kept
+	for _, r := range rows {
+		for _, even := range []int{r.N + 1, r.N - 1} {
+			if !problemOf(r).cube() || even%32 != 0 || even == 0 {
+				continue
+			}
+			if o, ok := at(rows, r.Variant, cubeOf(typ, even)); ok {
+				out = append(out, kept{r, o})
+			}
+		}
+	}
+	return out
+}
+
+// gpuRagged is the section on sizes that are no multiple of a tile.
+func (b *builder) gpuRagged(v *view) (Section, bool) {
+	s := b.of(v, "gpu-ragged", "gpu-ragged.title")
+	s.text(&b.speaker, "gpu-ragged.intro")
+	found := false
+	for _, typ := range v.gpuTypes() {
+		all := v.kept(typ)
+		if len(all) == 0 {
+			continue
+		}
+		found = true
+		t := Table{
+			ID: "table-gpu-ragged-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ragged.caption", typ),
+			Columns: b.columns("rung", "wide", "size", "#tflops", "size", "#tflops", "#kept"),
+		}
+		var used []compare.Record
+		var worst *kept
+		for i, k := range all {
+			used = append(used, k.ragged, k.even)
+			wide := b.say("no")
+			switch {
+			case !ours(k.ragged):
+				wide = absent
+			case copies(k.ragged):
+				wide = b.say("yes")
+				if k.ragged.N+1 == k.even.N && (worst == nil || k.share() < worst.share()) {
+					worst = &all[i]
+				}
+			}
+			t.Rows = append(t.Rows, Row{Cells: []Text{
+				code(algorithm(k.ragged.Variant)), wide, escape(problemOf(k.ragged).label()), tflops(k.ragged), escape(problemOf(k.even).label()), tflops(k.even), Text(percent(k.share())),
+			}})
+		}
+		if worst != nil {
+			s.text(&b.speaker, "gpu-ragged.worst", typ, code(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)}))
+		}
+		t.Command = b.rerun(v, used)
+		s.add(t)
+	}
+	return s, found
+}

@@ -1,0 +1,542 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/chart"
+	"gemm/cuda"
+)
+
+// accelerated returns records such as `gemm compare --profile cuda` leaves on a host with
+// a GPU: both ladders over sizes and shapes, the experiments on settings, and with
+// processor the rows that a processor computes. Times are drawn from a generator of fixed
+// seed about figures that no machine had: those of cuBLAS are given, those of the rungs
+// are parts of them.
+func accelerated(processor bool) compare.Document {
+	const host, run = "ad0be5ee", "r1"
+	rng := rand.New(rand.NewPCG(9, 10))
+	doc := compare.Document{
+		Schema: compare.Schema,
+		Hosts: []compare.Host{{
+			ID: host, CPU: "Example Xeon 8480", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
+			Memory: 128 << 30, PagePolicy: "madvise", OS: "linux 6.1",
+			GPUs: []string{"Example GPU 140GB"}, Driver: "999.10.01", CUDA: "13.0",
+			Ceilings: []compare.Ceiling{
+				{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: 16, Gflops: 1440, Run: run},
+				{Unit: "gpu", Pipe: "f32", Gflops: 60900, Run: run}, {Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: run},
+				{Unit: "gpu", Pipe: "f64", Gflops: 33100, Run: run}, {Unit: "gpu", Pipe: "f64-tensor", Gflops: 65800, Run: run},
+			},
+			Bandwidths: []compare.Bandwidth{{Unit: "gpu", Name: "copy", GBps: 4310, Run: run}},
+		}},
+		Runs: []compare.RunInfo{{
+			ID: run, Host: host, Command: "gemm compare --profile cuda --out report", Git: "0123abc", Go: "go1.26.0", GOAMD64: "v1",
+			Time: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), Libraries: map[string]string{"cublas": "13.1.0", "nvrtc": "13.0"},
+		}},
+	}
+	// add appends a row about a rate in TFLOP/s.
+	add := func(experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device, params, resolved gemm.Params) *compare.Record {
+		r := compare.Record{
+			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: typ, Compute: typ, Op: "nn", Alpha: 1,
+			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: 1, Params: params, Resolved: resolved,
+			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), BoundKind: gemm.Componentwise,
+			Turn: fmt.Sprintf("cuda %s %s %dx%dx%d nn", experiment, typ, m, n, k), GPU: device,
+		}
+		work := 2 * float64(m) * float64(n) * float64(k)
+		for range 15 {
+			r.Samples = append(r.Samples, work/(rate*1e12)*(1+0.003*math.Abs(rng.NormFloat64())))
+		}
+		sorted := slices.Sorted(slices.Values(r.Samples))
+		r.Median, r.CI = compare.Number(sorted[7]), &[2]float64{sorted[3], sorted[11]}
+		r.Gflops = compare.Number(work / sorted[7] / 1e9)
+		r.Rate = r.Gflops
+		eps := map[string]float64{"f64": 0x1p-53, "f32": 0x1p-24}[typ]
+		r.Residual, r.Bound = compare.Number(eps*(1.5+rng.Float64())), compare.Number(40*eps)
+		if device != nil {
+			peak := map[string]float64{"f32": 60900, "tf32": 455000, "f64": 33100, "f64-tensor": 65800}[device.Pipe]
+			r.PercentPeak = 100 * r.Gflops / compare.Number(peak)
+			size := map[string]float64{"f64": 8, "f32": 4}[typ]
+			to, from := size*float64(m*k+k*n)/52e9, size*float64(m*n)/50e9
+			r.Phases = map[string]float64{"h2d": to, "d2h": from, "host": 2e-5 + max(to+from/4, float64(r.Median)) + from/8}
+			if device.Pipe == "tf32" {
+				r.Compute, r.Residual, r.Bound = "tf32", compare.Number(2.1e-4*(1+0.3*rng.Float64())), 1e-3
+			}
+		}
+		doc.Records = append(doc.Records, r)
+		return &doc.Records[len(doc.Records)-1]
+	}
+	type rung struct {
+		name, pipe, tile string
+		of               float64 // of cuBLAS in the arithmetic of the type
+		regs, smem       int
+		threads, blocks  int // of a block, and at n = 4096
+		occupancy        float64
+		limit            []string
+		reads            float64
+	}
+	ladders := map[string][]rung{
+		"f32": {
+			{"naive", "f32", "32x32", 0.011, 40, 0, 1024, 16384, 0.5, []string{"threads"}, 2},
+			{"coalesced", "f32", "32x32", 0.12, 38, 0, 1024, 16384, 0.5, []string{"threads"}, 2},
+			{"smem", "f32", "32x32x32", 0.18, 38, 8192, 1024, 16384, 0.5, []string{"threads"}, 1. / 16},
+			{"blocktile1d", "f32", "64x64x8/8x1", 0.33, 56, 4096, 512, 4096, 1, []string{"registers"}, 1. / 32},
+			{"blocktile2d", "f32", "128x128x8/8x8", 0.505, 122, 8192, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
+			{"vectorized", "f32", "128x128x8/8x8", 0.61, 126, 8192, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
+			{"conflictfree", "f32", "128x128x8/8x8", 0.60, 128, 8448, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
+			{"doublebuffer", "f32", "128x128x8/8x8", 0.72, 150, 16896, 256, 1024, 0.125, []string{"registers"}, 1. / 64},
+			{"async", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25, []string{"registers", "shared memory"}, 1. / 64},
+			{"warptile", "f32", "128x256x16/64x64/8x16", 1.015, 238, 75000, 256, 512, 0.125, []string{"registers"}, 3. / 256},
+			{"tf32-wmma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125, []string{"shared memory"}, 1. / 64},
+		},
+		"f64": {
+			{"naive", "f64", "8x32", 0.01, 40, 0, 256, 65536, 0.75, []string{"registers"}, 2},
+			{"packed-global", "f64", "16x16x16", 0.03, 40, 0, 256, 65536, 0.75, []string{"registers"}, 2},
+			{"smem", "f64", "64x64x8/4x4", 0.27, 90, 8192, 256, 4096, 0.25, []string{"registers"}, 1. / 32},
+			{"conflictfree", "f64", "64x64x8/4x4", 0.33, 96, 8192, 256, 4096, 0.25, []string{"registers"}, 1. / 32},
+			{"dmma-wmma", "f64-tensor", "64x64x16/32x32", 0.66, 120, 60000, 128, 4096, 0.1875, []string{"shared memory"}, 1. / 32},
+			{"dmma", "f64-tensor", "128x128x16/64x32", 0.93, 230, 111000, 256, 1024, 0.125, []string{"registers", "shared memory"}, 1. / 64},
+		},
+	}
+	device := func(l rung) *gemm.Device {
+		return &gemm.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks, Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold"}
+	}
+	type place struct {
+		m, n, k          int
+		f32, tf32, dgemm float64 // cuBLAS
+		fill             float64 // of the rungs' part of it
+	}
+	places := []place{
+		{256, 256, 256, 2.1, 3, 2.7, 0.8}, {1024, 1024, 1024, 33.8, 92.3, 44.4, 0.9}, {2048, 2048, 2048, 49.7, 296, 58.9, 0.97}, {2049, 2049, 2049, 46.2, 140, 52.8, 0.96},
+		{4095, 4095, 4095, 48.1, 135, 42.6, 1.03}, {4096, 4096, 4096, 51.2, 388, 62.4, 1}, {8192, 8192, 8192, 51.2, 402, 60.4, 1.01},
+		{2048, 2048, 512, 38.9, 113, 45, 0.95}, {2048, 2048, 1024, 42.2, 209, 52.6, 0.96}, {2048, 4096, 512, 42.8, 180, 50, 0.95}, {2048, 4096, 1024, 46.6, 250, 55.7, 0.95},
+		{4096, 2048, 512, 43, 182, 50.1, 0.95}, {4096, 2048, 1024, 46.8, 251, 55.8, 0.94}, {4096, 4096, 512, 46.5, 236, 55.9, 0.97}, {4096, 4096, 1024, 49.1, 285, 59.6, 0.98},
+		{8192, 64, 8192, 41.3, 100, 48.8, 0.9},
+	}
+	for _, typ := range []string{"f64", "f32"} {
+		for _, p := range places {
+			for _, l := range ladders[typ] {
+				rate := p.f32
+				if typ == "f64" {
+					rate = p.dgemm
+				}
+				if l.name == "dmma" && p.n == 4095 {
+					rate *= 1.25
+				}
+				g := device(l)
+				work := float64(p.m) * float64(p.n) * float64(p.k)
+				r := add("ladder", "cuda/"+l.name, typ, p.m, p.n, p.k, l.of*p.fill*rate, g, gemm.Params{}, gemm.Params{"tile": l.tile, "device": 0, "l2": "cold"})
+				r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work*l.reads + float64(p.m)*float64(p.n)}
+				if l.name == "async" && p.n == 8192 {
+					g.Clock, g.Throttled = 1650, "power cap"
+					r.Warnings = []string{"the clock fell to 1650 MHz"}
+				}
+				if l.name == "packed-global" {
+					r.Phases["pack"] = 0.1 * float64(r.Median)
+				}
+			}
+			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
+			add("ladder", cublas, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
+			if typ == "f32" {
+				add("ladder", cublasTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+			}
+		}
+	}
+	for _, l := range ladders["f32"][4:9] {
+		for _, block := range []int{8, 16} {
+			for _, bk := range []int{8, 16} {
+				g := device(l)
+				slower := 1.0
+				if block == 8 {
+					g.Threads, g.Blocks, slower = 64, 4096, 0.86
+				}
+				if bk == 16 {
+					slower *= 1.03
+				}
+				add("block", "cuda/"+l.name, "f32", 2048, 2048, 2048, slower*l.of*48, g, gemm.Params{"block": block, "bk": bk}, gemm.Params{"block": block, "bk": bk, "tile": fmt.Sprintf("%dx%dx%d/8x8", 8*block, 8*block, bk)})
+			}
+		}
+	}
+	for i, block := range []int{8, 16, 32} {
+		r := add("block", "cuda/packed-global", "f64", 2048, 2048, 2048, []float64{1.1, 1.8, 1.7}[i], device(ladders["f64"][1]), gemm.Params{"block": block}, gemm.Params{"block": block})
+		r.Phases["pack"] = 0.12 * float64(r.Median)
+	}
+	for i, stages := range []int{2, 3} {
+		add("stages", tf32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
+	}
+	for i, most := range []int{0, 64, 96, 128} {
+		g := device(ladders["f32"][7])
+		g.Registers, g.Spills, g.Occupancy = cmp.Or(most, 150), []int{0, 620, 180, 24}[i], []float64{0.125, 0.5, 0.25, 0.25}[i]
+		add("maxregs", "cuda/doublebuffer", "f32", 4096, 4096, 4096, []float64{36.9, 11, 26, 35.8}[i], g, gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
+	}
+	for i, l2 := range []string{"cold", "warm"} {
+		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]), gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
+	}
+	for i, tile := range []string{"auto", "64x128x16/32x64/8x8"} {
+		add("tuned", "cuda/warptile", "f32", 2048, 2048, 2048, []float64{47.5, 49.9}[i], device(ladders["f32"][9]), gemm.Params{"tile": tile}, gemm.Params{"tile": cmp.Or(map[string]string{"auto": "128x128x8/32x64/8x8"}[tile], tile)})
+	}
+	if processor {
+		for _, typ := range []string{"f64", "f32"} {
+			for i, n := range []int{256, 1024, 2048, 4096} {
+				twice := map[string]float64{"f64": 1, "f32": 2}[typ]
+				add("ladder", "serial/naive", typ, n, n, n, twice*0.0012, nil, gemm.Params{}, gemm.Params{})
+				add("ladder", "serial/packed", typ, n, n, n, twice*0.105, nil, gemm.Params{}, gemm.Params{})
+				r := add("ladder", "parallel/packed", typ, n, n, n, twice*[]float64{0.38, 0.9, 1.15, 1.3}[i], nil, gemm.Params{"threads": 16}, gemm.Params{"threads": 16})
+				r.Threads = 16
+			}
+		}
+		for i := range doc.Records {
+			if r := &doc.Records[i]; !byGPU(*r) {
+				r.Turn, r.PercentPeak = "", compare.None()
+			}
+		}
+	}
+	return doc
+}
+
+// kernel returns a row of the family cuda for f32 operands at n.
+func kernel(name string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
+	return row("cuda/"+name, n, seconds, append([]func(*compare.Record){single, func(r *compare.Record) {
+		r.Turn = fmt.Sprint("cuda ", r.Experiment, n)
+		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
+		r.PercentPeak = 50
+		work := math.Pow(float64(n), 3)
+		r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work}
+		switch name {
+		case "tf32-wmma", "cublas-tf32":
+			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "tf32", "tf32", 1e-3, 1e-2
+		case "dmma", "dmma-wmma":
+			r.GPU.Pipe = "f64-tensor"
+		}
+	}}, change...)...)
+}
+
+// double makes a row of kernel one of f64.
+func double(r *compare.Record) {
+	r.Type, r.Compute = "f64", "f64"
+	if r.GPU.Pipe == "f32" {
+		r.GPU.Pipe = "f64"
+	}
+}
+
+// device changes what the kernel of a row took.
+func device(f func(*gemm.Device)) func(*compare.Record) {
+	return func(r *compare.Record) { f(r.GPU) }
+}
+
+// copied gives a row times of copies.
+func copied(to, from, host float64) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Phases = map[string]float64{"h2d": to, "d2h": from}
+		if host > 0 {
+			r.Phases["host"] = host
+		}
+	}
+}
+
+// of makes a row one of an experiment with a parameter.
+func of(name string, param string, value any) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Experiment, r.Params, r.Resolved = name, gemm.Params{param: value}, gemm.Params{param: value}
+		r.Turn = fmt.Sprint("cuda ", name, r.N)
+	}
+}
+
+// flat returns a row of every variant of the family at n that all take a millisecond.
+func flat(n int) []compare.Record {
+	var rows []compare.Record
+	for _, v := range cuda.Variants(nil) {
+		for _, typ := range v.Types() {
+			change := single
+			if typ == "f64" {
+				change = double
+			}
+			rows = append(rows, kernel(algorithm(v.Name), n, 1e-3, func(r *compare.Record) {
+				if r.Compute != "tf32" {
+					change(r)
+				}
+			}))
+		}
+	}
+	return rows
+}
+
+// counters gives a row counters of the profiler, name and value in turn.
+func counters(pairs ...any) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.GPU.Counters = map[string]float64{}
+		for i := 0; i < len(pairs); i += 2 {
+			r.GPU.Counters[pairs[i].(string)] = pairs[i+1].(float64)
+		}
+	}
+}
+
+// onBoth has the quickest of the processor and of the GPU at three sizes: by kernel and
+// with copies as many times as fast as given.
+func onBoth(kernels, copies [3]float64) compare.Document {
+	var rows []compare.Record
+	for i, n := range []int{64, 128, 256} {
+		cpu := 1e-3 * float64(i+1)
+		whole := cpu / copies[i]
+		rows = append(rows, row("serial/packed", n, cpu, single), kernel("warptile", n, cpu/kernels[i], copied(whole, whole/10, whole)))
+	}
+	return planted(rows...)
+}
+
+// noGPUChapter is what the report of a document without rows of the family does not say.
+var noGPUChapter = []string{"{#gpu}", "{#gpu-machine}", "GPU: the fastest"}
+
+var gpuSentences = []sentence{
+	{"a GPU and a processor", accelerated(true), []string{
+		"# The GPU {#gpu}", "| GPUs | Example GPU 140GB", "| Peak, single precision | 60.9 TFLOP/s", "| Copies within its memory | 4310 GB/s", "| Clock in the samples | 1650 to 1980 MHz",
+		"- **f32**, GPU: the fastest rung in its own arithmetic is `cuda/warptile` with 52.", "With operands rounded to TF32, `cuda/tf32-wmma` reaches 14",
+		"- **f32**: the fastest variant of the suite is `parallel/packed`",
+		"- **met as far as measured**: f32, the best rung without tensor cores at least 1.00 of cuBLAS at n = 4096, 6144, 8192: 1.014 (1.0", "; no figure at n = 6144.",
+		"- **not met**: f32, the same at least 1.05 at n = 4095: 1.04", "- **met**: f64, dmma at least 1.10 of cuBLAS at n = 4095: 1.199 (",
+		"- **met**: f32, each rung that copies 16 bytes at once keeps at least 0.80 of its speed at 4096 at n = 4095: 0.969 by `vectorized`, 0.9", "at least 2.50 times the best rung without tensor cores at n = 4096: 2.7",
+		"For f32 at n = 2048 the best settings are: `blocktile2d` 16×16, slices of 16 with 2", "| `doublebuffer` | 16×16 | 16 | ok |", "| 108 % \n", "| `packed-global` | 16×16 | — | ok |",
+		"For f32 at n = 4096, steps that gain: 8 of 10. The largest gain is that of `coalesced`", "No gain from `conflictfree`, `async`: [Why a rung does not gain](#gpu-why).",
+		"| `warptile` | 128x256x16/64x64/8x16 | f32 | 256 | 512 | 238 | 0 B | 73.2 KiB | 12.5 % | registers | 0.0120 |",
+		"**`vectorized` → `conflictfree`**, 0.98", "Its model predicts as many accesses to global memory. The profiler's counters were not recorded. Not explained by what was recorded.",
+		"3.", "decimal digits are lost.", "At n = 8192, `dmma` in f64 runs at 1.", "keeps the least below a multiple,",
+		"The tuned setting is faster in 1 of 1 cases.", "- `doublebuffer`, f32, n = 4096: the quickest is `maxregs=0` with ", "| 64 | ok | 12.5 ms |",
+		"For f64: with operands on the GPU already, it is ahead from the smallest size measured, n = 256;",
+		"1. The clock of the GPU was held back: power cap", "1. The clock of the GPU was held back: power cap\n2. the clock fell to 1650 MHz",
+		"--families cuda", "Speed-ups are over `serial/naive`",
+	}, []string{"`gflops-cuda", "No library was asked for. `gemm compare --families cuda", "{#gpu-none}", "NaN"}},
+	{"a GPU alone", accelerated(false), []string{
+		"{#gpu}", "For f32 no row of the processor was measured in the same records; `gemm compare --families serial,parallel,cuda` measures both.", "| 4096 | — | — | — | `warptile` |",
+	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}"}},
+	{"a GPU that is not there", with(kernel("naive", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it")), kernel("smem", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it"))),
+		[]string{"## No figures {#gpu-none}\n\nNone of the 2 rows for a GPU was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
+	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"was timed: —."}, nil},
+	{"no rows of a GPU", with(), nil, noGPUChapter},
+	{"one kernel", planted(kernel("naive", 64, 1e-3)), []string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
+		[]string{"{#gpu-goals}", "{#gpu-ladder}", "{#gpu-host}", "{#gpu-table1}", "{#gpu-precision}"}},
+	{"a library alone", planted(kernel("cublas", 64, 1e-3)), []string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
+	{"nothing gains", planted(flat(64)...), []string{
+		"For f32 at n = 64, steps that gain: 0 of 10.", "It is meant to join the accesses of a warp to one transaction. ",
+		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
+		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`", "It takes 100 registers a thread and has an occupancy of 50.0 %, limited by registers. The profiler's counters were not recorded. Not explained",
+	}, nil},
+	{"everything gains", planted(kernel("naive", 64, 2e-3), kernel("smem", 64, 1e-3)), []string{"For f32 at n = 64 every step gains.", "The largest gain is that of `smem`, 2.00 times as fast as `naive`."}, []string{"No gain from"}},
+	{"a gain too small to name", planted(kernel("naive", 64, 1.01e-3), kernel("smem", 64, 1e-3)), []string{"No gain from `smem`"}, nil},
+	{"a step that was not measured in turn", planted(kernel("naive", 64, 2e-3, turn("")), kernel("smem", 64, 1e-3, turn(""))), []string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
+	{"near the peak", planted(kernel("async", 64, 1e-3, func(r *compare.Record) { r.PercentPeak = 93 }), kernel("warptile", 64, 1e-3)), []string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
+	{"spills", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))), []string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
+	{"a lower occupancy", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
+		g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
+	}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
+	{"a lower clock", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))), []string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
+	{"fewer accesses that bring nothing", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 65536}))), []string{"By its model it reads 4.00 times less of global memory, so that those reads did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
+	{"more accesses", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 524288}))), []string{"By its model it accesses global memory 2.00 times as often."}, []string{"Not explained"}},
+	{"no predictions of a kernel", planted(kernel("smem", 64, 1e-3, unpredicted), kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"By its model", "as many accesses to"}},
+	{"counters", planted(
+		kernel("smem", 64, 1e-3, counters("a", 1., "b", 4., "c", 10., "d", 7., "e", 0., "only", 1.)),
+		kernel("blocktile1d", 64, 1e-3, counters("a", 2., "b", 1., "c", 10.1, "d", 7., "e", 0.))),
+		[]string{"Of the profiler's counters these differ: `b` from 4.00 to 1.00, `a` from 1.00 to 2.00.\n"}, []string{"Not explained", "`c`", "`only`", "were not recorded"}},
+	{"counters that appear", planted(kernel("smem", 64, 1e-3, counters("a", 0.)), kernel("blocktile1d", 64, 1e-3, counters("a", 3.))), []string{"`a` from 0 to 3.00"}, nil},
+	{"the same counters", planted(kernel("smem", 64, 1e-3, counters("a", 1.)), kernel("blocktile1d", 64, 1e-3, counters("a", 1.))), []string{"within 5 % of each other. Not explained"}, nil},
+	{"counters of tensor cores", planted(kernel("naive", 64, 1e-3), kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), kernel("cublas-tf32", 64, 5e-5)),
+		[]string{"**`tf32-wmma`** is 0.500 (0.500–0.500) times as fast as `cublas-tf32`", "Of the profiler's counters these differ: `pipe` 31.0."}, nil},
+	{"counters of both on tensor cores", planted(kernel("naive", 64, 1e-3), kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
+		[]string{"`pipe` from 62.0 to 31.0"}, nil},
+	{"rows of which nothing is known but times", planted(kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }), kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }), kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
+		[]string{"Not explained by what was recorded."}, []string{"Clock in the samples"}},
+	{"a goal and a failure", planted(kernel("warptile", 4096, 1e-3), kernel("cublas", 4096, 2e-3), kernel("naive", 4096, 1, came(compare.Failed, "fault"))),
+		[]string{"**met as far as measured**: f32, the best rung", ": 2.000 (1.999–2.001) by `warptile`; no figure at n = 6144, 8192.", "- **not measured**: f64, dmma at least 0.90 of cuBLAS at n = 4096, 8192; no figure at n = 4096, 8192.",
+			"- **not met**: every row is verified: 2 are; wrong, failed or over their time limit are 1."}, nil},
+	{"a sweep of blocks elsewhere", planted(kernel("blocktile2d", 64, 1e-3, of("block", "block", 8)), kernel("blocktile2d", 64, 2e-3, of("block", "block", 16)), kernel("blocktile2d", 32, 1e-3, of("block", "block", 16)), kernel("naive", 64, 4e-3)),
+		[]string{"For f32 at n = 64 the best settings are: `blocktile2d` 8×8 with", "| `blocktile2d` | 16×16 | — | ok | 2.00 ms |", "| `naive` | — | — | ok | 4.00 ms |"}, []string{"% of cuBLAS, 2024"}},
+	{"a sweep of blocks that failed", planted(kernel("naive", 64, 1e-3), kernel("blocktile2d", 64, 1, of("block", "block", 8), came(compare.Failed, "x"))), nil, []string{"{#gpu-table1}"}},
+	{"a tuned row beside the ladder", planted(kernel("warptile", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), []string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
+	{"a tuned row alone", planted(kernel("naive", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
+	{"tuned rows", planted(kernel("warptile", 64, 2e-3, of("tuned", "tile", "auto")), kernel("warptile", 64, 1.5e-3, of("tuned", "tile", "a")), kernel("warptile", 64, 1e-3, of("tuned", "tile", "b"))), []string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain"}, nil},
+	{"a setting that failed", planted(kernel("tf32-wmma", 64, 2e-3, of("stages", "stages", 2), came(compare.Failed, "too much shared memory")), kernel("tf32-wmma", 64, 1e-3, of("stages", "stages", 3))),
+		[]string{"| 2 | failed (1) | — | — | — |", "| 3 | ok | 1.00 ms |", "the quickest is `stages=3` with 1.00 ms."}, nil},
+	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}), []string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},
+	{"a GPU that is always ahead", onBoth([3]float64{5, 6, 7}, [3]float64{2, 3, 4}), []string{"ahead from the smallest size measured, n = 64; once copies are counted, it is still ahead from the smallest size measured, n = 64."}, nil},
+	{"a GPU that gets ahead", onBoth([3]float64{0.5, 6, 7}, [3]float64{0.2, 0.3, 4}), []string{"it is ahead from n = 128; **once copies are counted, the GPU wins from n = 256.**", "At n = 256 the operands go to the GPU at "}, nil},
+	{"copies that were not timed", planted(row("serial/packed", 64, 1e-3, single), kernel("warptile", 64, 1e-4)), nil, []string{"{#gpu-host}"}},
+	{"copies one after another", planted(row("serial/packed", 64, 1e-3, single), kernel("warptile", 64, 1e-4, copied(1e-4, 2e-4, 0))), []string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
+}
+
+// TestGPUOrder wants the names of the family that the report knows to be those of the
+// ladder, and the rungs with wide copies to be those that have them.
+func TestGPUOrder(t *testing.T) {
+	var names []string
+	for _, v := range cuda.Variants(nil) {
+		names = append(names, v.Name)
+		if key := "meant." + algorithm(v.Name); !hasPhrase(key) && !vendor(v.Name) && v.Name != "cuda/naive" {
+			t.Errorf("there is no phrase %s", key)
+		}
+	}
+	var order []string
+	for _, name := range gpuOrder {
+		order = append(order, onGPU+"/"+name)
+	}
+	if !slices.Equal(names, order) {
+		t.Errorf("the family is %v, the report has %v", names, order)
+	}
+	wide := map[string]bool{}
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range cuda.Ladder(typ) {
+			if r.Copies {
+				wide[r.Name] = true
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(wide)); !slices.Equal(got, slices.Sorted(slices.Values(copying))) {
+		t.Errorf("rungs with wide copies are %v, the report has %v", got, copying)
+	}
+	for name := range reported {
+		if !slices.Contains(names, "cuda/"+name) {
+			t.Errorf("the family has no %s", name)
+		}
+	}
+}
+
+// TestGains wants no gain from what is slower, level or less than leastGain.
+func TestGains(t *testing.T) {
+	nan := math.NaN()
+	for _, test := range []struct {
+		c    comparison
+		want bool
+	}{
+		{comparison{Ratio: 1.5, Outcome: quicker}, true}, {comparison{Ratio: 1.5, P: nan}, true}, {comparison{Ratio: 1.5, Outcome: level}, false},
+		{comparison{Ratio: 1.01, Outcome: quicker}, false}, {comparison{Ratio: 0.5, Outcome: slower}, false}, {comparison{Ratio: nan}, false},
+	} {
+		if got := (climb{comparison: test.c}).gains(); got != test.want {
+			t.Errorf("%+v: %v", test.c, got)
+		}
+	}
+}
+
+// TestAims wants a goal to fail on one figure below it and on NaN, and not to be met
+// while one is missing.
+func TestAims(t *testing.T) {
+	at := func(ratio float64) reached { return reached{comparison: comparison{Ratio: ratio}} }
+	missing := []problem{cubeOf("f32", 4096)}
+	for want, a := range map[string]aim{
+		"aim.met": {target: 1, reached: []reached{at(1), at(2)}}, "aim.missed": {target: 1, reached: []reached{at(2), at(0.99)}, missing: missing},
+		"aim.sofar": {target: 1, reached: []reached{at(2)}, missing: missing}, "aim.unmeasured": {target: 1, missing: missing},
+	} {
+		if got := a.verdict(); got != want {
+			t.Errorf("%+v: %s, want %s", a, got, want)
+		}
+	}
+	if got := (aim{target: 1, reached: []reached{at(math.NaN())}}).verdict(); got != "aim.missed" {
+		t.Errorf("NaN: %s", got)
+	}
+	for _, a := range views(accelerated(true))[0].aims() {
+		if len(a.reached)+len(a.missing) == 0 {
+			t.Errorf("%s has no places", a.key)
+		}
+	}
+}
+
+// TestRungs wants one row a variant and shape, in the order of the ladder, that with its
+// parameters at their defaults, of plain products alone.
+func TestRungs(t *testing.T) {
+	v := views(planted(
+		kernel("cublas", 64, 1e-3), kernel("naive", 64, 1e-3, func(r *compare.Record) { r.Params = gemm.Params{"l2": "warm"} }), kernel("naive", 64, 2e-3),
+		kernel("smem", 64, 1e-3, func(r *compare.Record) { r.Op = "nt" }), kernel("smem", 64, 1e-3, func(r *compare.Record) { r.LDA++ }),
+		kernel("smem", 64, 1, came(compare.Wrong, "x")), kernel("smem", 64, 1e-3, of("block", "block", 8)), kernel("dmma", 64, 1e-3, double), row("serial/packed", 64, 1e-3, single)))[0]
+	var got []string
+	for _, r := range v.rungs("f32") {
+		got = append(got, fmt.Sprint(r.Variant, " ", float64(r.Median)))
+	}
+	if want := "cuda/naive 0.002 cuda/cublas 0.001"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+// TestWins wants the size from which on the GPU is ahead at every size.
+func TestWins(t *testing.T) {
+	at := func(n int, ratio float64) facing {
+		return facing{problem: cubeOf("f32", n), cpu: row("serial/packed", n, 1e-3), kernel: kernel("naive", n, 1e-3/ratio)}
+	}
+	alone := at(512, 9)
+	alone.cpu = compare.Record{}
+	for _, test := range []struct {
+		all  []facing
+		want int
+	}{
+		{nil, 0}, {[]facing{alone}, 0}, {[]facing{at(64, 2)}, 64}, {[]facing{at(64, 0.5), at(128, 2)}, 128}, {[]facing{at(64, 2), at(128, 0.5), at(256, 2), at(512, 3)}, 256},
+		{[]facing{at(64, 2), at(128, 1)}, 0}, {[]facing{at(64, 0.5), at(128, 2), alone}, 128},
+	} {
+		if got, _ := wins(test.all, func(f facing) float64 { return float64(f.kernel.Median) }); got != test.want {
+			t.Errorf("%d sizes: %d, want %d", len(test.all), got, test.want)
+		}
+	}
+}
+
+// TestCopies wants the lesser of copies that overlap and those that do not, and NaN where
+// neither was timed.
+func TestCopies(t *testing.T) {
+	for _, test := range []struct {
+		change func(*compare.Record)
+		want   float64
+	}{
+		{func(*compare.Record) {}, math.NaN()}, {copied(1, 2, 0), 4}, {copied(1, 2, 3), 3}, {copied(1, 2, 5), 4},
+		{func(r *compare.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()}, {func(r *compare.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
+	} {
+		if got := withCopies(kernel("naive", 64, 1, test.change)); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("got %g, want %g", got, test.want)
+		}
+	}
+}
+
+// TestDigits wants decimal digits, and NaN where there is no error or none is known.
+func TestDigits(t *testing.T) {
+	a, b := kernel("naive", 64, 1, func(r *compare.Record) { r.Residual = 1e-7 }), kernel("tf32-wmma", 64, 1)
+	if got := digitsLost(a, b); !(math.Abs(got-4) <= 1e-9) {
+		t.Errorf("%g digits", got)
+	}
+	for _, residual := range []compare.Number{0, compare.None()} {
+		a.Residual = residual
+		if got := digits(a); !math.IsNaN(got) {
+			t.Errorf("residual %g: %g digits", float64(residual), got)
+		}
+	}
+}
+
+// TestGPUFigures wants those that the chapter places, and the peak at the top.
+func TestGPUFigures(t *testing.T) {
+	want := "gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64"
+	if got := strings.Join(ids(Drawings(accelerated(false), "en")), " "); got != want {
+		t.Errorf("drawings are %s, want %s", got, want)
+	}
+	curve := drawingOf(t, accelerated(true), "gpu-rates-f32").(chart.Curve)
+	if !curve.Top || curve.Limit.Level != 60.9 || len(curve.Series) != 11 {
+		t.Errorf("limit %v of %d series", curve.Limit, len(curve.Series))
+	}
+	bars := drawingOf(t, accelerated(true), "gpu-sgemm").(chart.Bars)
+	if len(bars.Groups) != 8 || len(bars.Groups[0].Bars) != 4 {
+		t.Errorf("%d groups", len(bars.Groups))
+	}
+	for name, doc := range map[string]compare.Document{
+		"not ok": planted(kernel("naive", 64, 1, came(compare.Failed, "x"))), "one kernel": planted(kernel("naive", 64, 1e-3)),
+		"one type too many": planted(kernel("naive", 64, 1e-3, field), kernel("smem", 64, 1e-3, field)),
+	} {
+		if got := ids(Drawings(doc, "en")); len(got) != 0 {
+			t.Errorf("%s: drawings %v", name, got)
+		}
+	}
+}
+
+// heldBy is what held the clock of a row back.
+func heldBy(r compare.Record) string {
+	if r.GPU == nil {
+		return ""
+	}
+	return r.GPU.Throttled
+}
