@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,28 +16,71 @@ import (
 	"gemm/cuda/occupancy"
 )
 
-func cudaCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "cuda",
-		Usage:     "what the kernels of the ladder take of an NVIDIA GPU, computed without one",
-		UsageText: "--explain --cc CAPABILITY [options]",
-		Description: "Each rung of the ladder is compiled for the compute capability by NVRTC, which may\n" +
-			"be anywhere (GEMM_NVRTC). The variants of the family, which run them, are not in this\n" +
-			"build yet.",
-		Flags: append(explainFlags(),
-			sizesFlag("4096", "4096"),
-			&cli.StringFlag{Name: "maxregs", Usage: "`LIST` of registers of a thread at most; 0: as many as the compiler takes"},
-			&cli.StringFlag{Name: "type", Value: "f32,f64", DefaultText: "f32,f64", Usage: "`LIST` of element types: f32, f64"},
-			jsonFlag("the figures"), forceFlag("replace the file that is there"),
-		),
-		Subcommands: []*cli.Command{occupancyCommand()},
-		Action: func(c *cli.Context) error {
-			if !c.Bool("explain") {
-				return usagef("the variants of the family are not in this build yet; there are gemm cuda --explain and gemm cuda occupancy, see gemm cuda --help")
-			}
-			return runExplain(c)
-		},
+// cudaCommand returns the command that measures the family, explains it or computes
+// occupancies.
+func cudaCommand(f ladder) *cli.Command {
+	c := f.command()
+	c.UsageText = "[options]\n   gemm cuda --explain --cc CAPABILITY [options]"
+	for _, flag := range c.Flags { // of measuring and of explaining
+		f, ok := flag.(*cli.StringFlag)
+		if !ok {
+			continue
+		}
+		if text, ok := explainDefaults[f.Name]; ok {
+			f.DefaultText = f.Value + "; with --explain " + text
+		}
+		if f.Name == "json" {
+			f.Usage = "write the records, or the figures of --explain, to `FILE`, - for standard output"
+		}
 	}
+	c.Flags = append(explainFlags(), c.Flags...)
+	c.Subcommands = []*cli.Command{occupancyCommand()}
+	c.Action = func(c *cli.Context) error {
+		if err := checkExplain(c); err != nil {
+			return err
+		}
+		if !c.Bool("explain") {
+			return f.run(c)
+		}
+		for name, text := range explainDefaults {
+			if c.IsSet(name) {
+				continue
+			}
+			if err := c.Set(name, text); err != nil {
+				return err
+			}
+		}
+		return runExplain(c)
+	}
+	return c
+}
+
+// explainDefaults are the values with --explain of flags that measuring has too.
+var explainDefaults = map[string]string{"sizes": "4096", "type": "f32,f64"}
+
+// explainShares are the flags that both measuring and explaining have.
+var explainShares = []string{"sizes", "type", "maxregs", "json", "force"}
+
+// checkExplain returns an error where a flag is there that only measuring has, or only
+// explaining.
+func checkExplain(c *cli.Context) error {
+	var explains []string
+	for _, flag := range explainFlags() {
+		explains = append(explains, flag.Names()[0])
+	}
+	for _, flag := range c.Command.Flags {
+		name := flag.Names()[0]
+		if !c.IsSet(name) || slices.Contains(explainShares, name) {
+			continue
+		}
+		switch of := slices.Contains(explains, name); {
+		case of && !c.Bool("explain"):
+			return usagef("--%s is for --explain", name)
+		case !of && c.Bool("explain"):
+			return usagef("--%s is for measuring, which --explain does not", name)
+		}
+	}
+	return nil
 }
 
 func occupancyCommand() *cli.Command {

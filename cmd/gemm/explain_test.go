@@ -54,8 +54,8 @@ func TestExplainRefuses(t *testing.T) {
 		"cuda --explain --cc 6.1":                  "--cc: ",
 		"cuda --explain --cc 8.6 --type f16":       `--type "f16": the ladders are f32 and f64`,
 		"cuda --explain --cc 8.6 --force":          "--force is for the file in --json FILE",
-		"cuda":                                     "there are gemm cuda --explain and gemm cuda occupancy",
-		"cuda --cc 8.6":                            "there are gemm cuda --explain and gemm cuda occupancy",
+		"cuda --cc 8.6":                            "--cc is for --explain",
+		"cuda --explain --cc 8.6 --stages 2":       "--stages is for measuring, which --explain does not",
 		"cuda --explain --cc 8.6 --type f32,gf256": `--type "gf256"`,
 	} {
 		fail(t, "", statusUsage, want, strings.Fields(args)...)

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/internal/block"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
@@ -49,13 +50,16 @@ type information struct {
 	Allowed    []int           `json:"processors_allowed"`
 	Shared     []cpu.CacheSets `json:"caches_shared"`
 
-	Limit    int64     `json:"memory_limit"`     // bytes that the control group grants; 0: no limit
-	Free     int64     `json:"memory_available"` // bytes; 0: not known
-	ISAs     []cpu.ISA `json:"isas"`             // what GEMM_CPU can be, widest first
-	Build    build     `json:"build"`
-	Mpirun   string    `json:"mpirun,omitempty"` // its version; empty: there is none
-	Kernels  []engine  `json:"kernels"`          // how packed products are computed, a type each
-	Backends []backend `json:"backends"`         // the variants that depend on what is installed
+	Limit  int64     `json:"memory_limit"`     // bytes that the control group grants; 0: no limit
+	Free   int64     `json:"memory_available"` // bytes; 0: not known
+	ISAs   []cpu.ISA `json:"isas"`             // what GEMM_CPU can be, widest first
+	Build  build     `json:"build"`
+	Mpirun string    `json:"mpirun,omitempty"` // its version; empty: there is none
+	// CUDA is what gemm-cuda finds, NoCUDA why it finds nothing.
+	CUDA     *cuda.System `json:"cuda,omitempty"`
+	NoCUDA   string       `json:"cuda_reason,omitempty"`
+	Kernels  []engine     `json:"kernels"`  // how packed products are computed, a type each
+	Backends []backend    `json:"backends"` // the variants that depend on what is installed
 }
 
 // engine is how packed products of one element type are computed.
@@ -102,6 +106,15 @@ func runInfo(c *cli.Context) error {
 		if info.Mpirun, err = launch.Version(c.Context, program); err != nil {
 			info.Mpirun = err.Error()
 		}
+	}
+	if s, err := system(); err == nil {
+		info.CUDA = &s
+		info.Host.Driver, info.Host.CUDA = s.Driver, s.CUDA
+		for _, g := range s.GPUs {
+			info.Host.GPUs = append(info.Host.GPUs, g.Name)
+		}
+	} else {
+		info.NoCUDA = reason(err)
 	}
 	if c.Bool("peak") {
 		if err := measurePeak(c, &info.Host); err != nil {
@@ -249,13 +262,57 @@ func printInfo(c *cli.Context, info information) error {
 		}
 	}
 	row("mpi", "%s; mpirun: %s", cmp.Or(h.MPI, "not in this build"), cmp.Or(info.Mpirun, "not on PATH"))
+	if s := info.CUDA; s != nil {
+		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", known(s.Driver), known(s.CUDA), cmp.Or(s.NVRTC, "not found"), cmp.Or(s.CuBLAS, "not found"))
+		for _, line := range s.Missing {
+			row("cuda", "%s", line)
+		}
+	} else {
+		row("cuda", "%s", info.NoCUDA)
+	}
 	for _, ceiling := range h.Ceilings {
 		row("peak "+ceiling.Pipe, "%.4g GFLOP/s with %s (%s)", float64(ceiling.Gflops), threads(ceiling.Threads), ceiling.ISA)
 	}
 	for _, bandwidth := range h.Bandwidths {
 		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))
 	}
+	if info.CUDA != nil {
+		for _, g := range info.CUDA.GPUs {
+			printGPU(row, g)
+		}
+	}
 	return w.Flush()
+}
+
+// printGPU writes the GPU and its limits.
+func printGPU(row func(name, format string, args ...any), g cuda.GPU) {
+	row("", "")
+	row(fmt.Sprintf("GPU %d", g.Index), "%s, compute capability %s", g.Name, g.Capability)
+	row("multiprocessors", "%d", g.Multiprocessors)
+	row("threads a multiprocessor", "%d", g.Threads)
+	row("blocks a multiprocessor", "%d", g.Blocks)
+	row("registers a multiprocessor", "%d", g.Registers)
+	row("shared memory a multiprocessor", "%d B", g.Shared)
+	row("threads a block", "%d", g.BlockThreads)
+	row("registers a block", "%d", g.BlockRegisters)
+	row("shared memory a block", "%d B, %d B where the kernel asks for it", g.BlockShared, g.BlockSharedOptIn)
+	row("threads a warp", "%d", g.Warp)
+	row("f32 over f64", "%d multiply-adds of f32 in the time of one of f64", g.SinglePerDouble)
+	row("clock", "%d MHz at most", g.Clock)
+	row("memory of the GPU", "%s, %s free", bytes(float64(g.Memory)), bytes(float64(g.Free)))
+	row("memory clock", "%d MHz at most, %d bits wide", g.MemoryClock, g.BusWidth)
+	row("L2 cache", "%s", bytes(float64(g.L2)))
+	row("error correction", "%s", onOff(g.ECC))
+	row("kernels at the same time", "%s", onOff(g.ConcurrentKernels))
+	row("copy engines", "%d", g.CopyEngines)
+}
+
+// onOff returns the word for a feature.
+func onOff(on bool) string {
+	if on {
+		return "yes"
+	}
+	return "no"
 }
 
 // origin says where the settings of an engine come from.

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
 	"gemm/mpi"
@@ -25,8 +26,9 @@ type ladder struct {
 	family, usage, description string
 	sweeps                     []sweep
 	// workers is the flag of the numbers of workers: what is swept names the experiment.
-	// Empty: there are no experiments.
+	// Empty: there are none.
 	workers string
+	sizes   string // that are measured unless others are asked for; empty: small ones
 }
 
 // sweep is a flag whose values are crossed with those of the others.
@@ -107,7 +109,33 @@ var ladders = []ladder{
 		},
 		workers: "np",
 	},
+	{
+		family: cuda.Family,
+		usage:  "measure and verify the ladder of kernels on an NVIDIA GPU, or explain it without one",
+		description: "The program gemm-cuda, which make build puts beside gemm, computes; a row whose kernel\n" +
+			"faults or does not end costs that row alone. Times are those of the kernels, on\n" +
+			"operands that are on the GPU; the records have the copies beside them. All rows of a\n" +
+			"type and a shape are measured in turn, NVIDIA's library among them. Flags of lists\n" +
+			"measure every combination of the parameters that a variant has; several --block or\n" +
+			"--bk, --stages, --maxregs or --l2 are the experiment that the report shows.\n\n" +
+			"With --explain nothing runs: each rung is compiled for the compute capability by\n" +
+			"NVRTC, which may be anywhere (GEMM_NVRTC).",
+		sweeps: []sweep{
+			{flag: "device", usage: "`LIST` of numbers of GPUs; gemm info names them"},
+			{flag: "block", usage: "`LIST` of threads of a block along an edge; 0: the default"},
+			{flag: "bk", usage: "`LIST` of k indices of a slice; 0: the default"},
+			{flag: "stages", usage: "`LIST` of slices in shared memory or on their way there; 0: the default"},
+			{flag: "tile", usage: "`LIST` of tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", kind: word},
+			{flag: "split", usage: "`LIST` of parts that k is cut into; 0: chosen by shape"},
+			{flag: "maxregs", usage: "`LIST` of registers of a thread at most; 0: as many as the compiler takes"},
+			{flag: "l2", usage: "`LIST` of whether operands change from call to call, so that none is in the L2 cache", kind: option},
+		},
+		sizes: "512,1024,2048,4096",
+	},
 }
+
+// ladderSizes are measured where nothing else is asked for.
+const ladderSizes = "64,128,256,512"
 
 // peers returns the variants of other families that are measured with this one where they
 // are asked for by name: those on ranks.
@@ -120,7 +148,7 @@ func (f ladder) peers() []gemm.Variant {
 
 func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
-		variantsFlag(), sizesFlag("64,128,256,512", "64,128,256,512"), typeFlag("f64", "f64"),
+		variantsFlag(), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag("f64", "f64"),
 		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
 		&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
 		&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
@@ -198,8 +226,15 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 			return l, err
 		}
 	}
-	if f.workers != "" {
+	switch {
+	case f.workers != "":
 		return l, f.experiment(c, &l)
+	case f.family == cuda.Family:
+		for _, name := range []string{"block", "bk", "stages", "maxregs", "l2"} {
+			if len(l.Sweep[name]) > 1 && l.Experiment == "" {
+				l.Experiment = strings.Replace(name, "bk", "block", 1)
+			}
+		}
 	}
 	return l, nil
 }
@@ -313,6 +348,9 @@ func (f ladder) run(c *cli.Context) error {
 	if err := checkCases(cases); err != nil {
 		return err
 	}
+	if err := checkDevices(c, cases); err != nil {
+		return err
+	}
 	if err := announce(c, cases); err != nil {
 		return err
 	}
@@ -404,7 +442,7 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	d.Probes, d.Progress, d.Command = append(probes(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
-		d.Launch = launcher(c)
+		d.Launch, d.Worker = launcher(c), worker
 	}
 	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
 		args := serialArgs(cases, b, seed)

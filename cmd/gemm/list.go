@@ -10,6 +10,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/catalog"
 	"gemm/mpi/launch"
@@ -64,8 +65,11 @@ func runList(c *cli.Context) error {
 }
 
 // available constructs v for its first type and returns the error, or that of finding
-// what starts it.
+// what starts it or computes it.
 func available(v gemm.Variant) error {
+	if v.Family() == cuda.Family {
+		return onGPU(v)
+	}
 	var err error
 	switch v.Types()[0] {
 	case "f64":

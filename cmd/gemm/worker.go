@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+	"gemm/internal/child"
+)
+
+// findWorker returns the program that computes on GPUs: the one beside this program, or on
+// PATH. The error wraps gemm.ErrUnavailable.
+func findWorker() (string, error) {
+	if program, err := os.Executable(); err == nil {
+		if resolved, err := filepath.EvalSymlinks(program); err == nil {
+			program = resolved
+		}
+		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(program), cuda.Worker)); err == nil {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(cuda.Worker)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build builds it where CUDA's headers are found or fetched", gemm.ErrUnavailable, cuda.Worker)
+	}
+	return filepath.Abs(path)
+}
+
+// worker returns the command with which a driver has the worker serve its cases.
+func worker(ctx context.Context) (*exec.Cmd, error) {
+	program, err := findWorker()
+	if err != nil {
+		return nil, err
+	}
+	return exec.CommandContext(ctx, program, "serve"), nil
+}
+
+// How long the worker has to describe the GPUs, and to end when it is told to.
+const (
+	describeTime = 10 * time.Second
+	describeStop = time.Second
+)
+
+// system returns what the worker finds: it is asked once. The error wraps
+// gemm.ErrUnavailable where there is no worker, no driver or no GPU.
+var system = sync.OnceValues(func() (cuda.System, error) {
+	var s cuda.System
+	program, err := findWorker()
+	if err != nil {
+		return s, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), describeTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "describe")
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := child.Run(cmd, describeStop); ctx.Err() != nil {
+		return s, fmt.Errorf("%w: %s does not describe the GPUs within %v", gemm.ErrUnavailable, cuda.Worker, describeTime)
+	} else if err != nil {
+		return s, refusal(err, stderr.String())
+	}
+	if err := json.Unmarshal([]byte(stdout.String()), &s); err != nil {
+		return s, fmt.Errorf("%w: %s describes the GPUs in words of its own: build both from one source: %w", gemm.ErrUnavailable, cuda.Worker, err)
+	}
+	if len(s.GPUs) == 0 {
+		return s, fmt.Errorf("%w: %s finds no GPU", gemm.ErrUnavailable, cuda.Worker)
+	}
+	return s, nil
+})
+
+// refusal returns why the worker ended with err, from what it wrote to standard error.
+func refusal(err error, stderr string) error {
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	last := strings.TrimPrefix(strings.TrimPrefix(lines[len(lines)-1], cuda.Worker+": "), unavailablePrefix)
+	var exit *exec.ExitError
+	if last == "" || !errors.As(err, &exit) || exit.ExitCode() != statusFailed {
+		return fmt.Errorf("%w: %s ended with %v: %s", gemm.ErrUnavailable, cuda.Worker, err, last)
+	}
+	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, last)
+}
+
+// onGPU returns the error of finding what v needs: a GPU that is new enough, and the
+// compiler or the library.
+func onGPU(v gemm.Variant) error {
+	s, err := system()
+	if err != nil {
+		return err
+	}
+	_, algorithm, _ := strings.Cut(v.Name, "/")
+	least := 0
+	for _, typ := range v.Types() {
+		for _, r := range cuda.Ladder(typ) {
+			if r.Name == algorithm && (least == 0 || r.Least < least) {
+				least = r.Least
+			}
+		}
+	}
+	library, version := "NVRTC", s.NVRTC
+	if least == 0 { // it is no rung
+		library, version = "cuBLAS", s.CuBLAS
+	}
+	if version == "" {
+		why := library + " is not there"
+		for _, line := range s.Missing {
+			if strings.Contains(strings.ToLower(line), strings.ToLower(library)) {
+				why = line
+			}
+		}
+		return fmt.Errorf("%w: %s", gemm.ErrUnavailable, why)
+	}
+	newer := func(g cuda.GPU) bool {
+		var major, minor int
+		_, err := fmt.Sscanf(g.Capability, "%d.%d", &major, &minor)
+		return err == nil && 10*major+minor >= least
+	}
+	if !slices.ContainsFunc(s.GPUs, newer) {
+		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, s.GPUs[0].Capability)
+	}
+	return nil
+}
+
+// checkDevices returns an error where --device asks for a GPU that is not there; where there
+// is none at all, the rows say so.
+func checkDevices(c *cli.Context, cases []compare.Case) error {
+	if !c.IsSet("device") {
+		return nil
+	}
+	for _, k := range cases {
+		n, ok := k.Params["device"].(int)
+		if !ok {
+			continue
+		}
+		s, err := system()
+		if err != nil {
+			return nil
+		}
+		if !slices.ContainsFunc(s.GPUs, func(g cuda.GPU) bool { return g.Index == n }) {
+			var names []string
+			for _, g := range s.GPUs {
+				names = append(names, fmt.Sprintf("%d (%s)", g.Index, g.Name))
+			}
+			there := "are"
+			if len(names) == 1 {
+				there = "is"
+			}
+			return fmt.Errorf("%w: --device %d: there %s %s", gemm.ErrUnavailable, n, there, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+)
+
+// plantedVariable has this test binary be a worker of the kind that it names.
+const plantedVariable = "GEMM_TEST_WORKER"
+
+func init() { asWorker = fakeWorker }
+
+// fakeWorker has this process be a worker, if it is to be one, and ends it.
+func fakeWorker() {
+	kind := os.Getenv(plantedVariable)
+	if kind == "" {
+		return
+	}
+	end := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, cuda.Worker+": "+format+"\n", args...)
+		os.Exit(1)
+	}
+	if kind == "none" {
+		end("there is no NVIDIA driver: install it")
+	}
+	if len(os.Args) != 2 {
+		end("arguments %q", os.Args)
+	}
+	var err error
+	switch os.Args[1] {
+	case "describe":
+		err = describeFake(kind)
+	case "serve":
+		err = serveFake(kind)
+	default:
+		err = fmt.Errorf("argument %q", os.Args[1])
+	}
+	if err != nil {
+		end("%v", err)
+	}
+	os.Exit(0)
+}
+
+// fakeSystem is a host with one GPU and no cuBLAS.
+var fakeSystem = cuda.System{
+	Driver: "580.1", CUDA: "13.0", NVRTC: "13.0", Missing: []string{"no cuBLAS among libcublas.so.13"},
+	GPUs: []cuda.GPU{{
+		Name: "Fake H1", Capability: "7.5", Multiprocessors: 132, Memory: 1 << 37, Free: 1 << 36, L2: 50 << 20, Clock: 1980, MemoryClock: 3201, BusWidth: 6016,
+		Warp: 32, BlockThreads: 1024, BlockShared: 49152, BlockSharedOptIn: 232448, BlockRegisters: 65536, Threads: 2048, Blocks: 31, Shared: 233472,
+		Registers: 65537, SinglePerDouble: 2, ConcurrentKernels: true, CopyEngines: 3, ECC: true,
+	}},
+}
+
+func describeFake(kind string) error {
+	switch kind {
+	case "rubbish":
+		fmt.Println("GPU 0: Fake H1")
+		return nil
+	case "crashes":
+		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
+	}
+	return json.NewEncoder(os.Stdout).Encode(fakeSystem)
+}
+
+// fakeBackend computes products of f64 by the textbook, and hangs with the rung dmma where
+// it is to.
+type fakeBackend struct{ hangs bool }
+
+func (fakeBackend) F32(string, gemm.Params) (gemm.Multiplier[float32], error) {
+	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
+}
+
+func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	if n := p.Int("device"); n != 0 {
+		return nil, fmt.Errorf("%w: there is no GPU %d", gemm.ErrUnavailable, n)
+	}
+	return fakeMultiplier{b.hangs && name == "dmma"}, nil
+}
+
+type fakeMultiplier struct{ hangs bool }
+
+func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+	if m.hangs {
+		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			sum := 0.0
+			for l := range a.Cols {
+				sum += a.At(i, l) * b.At(l, j)
+			}
+			c.Set(i, j, sum)
+		}
+	}
+	return nil
+}
+
+func serveFake(kind string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
+		Variants: cuda.Variants(fakeBackend{kind == "hangs"}),
+		Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
+		Ceilings: func(context.Context, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
+		},
+		Lost: func() bool { return false },
+	})
+}
+
+// withWorker returns the variables with which gemm finds a worker of the kind on PATH.
+func withWorker(t *testing.T, kind string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(dir, cuda.Worker)); err != nil {
+		t.Fatal(err)
+	}
+	return []string{plantedVariable + "=" + kind, plantedVariable + "_FILE=" + filepath.Join(dir, "hangs"), "PATH=" + dir + ":" + os.Getenv("PATH")}
+}
+
+func TestCUDAMeasures(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, dir, withWorker(t, "works"), "cuda", "--sizes", "16,24", "--time", "10ms", "--json", "r.json")
+	if r.status != 0 || r.stderr != "" {
+		t.Fatalf("status %d, %s", r.status, r.stderr)
+	}
+	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	if err != nil || len(doc.Records) != 14 {
+		t.Fatalf("%d rows, %v", len(doc.Records), err)
+	}
+	for _, row := range doc.Records {
+		if row.Status != compare.OK || row.Experiment != "ladder" || row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
+			t.Errorf("%s: %s %q of %s, turn %q", row.Variant, row.Status, row.Reason, row.Experiment, row.Turn)
+		}
+	}
+	if h := doc.Hosts[0]; !slices.Equal(h.GPUs, []string{"Fake H1"}) || h.Ceilings[len(h.Ceilings)-1].Unit != "gpu" {
+		t.Errorf("the host is %+v", h)
+	}
+
+	r = start(t, dir, withWorker(t, "works"), "compare", "--families", "serial,cuda", "--type", "f64", "--sizes", "64", "--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--out", "both")
+	doc, err = compare.Load(filepath.Join(dir, "both", "results.json"))
+	if r.status != 0 || err != nil || !slices.ContainsFunc(doc.Records, func(row compare.Record) bool { return row.Variant == "cuda/smem" && row.Status == compare.OK }) {
+		t.Errorf("compare: status %d, %s, %v, rows %+v", r.status, r.stderr, err, doc.Records)
+	}
+}
+
+func TestCUDASweeps(t *testing.T) {
+	for _, test := range []struct{ args, experiment, row string }{
+		{"--variants cuda/smem,cuda/cublas --bk 8,16", "block", "cuda/smem bk=16"},
+		{"--variants cuda/packed-global --block 8,16", "block", "cuda/packed-global block=8"},
+		{"--variants cuda/dmma --stages 2,3 --device 0", "stages", "cuda/dmma device=0 stages=3"},
+		{"--variants cuda/dmma --split 1,2 --tile auto", "ladder", "cuda/dmma split=2 tile=auto"},
+		{"--variants cuda/conflictfree --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
+		{"--variants cuda/cublas --l2 warm,cold", "l2", "cuda/cublas l2=warm"},
+	} {
+		dir := t.TempDir()
+		args := append([]string{"cuda", "--sizes", "8", "--time", "1ms", "--json", "r.json"}, strings.Fields(test.args)...)
+		if r := start(t, dir, withWorker(t, "works"), args...); r.status != 0 {
+			t.Errorf("%s: status %d, %s", test.args, r.status, r.stderr)
+			continue
+		}
+		doc, err := compare.Load(filepath.Join(dir, "r.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, row := range doc.Records {
+			found = found || row.Variant+" "+row.Params.String() == test.row
+			if row.Experiment != test.experiment || row.Status != compare.OK {
+				t.Errorf("%s: %s %v is of %s: %s", test.args, row.Variant, row.Params, row.Experiment, row.Reason)
+			}
+		}
+		if !found {
+			t.Errorf("%s: there is no %s", test.args, test.row)
+		}
+	}
+	works := withWorker(t, "works")
+	failWith(t, "", works, 1, "--device 7: there is 0 (Fake H1)", "cuda", "--sizes", "8", "--device", "7")
+	failWith(t, "", works, 2, `"hot"`, "cuda", "--sizes", "8", "--l2", "hot")
+	failWith(t, "", works, 2, "--stages: none of the variants has it", "cuda", "--variants", "cuda/smem", "--stages", "2")
+	failWith(t, "", works, 2, "split is 65, wants at most 64", "cuda", "--sizes", "8", "--split", "65")
+}
+
+func TestCUDAWithoutWorker(t *testing.T) {
+	const missing = "gemm-cuda is neither beside gemm nor on PATH: make build"
+	for _, test := range []struct {
+		variables []string
+		reason    string
+	}{
+		{[]string{"PATH=" + t.TempDir()}, missing},
+		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
+	} {
+		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
+		if r.status != 1 || strings.Count(r.stdout, "unavailable") != 7 || !strings.Contains(r.stderr, test.reason) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
+		}
+		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem", "--sizes", "8", "--type", "f64", "--out", t.TempDir())
+		if r.status != 0 || !strings.Contains(r.stdout, test.reason) {
+			t.Errorf("gemm compare: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
+		}
+		if r = start(t, "", test.variables, "info"); !strings.Contains(r.stdout, "\ncuda ") || !strings.Contains(r.stdout, test.reason) {
+			t.Errorf("gemm info:\n%s; want %q", r.stdout, test.reason)
+		}
+	}
+	for kind, want := range map[string]string{
+		"none": "there is no NVIDIA driver", "rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
+		"crashes": "gemm-cuda ended with signal: killed", "works": "",
+	} {
+		listed := listing{}
+		r := start(t, "", withWorker(t, kind), "list", "--json", "-")
+		if err := json.Unmarshal([]byte(r.stdout), &listed); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range listed.Variants {
+			if !strings.HasPrefix(v.Name, "cuda/") {
+				continue
+			}
+			want := want
+			if kind == "works" { // on a GPU of 7.5, without cuBLAS
+				want = map[string]string{
+					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
+				}[v.Name]
+				if slices.Contains([]string{"cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/dmma-wmma", "cuda/dmma"}, v.Name) {
+					want = "needs compute capability 8.0, has 7.5"
+				}
+			}
+			if v.Available != (want == "") || !strings.HasPrefix(v.Reason, want) {
+				t.Errorf("%s: %s is available: %v, %q; want %q", kind, v.Name, v.Available, v.Reason, want)
+			}
+		}
+	}
+}
+
+func TestInfoOfGPUs(t *testing.T) {
+	r := start(t, "", withWorker(t, "works"), "info")
+	for _, want := range []string{
+		"GPU 0", "Fake H1, compute capability 7.5", "132", "128 GiB, 64 GiB free", "50 MiB", "1980 MHz", "3201 MHz at most, 6016 bits wide", " 32", " 1024", "49152 B, 232448 B where",
+		" 65536", " 65537", " 2048", " 31", "233472 B", "2 multiply-adds", "copy engines", " 3", "error correction", "no cuBLAS among", "driver 580.1 for CUDA 13.0",
+	} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("gemm info lacks %q:\n%s", want, r.stdout)
+		}
+	}
+	var info information
+	r = start(t, "", withWorker(t, "works"), "info", "--json", "-")
+	if err := json.Unmarshal([]byte(r.stdout), &info); err != nil || info.CUDA == nil || info.CUDA.GPUs[0] != fakeSystem.GPUs[0] || !slices.Equal(info.Host.GPUs, []string{"Fake H1"}) {
+		t.Errorf("%v: %+v of %+v", err, info.CUDA, info.Host)
+	}
+}
+
+// TestCUDAInterrupted ends the program while its worker is at a row.
+func TestCUDAInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	variables := withWorker(t, "hangs")
+	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
+	var stderr strings.Builder
+	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), variables...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, file, _ := strings.Cut(variables[1], "=")
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the worker does not begin")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
+		t.Errorf("status %d, %s", cmd.ProcessState.ExitCode(), stderr.String())
+	}
+	if _, err := compare.Load(filepath.Join(dir, "r.json")); err != nil {
+		t.Error(err)
+	}
+}
