@@ -4,6 +4,7 @@
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can
+## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto where there is a CUDA toolkit or a driver
 ## DEPS=yes         report, bench-peers, test, lint, deps, check-report: no leaves the system packages alone
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
@@ -11,10 +12,11 @@ PROFILE  ?= quick
 OUT      ?= report
 RESUME   ?=
 MPI      ?= auto
+CUDA     ?= auto
 DEPS     ?= yes
 FUZZTIME ?= 30s
 GO       ?= go
-export MPI DEPS GO
+export MPI CUDA DEPS GO
 
 SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -25,6 +27,10 @@ VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo
 
 # Pure Go, unless with MPI. Looked up in the recipe, when make deps has been.
 BUILD = $(if $(filter yes,$(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh)),CGO_ENABLED=1 $(GO) build -tags mpi,CGO_ENABLED=0 $(GO) build)
+
+# The packages that have files with the tag cuda, and a command on them, where it can.
+CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
+with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
 .PHONY: help report test gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
@@ -45,18 +51,21 @@ test: ## run every test: plain, under the race detector, and with every instruct
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
 
-build: ## build bin/gemm, with MPI where it can
-	$(BUILD) $(VCS) -o bin/ ./cmd/...
+build: ## build bin/gemm, with MPI where it can, and bin/gemm-cuda where it can
+	$(BUILD) $(VCS) -o bin/ ./cmd/gemm
+	@rm -f bin/gemm-cuda
+	$(call with_cuda,$(GO) build -tags cuda $(VCS) -o bin/ ./cmd/gemm-cuda)
 
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
 
-lint: ## check format, vet and staticcheck, with MPI too where it can, and the scripts
+lint: ## check format, vet and staticcheck, with MPI and with CUDA too where it can, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && $(GO) run $(STATICCHECK) -tags mpi ./...; fi
+	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES) && $(GO) run $(STATICCHECK) -tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "shellcheck is not there: left out" >&2; fi
 

@@ -56,11 +56,16 @@ esac`
 			[]string{"libopenmpi-dev is missing; it serves the family mpi", "libscalapack-openmpi2.2 is missing; it serves reference/scalapack"},
 			[]string{"install --no-install-recommends libopenmpi-dev libscalapack-openmpi2.2"}, []string{"openmpi-bin"},
 		},
+		"a GPU and no toolkit": {
+			map[string]string{"ldconfig": libraries + "; echo libcuda.so.1", "id": root, "apt-get": aptWorks}, "",
+			[]string{"python3-pip is missing; it serves the family cuda"},
+			[]string{"install --no-install-recommends libopenblas0-pthread libblis4-pthread python3-pip"}, nil,
+		},
 		"root": {
 			map[string]string{"id": root, "apt-get": aptWorks}, "yes",
 			[]string{"libopenblas0-pthread is missing", "installing libopenblas0-pthread libblis4-pthread"},
 			[]string{"install --no-install-recommends libopenblas0-pthread libblis4-pthread"},
-			[]string{"sudo", "update", "sources", "add-apt"},
+			[]string{"sudo", "update", "sources", "add-apt", "python3-pip"},
 		},
 		"lists unread": {
 			map[string]string{"id": root, "apt-get": aptStale}, "",
@@ -118,7 +123,7 @@ esac`
 				}
 			}
 			cmd := exec.Command(bash, "scripts/deps.sh")
-			cmd.Env = []string{"PATH=" + dir, "STATE=" + dir, "DEPS=" + test.deps}
+			cmd.Env = []string{"PATH=" + dir, "STATE=" + dir, "DEPS=" + test.deps, "CUDA_HOME=" + dir}
 			output, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("exits with %v; it never fails a build", err)

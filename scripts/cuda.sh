@@ -13,7 +13,8 @@
 # links with a stand-in for libcuda with the functions that cuda.h declares, so that a
 # program built where there is neither driver nor GPU runs where there are.
 #
-# CUDA=no has it print no; CUDA=auto has it fetch nothing where there is no driver either.
+# CUDA=no has it print no, CUDA=auto fetch nothing where there is no driver either, and
+# CUDA=yes fail where it prints no.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 shim="$PWD/cuda/device/include"
@@ -22,7 +23,8 @@ oldest=11080 # CUDA_VERSION of 11.8
 without() {
 	echo "without CUDA, for $1" >&2
 	echo no
-	exit
+	[ "${CUDA:-}" != yes ] || exit 1
+	exit 0
 }
 
 # version FLAG... prints the CUDA_VERSION of the cuda.h that the compiler finds with them.
@@ -116,7 +118,7 @@ stand_in() {
 fetch=yes
 case "${CUDA:-}" in
 no) without "CUDA=no" ;;
-auto) [ -n "${1:-}" ] || { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q 'libcuda\.so' || fetch=no ;;
+auto) [ -n "${1:-}" ] || { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep 'libcuda\.so' >/dev/null || fetch=no ;;
 esac
 case "${1:-}" in
 '' | 11 | 12 | 13) ;;

@@ -17,9 +17,12 @@
 # network goes on. DEPS=no skips all of it.
 set -euo pipefail
 
-library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep -q "$1"; }
+# grep -q would not read to the end, and who writes to it would fail.
+library() { { ldconfig -p || /sbin/ldconfig -p; } 2>/dev/null | grep "$1" >/dev/null; }
 program() { command -v "$1" >/dev/null; }
 module() { program pkg-config && pkg-config --exists "$1"; }
+# A toolkit has what pip fetches for gemm-cuda, which a host without a driver has no use for.
+toolkit() { ! library libcuda\.so || [ -e "${CUDA_HOME:-/usr/local/cuda}/include/cuda.h" ] || pipped; }
 headers() { program gcc && gcc -E -x c - <<<'#include <stdlib.h>' >/dev/null 2>&1; }
 pipped() { program python3 && python3 -m pip --version >/dev/null 2>&1; }
 texfile() { program kpsewhich && [ -n "$(kpsewhich "$1")" ]; }
@@ -31,9 +34,10 @@ run|libopenmpi-dev|module ompi|the family mpi, to build it
 run|openmpi-bin|program mpirun|the family mpi, to run it
 run|pkg-config|program pkg-config|the family mpi, to build it
 run|libscalapack-openmpi2.2|library libscalapack-openmpi\.so|reference/scalapack
-run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race, the family mpi
-run|libc6-dev|headers|libraries in processes of their own, go test -race, the family mpi
-test|python3-pip|pipped|scripts/nvrtc.sh, the compiler of CUDA kernels
+run|gcc|program gcc|libraries in processes of their own, libgomp beside our loops, go test -race, the families mpi and cuda
+run|libc6-dev|headers|libraries in processes of their own, go test -race, the families mpi and cuda
+run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
+test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler of CUDA kernels and the headers of gemm-cuda
 lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
