@@ -176,7 +176,7 @@ func padOf(t Tile, own int) int {
 
 // inOrder writes elements side by side, width at once.
 func inOrder(operand string, elements, threads, size, width int) request {
-	return request{operand, true, size * width, pieces(elements, threads*width), func(thread, u int) int {
+	return request{operand, true, size * width, ceil(elements, threads*width), func(thread, u int) int {
 		e := (thread + u*threads) * width
 		if e >= elements {
 			return -1
@@ -341,4 +341,37 @@ func mmaReads(t Tile) []request {
 			return 8 * (row*(t.BN+4) + col)
 		}},
 	}
+}
+
+// sectorBytes is what global memory is read by.
+const sectorBytes = 32
+
+// Sectors returns the sectors of global memory of 32 bytes that a warp reads of A and B for one
+// k index, where threads read what they need themselves; 0 where they share slices. Rows of
+// A and B are taken to be long.
+func (r Rung) Sectors(t Tile) float64 {
+	const apart = 1 << 16 // elements between two rows
+	across, down := apart, 1
+	row := func(thread int) int { return thread / t.BN }
+	col := func(thread int) int { return thread % t.BN }
+	switch r.Type + "/" + r.Name {
+	case "f32/naive":
+		row, col = func(thread int) int { return thread % t.BM }, func(thread int) int { return thread / t.BM }
+	case "f32/coalesced", "f64/naive":
+	case "f64/packed-global": // blocks of BK elements a row, and a column
+		across, down = t.BK, t.BK
+	default:
+		return 0
+	}
+	size, warps, sectors := r.Size(), 0, 0
+	for first := 0; first < r.Threads(t); first += warpLanes {
+		a, b := map[int]bool{}, map[int]bool{}
+		for thread := first; thread < min(first+warpLanes, r.Threads(t)); thread++ {
+			a[row(thread)*across*size/sectorBytes] = true
+			b[col(thread)*down*size/sectorBytes] = true
+		}
+		warps++
+		sectors += len(a) + len(b)
+	}
+	return float64(sectors) / float64(warps)
 }

@@ -101,7 +101,7 @@ func TestAccessesCover(t *testing.T) {
 				if !ok {
 					continue
 				}
-				size, read, threads := int(elementBytes(typ)), 0, r.Threads(tile)
+				size, read, threads := r.Size(), 0, r.Threads(tile)
 				for _, q := range model(tile, r.Widest()) {
 					written := map[int]int{}
 					for thread := range threads {
@@ -136,6 +136,25 @@ func TestAccessesCover(t *testing.T) {
 					t.Errorf("%s/%s %v: %d elements are read, want %v", typ, r.Name, tile, read, want)
 				}
 			}
+		}
+	}
+}
+
+// TestSectors has what a warp reads for one k index: 32 rows of A and one element of B down a
+// column, one of A and 128 or 256 bytes of B along a row, and 4 rows and 8 columns of blocks
+// of 8×8 doubles.
+func TestSectors(t *testing.T) {
+	for _, test := range []struct {
+		typ, name string
+		want      float64
+	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 9}, {"f64", "packed-global", 12}, {"f64", "dmma", 0}} {
+		r := rung(t, test.typ, test.name)
+		if got := r.Sectors(r.Tiles[0]); got != test.want {
+			t.Errorf("%s/%s: %v sectors, want %v", test.typ, test.name, got, test.want)
+		}
+		_, block := r.reads(r.Tiles[0])
+		if (block == 0) != (test.want > 0) {
+			t.Errorf("%s/%s reads %v elements from shared memory", test.typ, test.name, block)
 		}
 	}
 }

@@ -251,7 +251,7 @@ func results(elements, slices int) string {
 // registers estimates what a thread keeps between two instructions: sums and fragments, in
 // registers of 4 bytes. Addresses and counters come on top.
 func (r Rung) registers(t Tile) int {
-	words := int(elementBytes(r.Type)) / 4
+	words := r.Size() / 4
 	switch r.Name {
 	case "vectorized": // four columns of A at once
 		return t.TM*t.TN + 4*t.TM + t.TN

@@ -25,6 +25,7 @@ type Explanation struct {
 	Intensity float64
 	Accesses  []Access // to shared memory, with the widest copies
 	Passes    float64  // of reads over its banks a multiply-add of a warp; 0: not known
+	Sectors   float64  // of global memory that a warp reads for a k index; 0: it reads slices
 }
 
 // Explain compiles the rung for copies of 16 bytes and returns what it takes on a GPU of
@@ -69,9 +70,10 @@ func ExplainCapped(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occ
 	e.Kernel.Shared += r.Shared(t)
 	e.Occupancy, err = occupancy.Of(capability, occupancy.Kernel{Threads: r.Threads(t), Registers: e.Kernel.Registers, Shared: e.Kernel.Shared})
 	e.Global, e.Block = r.reads(t)
-	e.Intensity = 2 / (e.Global * elementBytes(r.Type))
+	e.Intensity = 2 / (e.Global * float64(r.Size()))
 	e.Accesses = r.Accesses(t, r.Widest())
 	e.Passes = r.Passes(t, e.Accesses)
+	e.Sectors = r.Sectors(t)
 	return e, err
 }
 
@@ -79,7 +81,7 @@ func ExplainCapped(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occ
 // within so many registers. It asks for room for whole blocks on a multiprocessor, so that
 // the limit can be below: 65536/(BLOCKS*threads).
 func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
-	return pieces(64<<10, maxRegs*r.Threads(t))
+	return ceil(64<<10, maxRegs*r.Threads(t))
 }
 
 // Padded reports whether the rung's rows of a slice can be lengthened: Tile.Pad.
@@ -125,15 +127,22 @@ func Changes(from, to Explanation) []Change {
 		{"global reads", func(e Explanation) float64 { return e.Global }},
 		{"shared reads", func(e Explanation) float64 { return e.Block }},
 		{"passes", func(e Explanation) float64 { return e.Passes }},
+		{"sectors a k", func(e Explanation) float64 { return e.Sectors }},
 		{"flop/byte", func(e Explanation) float64 { return e.Intensity }},
 		{"barriers a slice", func(e Explanation) float64 { return float64(barriers[e.Rung.Type+"/"+e.Rung.Name].slice) }},
 	} {
+		if figure.name == "passes" && (unknownPasses(from) || unknownPasses(to)) {
+			continue
+		}
 		if a, b := figure.of(from), figure.of(to); a != b {
 			out = append(out, Change{figure.name, a, b})
 		}
 	}
 	return out
 }
+
+// unknownPasses reports whether shared memory is read in a way that is not known.
+func unknownPasses(e Explanation) bool { return e.Block > 0 && e.Passes == 0 }
 
 // entry is the name of the kernel that multiplies, in every file.
 const entry = "gemm"

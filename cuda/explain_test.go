@@ -163,6 +163,14 @@ func TestChanges(t *testing.T) {
 	if got := Changes(from, to); !slices.Equal(got, []Change{{"registers", 128, 127}, {"barriers a slice", 2, 1}}) {
 		t.Errorf("the changes are %+v", got)
 	}
+	if got := Changes(explain("naive", 32), explain("coalesced", 32)); !slices.Equal(got, []Change{{"sectors a k", 33, 5}}) {
+		t.Errorf("the changes are %+v", got)
+	}
+	for _, change := range Changes(explain("warptile", 127), explain("tf32-wmma", 255)) {
+		if change.Figure == "passes" {
+			t.Errorf("what wmma reads is not known, here it is %v", change.To)
+		}
+	}
 	if got := Changes(from, from); got != nil {
 		t.Errorf("a rung differs from itself: %+v", got)
 	}

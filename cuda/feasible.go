@@ -26,8 +26,8 @@ type Feasible struct {
 
 // Constraint is a condition on a block of threads.
 type Constraint struct {
-	Equation string // its number in the report; empty: in its words only
-	Says     string
+	Name string // its number in the report; a word where that says it in words
+	Says string
 }
 
 // reportRegisters is what the compiler gives the kernels of the report a thread (its
@@ -40,9 +40,9 @@ var (
 	threadsOfBlock = Constraint{"16", "a block has at most 1024 threads"}
 	twoSlices      = Constraint{"17", "two slices of A and B fit into the 48 KiB of a block"}
 	sumsOfBlock    = Constraint{"18", "sums take at most half of the registers"}
-	oneRow         = Constraint{"21, 22", "what a thread copies of A is at most a row of the slice: the edge is at least 8"}
-	allRegisters   = Constraint{"", "with 128 registers a thread the block has at most 65536"}
-	wholeCopies    = Constraint{"", "each thread copies the same number of elements"}
+	oneRow         = Constraint{"22", "what a thread copies of A is at most a row of its slice (21): the edge is at least 8"}
+	allRegisters   = Constraint{"registers", "with 128 registers a thread the block has at most 65536"}
+	wholeCopies    = Constraint{"even", "each thread copies the same number of elements"}
 )
 
 // Constraints returns the conditions that FeasibleTiles holds blocks against.

@@ -38,7 +38,7 @@ var barriers = map[string]struct {
 // Product returns what a product of A of m×k and B of k×n takes with the setting.
 func (r Rung) Product(t Tile, m, n, k int) Product {
 	p := Product{M: m, N: n, K: k}
-	rows, cols, slices := pieces(m, t.BM), pieces(n, t.BN), 0
+	rows, cols, slices := ceil(m, t.BM), ceil(n, t.BN), 0
 	p.Blocks = rows * cols
 	mf, nf, kf := float64(m), float64(n), float64(k)
 	p.GlobalWrites, p.Flops = mf*nf, 2*mf*nf*kf
@@ -47,14 +47,14 @@ func (r Rung) Product(t Tile, m, n, k int) Product {
 	case block > 0: // each row of tiles reads B once, each column of tiles A
 		p.GlobalReads = mf*kf*float64(cols) + kf*nf*float64(rows)
 	case t.BK > 0: // what is laid out anew is read from its new place
-		padded := float64(pieces(k, t.BK) * t.BK)
+		padded := float64(ceil(k, t.BK) * t.BK)
 		p.GlobalReads = global*mf*nf*padded + mf*kf + kf*nf
 		p.GlobalWrites += padded * float64(rows*t.BM+cols*t.BN)
 	default:
 		p.GlobalReads = global * mf * nf * kf
 	}
 	if block > 0 {
-		slices = pieces(k, t.BK)
+		slices = ceil(k, t.BK)
 		whole := float64(p.Blocks) * float64(slices*t.BK)
 		p.SharedReads = whole * float64(t.BM*t.BN) * block
 		p.SharedWrites = whole * float64(t.BM+t.BN)
@@ -65,7 +65,7 @@ func (r Rung) Product(t Tile, m, n, k int) Product {
 			p.Saved = max(0, slices-1)
 		}
 	}
-	p.Intensity = p.Flops / ((p.GlobalReads + p.GlobalWrites) * elementBytes(r.Type))
+	p.Intensity = p.Flops / ((p.GlobalReads + p.GlobalWrites) * float64(r.Size()))
 	return p
 }
 
@@ -73,7 +73,7 @@ func (r Rung) Product(t Tile, m, n, k int) Product {
 // at a time, and which share of the places of all these waves they take.
 func (p Product) Waves(multiprocessors, blocks int) (waves int, fill float64) {
 	places := multiprocessors * blocks
-	waves = pieces(p.Blocks, places)
+	waves = ceil(p.Blocks, places)
 	return waves, float64(p.Blocks) / float64(waves*places)
 }
 
@@ -83,15 +83,4 @@ func (p Product) Waves(multiprocessors, blocks int) (waves int, fill float64) {
 func (p Product) Roofline(peak, bandwidth float64) (rate float64, memory bool) {
 	rate = p.Intensity * bandwidth
 	return math.Min(rate, peak), rate < peak
-}
-
-// pieces is n over size, rounded up.
-func pieces(n, size int) int { return (n + size - 1) / size }
-
-// elementBytes returns the bytes of an element.
-func elementBytes(typ string) float64 {
-	if typ == "f64" {
-		return 8
-	}
-	return 4
 }
