@@ -33,7 +33,7 @@ const module = "gemm"
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
 //	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
-//	cuda/occupancy ← cuda
+//	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
 // An arrow carries on: whoever may import a package may import what that one may
 // import. layers spells only the arrows themselves.
@@ -53,6 +53,7 @@ var importTable = closure(map[string][]string{
 	"mpi":              {"serial", "parallel", "reference", "internal/peak"},
 	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy"},
 	"cuda/occupancy":   nil,
+	"cuda/wire":        {".", "internal/child"},
 	"internal/catalog": {"mpi", "cuda"},
 
 	"internal/child":   nil,
@@ -63,7 +64,7 @@ var importTable = closure(map[string][]string{
 	"compare/report":   {"compare"},
 
 	"internal/gemmtest": {"."},
-	"cmd":               {"internal/catalog", "internal/matfile", "compare/report", "blas"},
+	"cmd":               {"internal/catalog", "internal/matfile", "compare/report", "cuda/wire", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

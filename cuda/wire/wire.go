@@ -1,0 +1,254 @@
+// Package wire carries one product between gemm and the program that computes on GPUs:
+// gemm-cuda multiply reads a request on its standard input and writes a reply on its standard
+// output. Each is a line of JSON that the elements follow, row by row, little-endian and
+// without gaps: in a request those of A and B, and of C where beta is not 0; in a reply
+// without an error those of C.
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/internal/child"
+)
+
+// protocol is the version of request and reply.
+const protocol = 1
+
+// Product is C ← α·A·B + β·C as the variant computes it.
+type Product[T gemm.Float] struct {
+	Variant     string
+	Params      gemm.Params
+	Alpha, Beta float64
+	A, B, C     gemm.Matrix[T]
+}
+
+// request is the line that the operands follow.
+type request struct {
+	Protocol int         `json:"protocol"`
+	Variant  string      `json:"variant"`
+	Type     string      `json:"type"`
+	Params   gemm.Params `json:"params"`
+	M        int         `json:"m"`
+	N        int         `json:"n"`
+	K        int         `json:"k"`
+	Alpha    float64     `json:"alpha"`
+	Beta     float64     `json:"beta"`
+}
+
+// reply is the line that the result follows, unless there is an error.
+type reply struct {
+	Error string `json:"error,omitempty"`
+	// Unavailable says that the error wraps gemm.ErrUnavailable.
+	Unavailable bool `json:"unavailable,omitempty"`
+}
+
+// stopTime is how long the program has to free the device where the context ends.
+const stopTime = 5 * time.Second
+
+// Multiply has the command, which was made with the context and answers as Serve does,
+// compute p into p.C.
+func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) error {
+	if err := gemm.CheckShapes(p.C, p.A, p.B); err != nil {
+		return err
+	}
+	requests, asking := io.Pipe()
+	answering, replies := io.Pipe()
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, replies, &stderr
+	go func() { asking.CloseWithError(ask(asking, p)) }()
+	answered := make(chan error, 1)
+	go func() {
+		err := answer(answering, p.C)
+		_, _ = io.Copy(io.Discard, answering) // so that the program can end
+		answered <- err
+	}()
+	ended := child.Run(cmd, stopTime)
+	_ = requests.Close()
+	_ = replies.Close()
+	err := <-answered
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil || errors.Is(err, errAnswered):
+		return err
+	case ended != nil:
+		name := filepath.Base(cmd.Path)
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		if cmd.ProcessState == nil {
+			return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, name, ended)
+		}
+		return fmt.Errorf("%s ended with %v: %s", name, ended, strings.TrimPrefix(lines[len(lines)-1], name+": "))
+	}
+	return fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
+}
+
+// errAnswered: the other side computed nothing and said why.
+var errAnswered = errors.New("the product failed")
+
+// ask writes the request.
+func ask[T gemm.Float](to io.Writer, p Product[T]) error {
+	w := bufio.NewWriter(to)
+	head := request{protocol, p.Variant, gemm.TypeName[T](), p.Params, p.C.Rows, p.C.Cols, p.A.Cols, p.Alpha, p.Beta}
+	if err := json.NewEncoder(w).Encode(head); err != nil {
+		return err
+	}
+	err := errors.Join(write(w, p.A), write(w, p.B))
+	if p.Beta != 0 {
+		err = errors.Join(err, write(w, p.C))
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// answer reads the reply into c.
+func answer[T gemm.Float](from io.Reader, c gemm.Matrix[T]) error {
+	r := bufio.NewReader(from)
+	var head reply
+	if err := line(r, &head); err != nil {
+		return fmt.Errorf("the reply: %w", err)
+	}
+	if head.Error != "" {
+		err := said{head.Error, errAnswered}
+		if head.Unavailable {
+			return fmt.Errorf("%w: %w", gemm.ErrUnavailable, err)
+		}
+		return err
+	}
+	if err := read(r, c); err != nil {
+		return fmt.Errorf("the result: %w", err)
+	}
+	return nil
+}
+
+// said is an error in the words of the other side.
+type said struct {
+	text string
+	is   error
+}
+
+func (s said) Error() string { return s.text }
+func (s said) Unwrap() error { return s.is }
+
+// Serve computes the product that comes in with one of the variants and writes it out. What
+// is wrong with the product is in the reply; the error is one of reading or writing.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Variant) error {
+	r, w := bufio.NewReader(in), bufio.NewWriter(out)
+	var head request
+	if err := line(r, &head); err != nil {
+		return fmt.Errorf("the request on standard input: %w", err)
+	}
+	if head.Protocol != protocol {
+		return fmt.Errorf("the request is of protocol %d, this program speaks %d: build both from one source", head.Protocol, protocol)
+	}
+	i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == head.Variant })
+	if i < 0 {
+		return fmt.Errorf("there is no variant %q: build both programs from one source", head.Variant)
+	}
+	var err error
+	switch head.Type {
+	case "f32":
+		err = serve[float32](ctx, r, w, variants[i], head)
+	case "f64":
+		err = serve[float64](ctx, r, w, variants[i], head)
+	default:
+		err = fmt.Errorf("there is no type %q", head.Type)
+	}
+	return errors.Join(err, w.Flush())
+}
+
+func serve[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
+	for _, d := range [][2]int{{head.M, head.K}, {head.K, head.N}, {head.M, head.N}} {
+		if over, n := bits.Mul64(uint64(d[0]), uint64(d[1])); d[0] < 0 || d[1] < 0 || over != 0 || n > math.MaxInt/8 {
+			return fmt.Errorf("the request is of %d×%d×%d elements", head.M, head.N, head.K)
+		}
+	}
+	a, b, c := gemm.NewMatrix[T](head.M, head.K), gemm.NewMatrix[T](head.K, head.N), gemm.NewMatrix[T](head.M, head.N)
+	operands := []gemm.Matrix[T]{a, b}
+	if head.Beta != 0 {
+		operands = append(operands, c)
+	}
+	for _, x := range operands {
+		if err := read(r, x); err != nil {
+			return fmt.Errorf("the operands on standard input: %w", err)
+		}
+	}
+	var answer reply
+	if err := compute(ctx, v, head, c, a, b); err != nil {
+		answer.Error = strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": ")
+		answer.Unavailable = errors.Is(err, gemm.ErrUnavailable)
+	}
+	if err := json.NewEncoder(w).Encode(answer); err != nil || answer.Error != "" {
+		return err
+	}
+	return write(w, c)
+}
+
+// compute has the variant compute what head says.
+func compute[T gemm.Float](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
+	m, err := gemm.New[T](v, head.Params)
+	if err != nil {
+		return err
+	}
+	if head.Alpha == 1 && head.Beta == 0 {
+		return m.Multiply(ctx, c, a, b)
+	}
+	g, ok := m.(gemm.Gemmer[T])
+	if !ok {
+		return fmt.Errorf("%s computes C = A*B only", v.Name)
+	}
+	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, T(head.Alpha), a, b, T(head.Beta), c)
+}
+
+// mostHead is the length that the line of a request or a reply can have.
+const mostHead = 1 << 16
+
+// line reads a line of JSON into v.
+func line(r *bufio.Reader, v any) error {
+	var text []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		text = append(text, part...)
+		switch {
+		case err == nil:
+			return json.Unmarshal(text, v)
+		case len(text) > mostHead:
+			return fmt.Errorf("its first line is longer than %d bytes", mostHead)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+func write[T gemm.Float](w io.Writer, x gemm.Matrix[T]) error {
+	for i := range x.Rows {
+		if err := binary.Write(w, binary.LittleEndian, x.Row(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func read[T gemm.Float](r io.Reader, x gemm.Matrix[T]) error {
+	for i := range x.Rows {
+		if err := binary.Read(r, binary.LittleEndian, x.Row(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
