@@ -14,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/catalog"
 	"gemm/internal/matfile"
@@ -230,7 +231,9 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	if p.variant == "" {
 		return fastest[T](ctx)
 	}
-	v, err := named(p.variant, catalog.Variants())
+	// Those of a GPU are computed by the worker.
+	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Family() == cuda.Family })
+	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote{})))
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/wire"
 	"gemm/internal/child"
 )
 
@@ -160,4 +162,55 @@ func checkDevices(c *cli.Context, cases []compare.Case) error {
 		}
 	}
 	return nil
+}
+
+// remote is the backend of variants of the family cuda whose products the worker computes,
+// one a process.
+type remote struct{}
+
+// F32 implements cuda.Backend.
+func (remote) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
+	return newRemote[float32](name, p)
+}
+
+// F64 implements cuda.Backend.
+func (remote) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	return newRemote[float64](name, p)
+}
+
+func newRemote[T gemm.Float](name string, p gemm.Params) (gemm.Multiplier[T], error) {
+	v, err := named(cuda.Family+"/"+name, family(cuda.Family))
+	if err != nil {
+		return nil, err
+	}
+	if err := onGPU(v); err != nil {
+		return nil, err
+	}
+	return remoteMultiplier[T]{v.Name, p}, nil
+}
+
+// remoteMultiplier computes the products of a variant in the worker.
+type remoteMultiplier[T gemm.Float] struct {
+	variant string
+	params  gemm.Params
+}
+
+// Multiply implements gemm.Multiplier.
+func (m remoteMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	return m.Gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
+}
+
+// Gemm implements gemm.Gemmer of operands that are not transposed.
+func (m remoteMultiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	if tA != blas.NoTrans || tB != blas.NoTrans {
+		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
+	}
+	program, err := findWorker()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "multiply")
+	return wire.Multiply(ctx, cmd, wire.Product[T]{
+		Variant: m.variant, Params: m.params, Alpha: float64(alpha), Beta: float64(beta), A: a, B: b, C: c,
+	})
 }

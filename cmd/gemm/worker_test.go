@@ -20,6 +20,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/wire"
 )
 
 // plantedVariable has this test binary be a worker of the kind that it names.
@@ -49,6 +50,8 @@ func fakeWorker() {
 		err = describeFake(kind)
 	case "serve":
 		err = serveFake(kind)
+	case "multiply":
+		err = wire.Serve(context.Background(), os.Stdin, os.Stdout, cuda.Variants(fakeBackend{}))
 	default:
 		err = fmt.Errorf("argument %q", os.Args[1])
 	}
@@ -269,6 +272,25 @@ func TestInfoOfGPUs(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &info); err != nil || info.CUDA == nil || info.CUDA.GPUs[0] != fakeSystem.GPUs[0] || !slices.Equal(info.Host.GPUs, []string{"Fake H1"}) {
 		t.Errorf("%v: %+v of %+v", err, info.CUDA, info.Host)
 	}
+}
+
+func TestCUDAMultiplies(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.csv": "1,2\n3,4\n", "b.csv": "5,6\n7,8\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.csv", "--variant"}
+	r := start(t, dir, withWorker(t, "works"), append(args, "cuda/smem")...)
+	if c, err := os.ReadFile(filepath.Join(dir, "c.csv")); r.status != 0 || string(c) != "19,22\n43,50\n" || !strings.Contains(r.stderr, "cuda/smem computed 2 in f64") {
+		t.Errorf("status %d, %s, %q, %v", r.status, r.stderr, c, err)
+	}
+	failWith(t, dir, withWorker(t, "works"), 1, "f32 is not faked", append(args, "cuda/smem", "--type", "f32")...)
+	failWith(t, dir, withWorker(t, "works"), 1, "needs compute capability 8.0, has 7.5", append(args, "cuda/dmma")...)
+	failWith(t, dir, withWorker(t, "none"), 1, "there is no NVIDIA driver", append(args, "cuda/smem")...)
+	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither beside gemm nor on PATH", append(args, "cuda/smem")...)
+	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A*B only", append(args, "cuda/smem", "--alpha", "2")...)
 }
 
 // TestCUDAInterrupted ends the program while its worker is at a row.
