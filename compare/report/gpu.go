@@ -112,9 +112,10 @@ func (v *view) rungs(typ string) []compare.Record {
 	all := timed(v.pick(func(r compare.Record) bool {
 		return r.Experiment == "ladder" && r.Type == typ && byGPU(r) && r.Median > 0 && problemOf(r).plain()
 	}))
+	variants := v.gpuVariants()
 	var out []compare.Record
 	for _, p := range problems(all) {
-		for _, variant := range v.gpuVariants() {
+		for _, variant := range variants {
 			if r, ok := at(all, variant, p); ok {
 				out = append(out, r)
 			}
@@ -253,5 +254,8 @@ func (b *builder) gpuMachine(v *view) (Section, bool) {
 	row("gpu-machine.held", b.say("gpu-machine.of", slowed, len(rows)))
 	row("gpu-machine.warned", b.say("gpu-machine.of", warned, len(rows)))
 	s.add(t)
+	if _, known := v.pipe("tf32"); !known && slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Compute == "tf32" }) {
+		s.text(&b.speaker, "gpu-machine.notf32")
+	}
 	return s, true
 }

@@ -259,7 +259,7 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []Te
 			reasons = append(reasons, b.say("why.morereads", significant(1/ratio)))
 		}
 	}
-	switch changes, known := b.changes(x.Counters, y.Counters); {
+	switch changes, known := b.changes(x.Counters, y.Counters, 5); {
 	case !known:
 		notes = append(notes, b.say("why.nocounters"))
 	case len(changes) == 0:
@@ -270,9 +270,9 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []Te
 	return reasons, notes
 }
 
-// changes returns the profiler's counters that differ most between two kernels, five at
-// most that differ by a twentieth at least; known is false unless both have some in common.
-func (b *builder) changes(x, y map[string]float64) (out []Text, known bool) {
+// changes returns the profiler's counters that differ most between two kernels, of those
+// that differ by a twentieth at least; known is false unless both have some in common.
+func (b *builder) changes(x, y map[string]float64, most int) (out []Text, known bool) {
 	type change struct {
 		name string
 		size float64
@@ -302,7 +302,7 @@ func (b *builder) changes(x, y map[string]float64) (out []Text, known bool) {
 		}
 		return strings.Compare(p.name, q.name)
 	})
-	for _, c := range all[:min(5, len(all))] {
+	for _, c := range all[:min(most, len(all))] {
 		out = append(out, b.say("why.counter", code(c.name), significant(x[c.name]), significant(y[c.name])))
 	}
 	return out, known
@@ -329,7 +329,7 @@ func (b *builder) tensorGap(rows []compare.Record) (Text, bool) {
 	}
 	var parts []Text
 	if library.GPU != nil {
-		parts, _ = b.changes(library.GPU.Counters, own.GPU.Counters)
+		parts, _ = b.changes(library.GPU.Counters, own.GPU.Counters, 10)
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.GPU.Counters)) {
 		if library.GPU == nil || len(library.GPU.Counters) == 0 {

@@ -98,6 +98,19 @@ func (b *builder) gpuTuned(v *view) (Section, bool) {
 	return s, true
 }
 
+// ofLibrary is the speed of a row of an experiment as a share of that of NVIDIA's library
+// in the same arithmetic and turn.
+func (v *view) ofLibrary(r compare.Record) Text {
+	name := r.Experiment
+	for _, o := range v.records {
+		if vendor(o.Variant) && o.Compute == r.Compute && inTurn(o, r) && problemOf(o) == problemOf(r) &&
+			(o.Params[name] == nil || o.Params[name] == r.Params[name]) && o.Speed() && r.Speed() && r.Median > 0 {
+			return Text(percent(float64(o.Median / r.Median)))
+		}
+	}
+	return absent
+}
+
 // gpuSwept are the experiments on one setting of the kernels, which their parameter is named as.
 var gpuSwept = []string{"stages", "maxregs", "l2"}
 
@@ -115,7 +128,7 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 		s.text(&b.speaker, "gpu-settings."+name)
 		t := Table{
 			ID: "table-gpu-" + name + v.suffix, Caption: b.say("gpu-settings.caption", name), Command: b.rerun(v, rows),
-			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
+			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
 		}
 		type series struct {
 			variant, rest string
@@ -155,7 +168,7 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 					spills = Text(byteSize(float64(r.GPU.Spills)))
 				}
 				t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
-					code(algorithm(r.Variant)), escape(r.Type), escape(one.label()), escape(fmt.Sprint(r.Params[name])), state, Text(b.median(r)), tflops(r), over, verdict, registers(r), spills, occupancyOf(r),
+					code(algorithm(r.Variant)), escape(r.Type), escape(one.label()), escape(fmt.Sprint(r.Params[name])), state, Text(b.median(r)), tflops(r), v.ofLibrary(r), over, verdict, registers(r), spills, occupancyOf(r),
 				}})
 			}
 			if best.Speed() && len(own) > 1 {

@@ -53,6 +53,10 @@ func (v *view) entries(typ string) []entry {
 			n = r.N
 		}
 	}
+	if len(timed(rows)) == 0 {
+		return nil
+	}
+	ladder := v.rungs(typ)
 	var out []entry
 	for _, variant := range v.gpuVariants() {
 		var own []entry
@@ -61,16 +65,13 @@ func (v *view) entries(typ string) []entry {
 				own = append(own, entry{r, settingIn(r, "block"), settingIn(r, "bk")})
 			}
 		}
-		if r, ok := at(v.rungs(typ), variant, cubeOf(typ, n)); ok && len(own) == 0 && n > 0 {
+		if r, ok := at(ladder, variant, cubeOf(typ, n)); ok && len(own) == 0 && n > 0 {
 			own = append(own, entry{Record: r})
 		}
 		slices.SortStableFunc(own, func(x, y entry) int {
 			return cmp.Or(cmp.Compare(y.block, x.block), cmp.Compare(x.slice, y.slice))
 		})
 		out = append(out, own...)
-	}
-	if len(timed(rows)) == 0 {
-		return nil
 	}
 	return out
 }

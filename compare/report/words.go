@@ -740,6 +740,7 @@ var phrases = map[string]phrase{
 	"gpu-machine.gbps":       {"%s GB/s", "%s GB/s"},
 	"gpu-machine.clock":      {"Clock in the samples", "采样时的频率"},
 	"gpu-machine.mhz":        {"%d to %d MHz", "%d 至 %d MHz"},
+	"gpu-machine.notf32":     {"The peak of the tensor cores in TF32 was not measured, so that rows in TF32 are given as no share of it; NVIDIA's library in TF32 is what they are held against.", "没有测量张量核心 TF32 的峰值，因此 TF32 的各行不给出占峰值的比例，而与 TF32 的 NVIDIA 库比较。"},
 	"gpu-machine.held":       {"Rows whose clock was held back", "频率受限的行"},
 	"gpu-machine.warned":     {"Other rows with warnings", "其他有警告的行"},
 	"gpu-machine.of":         {"%d of %d", "%[2]d 行中 %[1]d 行"},
@@ -844,12 +845,12 @@ var phrases = map[string]phrase{
 	"gpu-tuned.caption": {"Tuned and default settings.", "调优与默认设置。"},
 
 	"gpu-settings.title":   {"Stages, registers and the cache", "级数、寄存器与缓存"},
-	"gpu-settings.intro":   {"One setting varied at a time, each row held against the first of its rung.", "每次只改变一个设置，各行与同一级的第一行比较。"},
+	"gpu-settings.intro":   {"One setting varied at a time, each row held against the first of its variant.", "每次只改变一个设置，各行与同一实现的第一行比较。"},
 	"gpu-settings.stages":  {"**Stages**: slices in shared memory or on their way there.", "**级数**：共享内存中或正在传输的切片数。"},
 	"gpu-settings.maxregs": {"**Registers**: a limit on those of a thread; 0 is none. Fewer registers let more blocks run at a time, until values have to be kept in memory.", "**寄存器**：每线程寄存器的上限，0 表示不限。寄存器越少，可同时运行的块越多，直到有的值不得不放到内存。"},
 	"gpu-settings.l2":      {"**Cache**: warm has the same operands in every call, cold other ones.", "**缓存**：warm 每次调用使用同样的操作数，cold 则每次更换。"},
 	"gpu-settings.best":    {"%s, %s, %s: the quickest is %s with %s.", "%s，%s，%s：最快的是 %s，用时 %s。"},
-	"gpu-settings.caption": {"All rows of the experiment %s on the GPU.", "GPU 上实验 %s 的全部行。"},
+	"gpu-settings.caption": {"The experiment %s on the GPU; shares are of NVIDIA's library in the same arithmetic.", "GPU 上的实验 %s；占比相对同样运算的 NVIDIA 库。"},
 
 	"gpu-host.title":         {"Processor and GPU on one page", "处理器与 GPU"},
 	"gpu-host.intro":         {"Operands of a processor are where they are; those of a GPU have to get there, and the result back. The kernel alone, copies and kernel one after another, and copies that overlap with computing are of the quickest rung in the arithmetic of the type, from pinned memory. The processor and the GPU were not measured in turn: ratios are bare.", "处理器的操作数就在原处；GPU 的操作数要先传入，结果还要传回。单独的内核、依次的传输与内核、与计算重叠的传输，都取以该类型自身运算的最快级，主机内存为锁页内存。处理器与 GPU 不是轮流测量的，因此只给出比值。"},
