@@ -317,9 +317,7 @@ func halfSlices(t Tile, w Widths, pad int) []request {
 		read("A", t.TM, t.BM+pad, t.BM, func(thread int) int { return thread / across }),
 		read("B", t.TN, t.BN, t.BN, func(thread int) int { return thread % across }),
 		scattered(t, threads, 8, w.A, pad),
-		{"B", true, 8, t.BK * t.BN / threads, func(thread, i int) int {
-			return 8 * ((thread+i/w.B*threads)*w.B + i%w.B)
-		}},
+		inOrder("B", t.BK*t.BN, threads, 8, w.B), // the compiler joins the elements of a unit
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 // explainFlags are the flags of gemm cuda that only --explain has.
 func explainFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps; of a product of --sizes (4096); with --maxregs"},
+		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps"},
 		&cli.StringFlag{Name: "cc", Usage: "with --explain: compute `CAPABILITY`, as 8.6 or sm_86"},
 		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true, Usage: "with --explain: which blocks of threads are feasible, and how many settings a search has"},
 		&cli.StringFlag{Name: "pad", Usage: "with --explain: `LIST` of elements between rows of a slice in shared memory, of rungs that have them"},
