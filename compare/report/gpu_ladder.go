@@ -168,10 +168,23 @@ func (b *builder) limits(r compare.Record) Text {
 	return b.join(names)
 }
 
-// readsOf is the elements that a row's model says are read and written in global memory
-// for a multiply-add, 0 where there is no prediction of a rung.
+// unshared are the rungs whose threads read all that they need from global memory
+// themselves.
+var unshared = []string{"naive", "packed-global", "coalesced"}
+
+// readsOf is the elements of global memory that are read and written for a multiply-add, by
+// the tile of a block as it was run: its rows of A and columns of B once (equations 11 and
+// 12 of the report of 2024), and C once. Where the tile is not known, or has no part in it,
+// it is what the model of the variant says; 0 where neither is known.
 func readsOf(r compare.Record) float64 {
-	if r.Predicted == nil || !ours(r) {
+	if !ours(r) {
+		return 0
+	}
+	var rows, cols, slice int
+	if n, _ := fmt.Sscanf(tileOf(r), "%dx%dx%d", &rows, &cols, &slice); n == 3 && rows > 0 && cols > 0 && r.K > 0 && !slices.Contains(unshared, algorithm(r.Variant)) {
+		return 1/float64(rows) + 1/float64(cols) + 1/float64(r.K)
+	}
+	if r.Predicted == nil {
 		return 0
 	}
 	return r.Predicted.Accesses / (float64(r.M) * float64(r.N) * float64(r.K))

@@ -309,7 +309,7 @@ var gpuSentences = []sentence{
 		"For f32 at n = 2048 the best settings are: `blocktile2d` 16×16, slices of 16 with 2", "| `doublebuffer` | 16×16 | 16 | ok |", "| 108 % \n", "| `packed-global` | 16×16 | — | ok |",
 		"For f32 at n = 4096, steps that gain: 8 of 10. The largest gain is that of `coalesced`", "No gain from `conflictfree`, `async`: [Why a rung does not gain](#gpu-why).",
 		"| `warptile` | 128x256x16/64x64/8x16 | f32 | 256 | 512 | 238 | 0 B | 73.2 KiB | 12.5 % | registers | 0.0120 |",
-		"**`vectorized` → `conflictfree`**, 0.98", "Its model predicts as many accesses to global memory. The profiler's counters were not recorded. Not explained by what was recorded.",
+		"**`vectorized` → `conflictfree`**, 0.98", "As many accesses to global memory are predicted. The profiler's counters were not recorded. Not explained by what was recorded.",
 		"3.", "decimal digits are lost.", "At n = 8192, `dmma` in f64 runs at 1.", "keeps the least below a multiple,",
 		"The tuned setting is faster in 1 of 1 cases.", "- `doublebuffer`, f32, n = 4096: the quickest is `maxregs=0` with ", "| 64 | ok | 12.5 ms |", "| 3 | ok | 976 µs | 141 | 36.", "| `cublas` | f32 | 1024 | warm | ok |",
 		"For f64: with operands on the GPU already, it is ahead from the smallest size measured, n = 256;",
@@ -322,6 +322,9 @@ var gpuSentences = []sentence{
 	{"a GPU that is not there", with(kernel("naive", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it")), kernel("smem", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it"))),
 		[]string{"## No figures {#gpu-none}\n\nNone of the 2 rows for a GPU was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
 	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"was timed: —."}, nil},
+	{"a GPU on one of two hosts", changed(twoHosts(), func(d *compare.Document) {
+		d.Records = append(d.Records, kernel("naive", 64, 1, came(compare.Unavailable, "no driver")), kernel("naive", 64, 2e-3, onHost("h2")), kernel("smem", 64, 1.99e-3, onHost("h2")))
+	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}", "[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}"}},
 	{"no rows of a GPU", with(), nil, noGPUChapter},
 	{"a peak in TF32", changed(planted(kernel("tf32-wmma", 64, 1e-3), kernel("naive", 64, 1e-3)), func(d *compare.Document) {
 		d.Hosts[0].Ceilings = append(d.Hosts[0].Ceilings, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"}, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 450000, Run: "r1"})
@@ -343,9 +346,9 @@ var gpuSentences = []sentence{
 		g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
 	}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
 	{"a lower clock", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))), []string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
-	{"fewer accesses that bring nothing", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 65536}))), []string{"By its model it reads 4.00 times less of global memory, so that those reads did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
-	{"more accesses", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 524288}))), []string{"By its model it accesses global memory 2.00 times as often."}, []string{"Not explained"}},
-	{"no predictions of a kernel", planted(kernel("smem", 64, 1e-3, unpredicted), kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"By its model", "as many accesses to"}},
+	{"fewer accesses that bring nothing", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 65536}))), []string{"It is predicted to access global memory 4.00 times less often, so that those accesses did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
+	{"more accesses", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 524288}))), []string{"It is predicted to access global memory 2.00 times as often."}, []string{"Not explained"}},
+	{"no predictions of a kernel", planted(kernel("smem", 64, 1e-3, unpredicted), kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"is predicted to", "as many accesses to"}},
 	{"counters", planted(
 		kernel("smem", 64, 1e-3, counters("a", 1., "b", 4., "c", 10., "d", 7., "e", 0., "only", 1.)),
 		kernel("blocktile1d", 64, 1e-3, counters("a", 2., "b", 1., "c", 10.1, "d", 7., "e", 0.))),
@@ -407,6 +410,25 @@ func TestGPUOrder(t *testing.T) {
 	for name := range reported {
 		if !slices.Contains(names, "cuda/"+name) {
 			t.Errorf("the family has no %s", name)
+		}
+	}
+}
+
+// TestReads wants the accesses of the tile that was run, those of the model where threads
+// share nothing or the tile is not known, and none of NVIDIA's library.
+func TestReads(t *testing.T) {
+	ran := func(tile string) func(*compare.Record) {
+		return func(r *compare.Record) { r.Resolved = gemm.Params{"tile": tile} }
+	}
+	for _, test := range []struct {
+		row  compare.Record
+		want float64
+	}{
+		{kernel("warptile", 64, 1, ran("128x256x16/64x64/8x16")), 1./128 + 1./256 + 1./64}, {kernel("warptile", 64, 1, ran("auto")), 1}, {kernel("warptile", 64, 1, ran("0x0x8")), 1},
+		{kernel("packed-global", 64, 1, ran("16x16x16")), 1}, {kernel("naive", 64, 1, ran("32x32")), 1}, {kernel("smem", 64, 1, unpredicted), 0}, {kernel("cublas", 64, 1, ran("128x128x8")), 0},
+	} {
+		if got := readsOf(test.row); !(math.Abs(got-test.want) <= 1e-12) {
+			t.Errorf("%s %v: %g, want %g", test.row.Variant, test.row.Resolved, got, test.want)
 		}
 	}
 }
