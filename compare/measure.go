@@ -69,6 +69,7 @@ type contender struct {
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the row's
 	err     error
+	ready   func()                                      // draws the integers, which takes none of the row's time
 	exact   func(ctx context.Context) (Verdict, error)  // multiplies integers; nil: none are exact
 	stage   func(ctx context.Context) (gemm.Run, error) // nil: Multiply is called
 	done    bool                                        // verified, needs no further samples
@@ -160,7 +161,8 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	limit := LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
 	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
 	if q := exactIntegers[T](c, t.params); q > 0 {
-		t.exact = func(ctx context.Context) (Verdict, error) { return multiplyIntegers(ctx, d, c, m, call, q) }
+		t.ready = func() { drawIntegers[T](d, c, q) }
+		t.exact = func(ctx context.Context) (Verdict, error) { return multiplyIntegers(ctx, d, c, m, call) }
 	} else if c.Type != "gf256" {
 		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
 	}
@@ -210,17 +212,21 @@ func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
 	return 0
 }
 
-// multiplyIntegers has m multiply integers, with the very shape and parameters
-// that are timed, and checks that the product is exact: what is lost in the noise
-// of rounding, such as one term of a sum, shows here.
-func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error, q int) (Verdict, error) {
-	// Those of a turn share the integers of the least magnitude, where each would draw its own
-	// otherwise.
-	if was := d.setting.integers; was != q && (c.Turn == "" || was == 0 || was > q) {
-		d.setting.exact, d.setting.exactly = nil, nil
-		o := newIntegers[T](c, d.Seed, q)
-		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+// drawIntegers draws integers up to q for the exact check of the case. Those of a turn share
+// the integers of the least magnitude, where each would draw its own otherwise.
+func drawIntegers[T gemm.Element](d *Driver, c Case, q int) {
+	if was := d.setting.integers; was == q || c.Turn != "" && 0 < was && was < q {
+		return
 	}
+	d.setting.exact, d.setting.exactly = nil, nil
+	o := newIntegers[T](c, d.Seed, q)
+	d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+}
+
+// multiplyIntegers has m multiply the integers that were drawn, with the very shape and
+// parameters that are timed, and checks that the product is exact: what is lost in the noise
+// of rounding, such as one term of a sum, shows here.
+func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error) (Verdict, error) {
 	o := d.setting.exact.(operands[T])
 	poison(o.c)
 	if c.Beta != 0 {
@@ -247,7 +253,8 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 // begin checks the product of integers, stages the operands where they are
 // staged, and warms up.
 func (t *contender) begin(ctx context.Context, b Budget) {
-	if t.exact != nil {
+	if t.exact != nil && t.err == nil {
+		t.ready()
 		var v Verdict
 		limit := t.timeout
 		t.within(ctx, func(ctx context.Context) (err error) {
@@ -264,7 +271,7 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 	if t.stage != nil {
 		t.within(ctx, t.place)
 	}
-	if t.err == nil {
+	if t.err == nil && t.device == nil {
 		t.poison()
 	}
 	t.within(ctx, func(ctx context.Context) error {
@@ -278,9 +285,18 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 		return err
 	})
 	if t.done {
-		t.within(ctx, t.collect)
-		t.verify()
+		t.fetch(ctx)
 	}
+}
+
+// fetch collects the result of the last product and checks it. One on a device leaves the
+// memory here alone until then, where others have left theirs.
+func (t *contender) fetch(ctx context.Context) {
+	if t.err == nil && t.device != nil {
+		t.poison()
+	}
+	t.within(ctx, t.collect)
+	t.verify()
 }
 
 // callOverhead returns the time of a product of 1×1 matrices, the median of some
@@ -493,7 +509,9 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			}
 			before = t
 			runtime.GOMAXPROCS(processors(t.c, procs))
-			t.poison()
+			if t.device == nil {
+				t.poison()
+			}
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)
 				return t.sampler.Burst(ctx, sample.Budget{
@@ -510,8 +528,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			}
 			if burst == bursts-1 || t.spent(d.Budget) {
 				t.done = true
-				t.within(ctx, t.collect)
-				t.verify()
+				t.fetch(ctx)
 			}
 		}
 	}

@@ -171,8 +171,8 @@ func (s *Store) Find(key string) (Record, bool) {
 	return s.doc.Records[i], true
 }
 
-// PutHost adds h, or replaces what describes the same host but for the ceilings
-// and bandwidths that h does not have, and writes the file.
+// PutHost adds h, or replaces what describes the same host but for the ceilings,
+// bandwidths and GPUs that h does not have, and writes the file.
 func (s *Store) PutHost(h Host) error {
 	s.putHost(h)
 	return s.write()
@@ -183,6 +183,9 @@ func (s *Store) putHost(h Host) {
 	if i < 0 {
 		s.doc.Hosts = append(s.doc.Hosts, h)
 		return
+	}
+	if old := s.doc.Hosts[i]; len(h.GPUs) == 0 {
+		h.GPUs, h.Driver, h.CUDA = old.GPUs, old.Driver, old.CUDA
 	}
 	for _, c := range s.doc.Hosts[i].Ceilings {
 		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool {

@@ -63,7 +63,7 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 	var told tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), said, &told
 	ended := make(chan error, 1)
-	go func() { ended <- child.Run(cmd, cmp.Or(d.grace, stopTime)) }()
+	go func() { ended <- child.Run(cmd, cmp.Or(d.stop, stopTime)) }()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	w := working{following: f}
@@ -183,7 +183,10 @@ func (d *Driver) meet(f found) error {
 	}
 	for _, b := range f.Bandwidths {
 		b.Unit, b.Run = "gpu", d.run.ID
-		d.host.Bandwidths = append(d.host.Bandwidths, b)
+		same := func(old Bandwidth) bool { return old.Unit == b.Unit && old.Run == b.Run && old.Name == b.Name }
+		if !slices.ContainsFunc(d.host.Bandwidths, same) {
+			d.host.Bandwidths = append(d.host.Bandwidths, b)
+		}
 	}
 	err := errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run))
 	if f.Missing != "" {

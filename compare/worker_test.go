@@ -112,6 +112,7 @@ func fakeWorker(fault string) {
 			block()
 		case "stopped":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			block()
 		case "endless":
 			block()
 		case "ignores":
@@ -233,6 +234,9 @@ func TestWorkerMeasures(t *testing.T) {
 	if err := d.Run(t.Context(), cases); err != nil || len(again.kept) != 7 || starts != 1 {
 		t.Errorf("the second time: %v, %d rows kept, %d starts", err, len(again.kept), starts)
 	}
+	if host := store.Document().Hosts[0]; !slices.Equal(host.GPUs, []string{"a GPU"}) || !slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) {
+		t.Errorf("the second time the host is %+v", host)
+	}
 }
 
 // TestWorkerFaults plants faults in cuda/b at n = 8 and wants them to cost its row alone.
@@ -264,7 +268,7 @@ func TestWorkerFaults(t *testing.T) {
 			starts := 0
 			d := Driver{
 				Store: store, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 500 * time.Millisecond}, Progress: &silent{},
-				Worker: faultyWorker(test.fault, 1, &starts), grace: time.Second, dead: 2 * time.Second,
+				Worker: faultyWorker(test.fault, 1, &starts), stop: time.Second, dead: 2 * time.Second,
 			}
 			if test.fault != "timeout" && test.fault != "endless" && test.fault != "stopped" {
 				d.Budget.Timeout, d.dead = time.Minute, 0
@@ -382,7 +386,7 @@ func TestInterruptedWorker(t *testing.T) {
 			cases := gpuCases()
 			cases[0].Turn = "" // its row is there before
 			starts := 0
-			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker(fault, 9, &starts), grace: time.Second}
+			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker(fault, 9, &starts), stop: time.Second}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)
