@@ -20,7 +20,7 @@ func (b *builder) compiler(v *view) (Section, bool) {
 	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
 	if len(all) == 0 {
 		s.text(&b.speaker, "compiler.absent", code(b.program+" compare"))
-		return s, len(v.records) > 0
+		return s, v.hasCPU()
 	}
 	s.text(&b.speaker, "compiler.intro")
 	for _, typ := range types(all) {

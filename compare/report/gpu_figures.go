@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -63,7 +64,7 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	curve := chart.Curve{
-		Title: "GPU, " + compute, XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s", Sizes: places, LogY: true, Series: c, Top: true,
+		Title: "GPU, " + strings.ReplaceAll(compute, "tf32", "TF32"), XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s", Sizes: places, LogY: true, Series: c, Top: true,
 	}
 	if peak, ok := d.pipe(pipe); ok {
 		curve.Limit = chart.Limit{

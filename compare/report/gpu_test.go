@@ -318,7 +318,7 @@ var gpuSentences = []sentence{
 	}, []string{"`gflops-cuda", "No library was asked for. `gemm compare --families cuda", "{#gpu-none}", "NaN"}},
 	{"a GPU alone", accelerated(false), []string{
 		"{#gpu}", "For f32 no row of the processor was measured in the same records; `gemm compare --families serial,parallel,cuda` measures both.", "| 4096 | — | — | — | `warptile` |",
-	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}"}},
+	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}", "{#analysis}"}},
 	{"a GPU that is not there", with(kernel("naive", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it")), kernel("smem", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it"))),
 		[]string{"## No figures {#gpu-none}\n\nNone of the 2 rows for a GPU was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
 	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"was timed: —."}, nil},
