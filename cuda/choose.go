@@ -4,21 +4,103 @@ import (
 	"gemm"
 )
 
-// choose returns the tile and the parts of k for a product of the shape.
-func (r Rung) choose(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
+// Speed is how fast a rung is with a setting where it has all it wants, as measured: what
+// the choice between settings is made by. The figures are of Hopper (results/cuda-h200.json);
+// on another GPU gemm tune measures which setting is best.
+type Speed struct {
+	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
+	Blocks int     // on a multiprocessor
+	Alone  float64 // share of the peak that a block reaches that is alone on it
+}
+
+// What a product takes besides its multiply-adds, in seconds: each block until its first and
+// after its last slice, and another kernel after the first.
+const (
+	blockTime  = 2.5e-6
+	launchTime = 2.5e-6
+)
+
+// choose returns the tile and the parts of k for a product of the shape: those that the
+// parameters ask for and, where they leave it open, the ones with the least predicted time.
+func (r Rung) choose(g GPU, s Shape, p gemm.Params) (Plan, error) {
 	tiles, err := r.asked(p)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Tile: tiles[0], Split: 1, Depth: s.K}
-	if n, ok := p["split"].(int); ok && n > 1 && r.Splits {
-		plan.split(s, n)
+	parts := 0
+	if n, ok := p["split"].(int); ok {
+		parts = n
 	}
-	return plan, nil
+	var best Plan
+	least := 0.0
+	for _, t := range tiles {
+		for _, n := range r.splits(t, g, s, parts) {
+			plan := Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
+			if n > 1 {
+				plan.split(n)
+			}
+			if took := plan.predict(g); best.Tile == (Tile{}) || took < least {
+				best, least = plan, took
+			}
+		}
+	}
+	return best, nil
+}
+
+// splits returns the numbers of parts of k to choose between: the one that is asked for, or
+// those that fill the multiprocessors where the tiles of C alone do not.
+func (r Rung) splits(t Tile, g GPU, s Shape, asked int) []int {
+	if !r.Splits {
+		return []int{1}
+	}
+	if asked > 0 {
+		return []int{asked}
+	}
+	out := []int{1}
+	const most, slices = 16, 8 // slices of a part at least
+	for n := 2; n <= most && s.K >= n*slices*t.BK && ceil(s.M, t.BM)*ceil(s.N, t.BN) < 4*g.Multiprocessors; n++ {
+		out = append(out, n)
+	}
+	return out
 }
 
 // split cuts k into so many parts at most, each a whole number of slices but the last.
-func (p *Plan) split(s Shape, parts int) {
-	p.Depth = max(1, ceil(ceil(s.K, p.Tile.BK), parts)) * p.Tile.BK
-	p.Split = max(1, ceil(s.K, p.Depth))
+func (p *Plan) split(parts int) {
+	p.Depth = max(1, ceil(ceil(p.K, p.Tile.BK), parts)) * p.Tile.BK
+	p.Split = max(1, ceil(p.K, p.Depth))
+}
+
+// predict returns the time of the product on the GPU in seconds, to compare settings by: of
+// the multiprocessor with the most blocks, which are as many at a time as it holds.
+func (p Plan) predict(g GPU) float64 {
+	speed, ok := p.Rung.speeds[p.Tile.Name()]
+	if !ok {
+		speed = Speed{Share: 0.5, Blocks: 1, Alone: 0.5}
+	}
+	tiles, parts := p.Blocks()
+	each := ceil(tiles*parts, max(1, g.Multiprocessors)) // blocks of a multiprocessor
+	peak := p.Rung.peak(g) / float64(max(1, g.Multiprocessors))
+	flops := 2 * float64(p.Tile.BM) * float64(p.Tile.BN) * float64(p.Depth)
+	full, rest := each/speed.Blocks, each%speed.Blocks
+	took := float64(full) * (float64(speed.Blocks)*flops/(speed.Share*peak) + blockTime)
+	if rest > 0 {
+		// Between one block alone and a full multiprocessor, by straight line.
+		share := speed.Alone
+		if speed.Blocks > 1 {
+			share += (speed.Share - speed.Alone) * float64(rest-1) / float64(speed.Blocks-1)
+		}
+		took += float64(rest)*flops/(share*peak) + blockTime
+	}
+	if parts > 1 {
+		const bandwidth = 2.5e12 // bytes a second of the partial sums, which are in the cache in part
+		took += launchTime + float64(p.Rung.Size())*float64(p.M)*float64(p.N)*(2*float64(parts)+1)/bandwidth
+	}
+	return took
+}
+
+// peak returns the floating-point operations a second of the rung's pipe at the GPU's clock,
+// as whole numbers of a multiprocessor and cycle have it on 8.0 and 9.0.
+func (r Rung) peak(g GPU) float64 {
+	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 1024}[r.Pipe()]
+	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

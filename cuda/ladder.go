@@ -23,10 +23,14 @@ type Rung struct {
 	// Copies reports whether the kernel copies several elements at once, where alignment
 	// lets it.
 	Copies bool
+	// Single reports whether it copies A element by element all the same: it lies transposed
+	// in shared memory.
+	Single bool
 	// Splits reports whether it can cut k into parts, whose sums another kernel adds up.
 	Splits bool
 	// Capped reports whether its registers can be limited.
 	Capped  bool
+	speeds  map[string]Speed // by Tile.Name
 	threads func(t Tile) int
 	shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
 	reads   func(t Tile) (global, block float64)

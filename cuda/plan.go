@@ -41,11 +41,10 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if limit := math.MaxInt32 / 2; s.M > limit || s.N > limit || s.K > limit {
 		return Plan{}, errShapeLimit
 	}
-	plan, err := r.choose(g, s, a, b, c, p)
+	plan, err := r.choose(g, s, p)
 	if err != nil {
 		return plan, err
 	}
-	plan.Rung, plan.Shape = r, s
 	plan.Widths = r.widths(a, b, c)
 	if plan.Split > 1 { // VC is then of the partial sums, whose rows are n long
 		size := r.Size()
@@ -74,7 +73,11 @@ func (r Rung) widths(a, b, c Operand) Widths {
 	of := func(o Operand) int {
 		return min(16/size, powerOfTwo(int(o.Address)/size), powerOfTwo(o.LD))
 	}
-	return Widths{of(a), of(b), of(c)}
+	w := Widths{of(a), of(b), of(c)}
+	if r.Single {
+		w.A = 1
+	}
+	return w
 }
 
 // powerOfTwo returns the largest power of two that divides n; 16, which is enough, for 0.

@@ -10,8 +10,8 @@ var rungs = []Rung{
 	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
 	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
 	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
-	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Splits: true, Capped: true, Tiles: []Tile{
+	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Single: true, Splits: true, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},

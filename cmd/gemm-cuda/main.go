@@ -18,6 +18,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/cuda/wire"
 )
 
 func main() {
@@ -29,7 +30,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("wants one argument: serve, with the task on standard input, or describe; gemm cuda starts it")
+var errUsage = errors.New("wants one argument: serve or multiply, with the task on standard input, or describe; gemm starts it")
 
 // run does what the one argument says.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
@@ -41,6 +42,10 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case "serve":
 		if err := serve(ctx, b, in, out); err != nil {
 			return err // without freeing anything: the device may be lost
+		}
+	case "multiply":
+		if err := wire.Serve(ctx, in, out, cuda.Variants(b)); err != nil {
+			return err
 		}
 	case "describe":
 		s, err := b.Describe()

@@ -140,7 +140,7 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 }
 
 // gemm starts C = α·A·B + β·C on matrices by rows.
-func (b *cublas) gemm(double, tf32, tA, tB bool, m, n, k int, alpha float64, a cu.DevicePtr, lda int, x cu.DevicePtr, ldb int, beta float64, c cu.DevicePtr, ldc int) error {
+func (b *cublas) gemm(double, tf32 bool, m, n, k int, alpha float64, a cu.DevicePtr, lda int, x cu.DevicePtr, ldb int, beta float64, c cu.DevicePtr, ldc int) error {
 	if tf32 != b.tf32 {
 		mode := int32(defaultMath)
 		if tf32 {
@@ -151,17 +151,12 @@ func (b *cublas) gemm(double, tf32, tA, tB bool, m, n, k int, alpha float64, a c
 		}
 		b.tf32 = tf32
 	}
-	op := func(transposed bool) int32 {
-		if transposed {
-			return 1
-		}
-		return 0
-	}
+	const asStored = 0
 	if double {
-		return status(b.dgemm(b.handle, op(tB), op(tA), int32(n), int32(m), int32(k), unsafe.Pointer(&alpha), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta), uintptr(c), int32(ldc)), "cublasDgemm")
+		return status(b.dgemm(b.handle, asStored, asStored, int32(n), int32(m), int32(k), unsafe.Pointer(&alpha), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta), uintptr(c), int32(ldc)), "cublasDgemm")
 	}
 	alpha32, beta32 := float32(alpha), float32(beta)
-	return status(b.sgemm(b.handle, op(tB), op(tA), int32(n), int32(m), int32(k), unsafe.Pointer(&alpha32), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta32), uintptr(c), int32(ldc)), "cublasSgemm")
+	return status(b.sgemm(b.handle, asStored, asStored, int32(n), int32(m), int32(k), unsafe.Pointer(&alpha32), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta32), uintptr(c), int32(ldc)), "cublasSgemm")
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

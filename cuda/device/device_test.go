@@ -4,6 +4,8 @@ package device_test
 
 import (
 	"context"
+	"os"
+	"strconv"
 	"testing"
 
 	"gemm"
@@ -31,19 +33,20 @@ func TestVariants(t *testing.T) {
 			}
 			only := v
 			only.F64 = nil
-			if v.F32 != nil {
-				suite.Run(t, only, settings(v, "f32")...)
+			if s := settings(v, "f32"); v.F32 != nil && len(s) > 0 {
+				suite.Run(t, only, s...)
 			}
 			only = v
 			only.F32 = nil
-			if v.F64 != nil {
-				suite.Run(t, only, settings(v, "f64")...)
+			if s := settings(v, "f64"); v.F64 != nil && len(s) > 0 {
+				suite.Run(t, only, s...)
 			}
 		})
 	}
 }
 
-// settings are the parameters that a variant is tested with.
+// settings are the parameters that a variant is tested with: all, or the one of the number
+// in GEMM_TEST_SETTING, so that several processes can compile at the same time.
 func settings(v gemm.Variant, typ string) []gemm.Params {
 	out := []gemm.Params{{}}
 	for _, r := range cuda.Ladder(typ) {
@@ -60,6 +63,9 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 		if r.Splits {
 			out = append(out, gemm.Params{"split": 3})
 		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("GEMM_TEST_SETTING")); err == nil {
+		out = out[min(n, len(out)):min(n+1, len(out))]
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func (e *libraryEngine) prepare(s cuda.Shape, _ operands) error {
 
 func (e *libraryEngine) start(o operands, alpha, beta float64) error {
 	s := e.shape
-	return e.d.fault(e.d.blas.gemm(e.double, e.tf32, false, false, s.M, s.N, s.K, alpha, o.a, o.lda, o.b, o.ldb, beta, o.c, o.ldc))
+	return e.d.blas.gemm(e.double, e.tf32, s.M, s.N, s.K, alpha, o.a, o.lda, o.b, o.ldb, beta, o.c, o.ldc)
 }
 
 func (e *libraryEngine) packed() *cu.Event { return nil }

@@ -268,8 +268,11 @@ func (p *product[T]) transposed(ctx context.Context, tA, tB blas.Transpose, alph
 		if err := d.up.stream.Synchronize(); err != nil {
 			return 0, 0, d.fault(failed("cuStreamSynchronize", err))
 		}
-		if t == blas.NoTrans || m.Rows == 0 || m.Cols == 0 {
+		if t == blas.NoTrans {
 			return room.at, ld, nil
+		}
+		if m.Rows == 0 || m.Cols == 0 {
+			return room.at, max(1, m.Rows), nil
 		}
 		turned, err := d.allocate(size * int64(m.Rows) * int64(m.Cols))
 		if err != nil {

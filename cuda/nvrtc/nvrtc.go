@@ -128,6 +128,10 @@ func (l *Library) Compile(p Program) (Image, error) {
 	defer l.mu.Unlock()
 	arch := "sm_" + strconv.Itoa(p.Arch)
 	options := append([]string{"--gpu-architecture=" + arch, "--std=c++17", "--ptxas-options=-v"}, p.Options...)
+	if l.Major > 12 || l.Major == 12 && l.Minor >= 9 {
+		// What the driver has kept comes without a word on registers.
+		options = append(options, "--no-cache")
+	}
 	code, log, err := l.compile(p.Source, p.Name, options)
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
