@@ -96,7 +96,7 @@ func (b *builder) noGPU(v *view) Section {
 	if len(reasons) == 0 {
 		reasons = []Text{absent}
 	}
-	s.text(&b.speaker, "gpu-none.why", len(rows), joined(reasons, b.format("semicolon")))
+	s.text(&b.speaker, "gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon")))
 	return s
 }
 

@@ -320,8 +320,8 @@ var gpuSentences = []sentence{
 		"{#gpu}", "For f32 no row of the processor was measured in the same records; `gemm compare --families serial,parallel,cuda` measures both.", "| 4096 | — | — | — | `warptile` |",
 	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}", "{#analysis}"}},
 	{"a GPU that is not there", with(kernel("naive", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it")), kernel("smem", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it"))),
-		[]string{"## No figures {#gpu-none}\n\nNone of the 2 rows for a GPU was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
-	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"was timed: —."}, nil},
+		[]string{"## No figures {#gpu-none}\n\nOf 2 rows for a GPU none was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
+	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"Of 1 row for a GPU none was timed: —."}, nil},
 	{"a GPU on one of two hosts", changed(twoHosts(), func(d *compare.Document) {
 		d.Records = append(d.Records, kernel("naive", 64, 1, came(compare.Unavailable, "no driver")), kernel("naive", 64, 2e-3, onHost("h2")), kernel("smem", 64, 1.99e-3, onHost("h2")))
 	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}", "[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}"}},

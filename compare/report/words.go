@@ -725,7 +725,7 @@ var phrases = map[string]phrase{
 	"gpu.title":      {"The GPU", "GPU"},
 	"gpu.intro":      {"What kernels on a GPU reach, step by step, and what it costs to get operands there.", "GPU 内核逐级达到的速度，以及把操作数送到 GPU 的代价。"},
 	"gpu-none.title": {"No figures", "没有数据"},
-	"gpu-none.why":   {"None of the %d rows for a GPU was timed: %s.", "GPU 的 %d 行都没有计时：%s。"},
+	"gpu-none.why":   {"Of %s for a GPU none was timed: %s.", "GPU 的 %s都没有计时：%s。"},
 	"state.held":     {"The clock of the GPU was held back: %s", "GPU 频率受限：%s"},
 
 	"gpu-machine.title":      {"The GPU, and how it ran", "GPU 及其运行状况"},
