@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/sample"
@@ -541,5 +543,79 @@ func TestUnwritableFolderIsFoundAtOnce(t *testing.T) {
 	}
 	if _, err := OpenStore(t.TempDir(), Replace); err == nil {
 		t.Error("a folder passes for a file that may be replaced")
+	}
+}
+
+// gemmStager stages α·A·B + β·C, and computes it when it is collected.
+type gemmStager struct {
+	staged
+	alpha, beta float64
+	c0          gemm.Matrix[float64]
+}
+
+func (s *gemmStager) Gemm(context.Context, blas.Transpose, blas.Transpose, float64, gemm.Matrix[float64], gemm.Matrix[float64], float64, gemm.Matrix[float64]) error {
+	return errors.New("Gemm of a GemmStager was called")
+}
+
+func (s *gemmStager) StageGemm(_ context.Context, _, _ blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64, c gemm.Matrix[float64]) (gemm.Run, error) {
+	c0 := gemm.NewMatrix[float64](c.Rows, c.Cols)
+	restore(c0, c)
+	return &gemmStager{staged{c, a, b}, alpha, beta, c0}, nil
+}
+
+func (s *gemmStager) Collect(ctx context.Context) error {
+	if err := product(ctx, s.c, s.a, s.b); err != nil {
+		return err
+	}
+	for i := range s.c.Rows {
+		for j := range s.c.Cols {
+			s.c.Set(i, j, s.alpha*s.c.At(i, j)+s.beta*s.c0.At(i, j))
+		}
+	}
+	return nil
+}
+
+func TestGemmStagersAreStaged(t *testing.T) {
+	v := variant("test/staged", nil)
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &gemmStager{}, nil }
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 2, Beta: -3, LD: 1}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.Store.Document().Records[0]; r.Status != OK || r.Median != 1 {
+		t.Errorf("%s %q, median %v s; want ok, 1 s by its own clock", r.Status, r.Reason, r.Median)
+	}
+}
+
+// lazy is on a device, and collects nothing of its second product.
+type lazy struct {
+	staged
+	stages int
+}
+
+func (s *lazy) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	s.stages++
+	s.staged = staged{c, a, b}
+	return s, nil
+}
+
+func (s *lazy) Device() gemm.Device { return gemm.Device{Pipe: "f64"} }
+
+func (s *lazy) Collect(ctx context.Context) error {
+	if s.stages > 1 {
+		return nil
+	}
+	return s.staged.Collect(ctx)
+}
+
+// TestStaleResultsOfADevice has a variant that collects nothing after one that did.
+func TestStaleResultsOfADevice(t *testing.T) {
+	good, stale := variant("cuda/good", nil), variant("cuda/stale", nil)
+	good.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &scattered{}, nil }
+	stale.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &lazy{}, nil }
+	rows := ladder(t, 8, good, stale)
+	if rows["cuda/good"].Status != OK || rows["cuda/stale"].Status != Wrong || rows["cuda/stale"].Turn != rows["cuda/good"].Turn {
+		t.Errorf("%s and %s, want ok and wrong", rows["cuda/good"].Status, rows["cuda/stale"].Status)
 	}
 }
