@@ -1,0 +1,90 @@
+//go:build cuda
+
+package device
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
+)
+
+// faultVariable has the test binary run one kernel that does what no kernel of the ladder
+// does. What follows it in the process is lost, so that each has a process of its own.
+const faultVariable = "GEMM_TEST_KERNEL"
+
+var broken = map[string]string{
+	"endless":   `extern "C" __global__ void kernel(volatile int *p) { while (*p != 1) {} }`,
+	"out":       `extern "C" __global__ void kernel(int *p) { *(int *)0x10 = 1; }`,
+	"misplaced": `extern "C" __global__ void kernel(int *p) { *(int *)((char *)p + 1) = 1; }`,
+}
+
+// TestBrokenKernels wants a kernel that faults, and one that does not end within its time,
+// to lose the GPU for the process, and nothing that is called afterwards to hang.
+func TestBrokenKernels(t *testing.T) {
+	if name := os.Getenv(faultVariable); name != "" {
+		runBroken(t, name)
+		return
+	}
+	_, err := NewBackend().Device(0)
+	gemmtest.Require(t, "cuda", err)
+	for name := range broken {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestBrokenKernels$", "-test.v")
+			cmd.Env = append(os.Environ(), faultVariable+"="+name)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "--- PASS") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// runBroken runs the kernel of that name and ends the process.
+func runBroken(t *testing.T, name string) {
+	b := NewBackend()
+	d, err := b.Device(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.bind(&err)()
+	room, err := d.allocate(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := d.load(nvrtc.Program{Name: name + ".cu", Source: broken[name], Arch: d.arch()}, "kernel", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.launch(k, 1, 1, 1, 0, []uint64{uint64(room.at)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err = d.settle(ctx)
+	if name == "endless" && !errors.Is(err, context.DeadlineExceeded) || err == nil {
+		t.Errorf("the error is %v", err)
+	}
+	if !b.Lost() {
+		t.Error("the GPU is not lost")
+	}
+	if _, err := d.Peaks(t.Context(), time.Millisecond); !errors.Is(err, errLost) {
+		t.Errorf("after it the error is %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if t.Failed() {
+		return
+	}
+	_, _ = os.Stdout.WriteString("--- PASS\n")
+	os.Exit(0) // a kernel that runs on holds up an orderly end
+}
