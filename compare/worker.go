@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,9 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 		f.lost = err
 		return f.attempt, ctx.Err()
 	}
-	said := &lines{to: make(chan []byte, 64)}
+	gone := make(chan struct{})
+	defer close(gone)
+	said := &lines{to: make(chan []byte, 64), gone: gone}
 	var told tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), said, &told
 	ended := make(chan error, 1)
@@ -202,6 +205,7 @@ const mostLine = 16 << 20
 // lines cuts what is written to it into lines. A line that is not ended is the rest.
 type lines struct {
 	to   chan []byte
+	gone <-chan struct{} // closed when nobody reads any more
 	rest []byte
 }
 
@@ -210,7 +214,11 @@ func (l *lines) Write(data []byte) (int, error) {
 	for part := range bytes.SplitAfterSeq(data, []byte("\n")) {
 		l.rest = append(l.rest, part...)
 		if bytes.HasSuffix(part, []byte("\n")) || len(l.rest) > mostLine {
-			l.to <- bytes.TrimSpace(l.rest)
+			select {
+			case l.to <- bytes.TrimSpace(l.rest):
+			case <-l.gone:
+				return 0, io.ErrClosedPipe
+			}
 			l.rest = nil
 		}
 	}
