@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -74,8 +75,11 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 		if w.broken != nil {
 			return nil
 		}
-		if w.broken, err = w.take(line); err != nil || w.broken != nil {
+		var err error
+		if w.broken, err = w.take(line); err != nil {
 			stop()
+		} else if w.broken != nil { // it may be its last words
+			time.AfterFunc(settleTime, stop)
 		}
 		return err
 	}
@@ -100,19 +104,23 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 	}
 	switch {
 	case ctx.Err() != nil, w.over:
+	case !w.spoke && cmd.ProcessState != nil && NoWorker(cmd.ProcessState, w.first, told.reason()) != nil:
+		f.lost = NoWorker(cmd.ProcessState, w.first, told.reason())
 	case w.broken != nil:
 		f.lost = w.broken
 	case f.silent:
 		f.lost = errMute
 	default:
-		f.lost = ending(cmd, err, w.spoke, &told, said.rest)
+		f.lost = ending(cmd, err, told.reason(), said.rest)
 	}
 	return f.attempt, ctx.Err()
 }
 
-// ending returns what became of a worker that has ended before it was done. One that exits
-// with 1 before its first message says why there is no device.
-func ending(cmd *exec.Cmd, err error, spoke bool, told *tail, rest []byte) error {
+// settleTime is how long a worker that writes what is no message has to end by itself.
+const settleTime = time.Second
+
+// ending returns what became of a worker that has ended before it was done.
+func ending(cmd *exec.Cmd, err error, reason string, rest []byte) error {
 	state := cmd.ProcessState
 	switch {
 	case state == nil:
@@ -121,22 +129,41 @@ func ending(cmd *exec.Cmd, err error, spoke bool, told *tail, rest []byte) error
 		return fmt.Errorf("%s ended in the middle of a line: %s", workerName, short(rest))
 	case state.Success():
 		return fmt.Errorf("%s ended before it was done", workerName)
-	case !spoke && state.ExitCode() == 1 && told.reason() != "":
-		return fmt.Errorf("%w: %s", gemm.ErrUnavailable, strings.TrimPrefix(told.reason(), workerName+": "))
 	}
 	text := fmt.Sprintf("%s ended with %s", workerName, strings.Replace(state.String(), "signal: ", "signal ", 1))
-	if reason := told.reason(); reason != "" {
+	if reason != "" {
 		text += ": " + strings.TrimPrefix(reason, workerName+": ")
 	}
 	return errors.New(text)
 }
 
+// NoWorker returns why a worker that has ended without a message has no device, from what
+// it wrote to standard output and the last line of its standard error; the error wraps
+// gemm.ErrUnavailable. It is nil where the worker was ended by something else.
+func NoWorker(state *os.ProcessState, stdout, stderr string) error {
+	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
+	_, library, loads := strings.Cut(stderr, loading)
+	_, why, _ := strings.Cut(stdout, "details on: ")
+	reason := strings.TrimPrefix(strings.TrimPrefix(stderr, workerName+": "), gemm.ErrUnavailable.Error()+": ")
+	switch {
+	case state.ExitCode() == 127 && loads: // of the system's loader
+		library, _, _ = strings.Cut(library, ":")
+		reason = fmt.Sprintf("there is no NVIDIA driver: %s is not found", library)
+	case state.ExitCode() == 1 && strings.HasPrefix(stdout, finding): // of gorgonia.org/cu
+		reason = "there is no NVIDIA GPU, or its driver does not work: " + strings.TrimSpace(why)
+	case state.ExitCode() != 1 || reason == "":
+		return nil
+	}
+	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, reason)
+}
+
 // working is an attempt with a worker that is under way.
 type working struct {
 	*following
-	spoke  bool  // a message has come
-	over   bool  // the last one has come
-	broken error // what is wrong with a message; the others are not heeded
+	spoke  bool   // a message has come
+	first  string // line, where it is none
+	over   bool   // the last one has come
+	broken error  // what is wrong with a message; the others are not heeded
 }
 
 // take heeds a line of the worker. An error is that of the store; broken says that the line
@@ -146,6 +173,9 @@ func (w *working) take(line []byte) (broken, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&m); err != nil || decoder.More() {
+		if !w.spoke {
+			w.first = string(line)
+		}
 		return fmt.Errorf("%s wrote what is no message: %s", workerName, short(line)), nil
 	}
 	w.spoke = true

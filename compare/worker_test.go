@@ -150,6 +150,15 @@ func fakeWorker(fault string) {
 	switch fault {
 	case "absent":
 		end("gemm-cuda: there is no NVIDIA driver")
+	case "no driver":
+		fmt.Fprintln(os.Stderr, "gemm-cuda: error while loading shared libraries: libcuda.so.1: cannot open shared object file: No such file or directory")
+		os.Exit(127)
+	case "no GPU":
+		say("Error in initialization, please refer to \"http\" for details on: NoDevice\n")
+		os.Exit(1)
+	case "talks":
+		say("hello\n")
+		os.Exit(3)
 	case "crashes early":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
 		block()
@@ -308,6 +317,9 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 		starts int
 	}{
 		{"absent", 9, Unavailable, "there is no NVIDIA driver", 1},
+		{"no driver", 9, Unavailable, "there is no NVIDIA driver: libcuda.so.1 is not found", 1},
+		{"no GPU", 9, Unavailable, "there is no NVIDIA GPU, or its driver does not work: NoDevice", 1},
+		{"talks", 9, Failed, `gemm-cuda wrote what is no message: "hello"`, 2},
 		{"crashes early", 9, Failed, "gemm-cuda ended with exit status 2: SIGSEGV: segmentation violation", 2},
 		{"crashes early", 1, OK, "", 2},
 		{"fewer", 9, Unavailable, `the task: there is no variant "cuda/c": build gemm and gemm-cuda from one source`, 1},

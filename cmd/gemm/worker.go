@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,7 +71,7 @@ var system = sync.OnceValues(func() (cuda.System, error) {
 	if err := child.Run(cmd, describeStop); ctx.Err() != nil {
 		return s, fmt.Errorf("%w: %s does not describe the GPUs within %v", gemm.ErrUnavailable, cuda.Worker, describeTime)
 	} else if err != nil {
-		return s, refusal(err, stderr.String())
+		return s, refusal(cmd, err, stdout.String(), stderr.String())
 	}
 	if err := json.Unmarshal([]byte(stdout.String()), &s); err != nil {
 		return s, fmt.Errorf("%w: %s describes the GPUs in words of its own: build both from one source: %w", gemm.ErrUnavailable, cuda.Worker, err)
@@ -83,15 +82,16 @@ var system = sync.OnceValues(func() (cuda.System, error) {
 	return s, nil
 })
 
-// refusal returns why the worker ended with err, from what it wrote to standard error.
-func refusal(err error, stderr string) error {
+// refusal returns why the worker ended with err.
+func refusal(cmd *exec.Cmd, err error, stdout, stderr string) error {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	last := strings.TrimPrefix(strings.TrimPrefix(lines[len(lines)-1], cuda.Worker+": "), unavailablePrefix)
-	var exit *exec.ExitError
-	if last == "" || !errors.As(err, &exit) || exit.ExitCode() != statusFailed {
-		return fmt.Errorf("%w: %s ended with %v: %s", gemm.ErrUnavailable, cuda.Worker, err, last)
+	last := lines[len(lines)-1]
+	if cmd.ProcessState != nil {
+		if why := compare.NoWorker(cmd.ProcessState, stdout, last); why != nil {
+			return why
+		}
 	}
-	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, last)
+	return fmt.Errorf("%w: %s ended with %v: %s", gemm.ErrUnavailable, cuda.Worker, err, last)
 }
 
 // onGPU returns the error of finding what v needs: a GPU that is new enough, and the
