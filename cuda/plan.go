@@ -139,7 +139,7 @@ func (p Plan) options() []string {
 		out = append(out, "-DSPLIT")
 	}
 	if p.MaxReg > 0 {
-		out = append(out, fmt.Sprintf("-DBLOCKS=%d", max(1, 65536/(p.MaxReg*p.Rung.Threads(p.Tile)))))
+		out = append(out, fmt.Sprintf("-DBLOCKS=%d", p.Rung.BlocksWithin(p.Tile, p.MaxReg)))
 	}
 	return out
 }
