@@ -21,8 +21,14 @@ const (
 )
 
 // choose returns the tile and the parts of k for a product of the shape: those that the
-// parameters ask for and, where they leave it open, the ones with the least predicted time.
-func (r Rung) choose(g GPU, s Shape, p gemm.Params) (Plan, error) {
+// parameters ask for and, where they leave it open, those that were tuned, or else the ones
+// with the least predicted time. Where wide is false the operands do not let the kernel copy
+// all it could at once.
+func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
+	found, ignored := r.tuned(g, s, wide, p)
+	if found.Tile != (Tile{}) {
+		return found, nil
+	}
 	tiles, err := r.asked(p)
 	if err != nil {
 		return Plan{}, err
@@ -44,6 +50,7 @@ func (r Rung) choose(g GPU, s Shape, p gemm.Params) (Plan, error) {
 			}
 		}
 	}
+	best.Ignored = ignored
 	return best, nil
 }
 

@@ -29,6 +29,9 @@ type Plan struct {
 	Depth  int // k indices of a part
 	MaxReg int // registers of a thread at most; 0: no limit
 	Shape
+	// Ignored says why a setting that gemm tune found is not used; empty where there is
+	// none, or where it is.
+	Ignored string
 }
 
 // errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
@@ -41,7 +44,7 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if limit := math.MaxInt32 / 2; s.M > limit || s.N > limit || s.K > limit {
 		return Plan{}, errShapeLimit
 	}
-	plan, err := r.choose(g, s, p)
+	plan, err := r.choose(g, s, r.wide(a, b, c), p)
 	if err != nil {
 		return plan, err
 	}

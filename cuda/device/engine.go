@@ -207,6 +207,9 @@ func (e *rungEngine) device() gemm.Device {
 	if err != nil {
 		out.Warnings = append(out.Warnings, "no occupancy: "+err.Error())
 	}
+	if e.plan.Ignored != "" {
+		out.Warnings = append(out.Warnings, e.plan.Ignored)
+	}
 	return out
 }
 

@@ -1,6 +1,6 @@
 // Package tuned keeps the settings that gemm tune measures on a host, so that
-// every later product on it uses them: block sizes, and the sizes from which
-// another way to compute pays.
+// every later product on it uses them: block sizes, the sizes from which another
+// way to compute pays, and the tiles of kernels on its GPUs.
 //
 // They are one JSON file a processor model, in the folder gemm of the user's
 // folder for configuration (os.UserConfigDir). Whatever is wrong with the file, or
@@ -45,6 +45,8 @@ type Settings struct {
 	Schema int    `json:"schema"`
 	Host   Host   `json:"host"`
 	Tuned  []Tune `json:"tuned"` // no two of the same type and kernel
+	// Kernels are of the GPUs of the host, no two of the same GPU, type, rung and class.
+	Kernels []Kernel `json:"kernels,omitempty"`
 }
 
 // Host is the processor that settings hold for. Its model alone does not tell
@@ -273,6 +275,9 @@ func parse(data []byte, host Host) (Settings, error) {
 			return Settings{}, fmt.Errorf("it has settings of %s and %s twice", t.Type, t.Kernel)
 		}
 	}
+	if err := s.checkKernels(); err != nil {
+		return Settings{}, err
+	}
 	return s, nil
 }
 
@@ -285,6 +290,9 @@ func Save(s Settings) (string, error) {
 		if err := t.check(); err != nil {
 			return "", err
 		}
+	}
+	if err := s.checkKernels(); err != nil {
+		return "", err
 	}
 	path, err := prepared(host)
 	if err != nil {

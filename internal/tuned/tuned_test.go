@@ -18,6 +18,9 @@ func sample(host Host) Settings {
 	return Settings{Schema: Schema, Host: host, Tuned: []Tune{
 		{Type: "f32", Kernel: "avx512-32x12", Values: Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}, Time: when, Cores: 2},
 		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}, Time: when, Revision: "abc", Go: "go1.26", OS: "Linux", Cores: 2},
+	}, Kernels: []Kernel{
+		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1, Time: when, Revision: "abc"},
+		{GPU: "NVIDIA H200", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x16/4x4", Time: when},
 	}}
 }
 
@@ -68,6 +71,10 @@ func TestSaveAndRead(t *testing.T) {
 	if got, err := Read(); err != nil || got.Tuned[0].KC != 384 {
 		t.Errorf("after a refusal: %+v, %v", got, err)
 	}
+	want.Tuned[0].KC, want.Kernels[0].Tile = 384, "128"
+	if _, err := Save(want); err == nil {
+		t.Error("the tile 128 was saved")
+	}
 }
 
 func TestParse(t *testing.T) {
@@ -103,6 +110,16 @@ func TestParse(t *testing.T) {
 		"large parallel": {strings.Replace(text, `"parallel":110592`, `"parallel":1000000000000000000`, 1), "parallel of f64 is"},
 		"small cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":1`, 1), "cutoff of f64 is 1, it can be 16 to"},
 		"large cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":9000000`, 1), "cutoff of f64 is 9000000"},
+		"GPU":            {strings.Replace(text, "NVIDIA H200", "", 1), "a kernel of f32 names no GPU"},
+		"rung":           {strings.Replace(text, "warptile", "", 1), "a kernel of f32 names no rung"},
+		"class":          {strings.Replace(text, `"large"`, `""`, 1), "a kernel of f32 names no class"},
+		"no tile":        {strings.Replace(text, "128x128x8/32x64/8x8", "128", 1), `the tile of warptile in f32 is "128", wants`},
+		"large tile":     {strings.Replace(text, "128x128x8/32x64/8x8", "128x12345", 1), `the tile of warptile in f32 is "128x12345"`},
+		"an option":      {strings.Replace(text, "128x128x8/32x64/8x8", "128x128 -DBK=8", 1), "the tile of warptile"},
+		"stages":         {strings.Replace(text, `"stages":4`, `"stages":17`, 1), "the stages of warptile in f32 are 17, there can be 0 to 16"},
+		"split":          {strings.Replace(text, `"split":1`, `"split":-1`, 1), "the split of warptile in f32 is -1"},
+		"kernel's type":  {strings.Replace(text, `"type":"f32","rung"`, `"type":"tf32","rung"`, 1), `the type "tf32" of a kernel`},
+		"kernel twice":   {strings.NewReplacer(`"type":"f64","rung":"smem","class":"small"`, `"type":"f32","rung":"warptile","class":"large"`).Replace(text), "it has warptile in f32 on NVIDIA H200 for the class large twice"},
 		"partial blocks": {strings.Replace(text, `"kc":320`, `"kc":0`, 1), "of mc, kc and nc of f64 one is 0"},
 	} {
 		if c.data == text {
@@ -239,6 +256,41 @@ func TestWith(t *testing.T) {
 	}
 }
 
+// A kernel's setting is for that kernel, GPU and class alone.
+func TestKernels(t *testing.T) {
+	t.Cleanup(Disable)
+	before := sample(epyc)
+	changed := before.Kernels[0]
+	changed.Tile = "64x64x8/32x64/8x8"
+	added := Kernel{GPU: "NVIDIA A10", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x8/4x4"}
+	after := before.WithKernel(changed).WithKernel(added)
+	if !reflect.DeepEqual(before, sample(epyc)) {
+		t.Errorf("the settings before have become %+v", before)
+	}
+	if want := []Kernel{added, changed, before.Kernels[1]}; !reflect.DeepEqual(after.Kernels, want) || !reflect.DeepEqual(after.Tuned, before.Tuned) {
+		t.Errorf("%+v, want the kernels %+v", after, want)
+	}
+	if left := after.WithoutKernel(changed).Kernels; len(left) != 2 || len(after.Kernels) != 3 {
+		t.Errorf("without it: %+v of %+v", left, after.Kernels)
+	}
+	Use(after)
+	if k, ok := ForKernel("NVIDIA H200", "f32", "warptile", "large"); !ok || k != changed {
+		t.Errorf("%+v, %v", k, ok)
+	}
+	for _, other := range [][4]string{
+		{"NVIDIA H100", "f32", "warptile", "large"}, {"NVIDIA H200", "f64", "warptile", "large"},
+		{"NVIDIA H200", "f32", "async", "large"}, {"NVIDIA H200", "f32", "warptile", "small"},
+	} {
+		if k, ok := ForKernel(other[0], other[1], other[2], other[3]); ok || k != (Kernel{}) {
+			t.Errorf("%v: %+v", other, k)
+		}
+	}
+	Disable()
+	if k, ok := ForKernel("NVIDIA H200", "f32", "warptile", "large"); ok {
+		t.Errorf("disabled: %+v", k)
+	}
+}
+
 func TestFileName(t *testing.T) {
 	for _, c := range []struct {
 		host Host
@@ -272,6 +324,11 @@ func FuzzParse(f *testing.F) {
 			if v := tune.Values; v.MC < 0 || v.MC > maxMC || v.KC < 0 || v.KC > maxKC || v.NC < 0 || v.NC > maxNC || v.MC*v.KC > maxBlock || v.KC*v.NC > maxBlock ||
 				(v.MC == 0) != (v.KC == 0) || v.Direct < 0 || v.Parallel < 0 || v.Cutoff < 0 {
 				t.Errorf("settings %+v", tune)
+			}
+		}
+		for _, k := range s.Kernels {
+			if k.Stages < 0 || k.Stages > maxStages || k.Split < 0 || k.Split > maxSplit || len(k.Tile) > 40 {
+				t.Errorf("kernel %+v", k)
 			}
 		}
 	})

@@ -1,0 +1,169 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/internal/tuned"
+)
+
+// Class is a kind of product for which one setting of a kernel is about the best: what
+// gemm tune finds a setting for.
+type Class string
+
+// The classes of products whose operands let a kernel copy 16 bytes at once. Those of the
+// others have Narrow behind them.
+const (
+	Large  Class = "large"  // C has more than 4 tiles of 128×128 a multiprocessor
+	Medium Class = "medium" // up to 4
+	Small  Class = "small"  // fewer than there are multiprocessors
+	Tall   Class = "tall"   // up to 128 columns, and 8 times as many rows
+	Wide   Class = "wide"   // up to 128 rows, and 8 times as many columns
+	Deep   Class = "deep"   // k is 8 times as long as rows and columns
+)
+
+// Narrow ends the name of a class of products whose addresses or leading dimensions do not
+// let the kernel copy all it could at once, as at 4095.
+const Narrow = "-narrow"
+
+// classEdge is the edge of the tiles of C by which classes tell how full a GPU is.
+const classEdge = 128
+
+// ClassOf returns the class of a product on the GPU. Where wide is false its operands do not
+// let the kernel copy all it could at once.
+func ClassOf(g GPU, s Shape, wide bool) Class {
+	tiles, each := ceil(s.M, classEdge)*ceil(s.N, classEdge), max(1, g.Multiprocessors)
+	class := Large
+	switch {
+	case s.K >= 8*max(s.M, s.N):
+		class = Deep
+	case s.N <= classEdge && s.M >= 8*s.N:
+		class = Tall
+	case s.M <= classEdge && s.N >= 8*s.M:
+		class = Wide
+	case tiles < each:
+		class = Small
+	case tiles <= 4*each:
+		class = Medium
+	}
+	if !wide {
+		class += Narrow
+	}
+	return class
+}
+
+// Classes returns the classes that products of the rung fall into on the GPU, those first
+// that are asked for most.
+func (r Rung) Classes(g GPU) []Class {
+	out := []Class{Large, Medium, Large + Narrow, Small, Tall, Deep, Wide, Medium + Narrow, Small + Narrow, Tall + Narrow, Deep + Narrow, Wide + Narrow}
+	return slices.DeleteFunc(out, func(c Class) bool {
+		return ClassOf(g, c.Shape(g), !c.narrow()) != c || c.narrow() && !r.Copies
+	})
+}
+
+func (c Class) narrow() bool { return strings.HasSuffix(string(c), Narrow) }
+
+// Shape returns the product that stands for the class on the GPU.
+func (c Class) Shape(g GPU) Shape {
+	// cube returns the edge of a square of about so many tiles a multiprocessor.
+	cube := func(each float64) int {
+		return classEdge * max(1, int(math.Sqrt(each*float64(max(1, g.Multiprocessors)))))
+	}
+	half := classEdge * max(8, 1<<int(math.Log2(float64(max(2, g.Multiprocessors)/2)))) // rows of as many tiles as half of the multiprocessors
+	var s Shape
+	switch Class(strings.TrimSuffix(string(c), Narrow)) {
+	case Small:
+		s = Shape{cube(0.5), cube(0.5), cube(0.5)}
+	case Medium:
+		s = Shape{cube(2), cube(2), cube(2)}
+	case Tall:
+		s = Shape{half, classEdge / 2, half}
+	case Wide:
+		s = Shape{classEdge / 2, half, half}
+	case Deep:
+		s = Shape{cube(0.125), cube(0.125), 16 * cube(0.125)}
+	default:
+		s = Shape{cube(8), cube(8), cube(8)}
+	}
+	if c.narrow() {
+		s = Shape{s.M - 1, s.N - 1, s.K - 1}
+	}
+	return s
+}
+
+// Parts returns the numbers of parts of k that are worth a try for a product with the tile.
+func (r Rung) Parts(t Tile, g GPU, s Shape) []int { return r.splits(t, g, s, 0) }
+
+// wide reports whether the operands let the rung copy all it could at once.
+func (r Rung) wide(a, b, c Operand) bool {
+	most := r.Widest()
+	if r.Single {
+		most.A = 1
+	}
+	return r.widths(a, b, c) == most
+}
+
+// open reports whether the parameters leave all that is tuned to be chosen.
+func open(p gemm.Params) bool {
+	for _, name := range []string{"tile", "stages", "split", "block", "bk", "maxregs"} {
+		if v, ok := p[name]; ok && v != 0 && v != Auto {
+			return false
+		}
+	}
+	return true
+}
+
+// tuned returns the plan of a product by what gemm tune found on this GPU for its class,
+// where the parameters leave all of that to be chosen; one without a tile where there is
+// nothing, and why not where there is something that the kernel cannot have.
+func (r Rung) tuned(g GPU, s Shape, wide bool, p gemm.Params) (plan Plan, ignored string) {
+	if !open(p) {
+		return Plan{}, ""
+	}
+	class := ClassOf(g, s, wide)
+	k, ok := tuned.ForKernel(g.Name, r.Type, r.Name, string(class))
+	if !ok {
+		return Plan{}, ""
+	}
+	t, err := r.setting(k, g)
+	if err != nil {
+		return Plan{}, fmt.Sprintf("the tuned setting of %s in %s for the class %s is ignored: %v; gemm tune --families cuda measures it anew", r.Name, r.Type, class, err)
+	}
+	plan = Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
+	// No more parts than the shape has room for: shapes of a class differ.
+	parts := 1
+	for _, n := range r.Parts(t, g, s) {
+		if n <= k.Split {
+			parts = n
+		}
+	}
+	if parts > 1 {
+		plan.split(parts)
+	}
+	return plan, ""
+}
+
+// setting returns the tile that k says, with its stages. The error says why the kernel
+// cannot have it on the GPU.
+func (r Rung) setting(k tuned.Kernel, g GPU) (Tile, error) {
+	t, err := r.ParseTile(k.Tile)
+	if err != nil {
+		return t, err
+	}
+	t.Stages = k.Stages
+	for width := r.Widest().A; width >= 1; width /= 2 {
+		if err := r.Check(t, Widths{width, width, width}); err != nil {
+			return t, err
+		}
+	}
+	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
+		return t, fmt.Errorf("%w: %s has %d threads a block, the GPU at most %d", ErrTile, t, threads, g.BlockThreads)
+	}
+	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
+		return t, fmt.Errorf("%w: %s needs %d bytes of shared memory a block, the GPU has %d", ErrTile, t, shared, g.BlockSharedOptIn)
+	}
+	return t, nil
+}

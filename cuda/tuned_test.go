@@ -1,0 +1,167 @@
+package cuda
+
+import (
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/cuda/occupancy"
+	"gemm/internal/tuned"
+)
+
+// h200 is a GPU with the figures of an H200 that plans depend on.
+var h200 = GPU{Name: "NVIDIA H200", Capability: "9.0", Multiprocessors: 132, Clock: 1980, BlockThreads: 1024, BlockSharedOptIn: 232448}
+
+// packedOperands returns operands of a product at aligned addresses, whose rows have no gaps.
+func packedOperands(s Shape) (a, b, c Operand) {
+	return Operand{1 << 20, s.K}, Operand{2 << 20, s.N}, Operand{3 << 20, s.N}
+}
+
+func TestClassOf(t *testing.T) {
+	for _, c := range []struct {
+		s    Shape
+		want Class
+	}{
+		{Shape{256, 256, 256}, Small}, {Shape{1024, 1024, 1024}, Small}, {Shape{1408, 1408, 1408}, Small}, // 121 tiles
+		{Shape{1536, 1536, 1536}, Medium}, {Shape{2048, 2048, 2048}, Medium}, {Shape{2816, 2816, 512}, Medium}, // 484
+		{Shape{3072, 3072, 3072}, Large}, {Shape{8192, 8192, 8192}, Large}, {Shape{4096, 4096, 16}, Large},
+		{Shape{8192, 64, 8192}, Tall}, {Shape{1024, 128, 16}, Tall}, {Shape{1016, 128, 16}, Small},
+		{Shape{64, 1048576, 64}, Wide}, {Shape{1, 8, 1}, Wide},
+		{Shape{512, 512, 4096}, Deep}, {Shape{64, 64, 8192}, Deep}, {Shape{512, 512, 4095}, Small}, {Shape{1, 1, 8}, Deep}, {Shape{1, 1, 1}, Small},
+		{Shape{0, 0, 0}, Deep},
+	} {
+		if got := ClassOf(h200, c.s, true); got != c.want {
+			t.Errorf("%v is %s, want %s", c.s, got, c.want)
+		}
+		if got := ClassOf(h200, c.s, false); got != c.want+Narrow {
+			t.Errorf("%v is %s with narrow copies", c.s, got)
+		}
+	}
+}
+
+// Each class has a shape that falls into it, on GPUs of any size, by the operands that a
+// product of that shape has.
+func TestClasses(t *testing.T) {
+	for _, multiprocessors := range []int{0, 1, 2, 6, 28, 72, 82, 108, 132, 160, 200} {
+		g := GPU{Multiprocessors: multiprocessors}
+		for _, r := range rungs {
+			classes := r.Classes(g)
+			for _, c := range classes {
+				a, b, o := packedOperands(c.Shape(g))
+				if got := ClassOf(g, c.Shape(g), r.wide(a, b, o)); got != c {
+					t.Errorf("%d multiprocessors: %v stands for %s of %s in %s, and is %s", multiprocessors, c.Shape(g), c, r.Name, r.Type, got)
+				}
+			}
+			want := 12
+			if !r.Copies {
+				want = 6
+			}
+			if multiprocessors > 1 && len(classes) != want {
+				t.Errorf("%d multiprocessors: %s has the classes %v", multiprocessors, r.Name, classes)
+			}
+		}
+	}
+	for class, want := range map[Class]Shape{
+		Small: {1024, 1024, 1024}, Medium: {2048, 2048, 2048}, Large: {4096, 4096, 4096}, Large + Narrow: {4095, 4095, 4095},
+		Tall: {8192, 64, 8192}, Wide: {64, 8192, 8192}, Deep: {512, 512, 8192}, Deep + Narrow: {511, 511, 8191},
+	} {
+		if got := class.Shape(h200); got != want {
+			t.Errorf("%s on an H200: %v, want %v", class, got, want)
+		}
+	}
+}
+
+// What a search can find can be written down and read again.
+func TestCandidatesHaveNames(t *testing.T) {
+	for _, r := range rungs {
+		for _, tile := range r.Candidates(occupancy.Capability{Major: 9}) {
+			k := tuned.Kernel{Tile: tile.Name(), Stages: tile.Stages}
+			if got, err := r.setting(k, h200); err != nil || got != tile {
+				t.Errorf("%s in %s: %+v is read as %+v, %v", r.Name, r.Type, tile, got, err)
+			}
+		}
+	}
+}
+
+func TestTunedPlans(t *testing.T) {
+	t.Cleanup(tuned.Disable)
+	r := rung(t, "f32", "warptile")
+	best := tuned.Kernel{GPU: h200.Name, Type: "f32", Rung: "warptile", Class: "large", Tile: "64x128x16/32x64/8x8", Stages: 3, Split: 1}
+	deep := best
+	deep.Class, deep.Tile, deep.Split = "deep", "128x128x8/32x64/8x8", 6
+	tuned.Use(tuned.Settings{}.WithKernel(best).WithKernel(deep))
+	plan := func(g GPU, s Shape, p gemm.Params) Plan {
+		t.Helper()
+		a, b, c := packedOperands(s)
+		plan, err := r.Plan(g, s, a, b, c, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan
+	}
+	open := gemm.Params{"device": 0, "l2": "cold", "stages": 0, "tile": "auto", "split": 0, "maxregs": 0}
+	with := func(name string, value any) gemm.Params {
+		p := gemm.Params{}
+		for k, v := range open {
+			p[k] = v
+		}
+		p[name] = value
+		return p
+	}
+	large := Shape{4096, 4096, 4096}
+	if got := plan(h200, large, open); got.Tile.Name() != best.Tile || got.Tile.Stages != 3 || got.Split != 1 || got.Depth != 4096 || got.Ignored != "" {
+		t.Errorf("with an entry: %+v", got)
+	}
+	if got := plan(h200, large, gemm.Params{}); got.Tile.Name() != best.Tile {
+		t.Errorf("without parameters: %s", got.Tile)
+	}
+	other := h200
+	other.Name = "NVIDIA H100"
+	for name, got := range map[string]Plan{
+		"another GPU":   plan(other, large, open),
+		"another class": plan(h200, Shape{4095, 4095, 4095}, open),
+		"a tile":        plan(h200, large, with("tile", "128x128x8/32x64/8x8")),
+		"stages":        plan(h200, large, with("stages", 2)),
+		"split":         plan(h200, large, with("split", 2)),
+		"maxregs":       plan(h200, large, with("maxregs", 128)),
+	} {
+		if got.Tile.Name() == best.Tile {
+			t.Errorf("%s: the tuned tile is used", name)
+		}
+	}
+	// As many parts as were tuned, where there is work for them.
+	for k, want := range map[int]int{8192: 6, 4096: 6, 320: 5, 64: 1} {
+		if got := plan(h200, Shape{8, 8, k}, open); got.Split != want || got.Tile.Name() != deep.Tile {
+			t.Errorf("k = %d: %d parts of %s, want %d", k, got.Split, got.Tile, want)
+		}
+	}
+	tuned.Disable()
+	if got := plan(h200, large, open); got.Tile.Name() == best.Tile {
+		t.Error("disabled: the tuned tile is used")
+	}
+}
+
+// What the kernel cannot have is not used, and the plan says why.
+func TestTunedSettingsThatAreNone(t *testing.T) {
+	t.Cleanup(tuned.Disable)
+	r := rung(t, "f64", "dmma")
+	s := Shape{4096, 4096, 4096}
+	a, b, c := packedOperands(s)
+	for _, bad := range []struct {
+		tile   string
+		stages int
+		want   string
+	}{
+		{"128x128", 3, "tile is"}, {"128x128x16/64x48", 3, "no multiple of 48"}, {"128x128x16/64x32", 1, "1 stages are too few"},
+		{"128x128x16/64x32", 8, "bytes of shared memory a block, the GPU has 232448"}, {"512x512x16/64x32", 2, "1 to 1024 threads"},
+	} {
+		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "dmma", Class: "large", Tile: bad.tile, Stages: bad.stages, Split: 1}))
+		plan, err := r.Plan(h200, s, a, b, c, gemm.Params{})
+		if err != nil || plan.Tile != r.Tiles[0] && plan.Tile != r.Tiles[1] {
+			t.Errorf("%s: %v, %v", bad.tile, plan.Tile, err)
+		}
+		if !strings.Contains(plan.Ignored, bad.want) || !strings.Contains(plan.Ignored, "gemm tune --families cuda") || strings.Contains(plan.Ignored, "\n") {
+			t.Errorf("%s, %d stages: %q, want %q", bad.tile, bad.stages, plan.Ignored, bad.want)
+		}
+	}
+}
