@@ -69,7 +69,7 @@ type contender struct {
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the row's
 	err     error
-	ready   func()                                      // draws the integers, which takes none of the row's time
+	ready   func()                                      // draws the integers in no time of the row; nil: exact does
 	exact   func(ctx context.Context) (Verdict, error)  // multiplies integers; nil: none are exact
 	stage   func(ctx context.Context) (gemm.Run, error) // nil: Multiply is called
 	done    bool                                        // verified, needs no further samples
@@ -161,8 +161,13 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	limit := LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
 	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
 	if q := exactIntegers[T](c, t.params); q > 0 {
-		t.ready = func() { drawIntegers[T](d, c, q) }
-		t.exact = func(ctx context.Context) (Verdict, error) { return multiplyIntegers(ctx, d, c, m, call) }
+		if c.OnDevice() {
+			t.ready = func() { drawIntegers[T](d, c, q) }
+		}
+		t.exact = func(ctx context.Context) (Verdict, error) {
+			drawIntegers[T](d, c, q)
+			return multiplyIntegers(ctx, d, c, m, call)
+		}
 	} else if c.Type != "gf256" {
 		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
 	}
@@ -254,7 +259,9 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 // staged, and warms up.
 func (t *contender) begin(ctx context.Context, b Budget) {
 	if t.exact != nil && t.err == nil {
-		t.ready()
+		if t.ready != nil {
+			t.ready()
+		}
 		var v Verdict
 		limit := t.timeout
 		t.within(ctx, func(ctx context.Context) (err error) {
