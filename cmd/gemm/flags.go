@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,15 +47,16 @@ func forceFlag(usage string) cli.Flag {
 }
 
 func noTunedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true, Usage: "ignore what gemm tune measured here: block sizes and cut-offs at their defaults"}
+	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true, Usage: "ignore what gemm tune measured here: block sizes, cut-offs and tiles at their defaults"}
 }
 
 // useTuned has the variants use the settings tuned on this host, or ignore them
-// where --no-tuned is there. It comes before the first variant is looked up. What is
-// wrong with the settings is a warning.
+// where --no-tuned is there, as the processes do that this one starts. It comes before
+// the first variant is looked up. What is wrong with the settings is a warning.
 func useTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
+		_ = os.Setenv(tuned.Variable, "off") // it fails for names that cannot be
 	}
 	if _, err := tuned.Load(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %v\n", c.Command.Name, err)

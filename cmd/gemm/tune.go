@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/internal/catalog"
 	"gemm/internal/tuned"
 )
@@ -21,22 +22,24 @@ func tuneCommand() *cli.Command {
 	families := strings.Join(tunable(), ",")
 	return &cli.Command{
 		Name:      "tune",
-		Usage:     "measure block sizes and cut-offs here, for later runs to use",
-		UsageText: "[--families LIST] [--time DURATION] [--json FILE]",
+		Usage:     "measure block sizes, cut-offs and tiles here, for later runs to use",
+		UsageText: "[--families LIST] [--time DURATION] [--json FILE] [--records FILE]",
 		Description: "Measures candidates in turn with what is in use, f64 and f32, and keeps what is\n" +
 			"really faster in a file of this processor model in your folder for configuration.\n" +
-			"gemm info shows what is in use; --no-tuned of the other commands ignores it.",
+			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
+			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; those of others stay: " + strings.Join(tunable(), ", ")},
-			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, Usage: "`DURATION` of measuring, about"},
+			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; those of others stay: " + strings.Join(tunable(), ", ") + ", " + cuda.Family},
+			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
 			jsonFlag("what was tried and chosen"),
+			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
 		},
 		Action: runTune,
 	}
 }
 
-// tunable returns the families that have something to tune: those with a product
-// over packed blocks.
+// tunable returns the families of the processor that have something to tune: those with
+// a product over packed blocks.
 func tunable() []string {
 	return slices.DeleteFunc(catalog.Families(), func(name string) bool {
 		_, err := named(name+"/packed", family(name))
@@ -50,6 +53,7 @@ type tuning struct {
 	File     string         `json:"file"` // where the settings are kept
 	Trials   []trial        `json:"trials"`
 	Chosen   []choice       `json:"chosen"`
+	CUDA     *gpuTuning     `json:"cuda,omitempty"`
 	Settings tuned.Settings `json:"settings"` // what the file has
 }
 
@@ -80,14 +84,15 @@ type choice struct {
 type tuner struct {
 	tuning
 	progress *progress
-	cutoff   int // of Strassen's algorithm where it is not tuned
+	cutoff   int            // of Strassen's algorithm where it is not tuned
+	records  *compare.Store // of rows of a GPU; nil: they are not kept
 }
 
 // stage is a part of tuning.
 type stage struct {
 	family string
 	name   string
-	share  int // of the time, in hundredths
+	share  int // of the time, beside those of the others
 	run    func(ctx context.Context, t *tuner, until time.Time) error
 }
 
@@ -102,15 +107,27 @@ var stages = []stage{
 	{"parallel", "workers of f32", 2, tuneParallel[float32]},
 	{"serial", "halving of f64", 38, tuneCutoff[float64]},
 	{"serial", "halving of f32", 14, tuneCutoff[float32]},
+	{cuda.Family, "kernels on the GPU", 600, tuneCUDA},
 }
 
 func runTune(c *cli.Context) error {
-	families, err := chosen("families", c.String("families"), tunable())
+	families, err := chosen("families", c.String("families"), append(tunable(), cuda.Family))
 	if err != nil {
 		return err
 	}
 	if err := positive(c, "time"); err != nil {
 		return err
+	}
+	onGPU := slices.Contains(families, cuda.Family)
+	if c.String("records") != "" && !onGPU {
+		return usagef("--records is for --families %s", cuda.Family)
+	}
+	limit := c.Duration("time")
+	if onGPU && !c.IsSet("time") {
+		if len(families) == 1 {
+			limit = 0
+		}
+		limit += gpuTime
 	}
 	file := c.String("json")
 	if file != "" && file != stdoutName {
@@ -120,6 +137,17 @@ func runTune(c *cli.Context) error {
 	}
 	if err := tuned.Writable(); err != nil {
 		return err
+	}
+	if onGPU {
+		if _, err := system(); err != nil {
+			return err
+		}
+	}
+	var records *compare.Store
+	if name := c.String("records"); name != "" {
+		if records, err = compare.OpenStore(name, compare.Resume); err != nil {
+			return err
+		}
 	}
 	before, err := tuned.Read()
 	if err != nil {
@@ -133,7 +161,7 @@ func runTune(c *cli.Context) error {
 			whole += s.share
 		}
 	}
-	t := &tuner{progress: newProgress(c.App.ErrWriter, len(plan))}
+	t := &tuner{progress: newProgress(c.App.ErrWriter, len(plan)), records: records}
 	defer t.progress.Close()
 	t.Schema, t.Settings = compare.Schema, before
 	t.forget(families)
@@ -141,7 +169,7 @@ func runTune(c *cli.Context) error {
 	for _, s := range plan {
 		t.progress.describe(s.name)
 		spent += s.share
-		err := s.run(c.Context, t, start.Add(c.Duration("time")*time.Duration(spent)/time.Duration(whole)))
+		err := s.run(c.Context, t, start.Add(limit*time.Duration(spent)/time.Duration(whole)))
 		if c.Context.Err() != nil {
 			return fmt.Errorf("%w; the settings are what they were", errInterrupted)
 		}
@@ -166,6 +194,9 @@ func runTune(c *cli.Context) error {
 // forget takes the settings of the families out of those that are in use, so that
 // they are measured against the defaults.
 func (t *tuner) forget(families []string) {
+	if len(families) == 1 && families[0] == cuda.Family {
+		return // whose candidates are measured against the defaults in any case
+	}
 	left := func(v tuned.Values) tuned.Values {
 		if slices.Contains(families, "serial") {
 			v = tuned.Values{Parallel: v.Parallel}
@@ -182,6 +213,25 @@ func (t *tuner) forget(families []string) {
 
 // print writes what was tried, what was chosen, and where it is.
 func (t *tuner) print(out io.Writer) error {
+	if t.CUDA != nil {
+		if err := t.CUDA.print(out); err != nil {
+			return err
+		}
+	}
+	if len(t.Chosen) > 0 {
+		if t.CUDA != nil {
+			fmt.Fprintln(out)
+		}
+		if err := t.printBlocks(out); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "\nThe settings are in %s\n", t.File)
+	return err
+}
+
+// printBlocks writes what was tried and chosen on the processor.
+func (t *tuner) printBlocks(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TYPE\tSETTING\tSHAPE\tTRIED\tAGAINST\tPAIRS\tRATIO\t95% INTERVAL")
 	for _, r := range t.Trials {
@@ -199,11 +249,7 @@ func (t *tuner) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained, within, c.Note)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\nThe settings are in %s\n", t.File)
-	return err
+	return w.Flush()
 }
 
 // interval formats the ends of an interval.

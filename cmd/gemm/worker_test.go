@@ -79,7 +79,11 @@ func describeFake(kind string) error {
 	case "crashes":
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
 	}
-	return json.NewEncoder(os.Stdout).Encode(fakeSystem)
+	found := fakeSystem
+	if kind == "tunes" {
+		found.GPUs = []cuda.GPU{smallGPU}
+	}
+	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
 // fakeBackend computes products of f64 by the textbook, and hangs with the rung dmma where
@@ -120,8 +124,12 @@ func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float6
 func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	var backend cuda.Backend = fakeBackend{kind == "hangs"}
+	if kind == "tunes" {
+		backend = tunedBackend{}
+	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
-		Variants: cuda.Variants(fakeBackend{kind == "hangs"}),
+		Variants: cuda.Variants(backend),
 		Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
 		Ceilings: func(context.Context, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 			return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil

@@ -1,0 +1,570 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+	"gemm/cuda/occupancy"
+	"gemm/internal/sample"
+	"gemm/internal/tuned"
+)
+
+// gpuTuning is what tune --json has of a GPU.
+type gpuTuning struct {
+	GPU    string      `json:"gpu"`
+	Trials []gpuTrial  `json:"trials"`
+	Chosen []gpuChoice `json:"chosen"`
+	Left   int         `json:"left"` // classes of rungs that there was no time for
+}
+
+// gpuSetting is a setting of a kernel as it is run.
+type gpuSetting struct {
+	Tile   string `json:"tile"`
+	Stages int    `json:"stages"` // 0: the kernel has no such number
+	Split  int    `json:"split"`  // 0: it cuts no k, or as many parts as are predicted to be best
+}
+
+// String returns the setting as the table has it.
+func (s gpuSetting) String() string {
+	text := s.Tile
+	if s.Stages > 0 {
+		text += fmt.Sprintf(" stages=%d", s.Stages)
+	}
+	if s.Split > 0 {
+		text += fmt.Sprintf(" split=%d", s.Split)
+	}
+	return text
+}
+
+// params returns the parameters that ask for the setting; none where it is empty.
+func (s gpuSetting) params() gemm.Params {
+	p := gemm.Params{}
+	if s.Tile != "" {
+		p["tile"] = s.Tile
+	}
+	if s.Stages > 0 {
+		p["stages"] = s.Stages
+	}
+	if s.Split > 0 {
+		p["split"] = s.Split
+	}
+	return p
+}
+
+// resolvedSetting returns what a row was run with.
+func resolvedSetting(r compare.Record) gpuSetting {
+	var s gpuSetting
+	s.Tile, _ = r.Resolved["tile"].(string)
+	s.Stages, _ = r.Resolved["stages"].(int)
+	s.Split, _ = r.Resolved["split"].(int)
+	return s
+}
+
+// gpuTask is a rung whose setting for a class of products is looked for.
+type gpuTask struct {
+	Type  string     `json:"type"`
+	Rung  string     `json:"rung"`
+	Class cuda.Class `json:"class"`
+	Shape string     `json:"shape"` // of the product that stands for the class
+	rung  cuda.Rung
+	shape compare.Shape
+}
+
+// String names the task in progress and notes.
+func (t gpuTask) String() string { return fmt.Sprintf("%s %s %s", t.Rung, t.Type, t.Class) }
+
+// gpuTrial is a candidate that was measured in turn with the default.
+type gpuTrial struct {
+	gpuTask
+	Round int `json:"round"` // 1: many, 2: the best of them, 3: those that are left
+	gpuSetting
+	Status compare.Status `json:"status"`
+	Reason string         `json:"reason,omitempty"`
+	Gflops compare.Number `json:"gflops"`
+	Ratio  compare.Number `json:"ratio"` // the default's time over the candidate's; null where one has none
+}
+
+// gpuChoice is what a search came to.
+type gpuChoice struct {
+	gpuTask
+	Tried   int            `json:"tried"` // candidates
+	Of      int            `json:"of"`
+	Default gpuSetting     `json:"default"`
+	Best    gpuSetting     `json:"best"` // of the others
+	Gflops  compare.Number `json:"gflops"`
+	Gain    compare.Number `json:"gain"`    // the default's time over that of the best
+	Library compare.Number `json:"library"` // cuBLAS's time over the shorter of both
+	Kept    bool           `json:"kept"`    // the best is used from now on
+	Note    string         `json:"note,omitempty"`
+}
+
+// gpuSearch looks for the best settings of kernels on a GPU.
+type gpuSearch struct {
+	gpu cuda.GPU
+	// measure measures cases in turn, each verified before and after, on a worker that ignores
+	// what was tuned.
+	measure func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error)
+	// decide is told of a choice, with the rows of the default and of the best.
+	decide func(c gpuChoice, doc compare.Document) error
+	say    func(what string)
+	now    func() time.Time
+	until  time.Time
+	gpuTuning
+	good map[string][]gpuSetting // of a rung, the best of its other classes
+}
+
+// userRungs are the rungs that users choose for their products; they are tuned first.
+var userRungs = []string{"warptile", "tf32-wmma", "dmma"}
+
+// The rounds of a search. A turn has the default and so many others; the first round ends
+// with that share of the time, the second with the other.
+const (
+	turnOthers  = 7
+	handful     = 5 // that go on to the second round
+	finalists   = 2 // and to the third
+	firstEnd    = 0.6
+	secondEnd   = 0.9
+	leastSearch = 40 * time.Second // for a task, before others have any
+	realGPUGain = 1.02             // for which a setting is changed, if the intervals are apart too
+	gpuTime     = 10 * time.Minute // of tuning, unless another is asked for
+)
+
+var (
+	firstRound  = compare.Budget{Reps: 3, Time: 10 * time.Millisecond, Timeout: 20 * time.Second, Patience: 300 * time.Millisecond}
+	secondRound = compare.Budget{Reps: sample.MinForInterval, Time: 40 * time.Millisecond, Timeout: 20 * time.Second, Patience: time.Second}
+	lastRound   = compare.Budget{Reps: 3 * sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute, Patience: 2 * time.Second}
+)
+
+// tasks returns what is to be tuned on the GPU, and how many of it users choose, which come
+// first: class after class of those that are asked for most.
+func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
+	capability, err := occupancy.ParseCapability(s.gpu.Capability)
+	if err != nil {
+		return nil, 0
+	}
+	var of []gpuTask
+	for _, typ := range []string{"f32", "f64"} {
+		for _, r := range cuda.Ladder(typ) {
+			if len(r.Candidates(capability)) < 2 {
+				continue
+			}
+			for _, class := range r.Classes(s.gpu) {
+				shape := compare.Shape(class.Shape(s.gpu))
+				of = append(of, gpuTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
+			}
+		}
+	}
+	var classes []cuda.Class
+	for _, t := range of {
+		if !slices.Contains(classes, t.Class) {
+			classes = append(classes, t.Class)
+		}
+	}
+	order := func(t gpuTask) int {
+		n := slices.Index(classes, t.Class)
+		if !slices.Contains(userRungs, t.Rung) {
+			n += len(classes)
+		}
+		return n
+	}
+	slices.SortStableFunc(of, func(a, b gpuTask) int { return cmp.Compare(order(a), order(b)) })
+	for _, t := range of {
+		if slices.Contains(userRungs, t.Rung) {
+			users++
+		}
+	}
+	return of, users
+}
+
+// run searches task after task until the time is over.
+func (s *gpuSearch) run(ctx context.Context) error {
+	s.good = map[string][]gpuSetting{}
+	tasks, users := s.tasks()
+	if len(tasks) == 0 {
+		return fmt.Errorf("%w: no kernel has settings to choose between on a %s of compute capability %s", gemm.ErrUnavailable, s.gpu.Name, s.gpu.Capability)
+	}
+	for i, t := range tasks {
+		left := s.until.Sub(s.now())
+		if i > 0 && left < leastSearch/2 {
+			s.Left = len(tasks) - i
+			return nil
+		}
+		share := left / time.Duration(len(tasks)-i)
+		if i < users {
+			share = left / time.Duration(users-i)
+		}
+		if err := s.search(ctx, t, min(left, max(share, leastSearch))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entrant is a setting with its outcome of the last round.
+type entrant struct {
+	gpuSetting
+	ratio float64
+}
+
+// search finds the best setting for a task by halving: all candidates with few samples, the
+// best of them with more, and the best of those beside the default and cuBLAS with many.
+func (s *gpuSearch) search(ctx context.Context, t gpuTask, d time.Duration) error {
+	begin := s.now()
+	within := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(d))) }
+	candidates := s.candidates(t)
+	c := gpuChoice{gpuTask: t, Of: len(candidates), Gflops: compare.None(), Gain: compare.None(), Library: compare.None()}
+	best, tried, err := s.round(ctx, t, 1, candidates, firstRound, within(firstEnd))
+	if err != nil {
+		return err
+	}
+	c.Tried = tried
+	if len(best) > 0 {
+		again := s.neighbours(t, best[:min(handful, len(best))])
+		more, _, err := s.round(ctx, t, 2, again, secondRound, within(secondEnd))
+		if err != nil {
+			return err
+		}
+		if len(more) > 0 {
+			best = more
+		}
+		key := t.Type + "/" + t.Rung
+		s.good[key] = slices.Concat(s.good[key], settingsOf(best[:min(handful, len(best))]))
+	}
+	doc, err := s.last(ctx, &c, settingsOf(best[:min(finalists, len(best))]))
+	if err != nil {
+		return err
+	}
+	s.Chosen = append(s.Chosen, c)
+	return s.decide(c, doc)
+}
+
+func settingsOf(entrants []entrant) []gpuSetting {
+	var out []gpuSetting
+	for _, e := range entrants {
+		out = append(out, e.gpuSetting)
+	}
+	return out
+}
+
+// candidates returns the settings to try for a task in the order in which they are: those
+// that the rung is offered with, those that are good for its other classes, and the rest, of
+// which any beginning has tiles of all sizes. How k is cut is left to be predicted.
+func (s *gpuSearch) candidates(t gpuTask) []gpuSetting {
+	capability, _ := occupancy.ParseCapability(s.gpu.Capability) // as tasks did
+	var own, rest []gpuSetting
+	for _, tile := range t.rung.Candidates(capability) {
+		c := gpuSetting{Tile: tile.Name(), Stages: tile.Stages}
+		if slices.Contains(t.rung.Tiles, tile) {
+			own = append(own, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	// Multiples of the golden section fill an interval evenly, however many there are.
+	place := map[gpuSetting]float64{}
+	for i, c := range rest {
+		_, place[c] = math.Modf(float64(i) * math.Phi)
+	}
+	good := func(c gpuSetting) bool {
+		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung], func(g gpuSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
+	}
+	slices.SortFunc(rest, func(a, b gpuSetting) int {
+		if goodA, goodB := good(a), good(b); goodA != goodB {
+			if goodA {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(place[a], place[b])
+	})
+	return append(own, rest...)
+}
+
+// neighbours returns the settings with, for the first of them, other numbers of parts of k.
+func (s *gpuSearch) neighbours(t gpuTask, of []entrant) []gpuSetting {
+	out := settingsOf(of)
+	for _, e := range of[:min(finalists, len(of))] {
+		tile, err := t.rung.ParseTile(e.Tile)
+		if err != nil || e.Split == 0 {
+			continue
+		}
+		parts := t.rung.Parts(tile, s.gpu, cuda.Shape(t.shape))
+		for _, n := range []int{1, e.Split / 2, e.Split - 1, e.Split + 1, 2 * e.Split} {
+			with := e.gpuSetting
+			with.Split = n
+			if slices.Contains(parts, n) && !slices.Contains(out, with) {
+				out = append(out, with)
+			}
+		}
+	}
+	return out
+}
+
+// round measures settings in turns with the default, until the time is over, and returns
+// those that are not the default's, the fastest first, and how many were measured.
+func (s *gpuSearch) round(ctx context.Context, t gpuTask, round int, from []gpuSetting, b compare.Budget, until time.Time) (best []entrant, tried int, err error) {
+	var took time.Duration // of a turn
+	for turn := range slices.Chunk(from, turnOthers) {
+		begin := s.now()
+		if tried > 0 && begin.Add(took).After(until) {
+			break
+		}
+		s.say(fmt.Sprintf("%s round %d: %d of %d", t, round, tried, len(from)))
+		rows, _, err := s.turn(ctx, t, round, turn, b)
+		if err != nil {
+			return nil, 0, err
+		}
+		took = s.now().Sub(begin)
+		tried += len(turn)
+		base := rows[0]
+		if !base.Speed() { // last says why
+			return nil, tried, nil
+		}
+		for _, r := range rows[1:] {
+			if ratio := ratioOf(base, r); ratio.Known() && resolvedSetting(r) != resolvedSetting(base) {
+				best = append(best, entrant{resolvedSetting(r), float64(ratio)})
+			}
+		}
+	}
+	slices.SortStableFunc(best, func(a, b entrant) int { return cmp.Compare(b.ratio, a.ratio) })
+	return best, tried, nil
+}
+
+// turn measures the default, which is the first of the rows, and other settings in turn, and
+// notes them as trials. In the last round the library is behind them.
+func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpuSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
+	variants := family(cuda.Family)
+	v, err := named(cuda.Family+"/"+t.Rung, variants)
+	if err != nil {
+		return nil, compare.Document{}, err
+	}
+	experiment := "tune"
+	if round == 3 {
+		experiment = "tuned"
+	}
+	name := fmt.Sprintf("%s %s %s %s nn", experiment, v.Name, t.Type, t.Shape)
+	row := func(v gemm.Variant, p gemm.Params) compare.Case {
+		return compare.Case{Experiment: experiment, Variant: v, Type: t.Type, Shape: t.shape, Op: "nn", Alpha: 1, Params: p, Turn: name}
+	}
+	cases := []compare.Case{row(v, gemm.Params{})}
+	for _, o := range others {
+		cases = append(cases, row(v, o.params()))
+	}
+	if round == 3 {
+		library := cuda.CuBLAS
+		if cuda.IsTF32(t.Rung) {
+			library = cuda.CuBLASTF32
+		}
+		v, err := named(cuda.Family+"/"+library, variants)
+		if err != nil {
+			return nil, compare.Document{}, err
+		}
+		cases = append(cases, row(v, gemm.Params{}))
+	}
+	doc, err := s.measure(ctx, cases, b)
+	if err != nil {
+		return nil, doc, err
+	}
+	var rows []compare.Record
+	for _, c := range cases {
+		i := slices.IndexFunc(doc.Records, func(r compare.Record) bool { return r.Variant == c.Variant.Name && maps.Equal(r.Params, c.Params) })
+		if i < 0 {
+			return nil, doc, fmt.Errorf("%s has no row", c)
+		}
+		rows = append(rows, doc.Records[i])
+	}
+	if rows[0].Status == compare.Unavailable && len(s.Chosen) == 0 { // later, what was found is worth more
+		return nil, doc, fmt.Errorf("%w: %s: %s", gemm.ErrUnavailable, v.Name, rows[0].Reason)
+	}
+	for i, o := range others {
+		r := rows[i+1]
+		if r.Status == compare.OK {
+			o = resolvedSetting(r)
+		}
+		s.Trials = append(s.Trials, gpuTrial{gpuTask: t, Round: round, gpuSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops, Ratio: ratioOf(rows[0], r)})
+	}
+	return rows, doc, nil
+}
+
+// ratioOf returns the time of one row over that of another; none where one has no speed.
+func ratioOf(of, over compare.Record) compare.Number {
+	if !of.Speed() || !over.Speed() || !(over.Median > 0) {
+		return compare.None()
+	}
+	return of.Median / over.Median
+}
+
+// last measures those that are left beside the default and cuBLAS, says in c which is the
+// best of them and whether it is kept, and returns the rows of both.
+func (s *gpuSearch) last(ctx context.Context, c *gpuChoice, left []gpuSetting) (compare.Document, error) {
+	s.say(fmt.Sprintf("%s round 3", c.gpuTask))
+	rows, doc, err := s.turn(ctx, c.gpuTask, 3, left, lastRound)
+	if err != nil {
+		return doc, err
+	}
+	base, library := rows[0], rows[len(rows)-1]
+	c.Default, c.Best, c.Gflops = resolvedSetting(base), resolvedSetting(base), base.Gflops
+	doc.Records = rows[:1]
+	if !base.Speed() {
+		c.Note = fmt.Sprintf("the default is %s: %s", base.Status, base.Reason)
+		return doc, nil
+	}
+	quickest := base
+	var best compare.Record
+	for _, r := range rows[1 : len(rows)-1] {
+		if r.Speed() && (best.Variant == "" || r.Median < best.Median) {
+			best = r
+		}
+	}
+	if best.Variant == "" {
+		c.Note = "no other setting was measured"
+	} else {
+		c.Best, c.Gain = resolvedSetting(best), ratioOf(base, best)
+		c.Kept = c.Gain >= realGPUGain && base.CI != nil && best.CI != nil && best.CI[1] < base.CI[0]
+		doc.Records = []compare.Record{base, best}
+	}
+	if c.Kept {
+		quickest, c.Gflops = best, best.Gflops
+	}
+	c.Library = ratioOf(library, quickest)
+	return doc, nil
+}
+
+// quiet is told of rows and says nothing.
+type quiet struct{}
+
+// Begin implements compare.Progress.
+func (quiet) Begin([]compare.Case) {}
+
+// Done implements compare.Progress.
+func (quiet) Done(compare.Record, bool) {}
+
+// tuneCUDA chooses settings of kernels on the first GPU.
+func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
+	found, err := system()
+	if err != nil {
+		return err
+	}
+	var run *compare.RunInfo // of all rows
+	s := gpuSearch{
+		gpu: found.GPUs[0], now: time.Now, until: until, say: t.progress.describe,
+		measure: func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
+			store := &compare.Store{}
+			if run != nil {
+				if err := store.PutRun(*run); err != nil {
+					return compare.Document{}, err
+				}
+			}
+			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned}
+			err := d.Run(ctx, cases)
+			doc := store.Document()
+			if len(doc.Runs) > 0 {
+				run = &doc.Runs[0]
+			}
+			return doc, err
+		},
+	}
+	s.GPU = s.gpu.Name
+	s.decide = func(c gpuChoice, doc compare.Document) error {
+		k := tuned.Kernel{
+			GPU: s.gpu.Name, Type: c.Type, Rung: c.Rung, Class: string(c.Class), Tile: c.Best.Tile, Stages: c.Best.Stages, Split: c.Best.Split,
+			Time: time.Now().UTC().Truncate(time.Second), Revision: version(),
+		}
+		t.Settings = t.Settings.WithoutKernel(k)
+		if c.Kept {
+			t.Settings = t.Settings.WithKernel(k)
+		}
+		if t.progress.bar == nil {
+			fmt.Fprintf(t.progress.stderr, "%s %s: %s; %d of %d tried\n", c.gpuTask, c.Shape, c.outcome(), c.Tried, c.Of)
+		}
+		return t.record(doc)
+	}
+	err = s.run(ctx)
+	t.CUDA = &s.gpuTuning
+	return err
+}
+
+// untuned returns the command of a worker that ignores what was tuned.
+func untuned(ctx context.Context) (*exec.Cmd, error) {
+	cmd, err := worker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(cmd.Environ(), tuned.Variable+"=off")
+	return cmd, nil
+}
+
+// record puts the rows of a search where --records says.
+func (t *tuner) record(doc compare.Document) error {
+	if t.records == nil {
+		return nil
+	}
+	for _, h := range doc.Hosts {
+		if err := t.records.PutHost(h); err != nil {
+			return err
+		}
+	}
+	for _, r := range doc.Runs {
+		if err := t.records.PutRun(r); err != nil {
+			return err
+		}
+	}
+	return t.records.Put(doc.Records...)
+}
+
+// outcome says what a search came to.
+func (c gpuChoice) outcome() string {
+	switch {
+	case c.Note != "":
+		return c.Note
+	case c.Kept:
+		return fmt.Sprintf("%s is %s times as fast as the default", c.Best, number("%.3f", c.Gain))
+	}
+	return fmt.Sprintf("the default stays, %s is %s times as fast", c.Best, number("%.3f", c.Gain))
+}
+
+// print writes what became of each rung and class.
+func (g gpuTuning) print(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", g.GPU)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUNG\tTYPE\tCLASS\tSHAPE\tDEFAULT\tBEST OTHER\tGAIN\tOVER CUBLAS\tGFLOP/S\tTRIED\tOUTCOME")
+	wrong := 0
+	for _, t := range g.Trials {
+		if t.Status != compare.OK {
+			wrong++
+		}
+	}
+	for _, c := range g.Chosen {
+		outcome := "default stays"
+		switch {
+		case c.Note != "":
+			outcome = c.Note
+		case c.Kept:
+			outcome = "kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best,
+			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
+	}
+	w.Flush() // to a strings.Builder, which takes all
+	if wrong > 0 {
+		fmt.Fprintf(&b, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
+	}
+	if g.Left > 0 {
+		fmt.Fprintf(&b, "\nThere was no time for %d more classes of rungs, which stay as they were: raise --time\n", g.Left)
+	}
+	return writeAll(out, []byte(b.String()))
+}
