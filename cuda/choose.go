@@ -33,6 +33,9 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	if r.speeds == nil {
+		tiles = tiles[:1]
+	}
 	parts := 0
 	if n, ok := p["split"].(int); ok {
 		parts = n

@@ -29,8 +29,11 @@ type Rung struct {
 	// Splits reports whether it can cut k into parts, whose sums another kernel adds up.
 	Splits bool
 	// Capped reports whether its registers can be limited.
-	Capped  bool
-	speeds  map[string]Speed // by Tile.Name
+	Capped bool
+	speeds map[string]Speed // by Tile.Name
+	// narrow is the share of its rate that the kernel keeps where it copies single elements;
+	// 0: that is not known.
+	narrow  float64
 	threads func(t Tile) int
 	shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
 	reads   func(t Tile) (global, block float64)

@@ -28,6 +28,9 @@ type Plan struct {
 	Split  int // parts that k is cut into; 1: it is not
 	Depth  int // k indices of a part
 	MaxReg int // registers of a thread at most; 0: no limit
+	// AlignA and AlignB say that the operand is first laid out anew, with rows of AlignedLD
+	// elements: copies of 16 bytes then gain more than that takes.
+	AlignA, AlignB bool
 	Shape
 	// Ignored says why a setting that gemm tune found is not used; empty where there is
 	// none, or where it is.
@@ -48,6 +51,7 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if err != nil {
 		return plan, err
 	}
+	plan.align(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
 	if plan.Split > 1 { // VC is then of the partial sums, whose rows are n long
 		size := r.Size()
@@ -64,6 +68,38 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 			gemm.ErrUnavailable, r.Name, plan.Tile.Name(), plan.Tile.Stages, shared, g.BlockSharedOptIn)
 	}
 	return plan, nil
+}
+
+// AlignedLD returns a leading dimension for rows of n elements with which 16 bytes are copied
+// at once.
+func AlignedLD(n int) int { return max(1, ceil(n, 4)) * 4 }
+
+// align decides which operands are laid out anew, and changes where they lie then.
+func (p *Plan) align(g GPU, a, b *Operand) {
+	const bandwidth = 3e12 // bytes a second read and written
+	r := p.Rung
+	if !r.Copies || r.narrow == 0 {
+		return
+	}
+	most, now := 16/r.Size(), r.widths(*a, *b, Operand{})
+	alignA, alignB := now.A < most && !r.Single, now.B < most
+	took := 0.0
+	if alignA {
+		took += launchTime + 2*float64(r.Size())*float64(p.M)*float64(p.K)/bandwidth
+	}
+	if alignB {
+		took += launchTime + 2*float64(r.Size())*float64(p.K)*float64(p.N)/bandwidth
+	}
+	if gain := p.predict(g) * (1/r.narrow - 1); took == 0 || gain <= took {
+		return
+	}
+	p.AlignA, p.AlignB = alignA, alignB
+	if alignA {
+		*a = Operand{LD: AlignedLD(p.K)}
+	}
+	if alignB {
+		*b = Operand{LD: AlignedLD(p.N)}
+	}
 }
 
 // widths returns how many elements of each operand are copied at once: as many as its

@@ -11,12 +11,12 @@ var rungs = []Rung{
 	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
 	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
 	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
-	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, Single: true, Splits: true, Capped: true, Tiles: []Tile{
+	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, narrow: 0.85, Single: true, Splits: true, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
-	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, Splits: true, Capped: true, Tiles: []Tile{
+	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, narrow: 0.6, Splits: true, Capped: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 2},
 	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 
@@ -33,7 +33,7 @@ var rungs = []Rung{
 	{Name: "dmma-wmma", Type: "f64", File: "05_dmma-wmma.cu", Least: 80, Tiles: []Tile{
 		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
-	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, Splits: true, Tiles: []Tile{
+	{Name: "dmma", Type: "f64", File: "06_dmma.cu", Least: 80, narrow: 0.96, Splits: true, Tiles: []Tile{
 		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 2},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
 }

@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/cu"
 
 	"gemm"
+	"gemm/cuda"
 )
 
 // cublasVariable is the environment variable with the path or name of a cuBLAS to open in
@@ -139,8 +140,8 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 	return b, err
 }
 
-// gemm starts C = α·A·B + β·C on matrices by rows.
-func (b *cublas) gemm(double, tf32 bool, m, n, k int, alpha float64, a cu.DevicePtr, lda int, x cu.DevicePtr, ldb int, beta float64, c cu.DevicePtr, ldc int) error {
+// gemm starts the operation on matrices by rows.
+func (b *cublas) gemm(double, tf32 bool, s cuda.Shape, op operation, o operands) error {
 	if tf32 != b.tf32 {
 		mode := int32(defaultMath)
 		if tf32 {
@@ -151,12 +152,19 @@ func (b *cublas) gemm(double, tf32 bool, m, n, k int, alpha float64, a cu.Device
 		}
 		b.tf32 = tf32
 	}
-	const asStored = 0
-	if double {
-		return status(b.dgemm(b.handle, asStored, asStored, int32(n), int32(m), int32(k), unsafe.Pointer(&alpha), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta), uintptr(c), int32(ldc)), "cublasDgemm")
+	code := func(transposed bool) int32 {
+		if transposed {
+			return 1
+		}
+		return 0
 	}
-	alpha32, beta32 := float32(alpha), float32(beta)
-	return status(b.sgemm(b.handle, asStored, asStored, int32(n), int32(m), int32(k), unsafe.Pointer(&alpha32), uintptr(x), int32(ldb), uintptr(a), int32(lda), unsafe.Pointer(&beta32), uintptr(c), int32(ldc)), "cublasSgemm")
+	m, n, k := int32(s.M), int32(s.N), int32(s.K)
+	lda, ldb, ldc := int32(o.lda), int32(o.ldb), int32(o.ldc)
+	if double {
+		return status(b.dgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&op.alpha), uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&op.beta), uintptr(o.c), ldc), "cublasDgemm")
+	}
+	alpha, beta := float32(op.alpha), float32(op.beta)
+	return status(b.sgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

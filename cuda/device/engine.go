@@ -3,13 +3,16 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"gorgonia.org/cu"
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
 )
@@ -20,12 +23,22 @@ type operands struct {
 	lda, ldb, ldc int
 }
 
+// operation is C = α·op(A)·op(B) + β·C: whether A and B are stored transposed, α and β.
+type operation struct {
+	tA, tB      bool
+	alpha, beta float64
+}
+
+// plain is C = A·B.
+var plain = operation{alpha: 1}
+
 // engine computes products on operands that are on the device.
 type engine interface {
-	// prepare makes all ready for products of the shape on operands that are aligned as o's.
-	prepare(s cuda.Shape, o operands) error
-	// start starts C = α·A·B + β·C on the device's stream.
-	start(o operands, alpha, beta float64) error
+	// prepare makes all ready for such operations of the shape, that of op(A) and op(B), on
+	// operands that are aligned as o's.
+	prepare(s cuda.Shape, o operands, op operation) error
+	// start starts the operation on the device's stream.
+	start(o operands) error
 	// packed has what start does before the product proper recorded: the event is after it.
 	packed() (after *cu.Event)
 	device() gemm.Device
@@ -38,19 +51,19 @@ type libraryEngine struct {
 	d            *Device
 	double, tf32 bool
 	shape        cuda.Shape
+	op           operation
 }
 
-func (e *libraryEngine) prepare(s cuda.Shape, _ operands) error {
-	e.shape = s
+func (e *libraryEngine) prepare(s cuda.Shape, _ operands, op operation) error {
+	e.shape, e.op = s, op
 	if s.M > math.MaxInt32 || s.N > math.MaxInt32 || s.K > math.MaxInt32 {
 		return fmt.Errorf("%w: cuBLAS counts in 32 bits here", gemm.ErrUnavailable)
 	}
 	return e.d.openBLAS()
 }
 
-func (e *libraryEngine) start(o operands, alpha, beta float64) error {
-	s := e.shape
-	return e.d.blas.gemm(e.double, e.tf32, s.M, s.N, s.K, alpha, o.a, o.lda, o.b, o.ldb, beta, o.c, o.ldc)
+func (e *libraryEngine) start(o operands) error {
+	return e.d.blas.gemm(e.double, e.tf32, e.shape, e.op, o)
 }
 
 func (e *libraryEngine) packed() *cu.Event { return nil }
@@ -85,11 +98,29 @@ type rungEngine struct {
 	partial memory // sums of the parts, or A and B packed
 	packs   [2]*kernel
 	after   *cu.Event
+	op      operation
+	laid    [2]laid // op(A) and op(B), where they are laid out anew
 }
 
-func (e *rungEngine) prepare(s cuda.Shape, o operands) (err error) {
+// laid is an operand that a kernel lays out anew before each product.
+type laid struct {
+	kernel           *kernel // nil: the operand is taken as it is
+	room             memory
+	ld               int
+	rows, cols, tile int // of the operand as it is stored; elements of a row that a block copies
+	height           int // rows that a block copies
+}
+
+func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error) {
 	if err := e.close(); err != nil {
 		return err
+	}
+	e.op = op
+	if op.tA {
+		o.a, o.lda = 0, cuda.AlignedLD(s.K)
+	}
+	if op.tB {
+		o.b, o.ldb = 0, cuda.AlignedLD(s.N)
 	}
 	arch := e.d.arch()
 	if arch < e.rung.Least {
@@ -97,6 +128,9 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands) (err error) {
 	}
 	at := func(p cu.DevicePtr, ld int) cuda.Operand { return cuda.Operand{Address: uintptr(p), LD: ld} }
 	if e.plan, err = e.rung.Plan(e.d.GPU, s, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
+		return err
+	}
+	if err := e.lay(s); err != nil {
 		return err
 	}
 	e.shared = e.rung.Shared(e.plan.Tile)
@@ -146,10 +180,62 @@ func (e *rungEngine) bits(x float64) uint64 {
 	return uint64(math.Float32bits(float32(x)))
 }
 
-func (e *rungEngine) start(o operands, alpha, beta float64) error {
-	s := e.plan.Shape
+// lay takes memory for op(A) and op(B) where they are not taken as they are stored.
+func (e *rungEngine) lay(s cuda.Shape) (err error) {
+	e.laid = [2]laid{}
+	element := map[string]string{"f32": "float", "f64": "double"}[e.rung.Type]
+	for i, x := range []struct {
+		transposed, aligned bool
+		rows, cols          int // of op(X)
+	}{{e.op.tA, e.plan.AlignA, s.M, s.K}, {e.op.tB, e.plan.AlignB, s.K, s.N}} {
+		program := nvrtc.Program{Arch: e.d.arch(), Options: []string{"-DELEMENT=" + element}}
+		l := laid{ld: cuda.AlignedLD(x.cols)}
+		switch {
+		case x.transposed:
+			program.Name, program.Source = "transpose.cu", kernels.Transpose
+			l.rows, l.cols, l.height, l.tile = x.cols, x.rows, 32, 32
+		case x.aligned:
+			program.Name, program.Source = "align.cu", kernels.Align
+			l.rows, l.cols, l.height, l.tile = x.rows, x.cols, 4, 1024
+		default:
+			continue
+		}
+		if l.kernel, err = e.d.load(program, strings.TrimSuffix(program.Name, ".cu"), 0); err != nil {
+			return err
+		}
+		if l.room, err = e.d.allocate(int64(e.rung.Size()) * int64(x.rows) * int64(l.ld)); err != nil {
+			return err
+		}
+		e.laid[i] = l
+	}
+	return nil
+}
+
+// start starts laying out the operand that is stored there.
+func (l laid) start(d *Device, from cu.DevicePtr, ld int) error {
+	blocks := (l.rows + l.height - 1) / l.height * ((l.cols + l.tile - 1) / l.tile)
+	if blocks == 0 {
+		return nil
+	}
+	return d.launch(l.kernel, blocks, 1, 256, 0, []uint64{uint64(uint32(l.rows)), uint64(uint32(l.cols)), uint64(from), uint64(ld), uint64(l.room.at), uint64(l.ld)})
+}
+
+func (e *rungEngine) start(o operands) error {
+	s, alpha, beta := e.plan.Shape, e.op.alpha, e.op.beta
 	if alpha == 0 {
 		s.K = 0 // A and B are not read
+	}
+	if l := e.laid[0]; l.kernel != nil {
+		if err := l.start(e.d, o.a, o.lda); err != nil {
+			return err
+		}
+		o.a, o.lda = l.room.at, l.ld
+	}
+	if l := e.laid[1]; l.kernel != nil {
+		if err := l.start(e.d, o.b, o.ldb); err != nil {
+			return err
+		}
+		o.b, o.ldb = l.room.at, l.ld
 	}
 	number := func(n int) uint64 { return uint64(uint32(n)) }
 	m, n, k := number(s.M), number(s.N), number(s.K)
@@ -186,7 +272,7 @@ func (e *rungEngine) start(o operands, alpha, beta float64) error {
 func (e *rungEngine) packed() *cu.Event { return e.after }
 
 func (e *rungEngine) close() error {
-	return e.d.free(&e.partial)
+	return errors.Join(e.d.free(&e.partial), e.d.free(&e.laid[0].room), e.d.free(&e.laid[1].room))
 }
 
 func (e *rungEngine) device() gemm.Device {
@@ -220,6 +306,14 @@ func (e *rungEngine) resolved() gemm.Params {
 	}
 	if e.rung.Splits {
 		p["split"] = e.plan.Split
+	}
+	switch {
+	case e.plan.AlignA && e.plan.AlignB:
+		p["aligned"] = "A, B"
+	case e.plan.AlignA:
+		p["aligned"] = "A"
+	case e.plan.AlignB:
+		p["aligned"] = "B"
 	}
 	return p
 }

@@ -15,8 +15,6 @@ import (
 
 	"gemm"
 	"gemm/cuda"
-	"gemm/cuda/kernels"
-	"gemm/cuda/nvrtc"
 )
 
 // product is one algorithm on a device.
@@ -42,13 +40,15 @@ type layout struct {
 }
 
 // layoutOf lays out operands with the leading dimensions that they have on the host.
-func layoutOf[T gemm.Float](s cuda.Shape, lda, ldb, ldc int) layout {
-	size := int64(unsafe.Sizeof(T(0)))
+func layoutOf[T gemm.Float](c, a, b gemm.Matrix[T]) layout {
 	round := func(n int64) int64 { return (n + align - 1) / align * align }
-	l := layout{lda: lda, ldb: ldb, ldc: ldc}
-	l.b = round(int64(s.M) * int64(lda) * size)
-	l.c = l.b + round(int64(s.K)*int64(ldb)*size)
-	l.bytes = l.c + round(int64(s.M)*int64(ldc)*size)
+	bytes := func(x gemm.Matrix[T], ld int) int64 {
+		return round(int64(unsafe.Sizeof(T(0))) * int64(x.Rows) * int64(ld))
+	}
+	l := layout{lda: max(1, a.Stride, a.Cols), ldb: max(1, b.Stride, b.Cols), ldc: max(1, c.Stride, c.Cols)}
+	l.b = bytes(a, l.lda)
+	l.c = l.b + bytes(b, l.ldb)
+	l.bytes = l.c + bytes(c, l.ldc)
 	return l
 }
 
@@ -62,20 +62,25 @@ func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return err
 	}
-	return p.whole(ctx, 1, a, b, 0, c)
+	return p.whole(ctx, plain, a, b, c)
 }
 
 // Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the
-// device.
+// device, but by cuBLAS.
 func (p *product[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
-	_, _, _, err := gemm.CheckGemm(tA, tB, a, b, c)
-	if err != nil {
+	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
-	if tA == blas.NoTrans && tB == blas.NoTrans {
-		return p.whole(ctx, float64(alpha), a, b, float64(beta), c)
+	return p.whole(ctx, operation{tA != blas.NoTrans, tB != blas.NoTrans, float64(alpha), float64(beta)}, a, b, c)
+}
+
+// shapeOf returns the shape of the product of op(A) and op(B).
+func shapeOf[T gemm.Float](op operation, c, a gemm.Matrix[T]) cuda.Shape {
+	s := cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
+	if op.tA {
+		s.K = a.Rows
 	}
-	return p.transposed(ctx, tA, tB, float64(alpha), a, b, float64(beta), c)
+	return s
 }
 
 // panels returns into how many panels of rows a product is cut, so that copies and products
@@ -89,10 +94,10 @@ func panels(rows int, bytes int64) int {
 	return max(1, min(most, rows/height, int(bytes/least)))
 }
 
-// whole computes C = α·A·B + β·C from and to the host's memory. Of big products the
-// operands come in panels of rows: one is on its way to the device while another is
-// multiplied and a third is on its way back.
-func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) (err error) {
+// whole computes the operation from and to the host's memory. Of big products op(A) and C
+// come in panels of rows: one is on its way to the device while another is multiplied and a
+// third is on its way back.
+func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -107,11 +112,11 @@ func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[
 	if err := d.rings(); err != nil {
 		return err
 	}
-	s := cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
-	if alpha == 0 {
-		s.K = 0
+	s := shapeOf(op, c, a)
+	if op.alpha == 0 {
+		s.K = 0 // A and B are not read
 	}
-	l := layoutOf[T](s, max(1, a.Stride), max(1, b.Stride, b.Cols), c.Stride)
+	l := layoutOf(c, a, b)
 	room, err := d.allocate(l.bytes)
 	if err != nil {
 		return err
@@ -121,7 +126,7 @@ func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[
 	size := int(unsafe.Sizeof(T(0)))
 	n := panels(s.M, l.bytes)
 	height := (s.M + n - 1) / n
-	if err := p.engine.prepare(cuda.Shape{M: height, N: s.N, K: s.K}, o); err != nil {
+	if err := p.engine.prepare(cuda.Shape{M: height, N: s.N, K: s.K}, o, op); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.engine.close()) }()
@@ -145,6 +150,9 @@ func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[
 		row = i * height
 		o = l.at(room.at)
 		o.a += cu.DevicePtr(row * l.lda * size)
+		if op.tA {
+			o.a = l.at(room.at).a + cu.DevicePtr(row*size)
+		}
 		o.c += cu.DevicePtr(row * l.ldc * size)
 		return row, min(height, s.M-row), o
 	}
@@ -172,11 +180,17 @@ func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[
 				break
 			}
 			if s.K > 0 {
-				if err := upload(ctx, d, d.up, o.a, l.lda, a.Slice(row, 0, rows, a.Cols)); err != nil {
+				part := func() gemm.Matrix[T] {
+					if op.tA {
+						return a.Slice(0, row, a.Rows, rows)
+					}
+					return a.Slice(row, 0, rows, a.Cols)
+				}
+				if err := upload(ctx, d, d.up, o.a, l.lda, part()); err != nil {
 					return err
 				}
 			}
-			if beta != 0 {
+			if op.beta != 0 {
 				if err := upload(ctx, d, d.up, o.c, l.ldc, c.Slice(row, 0, rows, c.Cols)); err != nil {
 					return err
 				}
@@ -191,11 +205,11 @@ func (p *product[T]) whole(ctx context.Context, alpha float64, a, b gemm.Matrix[
 				if err := d.settle(ctx); err != nil {
 					return err
 				}
-				if err := p.engine.prepare(cuda.Shape{M: rows, N: s.N, K: s.K}, o); err != nil {
+				if err := p.engine.prepare(cuda.Shape{M: rows, N: s.N, K: s.K}, o, op); err != nil {
 					return err
 				}
 			}
-			if err := p.engine.start(o, alpha, beta); err != nil {
+			if err := p.engine.start(o); err != nil {
 				return err
 			}
 			if err := multiplied[i].Record(d.stream); err != nil {
@@ -221,102 +235,13 @@ func (d *Device) settle(ctx context.Context) error {
 	return d.wait(ctx, d.end)
 }
 
-// transposed computes C = α·op(A)·op(B) + β·C.
-func (p *product[T]) transposed(ctx context.Context, tA, tB blas.Transpose, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if c.Rows == 0 || c.Cols == 0 {
-		return nil
-	}
-	d := p.d
-	if err := d.usable(); err != nil {
-		return err
-	}
-	defer d.bind(&err)()
-	if err := d.rings(); err != nil {
-		return err
-	}
-	element := "float"
-	if gemm.TypeName[T]() == "f64" {
-		element = "double"
-	}
-	program := nvrtc.Program{Name: "transpose.cu", Source: kernels.Transpose, Arch: d.arch(), Options: []string{"-DELEMENT=" + element}}
-	transpose, err := d.load(program, "transpose", 0)
-	if err != nil {
-		return err
-	}
-	size := int64(unsafe.Sizeof(T(0)))
-	var rooms []memory
-	defer func() {
-		err = errors.Join(err, d.settle(ctx))
-		for i := range rooms {
-			err = errors.Join(err, d.free(&rooms[i]))
-		}
-	}()
-	// place brings op(m) to the device.
-	place := func(t blas.Transpose, m gemm.Matrix[T]) (cu.DevicePtr, int, error) {
-		ld := max(1, m.Cols)
-		room, err := d.allocate(size * int64(m.Rows) * int64(ld))
-		if err != nil {
-			return 0, 0, err
-		}
-		rooms = append(rooms, room)
-		if err := upload(ctx, d, d.up, room.at, ld, m); err != nil {
-			return 0, 0, err
-		}
-		if err := d.up.stream.Synchronize(); err != nil {
-			return 0, 0, d.fault(failed("cuStreamSynchronize", err))
-		}
-		if t == blas.NoTrans {
-			return room.at, ld, nil
-		}
-		if m.Rows == 0 || m.Cols == 0 {
-			return room.at, max(1, m.Rows), nil
-		}
-		turned, err := d.allocate(size * int64(m.Rows) * int64(m.Cols))
-		if err != nil {
-			return 0, 0, err
-		}
-		rooms = append(rooms, turned)
-		const tile = 32
-		blocks := (m.Rows + tile - 1) / tile * ((m.Cols + tile - 1) / tile)
-		err = d.launch(transpose, blocks, 1, 256, 0, []uint64{uint64(m.Rows), uint64(m.Cols), uint64(room.at), uint64(ld), uint64(turned.at), uint64(m.Rows)})
-		return turned.at, m.Rows, err
-	}
-	s := cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
-	if tA != blas.NoTrans {
-		s.K = a.Rows
-	}
-	var o operands
-	if o.a, o.lda, err = place(tA, a); err != nil {
-		return err
-	}
-	if o.b, o.ldb, err = place(tB, b); err != nil {
-		return err
-	}
-	if o.c, o.ldc, err = place(blas.NoTrans, c); err != nil {
-		return err
-	}
-	if err := p.engine.prepare(s, o); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.engine.close()) }()
-	p.chosen = p.engine.resolved()
-	if err := p.engine.start(o, alpha, beta); err != nil {
-		return err
-	}
-	if err := d.settle(ctx); err != nil {
-		return err
-	}
-	return download(ctx, d, d.down, c, o.c, o.ldc)
-}
-
 // staged is a product whose operands are on the device.
 type staged[T gemm.Float] struct {
 	p      *product[T]
+	op     operation
 	shape  cuda.Shape
 	layout layout
+	begin  memory // C before a product, where that is read
 	room   memory
 	sets   int // copies of the operands, used in turn
 	next   int // set of the next product
@@ -334,12 +259,25 @@ func copied[T gemm.Float](rows, cols int) int64 {
 	return int64(unsafe.Sizeof(T(0))) * int64(rows) * int64(cols)
 }
 
-// Stage implements gemm.Stager: it brings the operands to the device, as often as keeps
-// each product from finding those of the last in the L2 cache, and measures the copies.
-func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
+// Stage implements gemm.Stager.
+func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
 	}
+	return p.stage(ctx, plain, c, a, b)
+}
+
+// StageGemm stages the full BLAS operation, of which each product begins with this c.
+func (p *product[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error) {
+	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
+		return nil, err
+	}
+	return p.stage(ctx, operation{tA != blas.NoTrans, tB != blas.NoTrans, float64(alpha), float64(beta)}, c, a, b)
+}
+
+// stage brings the operands to the device, as often as keeps each product from finding those
+// of the last in the L2 cache, and measures the copies.
+func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
 	d := p.d
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -348,8 +286,7 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (run gem
 	if err := d.rings(); err != nil {
 		return nil, err
 	}
-	r := &staged[T]{p: p, shape: cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, c: c, sets: 1, phases: map[string]time.Duration{}}
-	r.layout = layoutOf[T](r.shape, max(1, a.Stride), max(1, b.Stride, b.Cols), max(1, c.Stride))
+	r := &staged[T]{p: p, op: op, shape: shapeOf(op, c, a), layout: layoutOf(c, a, b), c: c, sets: 1, phases: map[string]time.Duration{}}
 	if !p.warm && r.layout.bytes > 0 {
 		const times = 3 // the size of the cache that lies between two uses of a set
 		r.sets = int(max(1, min(mostSets, (times*int64(d.GPU.L2)+r.layout.bytes-1)/r.layout.bytes)))
@@ -368,11 +305,11 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (run gem
 	if r.phases["d2h"], err = d.copyTime(ctx, r.room.at, copied[T](r.shape.M, r.shape.N), false); err != nil {
 		return nil, err
 	}
-	if p.top {
+	if p.top && op.beta == 0 {
 		// Twice: what is compiled and loaded the first time is there the second.
 		for range 2 {
 			begin := time.Now()
-			if err := p.whole(ctx, 1, a, b, 0, c); err != nil {
+			if err := p.whole(ctx, op, a, b, c); err != nil {
 				return nil, err
 			}
 			r.phases["host"] = time.Since(begin)
@@ -389,6 +326,14 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (run gem
 	if err := upload(ctx, d, d.up, o.b, o.ldb, b); err != nil {
 		return nil, err
 	}
+	if op.beta != 0 {
+		if r.begin, err = d.allocate(r.layout.bytes - r.layout.c); err != nil {
+			return nil, err
+		}
+		if err := upload(ctx, d, d.up, r.begin.at, o.ldc, c); err != nil {
+			return nil, err
+		}
+	}
 	for i := 1; i < r.sets; i++ {
 		if err := cu.MemcpyDtoDAsync(r.room.at+cu.DevicePtr(int64(i)*r.layout.bytes), r.room.at, r.layout.bytes, d.up.stream); err != nil {
 			return nil, failed("cuMemcpyDtoDAsync", err)
@@ -400,7 +345,7 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (run gem
 	if c.Rows == 0 || c.Cols == 0 {
 		return r, nil
 	}
-	if err := p.engine.prepare(r.shape, o); err != nil {
+	if err := p.engine.prepare(r.shape, o, op); err != nil {
 		return nil, err
 	}
 	p.chosen = p.engine.resolved()
@@ -424,31 +369,17 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		return cost, nil
 	}
 	defer d.bind(&err)()
-	r.last = (r.next + times - 1) % r.sets
-	// What the last product does not write is no number.
-	last := r.layout.at(r.room.at + cu.DevicePtr(int64(r.last)*r.layout.bytes))
-	if err := cu.MemsetD8Async(last.c, 0xff, r.layout.bytes-r.layout.c, d.stream); err != nil {
-		return cost, d.fault(failed("cuMemsetD8Async", err))
+	// A product that reads C changes it: so many begin with the C that was staged.
+	most := times
+	if r.op.beta != 0 {
+		most = r.sets
 	}
-	if err := d.start.Record(d.stream); err != nil {
-		return cost, d.fault(failed("cuEventRecord", err))
-	}
-	for range times {
-		o := r.layout.at(r.room.at + cu.DevicePtr(int64(r.next)*r.layout.bytes))
-		if err := r.p.engine.start(o, 1, 0); err != nil {
+	for done := 0; done < times; done += most {
+		took, err := r.burst(ctx, min(most, times-done))
+		if err != nil {
 			return cost, err
 		}
-		r.next = (r.next + 1) % r.sets
-	}
-	if err := d.end.Record(d.stream); err != nil {
-		return cost, d.fault(failed("cuEventRecord", err))
-	}
-	d.monitor.sample(&r.clocks) // while they run
-	if err := d.wait(ctx, d.end); err != nil {
-		return cost, err
-	}
-	if cost.Time, err = between(d.start, d.end); err != nil {
-		return cost, err
+		cost.Time += took
 	}
 	if after := r.p.engine.packed(); after != nil && times == 1 {
 		if r.phases["pack"], err = between(d.start, *after); err != nil {
@@ -459,6 +390,45 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	return cost, nil
 }
 
+// set returns one of the copies of the operands.
+func (r *staged[T]) set(i int) operands {
+	return r.layout.at(r.room.at + cu.DevicePtr(int64(i)*r.layout.bytes))
+}
+
+// burst computes the product so many times, each with the next copy of the operands.
+func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
+	d := r.p.d
+	bytes := r.layout.bytes - r.layout.c
+	r.last = (r.next + times - 1) % r.sets
+	if r.op.beta != 0 {
+		for i := range times {
+			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
+				return 0, d.fault(failed("cuMemcpyDtoDAsync", err))
+			}
+		}
+	} else if err := cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, d.stream); err != nil {
+		// What the last product does not write is no number.
+		return 0, d.fault(failed("cuMemsetD8Async", err))
+	}
+	if err := d.start.Record(d.stream); err != nil {
+		return 0, d.fault(failed("cuEventRecord", err))
+	}
+	for range times {
+		if err := r.p.engine.start(r.set(r.next)); err != nil {
+			return 0, err
+		}
+		r.next = (r.next + 1) % r.sets
+	}
+	if err := d.end.Record(d.stream); err != nil {
+		return 0, d.fault(failed("cuEventRecord", err))
+	}
+	d.monitor.sample(&r.clocks) // while they run
+	if err := d.wait(ctx, d.end); err != nil {
+		return 0, err
+	}
+	return between(d.start, d.end)
+}
+
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	d := r.p.d
@@ -466,7 +436,7 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 		return err
 	}
 	defer d.bind(&err)()
-	o := r.layout.at(r.room.at + cu.DevicePtr(int64(r.last)*r.layout.bytes))
+	o := r.set(r.last)
 	return download(ctx, d, d.down, r.c, o.c, o.ldc)
 }
 
@@ -485,7 +455,7 @@ func (r *staged[T]) Device() gemm.Device {
 
 // free gives the operands back.
 func (r *staged[T]) free() error {
-	return errors.Join(r.p.engine.close(), r.p.d.free(&r.room))
+	return errors.Join(r.p.engine.close(), r.p.d.free(&r.room), r.p.d.free(&r.begin))
 }
 
 // Close implements gemm.Run.

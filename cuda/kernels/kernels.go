@@ -18,6 +18,12 @@ var files embed.FS
 //go:embed transpose.cu
 var Transpose string
 
+// Align is the source of the kernel that lays an operand out anew with rows that begin where
+// several elements can be copied at once.
+//
+//go:embed align.cu
+var Align string
+
 // Peak is the source of the kernel that measures what a pipe of the GPU does at most.
 //
 //go:embed peak.cu

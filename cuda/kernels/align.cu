@@ -1,0 +1,34 @@
+// align: copies a matrix to rows that begin at multiples of 16 bytes, for kernels that copy
+// several elements at once where they can. Not a rung.
+//
+// A block copies tiles of ROWS x 1024 elements, each thread 4 of a row at a time, 256 apart,
+// so that the reads and writes of a warp are as wide as can be where rows begin anywhere.
+//
+// Launch: ceil(rows/ROWS) * ceil(cols/1024) blocks of 256 threads.
+// Global reads and writes: rows*cols elements each.
+
+#ifndef ELEMENT
+#define ELEMENT float
+#endif
+
+#define ROWS 4
+
+extern "C" __global__ void __launch_bounds__(256) align(int rows, int cols,
+    const ELEMENT *A, long long lda, ELEMENT *T, long long ldt)
+{
+    const int tiles = (cols + 1023) / 1024;
+    const int row0 = (int)blockIdx.x / tiles * ROWS, col0 = (int)blockIdx.x % tiles * 1024 + threadIdx.x;
+    ELEMENT x[ROWS][4];
+    #pragma unroll
+    for (int i = 0; i < ROWS; i++)
+        #pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (row0 + i < rows && col0 + 256 * j < cols)
+                x[i][j] = A[(row0 + i) * lda + col0 + 256 * j];
+    #pragma unroll
+    for (int i = 0; i < ROWS; i++)
+        #pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (row0 + i < rows && col0 + 256 * j < cols)
+                T[(row0 + i) * ldt + col0 + 256 * j] = x[i][j];
+}
