@@ -30,7 +30,7 @@ var barriers = map[string]struct {
 	"f32/smem": {2, 0, false}, "f32/blocktile1d": {2, 0, false}, "f32/blocktile2d": {2, 0, false},
 	"f32/vectorized": {2, 0, false}, "f32/conflictfree": {2, 0, false},
 	"f32/doublebuffer": {1, 0, true}, "f32/async": {1, 0, true},
-	"f32/warptile": {1, 1, true}, "f32/tf32-wmma": {1, 2, true},
+	"f32/warptile": {1, 1, true}, "f32/tf32-wmma": {1, 1, true},
 	"f64/smem": {2, 0, false}, "f64/conflictfree": {1, 1, true},
 	"f64/dmma-wmma": {1, 1, true}, "f64/dmma": {1, 1, true},
 }

@@ -12,12 +12,15 @@ var rungs = []Rung{
 	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
 	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
 	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, narrow: 0.85, Single: true, Splits: true, Capped: true, Tiles: []Tile{
-		{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
-		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
 		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, TM: 8, TN: 8, Stages: 3},
+		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+		{BM: 64, BN: 128, BK: 16, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 3},
+		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
 	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, narrow: 0.6, Splits: true, Capped: true, Tiles: []Tile{
-		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, Stages: 2},
+		{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
+		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
 	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 
 	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements, reads: unshared},

@@ -7,6 +7,15 @@
 // in two passes instead of four. The fragments are held twice: those of k index p + 1 are
 // read while the products of p are computed, across the border of a slice too, so that
 // the wait for the next slice and the one barrier a slice come before the last k index.
+// The products of a k index go down one column of a thread tile and up the next. Each then
+// has an operand in common with the one before it, which need not be read from a register
+// again: a register file of two banks gives the other two operands at once, but not three.
+// The copies of a slice are spread over the steps of another, behind one another from a
+// pointer that moves on. While all lies inside A and B they have no condition, and the loop
+// no branch, so that the compiler mixes copies, reads and products; the last slices, and all
+// of a block at an edge, have a loop of their own, where copies come at once. A warp with
+// nothing inside C copies and does not multiply. Where C cannot be written in units of 4
+// elements it goes through shared memory, so that a store of a warp is of neighbours.
 // Neighbouring blocks compute tiles of SWIZZLE rows of tiles, column after column, so that
 // the panels of A and B they read stay in the L2 cache.
 //
@@ -86,25 +95,24 @@ static __device__ unsigned shared_address(const void *p)
     return (unsigned)address;
 }
 
-// copy_async4 starts the copy of one element to shared memory: 0 if it is not inside.
-static __device__ void copy_async4(unsigned to, const float *from, bool inside)
+// copy_async starts the copy of V elements to shared memory, of which the first `inside` (or
+// more) lie inside; the others become 0. 16 bytes go past the L1 cache.
+template <int V> static __device__ void copy_async(unsigned to, const float *from, int inside)
 {
-    asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-        "cp.async.ca.shared.global.L2::128B [%0], [%1], 4, outside; }"
-        :: "r"(to), "l"(from), "r"((int)inside));
+    const int bytes = inside >= V ? 4 * V : inside > 0 ? 4 * inside : 0;
+    if (V == 4)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+            :: "r"(to), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %3, %2;"
+            :: "r"(to), "l"(from), "r"(bytes), "n"(4 * V));
 }
 
-// copy_async_b is copy_async4 for a unit of B; 16 bytes go past the L1 cache.
-static __device__ void copy_async_b(unsigned to, const float *from, bool inside)
+// advance moves a pointer on. The compiler does not see how, and so does not keep where all
+// copies of a slice begin in registers of their own.
+static __device__ void advance(const float *&from, long long bytes)
 {
-    if (VB == 4)
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside));
-    else
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.ca.shared.global.L2::128B [%0], [%1], %3, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside), "n"(4 * VB));
+    asm volatile("add.s64 %0, %0, %1;" : "+l"(from) : "l"(bytes));
 }
 
 // commit closes the group of copies that this thread started since the last commit.
@@ -147,10 +155,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 #endif
     )
 {
-    // STAGES slices of A, transposed, then as many of B. Rows of A are 4 elements longer
+    // STAGES times a slice of A, transposed, and one of B. Rows of A are 4 elements longer
     // than the tile: the 4 x 8 elements that a warp copies then go to 32 banks.
     extern __shared__ __align__(16) float shared[];
-    constexpr int LD_A = BM + 4, SLICE_A = BK * LD_A, SLICE_B = BK * BN;
+    constexpr int LD_A = BM + 4, SLICE_A = BK * LD_A, SLICE = SLICE_A + BK * BN;
 
 #ifdef SPLIT
     const long long begin = (long long)blockIdx.z * depth;
@@ -176,63 +184,69 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     // The first quad of this thread.
     constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int row = warp / (BN / WN) * WM + (lane / (2 * LANES_N) * 2 + lane % 2) * 4;
-    const int col = warp % (BN / WN) * WN + lane / 2 % LANES_N * 4;
+    const int warp_row = warp / (BN / WN) * WM;
+    const int warp_col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
+    const int row = warp_row + (lane / (2 * LANES_N) * 2 + lane % 2) * 4;
+    const int col = warp_col + lane / 2 % LANES_N * 4;
     // From one quad of a thread to the next.
     constexpr int STEP_M = 4 * LANES_M;
     constexpr int STEP_N = 4 * LANES_N;
 
     // What this thread copies of A: 8 threads take 8 elements of a row, 32 bytes, at once,
     // PASS_A rows in a pass.
-    constexpr int PASS_A = THREADS / 8;
+    constexpr int PASS_A = THREADS / 8, COPIES_A = BM / PASS_A * (BK / 8);
     const int a_row = threadIdx.x / 8, a_col = threadIdx.x % 8;
     const int a_rows = m - row0 - a_row;
     const float *a_from = A + (row0 + a_row) * lda + a_col;
     const unsigned a_to = shared_address(&shared[a_col * LD_A + a_row]);
     // And of B: units along a row, PASS_B elements in a pass.
-    constexpr int PASS_B = THREADS * VB;
+    constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
     const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
     const int b_cols = n - col0 - b_col;
-    // If a unit lies across the edge of B, this block copies B by single elements.
-    const bool b_ragged = VB > 1 && n % VB != 0 && n - col0 < BN;
     const float *b_from = B + b_row * ldb + col0 + b_col;
-    const unsigned b_to = shared_address(&shared[STAGES * SLICE_A + b_row * BN + b_col]);
+    const unsigned b_to = shared_address(&shared[SLICE_A + b_row * BN + b_col]);
 
-    // fetch starts the copies of the next slice, of which `rest` k indices are left;
-    // beyond the edges of A and B it is 0.
-    auto fetch = [&](int stage, int rest) {
-        #pragma unroll
-        for (int i = 0; i < BM; i += PASS_A)
-            #pragma unroll
-            for (int p = 0; p < BK; p += 8)
-                copy_async4(a_to + 4 * (stage * SLICE_A + p * LD_A + i),
-                    a_from + i * lda + p, i < a_rows && p < rest - a_col);
-        if (b_ragged) {
-            #pragma unroll 1
-            for (int e = 0; e < BK * BN; e += PASS_B) {
-                const int p = e / BN, j = e % BN;
-                #pragma unroll
-                for (int v = 0; v < VB; v++)
-                    copy_async4(b_to + 4 * (stage * SLICE_B + e + v), b_from + p * ldb + j + v,
-                        p < rest - b_row && j + v < b_cols);
-            }
+    // From one copy to the next, in bytes.
+    const long long a_step = 4 * PASS_A * lda, a_back = 4 * (BK - (BM - PASS_A) * lda);
+    const long long b_step = 4 * (PASS_B > BN ? PASS_B / BN : 1) * ldb;
+
+    // copy starts copy c of the next slice, of which `rest` k indices are left, to the place at
+    // an offset of `to` elements. Beyond the edges of A and B it is 0; inside says that all
+    // lies within. The copies of a slice come in order: they move a_from and b_from on.
+    constexpr int COPIES = COPIES_A + COPIES_B;
+    auto copy = [&](int c, int to, int rest, bool inside) {
+        if (c < COPIES_A) {
+            const int i = c / (BK / 8) * PASS_A, p = c % (BK / 8) * 8;
+            copy_async<1>(a_to + 4 * (to + p * LD_A + i), a_from + p,
+                inside || i < a_rows && p < rest - a_col);
+            if (p == BK - 8)
+                advance(a_from, c == COPIES_A - 1 ? a_back : a_step);
         } else {
-            #pragma unroll
-            for (int e = 0; e < BK * BN; e += PASS_B) {
-                const int p = e / BN, j = e % BN;
-                copy_async_b(b_to + 4 * (stage * SLICE_B + e), b_from + p * ldb + j,
-                    p < (j < b_cols ? rest - b_row : 0));
-            }
+            const int e = (c - COPIES_A) * PASS_B, p = e / BN, j = e % BN;
+            copy_async<VB>(b_to + 4 * (to + e), b_from + j,
+                inside ? VB : p < rest - b_row ? b_cols - j : 0);
+            if (j + PASS_B >= BN)
+                advance(b_from, b_step);
         }
-        a_from += BK;
-        b_from += BK * ldb;
     };
+    // fetch starts all of them.
+    auto fetch = [&](int to, int rest) {
+        #pragma unroll 1
+        for (int c = 0; c < COPIES_A; c++)
+            copy(c, to, rest, false);
+        #pragma unroll 1
+        for (int c = COPIES_A; c < COPIES; c++)
+            copy(c, to, rest, false);
+    };
+
+    // Copies in each step of a slice but the last.
+    constexpr int PER_STEP = (COPIES + BK - 2) / (BK - 1);
 
     // Fragments for two k indices: one is read while the other is multiplied.
     alignas(16) float a[2][TM], b[2][TN];
-    auto read = [&](int half, int stage, int p) {
-        const float *as = &shared[stage * SLICE_A + p * LD_A + row];
-        const float *bs = &shared[STAGES * SLICE_A + stage * SLICE_B + p * BN + col];
+    auto read = [&](int half, int slice, int p) {
+        const float *as = &shared[slice + p * LD_A + row];
+        const float *bs = &shared[slice + SLICE_A + p * BN + col];
         #pragma unroll
         for (int x = 0; x < TM; x += 4)
             *(float4 *)&a[half][x] = *(const float4 *)(as + x / 4 * STEP_M);
@@ -244,40 +258,91 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     float sum[TM][TN] = {};
 
     // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
-    #pragma unroll
+    #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
         if (s * BK < k)
-            fetch(s, k - s * BK);
+            fetch(s * SLICE, k - s * BK);
         commit();
     }
     wait();
     __syncthreads();
     read(0, 0, 0);
 
-    int now = 0, free = STAGES - 1;
-    for (int rest = k; rest > 0; rest -= BK) {
+    // next goes on to the next slice when it has arrived: of this thread, and after the
+    // barrier of all. And nobody will read the slice at hand any more: it is free.
+    int now = 0, free = (STAGES - 1) * SLICE, rest = k;
+    auto next = [&]() {
+        commit();
+        wait();
+        __syncthreads();
+        free = now;
+        now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
+        rest -= BK;
+    };
+
+    // slice multiplies the slice at hand and has another copied, which lies inside A and B or
+    // of which that is not known.
+    auto slice = [&](bool inside) {
+        if (!inside && rest > (STAGES - 1) * BK)
+            fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
         for (int p = 0; p < BK; p++) {
-            if (p == BK - 1) {
-                // The next slice has arrived: of this thread, and after the barrier of
-                // all. And nobody will read the slice at hand any more: it is free.
-                wait();
-                __syncthreads();
-                free = now;
-                now = now + 1 < STAGES ? now + 1 : 0;
-            }
+            if (p == BK - 1)
+                next();
             read((p + 1) % 2, now, (p + 1) % BK);
-            if (p == 0) {
-                if (rest > (STAGES - 1) * BK)
-                    fetch(free, rest - (STAGES - 1) * BK);
-                commit();
+            if (inside) {
+                #pragma unroll
+                for (int c = p * PER_STEP; c < (p + 1) * PER_STEP; c++)
+                    if (c < COPIES)
+                        copy(c, free, rest, true);
             }
             #pragma unroll
-            for (int x = 0; x < TM; x++)
+            for (int y = 0; y < TN; y++)
                 #pragma unroll
-                for (int y = 0; y < TN; y++)
-                    sum[x][y] += a[p % 2][x] * b[p % 2][y];
+                for (int x = 0; x < TM; x++) {
+                    const int z = y % 2 ? TM - 1 - x : x;
+                    sum[z][y] += a[p % 2][z] * b[p % 2][y];
+                }
         }
+    };
+    if (row0 + BM <= m && col0 + BN <= n)
+        #pragma unroll 1
+        while (rest >= STAGES * BK)
+            slice(true);
+    const bool idle = row0 + warp_row >= m || col0 + warp_col >= n; // nothing inside C
+    #pragma unroll 1
+    while (idle && rest > 0) {
+        if (rest > (STAGES - 1) * BK)
+            fetch(free, rest - (STAGES - 1) * BK);
+        next();
+    }
+    #pragma unroll 1
+    while (rest > 0)
+        slice(false);
+
+    // C by way of shared memory: a warp writes rows of its tile to a place of its own where the
+    // slices were, and reads them back along a row.
+    constexpr int LD_C = WN + 1;
+    if (VC < 4 && THREADS / 32 * LANES_M * LD_C <= STAGES * SLICE) {
+        __syncthreads();
+        float *rows_c = &shared[warp * LANES_M * LD_C];
+        float *mine = rows_c + (row - warp_row) / 4 * LD_C + col - warp_col;
+        #pragma unroll
+        for (int x = 0; x < TM; x++) {
+            #pragma unroll
+            for (int y = 0; y < TN; y++)
+                mine[y / 4 * STEP_N + y % 4] = sum[x][y];
+            __syncwarp();
+            #pragma unroll
+            for (int e = lane * VC; e < LANES_M * WN; e += 32 * VC) {
+                const int i = row0 + warp_row + x / 4 * STEP_M + e / WN * 4 + x % 4;
+                const int j = col0 + warp_col + e % WN;
+                store_c(&C[i * ldc + j], i < m ? n - j : 0, alpha, &rows_c[e / WN * LD_C + e % WN],
+                    beta);
+            }
+            __syncwarp();
+        }
+        return;
     }
 
     // The elements from the first of this thread to the edges of C.

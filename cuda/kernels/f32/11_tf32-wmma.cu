@@ -1,14 +1,17 @@
 // tf32-wmma: warp tiles computed by tensor cores, in TF32.
 //
-// Against warptile: a warp multiplies fragments of 16 x 8 elements of A and 8 x 16 of B by
-// wmma instructions (compute capability 8.0) instead of single elements. The operands are
-// rounded to TF32 (8 bits of exponent, 10 of mantissa) when they are read into registers;
-// products are exact and sums are in single precision, so the error is about 2^-11 an
-// operand, some three decimal digits where f32 has seven. The tile of A lies as in global
-// memory, so it is copied in units of VA elements along k. Rows are lengthened by 4 elements
-// in A and by 8 in B, which puts the words of a fragment in different banks.
-// Which thread holds which element of a fragment is not specified: C goes through shared
-// memory, 16 rows of a warp tile at a time.
+// Against warptile: a warp multiplies fragments by instructions for matrices (compute
+// capability 8.0) instead of single elements. The operands are rounded to TF32 (8 bits of
+// exponent, 10 of mantissa) in registers; products are exact and sums are in single
+// precision, so the error is about 2^-11 an operand, some three decimal digits where f32 has
+// seven.
+// The instruction is mma of 16 x 8 x 8: wmma comes to twice as many of half the depth, and to
+// reads of single elements. The tensor cores get B's columns as their rows, and so compute C
+// transposed: then a lane reads its part of 16 x 8 elements of A by one ldmatrix, and two
+// neighbours of a row of B at once, each into the registers where mma wants them.
+// The tile of A lies as in global memory, so it is copied in units of VA elements along k.
+// Rows are lengthened by 4 elements in A and by 8 in B, which puts the words of a fragment in
+// different banks.
 //
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
@@ -52,6 +55,9 @@
 #define VC 4
 #endif
 
+// C is written in units of two elements at most.
+#define UNIT_C (VC > 2 ? 2 : VC)
+
 #define THREADS (32 * (BM / WM) * (BN / WN))
 
 // How many blocks a multiprocessor shall hold at once at least: the compiler keeps a thread
@@ -70,10 +76,8 @@ static_assert(BK * BN % (THREADS * VB) == 0 &&
     (BN % (THREADS * VB) == 0 || THREADS * VB % BN == 0),
     "each thread copies the same number of units of B, from one column or one row");
 static_assert(STAGES >= 2, "one slice is copied while another is multiplied");
-static_assert(THREADS / 32 * 16 * (WN + 4) <= STAGES * (BM * (BK + 4) + BK * (BN + 8)),
-    "16 rows of C of each warp fit where the slices were");
 
-struct alignas(4 * VC) UnitC { float x[VC]; };
+struct alignas(4 * UNIT_C) UnitC { float x[UNIT_C]; };
 
 // shared_address is the address within shared memory that cp.async wants.
 static __device__ unsigned shared_address(const void *p)
@@ -83,38 +87,24 @@ static __device__ unsigned shared_address(const void *p)
     return (unsigned)address;
 }
 
-// copy_async4 starts the copy of one element to shared memory: 0 if it is not inside.
-static __device__ void copy_async4(unsigned to, const float *from, bool inside)
+// copy_async starts the copy of V elements to shared memory, of which the first `inside` (or
+// more) lie inside; the others become 0. 16 bytes go past the L1 cache.
+template <int V> static __device__ void copy_async(unsigned to, const float *from, int inside)
 {
-    asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-        "cp.async.ca.shared.global.L2::128B [%0], [%1], 4, outside; }"
-        :: "r"(to), "l"(from), "r"((int)inside));
+    const int bytes = inside >= V ? 4 * V : inside > 0 ? 4 * inside : 0;
+    if (V == 4)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+            :: "r"(to), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %3, %2;"
+            :: "r"(to), "l"(from), "r"(bytes), "n"(4 * V));
 }
 
-// copy_async_a is copy_async4 for a unit of A; 16 bytes go past the L1 cache.
-static __device__ void copy_async_a(unsigned to, const float *from, bool inside)
+// advance moves a pointer on. The compiler does not see how, and so does not keep where all
+// copies of a slice begin in registers of their own.
+static __device__ void advance(const float *&from, long long bytes)
 {
-    if (VA == 4)
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside));
-    else
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.ca.shared.global.L2::128B [%0], [%1], %3, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside), "n"(4 * VA));
-}
-
-// copy_async_b is copy_async_a for a unit of B.
-static __device__ void copy_async_b(unsigned to, const float *from, bool inside)
-{
-    if (VB == 4)
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside));
-    else
-        asm volatile("{ .reg .pred outside; setp.eq.s32 outside, %2, 0;\n"
-            "cp.async.ca.shared.global.L2::128B [%0], [%1], %3, outside; }"
-            :: "r"(to), "l"(from), "r"((int)inside), "n"(4 * VB));
+    asm volatile("add.s64 %0, %0, %1;" : "+l"(from) : "l"(bytes));
 }
 
 // commit closes the group of copies that this thread started since the last commit.
@@ -129,65 +119,47 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
-// round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero.
+// round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero: half
+// a unit in its last place is added, and the tensor cores ignore what is behind that place.
+// Infinity and NaN stay as they are.
 static __device__ unsigned round_tf32(unsigned x)
 {
-    unsigned rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(x)));
-    return rounded;
+    return fabsf(__uint_as_float(x)) < __int_as_float(0x7f800000) ? x + 0x1000 : x;
 }
 
-// load_fragment_a has the warp read 16 x 8 elements of A, row-major, rows ld elements apart.
-static __device__ void load_fragment_a(unsigned (&a)[4], unsigned from, int ld)
+// load_fragments_a has the warp read 16 x 8 elements of A as two fragments: four matrices of
+// 8 x 4 elements, of which lane l gives the address of a row and gets element (l/4, l%4) of each.
+static __device__ void load_fragments_a(unsigned (&a)[4], unsigned from)
 {
-    asm volatile("wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from), "r"(ld) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(from) : "memory");
 }
 
-// load_fragment_b has the warp read 8 x 16 elements of B.
-static __device__ void load_fragment_b(unsigned (&b)[4], unsigned from, int ld)
+// multiply adds the product of fragments to 16 x 8 sums.
+static __device__ void multiply(float (&sum)[4], const unsigned (&b)[4], unsigned a0, unsigned a1)
 {
-    asm volatile("wmma.load.b.sync.aligned.row.m16n16k8.shared.tf32 {%0, %1, %2, %3}, [%4], %5;"
-        : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]) : "r"(from), "r"(ld) : "memory");
-}
-
-// multiply adds the product of two fragments to 16 x 16 sums.
-static __device__ void multiply(float (&sum)[8], const unsigned (&a)[4], const unsigned (&b)[4])
-{
-    asm("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32\n"
-        "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, {%12, %13, %14, %15},\n"
-        "{%0, %1, %2, %3, %4, %5, %6, %7};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]),
-          "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
-          "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]));
-}
-
-// store_fragment writes 16 x 16 sums to shared memory.
-static __device__ void store_fragment(unsigned to, const float (&sum)[8], int ld)
-{
-    asm volatile("wmma.store.d.sync.aligned.row.m16n16k8.shared.f32\n"
-        "[%0], {%1, %2, %3, %4, %5, %6, %7, %8}, %9;"
-        :: "r"(to), "f"(sum[0]), "f"(sum[1]), "f"(sum[2]), "f"(sum[3]),
-           "f"(sum[4]), "f"(sum[5]), "f"(sum[6]), "f"(sum[7]), "r"(ld) : "memory");
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32\n"
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(a0), "r"(a1));
 }
 
 // store_c updates the unit of C at c, of which `inside` elements (or more) lie inside.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ void store_c(float *c, int inside, float alpha, const float *sum, float beta)
 {
-    if (inside >= VC) {
+    if (inside >= UNIT_C) {
         UnitC unit = {};
         if (beta != 0)
             unit = *(const UnitC *)c;
         #pragma unroll
-        for (int v = 0; v < VC; v++)
+        for (int v = 0; v < UNIT_C; v++)
             unit.x[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * unit.x[v];
         *(UnitC *)c = unit;
         return;
     }
     #pragma unroll
-    for (int v = 0; v < VC; v++)
+    for (int v = 0; v < UNIT_C; v++)
         if (v < inside)
             c[v] = beta == 0 ? alpha * sum[v] : alpha * sum[v] + beta * c[v];
 }
@@ -200,10 +172,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 #endif
     )
 {
-    // STAGES slices of A, then as many of B.
+    // STAGES times a slice of A and one of B.
     extern __shared__ __align__(128) float shared[];
     constexpr int LD_A = BK + 4, SLICE_A = BM * LD_A;
-    constexpr int LD_B = BN + 8, SLICE_B = BK * LD_B;
+    constexpr int LD_B = BN + 8, SLICE = SLICE_A + BK * LD_B;
 
 #ifdef SPLIT
     const long long begin = (long long)blockIdx.z * depth;
@@ -229,140 +201,170 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     // The warp tile.
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int row = warp / (BN / WN) * WM;
-    const int col = warp % (BN / WN) * WN;
+    const int col = (warp + warp / (BN / WN)) % (BN / WN) * WN;
 
     // What this thread copies of A: units along a row, PASS_A rows in a pass.
-    constexpr int PASS_A = THREADS * VA / BK;
+    constexpr int PASS_A = THREADS * VA / BK, COPIES_A = BM / PASS_A;
     const int a_row = threadIdx.x * VA / BK, a_col = threadIdx.x * VA % BK;
     const int a_rows = m - row0 - a_row;
     const float *a_from = A + (row0 + a_row) * lda + a_col;
     const unsigned a_to = shared_address(&shared[a_row * LD_A + a_col]);
     // And of B: units along a row, PASS_B elements in a pass.
-    constexpr int PASS_B = THREADS * VB;
+    constexpr int PASS_B = THREADS * VB, COPIES_B = BK * BN / PASS_B;
     const int b_row = threadIdx.x * VB / BN, b_col = threadIdx.x * VB % BN;
     const int b_cols = n - col0 - b_col;
-    // If a unit lies across the edge of B, this block copies B by single elements.
-    const bool b_ragged = VB > 1 && n % VB != 0 && n - col0 < BN;
     const float *b_from = B + b_row * ldb + col0 + b_col;
-    const unsigned b_to = shared_address(&shared[STAGES * SLICE_A + b_row * LD_B + b_col]);
+    const unsigned b_to = shared_address(&shared[SLICE_A + b_row * LD_B + b_col]);
 
-    // fetch starts the copies of the next slice, of which `rest` k indices are left;
-    // beyond the edges of A and B it is 0.
-    auto fetch = [&](int stage, int rest) {
-        // If a unit lies across the edge of A, this slice of A is copied by single elements.
-        if (VA > 1 && rest < BK && rest % VA != 0) {
-            #pragma unroll 1
-            for (int i = 0; i < BM; i += PASS_A)
-                #pragma unroll
-                for (int v = 0; v < VA; v++)
-                    copy_async4(a_to + 4 * (stage * SLICE_A + i * LD_A + v),
-                        a_from + i * lda + v, i < a_rows && v < rest - a_col);
+    // From one copy to the next, in bytes.
+    const long long a_step = 4 * PASS_A * lda, a_back = 4 * (BK - (BM - PASS_A) * lda);
+    const long long b_step = 4 * (PASS_B > BN ? PASS_B / BN : 1) * ldb;
+
+    // copy starts copy c of the next slice, of which `rest` k indices are left, to the place at
+    // an offset of `to` elements. Beyond the edges of A and B it is 0; inside says that all
+    // lies within. The copies of a slice come in order: they move a_from and b_from on.
+    constexpr int COPIES = COPIES_A + COPIES_B;
+    auto copy = [&](int c, int to, int rest, bool inside) {
+        if (c < COPIES_A) {
+            const int i = c * PASS_A;
+            copy_async<VA>(a_to + 4 * (to + i * LD_A), a_from,
+                inside ? VA : i < a_rows ? rest - a_col : 0);
+            advance(a_from, c == COPIES_A - 1 ? a_back : a_step);
         } else {
-            #pragma unroll
-            for (int i = 0; i < BM; i += PASS_A)
-                copy_async_a(a_to + 4 * (stage * SLICE_A + i * LD_A), a_from + i * lda,
-                    i < (a_col < rest ? a_rows : 0));
+            const int e = (c - COPIES_A) * PASS_B, p = e / BN, j = e % BN;
+            copy_async<VB>(b_to + 4 * (to + p * LD_B + j), b_from + j,
+                inside ? VB : p < rest - b_row ? b_cols - j : 0);
+            if (j + PASS_B >= BN)
+                advance(b_from, b_step);
         }
-        if (b_ragged) {
-            #pragma unroll 1
-            for (int e = 0; e < BK * BN; e += PASS_B) {
-                const int p = e / BN, j = e % BN;
-                #pragma unroll
-                for (int v = 0; v < VB; v++)
-                    copy_async4(b_to + 4 * (stage * SLICE_B + p * LD_B + j + v),
-                        b_from + p * ldb + j + v, p < rest - b_row && j + v < b_cols);
-            }
-        } else {
-            #pragma unroll
-            for (int e = 0; e < BK * BN; e += PASS_B) {
-                const int p = e / BN, j = e % BN;
-                copy_async_b(b_to + 4 * (stage * SLICE_B + p * LD_B + j), b_from + p * ldb + j,
-                    p < (j < b_cols ? rest - b_row : 0));
-            }
-        }
-        a_from += BK;
-        b_from += BK * ldb;
+    };
+    // fetch starts all of them.
+    auto fetch = [&](int to, int rest) {
+        #pragma unroll 1
+        for (int c = 0; c < COPIES_A; c++)
+            copy(c, to, rest, false);
+        #pragma unroll 1
+        for (int c = COPIES_A; c < COPIES; c++)
+            copy(c, to, rest, false);
     };
 
-    // Fragments for two steps of 8 k indices: one is read while the other is multiplied.
+    // Fragments for two steps of 8 k indices: one is read while the other is multiplied. The
+    // tensor cores get B's columns as their rows: a lane holds columns 2*(lane/4) and the
+    // next of 16, at k indices lane%4 and lane%4 + 4.
     unsigned a[2][WM / 16][4], b[2][WN / 16][4];
-    auto read = [&](int half, int stage, int p) {
-        const unsigned as = shared_address(&shared[stage * SLICE_A + row * LD_A + p]);
-        const unsigned bs = shared_address(
-            &shared[STAGES * SLICE_A + stage * SLICE_B + p * LD_B + col]);
+    const unsigned a_lane = shared_address(
+        &shared[(row + lane / 16 * 8 + lane % 8) * LD_A + lane / 8 % 2 * 4]);
+    const float *b_lane = &shared[SLICE_A + lane % 4 * LD_B + col + lane / 4 * 2];
+    auto read = [&](int half, int slice, int p) {
         #pragma unroll
-        for (int x = 0; x < WM / 16; x++) {
-            load_fragment_a(a[half][x], as + 4 * (16 * x * LD_A), LD_A);
+        for (int x = 0; x < WM / 16; x++)
+            load_fragments_a(a[half][x], a_lane + 4 * slice + 4 * (p + 16 * x * LD_A));
+        #pragma unroll
+        for (int y = 0; y < WN / 16; y++)
             #pragma unroll
-            for (int v = 0; v < 4; v++)
+            for (int h = 0; h < 2; h++) {
+                const uint2 pair = *(const uint2 *)(b_lane + slice + (p + 4 * h) * LD_B + 16 * y);
+                b[half][y][2 * h] = pair.x;
+                b[half][y][2 * h + 1] = pair.y;
+            }
+    };
+    auto round = [&](int half) {
+        #pragma unroll
+        for (int v = 0; v < 4; v++) {
+            #pragma unroll
+            for (int x = 0; x < WM / 16; x++)
                 a[half][x][v] = round_tf32(a[half][x][v]);
-        }
-        #pragma unroll
-        for (int y = 0; y < WN / 16; y++) {
-            load_fragment_b(b[half][y], bs + 4 * (16 * y), LD_B);
             #pragma unroll
-            for (int v = 0; v < 4; v++)
+            for (int y = 0; y < WN / 16; y++)
                 b[half][y][v] = round_tf32(b[half][y][v]);
         }
     };
 
-    float sum[WM / 16][WN / 16][8] = {};
+    float sum[WM / 8][WN / 16][4] = {};
 
     // The first STAGES - 1 slices. A group without copies counts as one that has arrived.
-    #pragma unroll
+    #pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
         if (s * BK < k)
-            fetch(s, k - s * BK);
+            fetch(s * SLICE, k - s * BK);
         commit();
     }
     wait();
     __syncthreads();
     read(0, 0, 0);
+    round(0);
 
-    int now = 0, free = STAGES - 1;
-    for (int rest = k; rest > 0; rest -= BK) {
+    // next goes on to the next slice when it has arrived: of this thread, and after the
+    // barrier of all. And nobody will read the slice at hand any more: it is free.
+    int now = 0, free = (STAGES - 1) * SLICE, rest = k;
+    auto next = [&]() {
+        commit();
+        wait();
+        __syncthreads();
+        free = now;
+        now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
+        rest -= BK;
+    };
+
+    // slice multiplies the slice at hand and has another copied, which lies inside A and B or
+    // of which that is not known: then at once, else spread over the rows of fragments.
+    constexpr int ROWS = WM / 16, PER_ROW = (COPIES - 1) / ((BK / 8 - 1) * ROWS) + 1;
+    auto slice = [&](bool inside) {
+        if (!inside && rest > (STAGES - 1) * BK)
+            fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
         for (int p = 0; p < BK; p += 8) {
-            if (p == BK - 8) {
-                // The next slice has arrived: of this thread, and after the barrier of
-                // all. And nobody will read the slice at hand any more: it is free.
-                wait();
-                __syncthreads();
-                free = now;
-                now = now + 1 < STAGES ? now + 1 : 0;
-            }
-            read((p / 8 + 1) % 2, now, (p + 8) % BK);
-            if (p == 0) {
-                if (rest > (STAGES - 1) * BK)
-                    fetch(free, rest - (STAGES - 1) * BK);
-                commit();
-            }
+            const int half = p / 8 % 2;
+            if (p == BK - 8)
+                next();
+            read(1 - half, now, (p + 8) % BK);
             #pragma unroll
-            for (int x = 0; x < WM / 16; x++)
+            for (int x = 0; x < ROWS; x++) {
                 #pragma unroll
                 for (int y = 0; y < WN / 16; y++)
-                    multiply(sum[x][y], a[p / 8 % 2][x], b[p / 8 % 2][y]);
+                    #pragma unroll
+                    for (int h = 0; h < 2; h++)
+                        multiply(sum[2 * x + h][y], b[half][y],
+                            a[half][x][2 * h], a[half][x][2 * h + 1]);
+                if (inside) {
+                    const int first = (p / 8 * ROWS + x) * PER_ROW;
+                    #pragma unroll
+                    for (int c = first; c < first + PER_ROW; c++)
+                        if (c < COPIES)
+                            copy(c, free, rest, true);
+                }
+            }
+            round(1 - half);
         }
+    };
+    if (row0 + BM <= m && col0 + BN <= n)
+        #pragma unroll 1
+        while (rest >= STAGES * BK)
+            slice(true);
+    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
+    #pragma unroll 1
+    while (idle && rest > 0) {
+        if (rest > (STAGES - 1) * BK)
+            fetch(free, rest - (STAGES - 1) * BK);
+        next();
     }
+    #pragma unroll 1
+    while (rest > 0)
+        slice(false);
 
-    // C, 16 rows of the warp tile at a time: the warp writes them to a place of its own where
-    // the slices were, and reads them back in units along a row.
-    __syncthreads();
-    constexpr int LD_C = WN + 4;
-    float *rows_c = &shared[warp * 16 * LD_C];
+    // C: a lane has two neighbouring elements of rows 2*(lane%4) and the next of each 8 x 16.
     #pragma unroll
-    for (int x = 0; x < WM / 16; x++) {
+    for (int x = 0; x < WM / 8; x++)
         #pragma unroll
-        for (int y = 0; y < WN / 16; y++)
-            store_fragment(shared_address(rows_c + 16 * y), sum[x][y], LD_C);
-        __syncwarp();
-        #pragma unroll
-        for (int e = lane * VC; e < 16 * WN; e += 32 * VC) {
-            const int i = row0 + row + 16 * x + e / WN;
-            const int j = col0 + col + e % WN;
-            store_c(&C[i * ldc + j], i < m ? n - j : 0, alpha, &rows_c[e / WN * LD_C + e % WN],
-                beta);
+        for (int h = 0; h < 2; h++) {
+            const int i = row0 + row + 8 * x + lane % 4 * 2 + h;
+            #pragma unroll
+            for (int y = 0; y < WN / 16; y++) {
+                const float pair[2] = {sum[x][y][h], sum[x][y][2 + h]};
+                const int j = col0 + col + 16 * y + lane / 4 * 2;
+                #pragma unroll
+                for (int e = 0; e < 2; e += UNIT_C)
+                    store_c(&C[i * ldc + j + e], i < m ? n - j - e : 0, alpha, &pair[e], beta);
+            }
         }
-        __syncwarp();
-    }
 }
