@@ -33,7 +33,7 @@ func cudaCommand(f ladder) *cli.Command {
 			f.Usage = "write the records, or the figures of --explain, to `FILE`, - for standard output"
 		}
 	}
-	c.Flags = append(explainFlags(), c.Flags...)
+	c.Flags = append(explainFlags(), append(c.Flags, countersFlag())...)
 	c.Subcommands = []*cli.Command{occupancyCommand()}
 	c.Action = func(c *cli.Context) error {
 		if err := checkExplain(c); err != nil {

@@ -351,6 +351,9 @@ func (f ladder) run(c *cli.Context) error {
 	if err := checkDevices(c, cases); err != nil {
 		return err
 	}
+	if err := checkProfiler(c); err != nil {
+		return err
+	}
 	if err := announce(c, cases); err != nil {
 		return err
 	}
@@ -377,6 +380,9 @@ func (f ladder) run(c *cli.Context) error {
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
 		Budget: budget(c, len(cases)), Lead: lead(c, func() error { return show(store.Document().Records) }),
 	}, cases, file)
+	if c.Bool("counters") && c.Context.Err() == nil {
+		err = errors.Join(err, addCounters(c, store, cases, p.rows))
+	}
 	return errors.Join(err, show(p.rows))
 }
 

@@ -1,0 +1,350 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+)
+
+// The variables that say how the fake profiler is to behave, and the file in which it notes
+// what it has run.
+const (
+	profilerVariable = "GEMM_TEST_NCU"
+	profilerNotes    = "GEMM_TEST_NCU_NOTES"
+)
+
+// init has this process be the profiler, or the worker of the kind counted.
+func init() {
+	var err error
+	switch {
+	case filepath.Base(os.Args[0]) == profilerName:
+		err = fakeProfiler(os.Args[1:])
+	case os.Getenv(plantedVariable) == "counted" && len(os.Args) == 2 && os.Args[1] == "serve":
+		err = serveCounted()
+	default:
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveCounted is a worker whose rows say what they took of a GPU. Under the profiler its
+// kernels have another tile where they are to.
+func serveCounted() error {
+	return compare.Serve(context.Background(), os.Stdin, os.Stdout, compare.Served{
+		Variants: cuda.Variants(countedBackend{tile: os.Getenv(profilerVariable + "_TILE")}),
+		Describe: func(h *compare.Host, _ *compare.RunInfo) { h.GPUs = []string{"Fake H1"} },
+		Ceilings: func(context.Context, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			return nil, nil, errors.New("not faked")
+		},
+		Lost: func() bool { return false },
+	})
+}
+
+// countedBackend computes products of f64 as fakeBackend does, staged on a GPU, of which
+// they have come back once they are collected.
+type countedBackend struct {
+	fakeBackend
+	tile string
+}
+
+func (b countedBackend) F64(string, gemm.Params) (gemm.Multiplier[float64], error) {
+	return &countedProduct{tile: b.tile}, nil
+}
+
+type countedProduct struct {
+	fakeMultiplier
+	tile    string
+	c, a, b gemm.Matrix[float64]
+}
+
+func (p *countedProduct) Resolved() gemm.Params { return gemm.Params{"tile": p.tile} }
+
+func (p *countedProduct) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	p.c, p.a, p.b = c, a, b
+	return p, nil
+}
+
+func (p *countedProduct) Do(context.Context) (gemm.Cost, error) {
+	return gemm.Cost{Time: time.Millisecond}, nil
+}
+
+func (p *countedProduct) Collect(ctx context.Context) error { return p.Multiply(ctx, p.c, p.a, p.b) }
+func (p *countedProduct) Close() error                      { return nil }
+
+func (p *countedProduct) Device() gemm.Device { return gemm.Device{Pipe: "f64", Registers: 77} }
+
+// fakeProfiler runs the program that the arguments end with, and writes a log as the
+// profiler does.
+func fakeProfiler(args []string) error {
+	how := os.Getenv(profilerVariable)
+	option := func(name string) string {
+		if i := slices.Index(args, name); i >= 0 {
+			return args[i+1]
+		}
+		return ""
+	}
+	log := func(format string, values ...any) error {
+		return os.WriteFile(option("--log-file"), fmt.Appendf(nil, format, values...), 0o600)
+	}
+	if how == "fails" {
+		return errors.Join(log("==ERROR== the driver is too old\n==ERROR== giving up\n"), errors.New("one too many"))
+	}
+	task, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Cases    []struct{ Variant, Turn string }
+		Budget   compare.Budget
+		Ceilings int
+	}
+	if err := json.Unmarshal(task, &asked); err != nil {
+		return err
+	}
+	if len(asked.Cases) != 1 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 || asked.Ceilings != 0 {
+		return fmt.Errorf("the task is %s", task)
+	}
+	notes, err := os.OpenFile(os.Getenv(profilerNotes), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(notes, asked.Cases[0].Variant); err != nil {
+		return err
+	}
+	if how == "hangs" {
+		time.Sleep(time.Minute)
+	}
+	cmd := exec.Command(args[len(args)-2], args[len(args)-1])
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(task)), os.Stdout, os.Stderr
+	if how == "another" {
+		cmd.Env = append(os.Environ(), profilerVariable+"_TILE=another")
+	}
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	if os.Getenv("LC_ALL") != "C" || !slices.Contains(args, "--csv") || option("--page") != "raw" || option("--metrics") != strings.Join(counterNames, ",") {
+		return log("==ERROR== arguments %q\n", args)
+	}
+	if how == "denied" {
+		return log("==PROF== Connected to process 7\n==ERROR== ERR_NVGPUCTRPERM - no permission\n==WARNING== No kernels were profiled.\n")
+	}
+	value, unit := "12.35", "Mbyte"
+	if option("--print-units") == "base" {
+		value, unit = "12,345,678", "byte"
+	}
+	table := tableOf(unit, launched{"gemm", "1"}, launched{"gemm", value}, launched{"reduce", "3"})
+	switch how {
+	case "broken":
+		table = table[:len(table)-30]
+	case "blind":
+		table = ""
+	}
+	return log("==PROF== Connected to process 7 (/gemm-cuda)\n==PROF== Profiling \"gemm\" - 0: 0%%....50%%....100%% - 6 passes\n==PROF== Disconnected from process 7\n%s", table)
+}
+
+// launched is a line of the profiler's table.
+type launched struct{ kernel, bytes string }
+
+// tableOf returns the profiler's table of the launches, with bytes in the unit.
+func tableOf(unit string, launches ...launched) string {
+	var b strings.Builder
+	b.WriteString(`"ID","Kernel Name","Grid Size","CC","dram__bytes_read.sum","gpu__time_duration.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"` + "\n")
+	fmt.Fprintf(&b, `"","","","",%q,"ns","inst","%%"`+"\n", unit)
+	for i, l := range launches {
+		fmt.Fprintf(&b, `"%d",%q,"(8, 8, 1)","9.0",%q,"100","n/a","97.5"`+"\n", i, l.kernel, l.bytes)
+	}
+	return b.String()
+}
+
+// ofTable are the counters of a launch in tableOf.
+func ofTable(bytes float64) map[string]float64 {
+	return map[string]float64{"dram__bytes_read.sum": bytes, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}
+}
+
+func TestParseCounters(t *testing.T) {
+	for _, test := range []struct {
+		log  string
+		want map[string]float64
+		err  string
+	}{
+		{tableOf("byte", launched{"gemm", "1"}, launched{"gemm", "2,048"}, launched{"reduce", "3"}), ofTable(2048), ""},
+		{tableOf("byte", launched{"gemm(int, int)", "5"}, launched{"align(int, int)", "6"}, launched{"transpose", "7"}, launched{"pack_a", "8"}, launched{"pack_b", "9"}, launched{"peak", "10"}), ofTable(5), ""},
+		{"==PROF== Profiling\n\n" + tableOf("byte", launched{"void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(T1::Params)", "1.5"}) + "==PROF== Disconnected\n", ofTable(1.5), ""},
+		{tableOf("byte", launched{"nvjet_sss", "(!) n/a"}), map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
+		{tableOf("byte", launched{"gemm", "nan"}), map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
+		{strings.ReplaceAll(tableOf("byte", launched{"gemm", ""}), "97.5", "-inf"), nil, "none of the counters"},
+		{tableOf("byte", launched{"gemm", "many"}), nil, `"many" for dram__bytes_read.sum`},
+		{tableOf("byte", launched{"reduce", "1"}), nil, "no kernel that multiplies"},
+		{tableOf("byte"), nil, "no kernel that multiplies"},
+		{strings.Replace(tableOf("byte", launched{"gemm", "1"}), "Kernel Name", "Name", 1), nil, "no column Kernel Name"},
+		{strings.TrimSuffix(tableOf("byte", launched{"gemm", "1"}), `,"97.5"`+"\n"), nil, "is broken"},
+		{strings.TrimSuffix(tableOf("byte", launched{"gemm", "1"}), `5"`+"\n"), nil, "is broken"},
+		{"==PROF== Connected\n==WARNING== No kernels were profiled.\n", nil, "wrote no table"},
+		{"", nil, "wrote no table"},
+	} {
+		got, err := parseCounters(test.log)
+		if test.err == "" && (err != nil || !maps.Equal(got, test.want)) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s\nare %v, %v; want %v, %s", test.log, got, err, test.want, test.err)
+		}
+	}
+}
+
+// withProfiler returns the variables with which gemm finds a worker whose rows are of a GPU
+// and a profiler that behaves so, and the file in which that notes what it has run.
+func withProfiler(t *testing.T, how string) (variables []string, notes string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, profilerName)); err != nil {
+		t.Fatal(err)
+	}
+	variables = withWorker(t, "counted")
+	path, _ := strings.CutPrefix(variables[len(variables)-1], "PATH=")
+	notes = filepath.Join(dir, "notes")
+	return append(variables, "PATH="+dir+":"+path, profilerVariable+"="+how, profilerNotes+"="+notes), notes
+}
+
+func TestCounters(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json"}
+	variables, notes := withProfiler(t, "works")
+	load := func() compare.Document {
+		doc, err := compare.Load(filepath.Join(dir, "r.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	ran := func() string {
+		data, err := os.ReadFile(notes)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if r := start(t, dir, variables, args...); r.status != 0 || r.stderr != "" || ran() != "" {
+		t.Fatalf("without --counters: %+v, %q", r, ran())
+	}
+	before := load()
+
+	r := start(t, dir, variables, append(args, "--counters", "--resume")...)
+	if r.status != 0 || r.stderr != "" || ran() != "cuda/naive\ncuda/smem\n" {
+		t.Fatalf("%+v, run were %q", r, ran())
+	}
+	after := load()
+	if len(after.Records) != len(before.Records) {
+		t.Fatalf("%d rows became %d", len(before.Records), len(after.Records))
+	}
+	for i, row := range after.Records {
+		if row.GPU == nil || !maps.Equal(row.GPU.Counters, ofTable(12345678)) {
+			t.Fatalf("%s has %+v", row.Variant, row.GPU)
+		}
+		row.GPU.Counters = nil
+		got, err := json.Marshal(row)
+		want, failed := json.Marshal(before.Records[i])
+		if err != nil || failed != nil || string(got) != string(want) {
+			t.Errorf("the row\n%s became\n%s; %v, %v", want, got, err, failed)
+		}
+	}
+	if len(after.Runs) != len(before.Runs) {
+		t.Errorf("%d runs became %d", len(before.Runs), len(after.Runs))
+	}
+
+	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 || ran() != "cuda/naive\ncuda/smem\n" {
+		t.Errorf("rows with counters: %+v, run were %q", r, ran())
+	}
+	args[2] += ",cuda/dmma"
+	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 || ran() != "cuda/naive\ncuda/smem\ncuda/dmma\n" {
+		t.Errorf("a row more: %+v, run were %q", r, ran())
+	}
+
+	args[len(args)-1] = "-"
+	r = start(t, dir, variables, append(args, "--counters")...)
+	if doc, err := compare.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 || !maps.Equal(doc.Records[2].GPU.Counters, ofTable(12345678)) {
+		t.Errorf("on standard output: %v, %+v", err, r)
+	}
+}
+
+func TestCountersThatFail(t *testing.T) {
+	args := []string{"cuda", "--variants", "cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters"}
+	for how, want := range map[string]string{
+		"fails":   "ncu: the driver is too old",
+		"denied":  "ncu: ERR_NVGPUCTRPERM - no permission",
+		"broken":  "the table that ncu wrote is broken",
+		"blind":   "ncu wrote no table",
+		"another": "it runs with bk=0 block=0 device=0 l2=cold tile=another now and ran with bk=0 block=0 device=0 l2=cold tile=: measure it again with --force",
+	} {
+		dir := t.TempDir()
+		variables, _ := withProfiler(t, how)
+		r := start(t, dir, variables, args...)
+		if r.status != 0 || !strings.HasPrefix(r.stderr, "gemm cuda: no counters of cuda/smem f64 16: "+want) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %q; want %q", how, r.status, r.stderr, want)
+		}
+		doc, err := compare.Load(filepath.Join(dir, "r.json"))
+		if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK || doc.Records[0].GPU == nil || doc.Records[0].GPU.Counters != nil {
+			t.Errorf("%s: %v, the rows are %+v", how, err, doc.Records)
+		}
+	}
+
+	dir := t.TempDir()
+	works := withWorker(t, "counted")
+	works[len(works)-1], _, _ = strings.Cut(works[len(works)-1], ":") // nothing but the worker
+	failWith(t, dir, works, 1, "ncu is not on PATH: install Nsight Compute", args...)
+	if _, err := os.Stat(filepath.Join(dir, "r.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it measured without the profiler: %v", err)
+	}
+	variables, _ := withProfiler(t, "works")
+	failWith(t, dir, variables, 2, "--counters is for the records in --json FILE", "cuda", "--sizes", "16", "--counters")
+	failWith(t, dir, variables, 2, "--counters is for measuring", "cuda", "--explain", "--cc", "9.0", "--counters")
+	failWith(t, dir, variables, 2, "--counters", "serial", "--sizes", "16", "--json", "s.json", "--counters")
+}
+
+// TestCountersInterrupted ends the program while a row is under the profiler.
+func TestCountersInterrupted(t *testing.T) {
+	variables, notes := withProfiler(t, "hangs")
+	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
+	var stderr strings.Builder
+	cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), &stderr, append(os.Environ(), variables...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(notes); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the profiler does not begin")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	const want = "2 of 2 rows in r.json have no counters: go on with gemm cuda --variants cuda/naive,cuda/smem --sizes 16 --time 1ms --json r.json --counters --resume"
+	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), want) {
+		t.Errorf("status %d, %q; want %q", cmd.ProcessState.ExitCode(), stderr.String(), want)
+	}
+}
