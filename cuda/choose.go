@@ -1,12 +1,14 @@
 package cuda
 
 import (
+	"slices"
+
 	"gemm"
 )
 
 // Speed is how fast a rung is with a setting where it has all it wants, as measured: what
-// the choice between settings is made by. The figures are of Hopper (results/cuda-h200.json);
-// on another GPU gemm tune measures which setting is best.
+// the choice between settings is made by. The figures are of an
+// H200; on another GPU gemm tune measures which setting is best.
 type Speed struct {
 	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
 	Blocks int     // on a multiprocessor
@@ -16,7 +18,7 @@ type Speed struct {
 // What a product takes besides its multiply-adds, in seconds: each block until its first and
 // after its last slice, and another kernel after the first.
 const (
-	blockTime  = 2.5e-6
+	blockTime  = 7e-6
 	launchTime = 2.5e-6
 )
 
@@ -35,6 +37,10 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 	}
 	if r.speeds == nil {
 		tiles = tiles[:1]
+	}
+	fitting := slices.DeleteFunc(slices.Clone(tiles), func(t Tile) bool { return r.fits(t, g) != nil })
+	if len(fitting) > 0 { // or else Plan says what does not
+		tiles = fitting
 	}
 	parts := 0
 	if n, ok := p["split"].(int); ok {
@@ -102,15 +108,15 @@ func (p Plan) predict(g GPU) float64 {
 		took += float64(rest)*flops/(share*peak) + blockTime
 	}
 	if parts > 1 {
-		const bandwidth = 2.5e12 // bytes a second of the partial sums, which are in the cache in part
+		const bandwidth = 5e12 // bytes a second of the partial sums, which are in the cache in part
 		took += launchTime + float64(p.Rung.Size())*float64(p.M)*float64(p.N)*(2*float64(parts)+1)/bandwidth
 	}
 	return took
 }
 
 // peak returns the floating-point operations a second of the rung's pipe at the GPU's clock,
-// as whole numbers of a multiprocessor and cycle have it on 8.0 and 9.0.
+// by those of a multiprocessor and cycle on 9.0.
 func (r Rung) peak(g GPU) float64 {
-	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 1024}[r.Pipe()]
+	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048}[r.Pipe()]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))
 }

@@ -28,6 +28,8 @@ type Rung struct {
 	Single bool
 	// Splits reports whether it can cut k into parts, whose sums another kernel adds up.
 	Splits bool
+	// Pads reports whether it has no conditions at the edges of operands that go on with zeros.
+	Pads bool
 	// Capped reports whether its registers can be limited.
 	Capped bool
 	speeds map[string]Speed // by Tile.Name

@@ -28,14 +28,18 @@ type Plan struct {
 	Split  int // parts that k is cut into; 1: it is not
 	Depth  int // k indices of a part
 	MaxReg int // registers of a thread at most; 0: no limit
-	// AlignA and AlignB say that the operand is first laid out anew, with rows of AlignedLD
-	// elements: copies of 16 bytes then gain more than that takes.
-	AlignA, AlignB bool
+	// LayA and LayB say how the operand is laid out anew first, where copies of 16 bytes then
+	// gain more than that takes, and copies without conditions.
+	LayA, LayB Layout
 	Shape
 	// Ignored says why a setting that gemm tune found is not used; empty where there is
 	// none, or where it is.
 	Ignored string
 }
+
+// Layout is memory for an operand: rows, with zeros to the end of each and in those that the
+// operand does not have, and elements from one to the next. The zero Layout is none.
+type Layout struct{ Rows, LD int }
 
 // errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
 var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d", math.MaxInt32/2)
@@ -51,7 +55,7 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if err != nil {
 		return plan, err
 	}
-	plan.align(g, &a, &b)
+	plan.lay(g, &a, &b)
 	plan.Widths = r.widths(a, b, c)
 	if plan.Split > 1 { // VC is then of the partial sums, whose rows are n long
 		size := r.Size()
@@ -60,45 +64,62 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if n, ok := p["maxregs"].(int); ok {
 		plan.MaxReg = n
 	}
-	if threads := r.Threads(plan.Tile); threads > g.BlockThreads && g.BlockThreads > 0 {
-		return plan, fmt.Errorf("%w: %s with tile %s has %d threads a block, the GPU at most %d", gemm.ErrUnavailable, r.Name, plan.Tile.Name(), threads, g.BlockThreads)
-	}
-	if shared := r.Shared(plan.Tile); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return plan, fmt.Errorf("%w: %s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d: choose fewer stages or a smaller tile",
-			gemm.ErrUnavailable, r.Name, plan.Tile.Name(), plan.Tile.Stages, shared, g.BlockSharedOptIn)
-	}
-	return plan, nil
+	return plan, r.fits(plan.Tile, g)
 }
 
-// AlignedLD returns a leading dimension for rows of n elements with which 16 bytes are copied
-// at once.
-func AlignedLD(n int) int { return max(1, ceil(n, 4)) * 4 }
+// fits returns an ErrUnavailable where a block with the setting wants more than the GPU has
+// for one.
+func (r Rung) fits(t Tile, g GPU) error {
+	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
+		return fmt.Errorf("%w: %s with tile %s has %d threads a block, the GPU at most %d", gemm.ErrUnavailable, r.Name, t.Name(), threads, g.BlockThreads)
+	}
+	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
+		return fmt.Errorf("%w: %s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d: choose fewer stages or a smaller tile",
+			gemm.ErrUnavailable, r.Name, t.Name(), t.Stages, shared, g.BlockSharedOptIn)
+	}
+	return nil
+}
 
-// align decides which operands are laid out anew, and changes where they lie then.
-func (p *Plan) align(g GPU, a, b *Operand) {
+// AlignedLD returns a leading dimension for rows of n elements that begin at multiples of 32
+// bytes, a sector of global memory.
+func AlignedLD(n int) int { return max(1, ceil(n, 8)) * 8 }
+
+// lay decides which operands are laid out anew, and changes where they lie then.
+func (p *Plan) lay(g GPU, a, b *Operand) {
 	const bandwidth = 3e12 // bytes a second read and written
 	r := p.Rung
 	if !r.Copies || r.narrow == 0 {
 		return
 	}
 	most, now := 16/r.Size(), r.widths(*a, *b, Operand{})
-	alignA, alignB := now.A < most && !r.Single, now.B < most
+	layA, layB := now.A < most, now.B < most
+	if r.Single {
+		layA = a.LD%AlignedLD(1) != 0
+	}
+	layA, layB = layA || layB && r.Pads, layB || layA && r.Pads
 	took := 0.0
-	if alignA {
+	if layA {
 		took += launchTime + 2*float64(r.Size())*float64(p.M)*float64(p.K)/bandwidth
 	}
-	if alignB {
+	if layB {
 		took += launchTime + 2*float64(r.Size())*float64(p.K)*float64(p.N)/bandwidth
 	}
 	if gain := p.predict(g) * (1/r.narrow - 1); took == 0 || gain <= took {
 		return
 	}
-	p.AlignA, p.AlignB = alignA, alignB
-	if alignA {
-		*a = Operand{LD: AlignedLD(p.K)}
+	pad := func(n, to int) int {
+		if r.Pads {
+			return ceil(n, to) * to
+		}
+		return n
 	}
-	if alignB {
-		*b = Operand{LD: AlignedLD(p.N)}
+	if layA {
+		p.LayA = Layout{pad(p.M, p.Tile.BM), AlignedLD(p.K)}
+		*a = Operand{LD: p.LayA.LD}
+	}
+	if layB {
+		p.LayB = Layout{p.K, AlignedLD(pad(p.N, p.Tile.BN))}
+		*b = Operand{LD: p.LayB.LD}
 	}
 }
 
@@ -176,6 +197,9 @@ func (p Plan) options() []string {
 	var out []string
 	if p.Split > 1 {
 		out = append(out, "-DSPLIT")
+	}
+	if p.Rung.Pads && p.LayA != (Layout{}) && p.LayB != (Layout{}) {
+		out = append(out, "-DPADDED=1")
 	}
 	if p.MaxReg > 0 {
 		out = append(out, fmt.Sprintf("-DBLOCKS=%d", p.Rung.BlocksWithin(p.Tile, p.MaxReg)))

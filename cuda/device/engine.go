@@ -185,16 +185,21 @@ func (e *rungEngine) lay(s cuda.Shape) (err error) {
 	e.laid = [2]laid{}
 	element := map[string]string{"f32": "float", "f64": "double"}[e.rung.Type]
 	for i, x := range []struct {
-		transposed, aligned bool
-		rows, cols          int // of op(X)
-	}{{e.op.tA, e.plan.AlignA, s.M, s.K}, {e.op.tB, e.plan.AlignB, s.K, s.N}} {
+		transposed bool
+		layout     cuda.Layout
+		rows, cols int // of op(X)
+	}{{e.op.tA, e.plan.LayA, s.M, s.K}, {e.op.tB, e.plan.LayB, s.K, s.N}} {
 		program := nvrtc.Program{Arch: e.d.arch(), Options: []string{"-DELEMENT=" + element}}
-		l := laid{ld: cuda.AlignedLD(x.cols)}
+		to := x.layout
+		if to == (cuda.Layout{}) {
+			to = cuda.Layout{Rows: x.rows, LD: cuda.AlignedLD(x.cols)}
+		}
+		l := laid{ld: to.LD}
 		switch {
 		case x.transposed:
 			program.Name, program.Source = "transpose.cu", kernels.Transpose
 			l.rows, l.cols, l.height, l.tile = x.cols, x.rows, 32, 32
-		case x.aligned:
+		case x.layout != (cuda.Layout{}):
 			program.Name, program.Source = "align.cu", kernels.Align
 			l.rows, l.cols, l.height, l.tile = x.rows, x.cols, 4, 1024
 		default:
@@ -203,8 +208,11 @@ func (e *rungEngine) lay(s cuda.Shape) (err error) {
 		if l.kernel, err = e.d.load(program, strings.TrimSuffix(program.Name, ".cu"), 0); err != nil {
 			return err
 		}
-		if l.room, err = e.d.allocate(int64(e.rung.Size()) * int64(x.rows) * int64(l.ld)); err != nil {
+		if l.room, err = e.d.allocate(int64(e.rung.Size()) * int64(to.Rows) * int64(to.LD)); err != nil {
 			return err
+		}
+		if err := cu.MemsetD8Async(l.room.at, 0, l.room.bytes, e.d.stream); err != nil {
+			return e.d.fault(failed("cuMemsetD8Async", err))
 		}
 		e.laid[i] = l
 	}
@@ -307,13 +315,15 @@ func (e *rungEngine) resolved() gemm.Params {
 	if e.rung.Splits {
 		p["split"] = e.plan.Split
 	}
-	switch {
-	case e.plan.AlignA && e.plan.AlignB:
-		p["aligned"] = "A, B"
-	case e.plan.AlignA:
-		p["aligned"] = "A"
-	case e.plan.AlignB:
-		p["aligned"] = "B"
+	var anew []string
+	if e.plan.LayA != (cuda.Layout{}) {
+		anew = append(anew, "A")
+	}
+	if e.plan.LayB != (cuda.Layout{}) {
+		anew = append(anew, "B")
+	}
+	if len(anew) > 0 {
+		p["anew"] = strings.Join(anew, ", ")
 	}
 	return p
 }

@@ -20,6 +20,8 @@
 // the sums as they are to partial, which holds one matrix of rows = m rows and n columns
 // for each z; `reduce` adds them up. depth is a multiple of BK. VC then speaks of partial: n
 // is a multiple of it.
+// With PADDED, A goes on in rows of zeros to a multiple of BM, and B in columns of zeros to
+// one of BN: all blocks are then as those inside.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/WM + 1/WN) elements a block and slice,
 // m*n*k*(1/WM + 1/WN) in all.
@@ -44,6 +46,9 @@
 #endif
 #ifndef SWIZZLE
 #define SWIZZLE 8
+#endif
+#ifndef PADDED
+#define PADDED 0
 #endif
 #ifndef VA
 #define VA 4
@@ -337,11 +342,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             round(1 - half);
         }
     };
-    if (row0 + BM <= m && col0 + BN <= n)
+    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
+    if (!idle && (PADDED || row0 + BM <= m && col0 + BN <= n))
         #pragma unroll 1
         while (rest >= STAGES * BK)
             slice(true);
-    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
     #pragma unroll 1
     while (idle && rest > 0) {
         if (rest > (STAGES - 1) * BK)
