@@ -342,11 +342,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             round(1 - half);
         }
     };
-    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
-    if (!idle && (PADDED || row0 + BM <= m && col0 + BN <= n))
+    if (PADDED ? row0 + row < m && col0 + col < n : row0 + BM <= m && col0 + BN <= n)
         #pragma unroll 1
         while (rest >= STAGES * BK)
             slice(true);
+    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
     #pragma unroll 1
     while (idle && rest > 0) {
         if (rest > (STAGES - 1) * BK)
