@@ -51,6 +51,8 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 	for _, t := range tiles {
 		for _, n := range r.splits(t, g, s, parts) {
 			plan := Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
+			// Operands that are not wide are laid out anew, with zeros beyond their edges.
+			plan.edges = r.Pads && wide && (s.M%t.BM != 0 || s.N%t.BN != 0)
 			if n > 1 {
 				plan.split(n)
 			}
@@ -106,6 +108,10 @@ func (p Plan) predict(g GPU) float64 {
 			share += (speed.Share - speed.Alone) * float64(rest-1) / float64(speed.Blocks-1)
 		}
 		took += float64(rest)*flops/(share*peak) + blockTime
+	}
+	if p.edges {
+		const longer = 0.6 // a block at an edge takes, whose copies are not spread over its products
+		took += longer * flops / (speed.Alone * peak)
 	}
 	if parts > 1 {
 		const bandwidth = 5e12 // bytes a second of the partial sums, which are in the cache in part

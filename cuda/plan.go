@@ -25,9 +25,10 @@ type Plan struct {
 	Rung   Rung
 	Tile   Tile
 	Widths Widths
-	Split  int // parts that k is cut into; 1: it is not
-	Depth  int // k indices of a part
-	MaxReg int // registers of a thread at most; 0: no limit
+	Split  int  // parts that k is cut into; 1: it is not
+	Depth  int  // k indices of a part
+	MaxReg int  // registers of a thread at most; 0: no limit
+	edges  bool // there are blocks at an edge that are slower than others
 	// LayA and LayB say how the operand is laid out anew first, where copies of 16 bytes then
 	// gain more than that takes, and copies without conditions.
 	LayA, LayB Layout
