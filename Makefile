@@ -72,11 +72,12 @@ lint: ## check format, vet and staticcheck, with MPI and with CUDA too where it 
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-docs: build ## render docs/serial, docs/parallel, docs/mpi and docs/performance.md from the records in results/
+docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
 	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
 	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
-	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/performance
+	bin/gemm report --in results/cuda-h200.json --format md --out docs/cuda-results
+	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/performance
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
