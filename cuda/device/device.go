@@ -179,19 +179,23 @@ func (d *Device) fault(err error) error {
 	return err
 }
 
-// wait returns when all work before the event is done, or the context has ended. A kernel
-// that is still running then goes on: nothing can end it but the end of the process.
+// wait returns when all work before the event is done. Where the context has ended it returns
+// its error, when that work is done all the same; if it is not within the grace the GPU is
+// lost, since nothing ends a kernel but the end of the process.
 func (d *Device) wait(ctx context.Context, e cu.Event) error {
-	const spin, pause = 200 * time.Microsecond, 50 * time.Microsecond
+	const spin, pause, grace = 200 * time.Microsecond, 50 * time.Microsecond, 2 * time.Second
+	var ended time.Time // when the context was seen to have ended
 	for begin := time.Now(); ; {
 		err := e.Query()
 		if err == nil {
-			return nil
+			return ctx.Err()
 		}
 		if err != cu.NotReady {
 			return d.fault(failed("the kernel has failed", err))
 		}
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil && ended.IsZero() {
+			ended = time.Now()
+		} else if err != nil && time.Since(ended) > grace {
 			d.lose(err)
 			return err
 		}
