@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,6 +76,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// oneByOne lets one write at a time through.
+type oneByOne struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.to.Write(p)
+}
+
 // fakeWorker serves what comes in on variants of which cuda/b has the fault at n = 8.
 func fakeWorker(fault string) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -82,7 +96,8 @@ func fakeWorker(fault string) {
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 		os.Exit(1)
 	}
-	say := func(text string) { _, _ = os.Stdout.WriteString(text) }
+	out := &oneByOne{to: os.Stdout}
+	say := func(text string) { _, _ = out.Write([]byte(text)) }
 	lost := false
 	s := Served{
 		Describe: func(h *Host, r *RunInfo) {
@@ -130,7 +145,8 @@ func fakeWorker(fault string) {
 			say(`{"now":0,"then":1}` + "\n")
 			time.Sleep(time.Minute)
 		case "half":
-			say(`{"row":{"variant":"cuda/b"`)
+			out.mu.Lock() // no sign of life comes after it
+			_, _ = os.Stdout.WriteString(`{"row":{"variant":"cuda/b"`)
 			os.Exit(0)
 		case "unasked":
 			say(`{"row":{"variant":"cuda/z","type":"f64","op":"nn","m":8,"n":8,"k":8,"params":{}}}` + "\n")
@@ -168,7 +184,7 @@ func fakeWorker(fault string) {
 		say(`{"now":-1}` + "\n" + `{"done":true}` + "\n")
 		os.Exit(0)
 	}
-	if err := Serve(ctx, os.Stdin, os.Stdout, s); err != nil {
+	if err := Serve(ctx, os.Stdin, out, s); err != nil {
 		end("gemm-cuda: %v", err)
 	}
 	os.Exit(0)

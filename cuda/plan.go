@@ -279,5 +279,8 @@ func (r Rung) ParseTile(text string) (Tile, error) {
 			*to = n
 		}
 	}
+	if one != 1 { // the rung has columns
+		return t, wrong
+	}
 	return t, nil
 }

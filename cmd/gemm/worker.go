@@ -35,7 +35,7 @@ func findWorker() (string, error) {
 	}
 	path, err := exec.LookPath(cuda.Worker)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build builds it where CUDA's headers are found or fetched", gemm.ErrUnavailable, cuda.Worker)
+		return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build CUDA=yes builds it", gemm.ErrUnavailable, cuda.Worker)
 	}
 	return filepath.Abs(path)
 }
@@ -113,6 +113,9 @@ func onGPU(v gemm.Variant) error {
 	library, version := "NVRTC", s.NVRTC
 	if least == 0 { // it is no rung
 		library, version = "cuBLAS", s.CuBLAS
+	}
+	if algorithm == cuda.CuBLASTF32 {
+		least = cuda.LeastTF32
 	}
 	if version == "" {
 		why := library + " is not there"

@@ -75,18 +75,24 @@ func construct[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multi
 		return nil, err
 	}
 	typ := gemm.TypeName[T]()
+	tooOld := func(least int) error {
+		if d.arch() >= least {
+			return nil
+		}
+		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, d.GPU.Capability)
+	}
 	out := &product[T]{d: d, warm: p.Text("l2") == "warm", top: slices.Contains(tops, name)}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
+		if name == cuda.CuBLASTF32 {
+			return out, tooOld(cuda.LeastTF32)
+		}
 		return out, nil
 	}
 	for _, r := range cuda.Ladder(typ) {
 		if r.Name == name {
-			if arch := d.arch(); arch < r.Least {
-				return nil, fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, r.Least/10, r.Least%10, d.GPU.Capability)
-			}
 			out.engine = &rungEngine{d: d, rung: r, params: p}
-			return out, nil
+			return out, tooOld(r.Least)
 		}
 	}
 	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)

@@ -135,9 +135,12 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 		status(b.setStream(b.handle, uintptr(unsafe.Pointer(stream.C()))), "cublasSetStream"),
 		status(b.setMode(b.handle, defaultMath), "cublasSetMathMode"),
 	)
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
 	// 130100 is 13.1.0, 11.8 has the same form.
 	b.version = fmt.Sprintf("%d.%d.%d", version/10000, version/100%100, version%100)
-	return b, err
+	return b, nil
 }
 
 // gemm starts the operation on matrices by rows.

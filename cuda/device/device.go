@@ -277,7 +277,7 @@ type kernel struct {
 
 // load compiles the program, or finds it compiled, and returns its function of that name.
 func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
-	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, len(p.Source))
+	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, p.Source)
 	if k := d.kernels[key]; k != nil {
 		return k, nil
 	}

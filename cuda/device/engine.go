@@ -72,6 +72,8 @@ func (e *libraryEngine) close() error      { return nil }
 func (e *libraryEngine) device() gemm.Device {
 	pipe := "f32"
 	switch {
+	case e.double && e.d.arch() < 80:
+		pipe = "f64"
 	case e.double:
 		pipe = "f64-tensor"
 	case e.tf32:
@@ -123,9 +125,6 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error)
 		o.b, o.ldb = 0, cuda.AlignedLD(s.N)
 	}
 	arch := e.d.arch()
-	if arch < e.rung.Least {
-		return fmt.Errorf("%w: needs compute capability %d.%d, %s has %s", gemm.ErrUnavailable, e.rung.Least/10, e.rung.Least%10, e.d.GPU.Name, e.d.GPU.Capability)
-	}
 	at := func(p cu.DevicePtr, ld int) cuda.Operand { return cuda.Operand{Address: uintptr(p), LD: ld} }
 	if e.plan, err = e.rung.Plan(e.d.GPU, s, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
 		return err
@@ -211,10 +210,10 @@ func (e *rungEngine) lay(s cuda.Shape) (err error) {
 		if l.room, err = e.d.allocate(int64(e.rung.Size()) * int64(to.Rows) * int64(to.LD)); err != nil {
 			return err
 		}
+		e.laid[i] = l
 		if err := cu.MemsetD8Async(l.room.at, 0, l.room.bytes, e.d.stream); err != nil {
 			return e.d.fault(failed("cuMemsetD8Async", err))
 		}
-		e.laid[i] = l
 	}
 	return nil
 }
