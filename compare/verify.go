@@ -335,10 +335,10 @@ func (v *floatVerifier[T]) scale(kind gemm.BoundKind, abs float64) float64 {
 	return abs
 }
 
-// normalised returns the error over its scale, 0 where both are 0, and NaN where
-// either is.
+// normalised returns the error over its scale, 0 where both are 0, and NaN where either is
+// or where the scale is infinite: every error would be small beside that.
 func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
-	if math.IsNaN(err) || math.IsNaN(scale) {
+	if math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return math.NaN()
 	}
 	err = math.Max(0, err-underflow)

@@ -430,3 +430,16 @@ func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
 		t.Errorf("a lost element passes: %+v", got)
 	}
 }
+
+// TestInfiniteScale wants a result refused where what its error is measured against has
+// overflowed: nothing can be said of it.
+func TestInfiniteScale(t *testing.T) {
+	a, b := gemm.NewMatrix[float64](1, 3), gemm.NewMatrix[float64](3, 1)
+	copy(a.Data, []float64{1e154, -1e154, 5})
+	copy(b.Data, []float64{1e154, 1e154, 1})
+	c := gemm.NewMatrix[float64](1, 1)
+	c.Data[0] = 7 // 5 is right
+	if v := NewVerifier(Product(a, b), 1).Check(c, Limit{Kind: gemm.Componentwise, Bound: 1e-15}); v.OK() {
+		t.Errorf("%+v", v)
+	}
+}
