@@ -36,7 +36,7 @@ func compareCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
 			resumeFlag(), forceFlag("replace the records that are there"),
 			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
-			variantsFlag(), sizesFlag("", "the profile's"), typeFlag("", "the profile's"),
+			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
 			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
 			&cli.StringFlag{Name: "np", DefaultText: "the profile's", Usage: "`LIST` of numbers of ranks, for the family mpi"},
 			langFlag(), noTunedFlag(),

@@ -26,16 +26,21 @@ func jsonFlag(what string) cli.Flag {
 	return &cli.StringFlag{Name: "json", Usage: "write " + what + " to `FILE`, - for standard output"}
 }
 
-func variantsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "variants", DefaultText: "all", Usage: "`LIST` of variants, such as serial/ikj,serial/packed"}
+// variantsFlag is the flag of variants, of which the first two are the example.
+func variantsFlag(variants []gemm.Variant) cli.Flag {
+	return &cli.StringFlag{Name: "variants", DefaultText: "all", Usage: fmt.Sprintf("`LIST` of variants, such as %s,%s", variants[0].Name, variants[1].Name)}
 }
 
 func sizesFlag(value, def string) cli.Flag {
 	return &cli.StringFlag{Name: "sizes", Value: value, DefaultText: def, Usage: "`LIST` of sizes: n for square matrices, MxNxK for C of M×N and k = K"}
 }
 
-func typeFlag(value, def string) cli.Flag {
-	return &cli.StringFlag{Name: "type", Value: value, DefaultText: def, Usage: "`LIST` of element types: f64, f32, gf256"}
+// typeFlag is the flag of the element types that there are of the variants.
+func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
+	types := slices.DeleteFunc(slices.Clone(elementTypes), func(typ string) bool {
+		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
+	})
+	return &cli.StringFlag{Name: "type", Value: value, DefaultText: def, Usage: "`LIST` of element types: " + strings.Join(types, ", ")}
 }
 
 func resumeFlag() cli.Flag {

@@ -148,7 +148,7 @@ func (f ladder) peers() []gemm.Variant {
 
 func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
-		variantsFlag(), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag("f64", "f64"),
+		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag(family(f.family), "f64", "f64"),
 		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
 		&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
 		&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
