@@ -28,17 +28,12 @@ type Explanation struct {
 	Sectors   float64  // of global memory that a warp reads for a k index; 0: it reads slices
 }
 
-// Explain compiles the rung for copies of 16 bytes and returns what it takes on a GPU of
-// the compute capability. The error is a gemm.ErrUnavailable where the kernel needs a
-// newer one, or the compiler does not know it.
-func Explain(c nvrtc.Compiler, r Rung, t Tile, capability occupancy.Capability) (Explanation, error) {
-	return ExplainCapped(c, r, t, 0, capability)
-}
-
-// ExplainCapped is Explain with registers of a thread limited, where the rung is Capped; 0 is
-// no limit. The tile's Pad may be NoPad. The error is an ErrTile where the kernel cannot have
-// the tile.
-func ExplainCapped(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
+// Explain compiles the rung for copies of 16 bytes, with registers of a thread limited where
+// the rung is Capped and maxRegs is not 0, and returns what it takes on a GPU of the compute
+// capability. The tile's Pad may be NoPad. The error is a gemm.ErrUnavailable where the kernel
+// needs a newer GPU, or the compiler does not know it, and an ErrTile where the kernel cannot
+// have the tile.
+func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
 	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
 	arch := 10*capability.Major + capability.Minor
 	if arch < r.Least {

@@ -59,7 +59,7 @@ func TestExplain(t *testing.T) {
 		{"f64", "dmma", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
 	} {
 		r := rung(t, test.typ, test.name)
-		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], ampere)
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], 0, ampere)
 		if test.name == "dmma" { // 112128 bytes of shared memory, where a block may have 101376
 			if !errors.Is(err, occupancy.ErrKernel) {
 				t.Errorf("dmma on 8.6: %v", err)
@@ -77,19 +77,19 @@ func TestExplain(t *testing.T) {
 
 func TestExplainErrors(t *testing.T) {
 	r := rung(t, "f64", "dmma")
-	_, err := Explain(compiler{name: entry}, r, r.Tiles[0], occupancy.Capability{Major: 7, Minor: 5})
+	_, err := Explain(compiler{name: entry}, r, r.Tiles[0], 0, occupancy.Capability{Major: 7, Minor: 5})
 	if want := "needs compute capability 8.0"; !errors.Is(err, gemm.ErrUnavailable) || err.Error() != gemm.ErrUnavailable.Error()+": "+want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	r = rung(t, "f32", "naive")
-	if _, err := Explain(compiler{name: "other"}, r, r.Tiles[0], occupancy.Capability{Major: 8}); err == nil {
+	if _, err := Explain(compiler{name: "other"}, r, r.Tiles[0], 0, occupancy.Capability{Major: 8}); err == nil {
 		t.Error("a file without the kernel passes")
 	}
 }
 
-// TestExplainCapped wants limits of registers and padding to reach the compiler, and a tile
+// TestExplainLimited wants limits of registers and padding to reach the compiler, and a tile
 // that the kernel cannot have to be refused before.
-func TestExplainCapped(t *testing.T) {
+func TestExplainLimited(t *testing.T) {
 	var options []string
 	c := compiler{entry, nvrtc.Kernel{Registers: 64}, &options}
 	capability := occupancy.Capability{Major: 8}
@@ -107,7 +107,7 @@ func TestExplainCapped(t *testing.T) {
 	} {
 		tile := r.Tiles[0]
 		tile.Pad = test.pad
-		e, err := ExplainCapped(c, r, tile, test.maxRegs, capability)
+		e, err := Explain(c, r, tile, test.maxRegs, capability)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestExplainCapped(t *testing.T) {
 	}
 	tile := r.Tiles[0]
 	tile.Pad = 2
-	if _, err := ExplainCapped(c, r, tile, 0, capability); !errors.Is(err, ErrTile) {
+	if _, err := Explain(c, r, tile, 0, capability); !errors.Is(err, ErrTile) {
 		t.Errorf("padding of 2: %v", err)
 	}
 	for _, test := range []struct {
@@ -153,7 +153,7 @@ func TestSteps(t *testing.T) {
 func TestChanges(t *testing.T) {
 	explain := func(name string, registers int) Explanation {
 		r := rung(t, "f32", name)
-		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], occupancy.Capability{Major: 8})
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], 0, occupancy.Capability{Major: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

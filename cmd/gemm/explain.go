@@ -280,7 +280,7 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task explainTask) (
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			e, err := cuda.ExplainCapped(compiler, r, s.tile, s.maxRegs, task.capability)
+			e, err := cuda.Explain(compiler, r, s.tile, s.maxRegs, task.capability)
 			row := explainedRow{Variant: cuda.Family + "/" + r.Name, Type: r.Type, Tile: tileText(s.tile), MaxRegs: s.maxRegs}
 			switch {
 			case errors.Is(err, cuda.ErrTile):

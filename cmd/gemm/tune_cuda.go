@@ -483,7 +483,9 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 			GPU: s.gpu.Name, Type: c.Type, Rung: c.Rung, Class: string(c.Class), Tile: c.Best.Tile, Stages: c.Best.Stages, Split: c.Best.Split,
 			Time: time.Now().UTC().Truncate(time.Second), Revision: version(),
 		}
-		t.Settings = t.Settings.WithoutKernel(k)
+		if c.Note == "" { // or else nothing was found out, and what is there stays
+			t.Settings = t.Settings.WithoutKernel(k)
+		}
 		if c.Kept {
 			t.Settings = t.Settings.WithKernel(k)
 		}
