@@ -380,7 +380,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 			return err
 		}
 	}
-	if err := d.beginDevice(ctx); err != nil {
+	if err := d.beginDevice(ctx, cases); err != nil {
 		return err
 	}
 	measurements, err := d.probe(ctx)

@@ -189,14 +189,14 @@ func (s *Store) putHost(h Host) {
 	}
 	for _, c := range s.doc.Hosts[i].Ceilings {
 		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool {
-			return n.Run == c.Run && n.Unit == c.Unit && n.Pipe == c.Pipe && n.Threads == c.Threads
+			return n.Run == c.Run && n.Unit == c.Unit && n.Device == c.Device && n.Pipe == c.Pipe && n.Threads == c.Threads
 		}) {
 			h.Ceilings = append(h.Ceilings, c)
 		}
 	}
 	for _, b := range s.doc.Hosts[i].Bandwidths {
 		if !slices.ContainsFunc(h.Bandwidths, func(n Bandwidth) bool {
-			return n.Run == b.Run && n.Unit == b.Unit && n.Name == b.Name && n.Threads == b.Threads
+			return n.Run == b.Run && n.Unit == b.Unit && n.Device == b.Device && n.Name == b.Name && n.Threads == b.Threads
 		}) {
 			h.Bandwidths = append(h.Bandwidths, b)
 		}

@@ -209,14 +209,18 @@ func (d *Driver) meet(f found) error {
 	d.run.Libraries[workerName] = f.Git
 	for _, c := range f.Ceilings {
 		c.Unit, c.Run = "gpu", d.run.ID
-		same := func(old Ceiling) bool { return old.Unit == c.Unit && old.Run == c.Run && old.Pipe == c.Pipe }
+		same := func(old Ceiling) bool {
+			return old.Unit == c.Unit && old.Run == c.Run && old.Device == c.Device && old.Pipe == c.Pipe
+		}
 		if !slices.ContainsFunc(d.host.Ceilings, same) {
 			d.host.Ceilings = append(d.host.Ceilings, c)
 		}
 	}
 	for _, b := range f.Bandwidths {
 		b.Unit, b.Run = "gpu", d.run.ID
-		same := func(old Bandwidth) bool { return old.Unit == b.Unit && old.Run == b.Run && old.Name == b.Name }
+		same := func(old Bandwidth) bool {
+			return old.Unit == b.Unit && old.Run == b.Run && old.Device == b.Device && old.Name == b.Name
+		}
 		if !slices.ContainsFunc(d.host.Bandwidths, same) {
 			d.host.Bandwidths = append(d.host.Bandwidths, b)
 		}

@@ -51,6 +51,7 @@ func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
 	var out []gemm.Variant
 	for _, name := range []string{"cuda/a", "cuda/b", "cuda/c"} {
 		v := variant(name, nil)
+		v.Params = []gemm.Param{{Name: "device", Default: 0}}
 		v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
 			if plant == nil {
 				return nil, fmt.Errorf("%w: it is in another program", gemm.ErrUnavailable)
@@ -104,11 +105,11 @@ func fakeWorker(fault string) {
 			h.GPUs, h.Driver, h.CUDA = []string{"a GPU"}, "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
 		},
-		Ceilings: func(context.Context, time.Duration) ([]Ceiling, []Bandwidth, error) {
+		Ceilings: func(_ context.Context, device int, _ time.Duration) ([]Ceiling, []Bandwidth, error) {
 			if fault == "ceilings" {
 				return nil, nil, errors.New("no kernel for it")
 			}
-			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: 1e9}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
+			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: Number(1e9 * (1 + float64(device)))}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
 		},
 		Lost: func() bool { return lost },
 	}
@@ -379,6 +380,34 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			if r.Status != Unavailable || !strings.HasPrefix(r.Reason, name) {
 				t.Errorf("%s: %s %q, want %q", r.Variant, r.Status, r.Reason, name)
 			}
+		}
+	}
+}
+
+// TestCeilingsOfEachGPU wants rows to be measured against the peak of the GPU that they ran on.
+func TestCeilingsOfEachGPU(t *testing.T) {
+	starts := 0
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("none", 0, &starts)}
+	cases := Ladder{
+		Variants: gpuVariants(nil)[:1], Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
+	}.Cases()
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	doc := d.Store.Document()
+	of := map[int]int{}
+	for _, c := range doc.Hosts[0].Ceilings {
+		if c.Unit == "gpu" {
+			of[c.Device]++
+		}
+	}
+	if len(of) != 2 || of[0] != 2 || of[2] != 2 {
+		t.Errorf("ceilings of GPUs %v", of)
+	}
+	for _, r := range doc.Records {
+		want := 100 * float64(r.Gflops) / (1e9 * (1 + float64(r.Params.Int("device"))))
+		if r.Status != OK || !(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) {
+			t.Errorf("%v: %s %s, %v %% of the peak, want %v", r.Params, r.Status, r.Reason, r.PercentPeak, want)
 		}
 	}
 }
