@@ -72,7 +72,11 @@ func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) er
 	answering, replies := io.Pipe()
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, replies, &stderr
-	go func() { asking.CloseWithError(ask(asking, p)) }()
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		asking.CloseWithError(ask(asking, p))
+	}()
 	answered := make(chan error, 1)
 	go func() {
 		err := answer(answering, p.C)
@@ -82,6 +86,7 @@ func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) er
 	ended := child.Run(cmd, stopTime)
 	_ = requests.Close()
 	_ = replies.Close()
+	<-asked // the operands are the caller's again
 	err := <-answered
 	switch {
 	case ctx.Err() != nil:
