@@ -63,7 +63,7 @@ type Driver struct {
 	left    float64            // bytes of workspaces that the last cases let go of
 	device  *device            // of a process that serves one
 
-	grace, dead, stop time.Duration // in place of the constants grace, deadTime and stopTime; 0: those
+	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
 }
 
 // Probe is a piece of work that is no product and is recorded beside the rows.

@@ -205,6 +205,48 @@ func faultyWorker(fault string, first int, started *int) func(ctx context.Contex
 	}
 }
 
+// TestWorkerIsStartedAgain wants workers that cannot be started right after a fault to cost no
+// row as long as a later one can, after every fault anew.
+func TestWorkerIsStartedAgain(t *testing.T) {
+	for _, test := range []struct {
+		faults []string // of each start, the last one's of all that follow
+		status Status   // of the rows but that of cuda/b at 8
+		starts int
+	}{
+		{[]string{"signal", "absent", "absent", "crashes early", "none"}, OK, 5},
+		{[]string{"crashes early", "signal", "crashes early", "none"}, OK, 4},
+		{[]string{"signal", "absent"}, Unavailable, 2 + restarts},
+		{[]string{"signal", "crashes early"}, Failed, 2 + restarts},
+	} {
+		t.Run(strings.Join(test.faults, ", "), func(t *testing.T) {
+			t.Parallel()
+			starts := 0
+			d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, pause: time.Millisecond, Worker: func(ctx context.Context) (*exec.Cmd, error) {
+				cmd := exec.CommandContext(ctx, os.Args[0])
+				cmd.Env = append(os.Environ(), plantedVariable+"="+test.faults[min(starts, len(test.faults)-1)])
+				starts++
+				return cmd, nil
+			}}
+			if err := d.Run(t.Context(), gpuCases()); err != nil {
+				t.Fatal(err)
+			}
+			rows := d.Store.Document().Records
+			for _, r := range rows {
+				want := test.status
+				if r.Variant == "cuda/b" && r.N == 8 {
+					want = Failed
+				}
+				if r.Status != want {
+					t.Errorf("%s %d: %s %q, want %s", r.Variant, r.N, r.Status, r.Reason, want)
+				}
+			}
+			if starts != test.starts || len(rows) != 6 {
+				t.Errorf("%d starts, %d rows, want %d", starts, len(rows), test.starts)
+			}
+		})
+	}
+}
+
 // gpuCases returns the cases of the three variants at n = 8 and 12, those of each in a turn.
 func gpuCases() []Case {
 	return Ladder{
