@@ -20,7 +20,8 @@ import (
 )
 
 // Progress is told what is happening. Its methods are called on the goroutine of
-// Driver.Run.
+// Driver.Run, but for the row of a case that Lead gives up: its Done is called on another,
+// while Run is stuck.
 type Progress interface {
 	// Begin is called before the cases are measured, together where they are
 	// measured in turn.
