@@ -325,26 +325,9 @@ func TestCountersThatFail(t *testing.T) {
 // TestCountersInterrupted ends the program while a row is under the profiler.
 func TestCountersInterrupted(t *testing.T) {
 	variables, notes := withProfiler(t, "hangs")
-	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
-	var stderr strings.Builder
-	cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), &stderr, append(os.Environ(), variables...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(notes); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the profiler does not begin")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	r, _ := interruptedWhen(t, notes, t.TempDir(), variables, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
 	const want = "2 of 2 rows in r.json have no counters: go on with gemm cuda --variants cuda/naive,cuda/smem --sizes 16 --time 1ms --json r.json --counters --resume"
-	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), want) {
-		t.Errorf("status %d, %q; want %q", cmd.ProcessState.ExitCode(), stderr.String(), want)
+	if r.status != statusInterrupted || !strings.Contains(r.stderr, want) {
+		t.Errorf("status %d, %q; want %q", r.status, r.stderr, want)
 	}
 }

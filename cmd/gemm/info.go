@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -107,13 +108,17 @@ func runInfo(c *cli.Context) error {
 			info.Mpirun = err.Error()
 		}
 	}
-	if s, err := system(); err == nil {
+	s, err := system(c.Context)
+	switch {
+	case err == nil:
 		info.CUDA = &s
 		info.Host.Driver, info.Host.CUDA = s.Driver, s.CUDA
 		for _, g := range s.GPUs {
 			info.Host.GPUs = append(info.Host.GPUs, g.Name)
 		}
-	} else {
+	case errors.Is(err, errInterrupted):
+		return err
+	default:
 		info.NoCUDA = reason(err)
 	}
 	if c.Bool("peak") {

@@ -237,6 +237,11 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}
+	if v.Family() == cuda.Family && slices.Contains(v.Types(), gemm.TypeName[T]()) {
+		if err := onGPU(ctx, v); err != nil {
+			return v, nil, err
+		}
+	}
 	params := threaded(v)
 	m, err := gemm.New[T](v, params)
 	if err != nil {

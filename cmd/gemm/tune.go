@@ -139,7 +139,7 @@ func runTune(c *cli.Context) error {
 		return err
 	}
 	if onGPU {
-		if _, err := system(); err != nil {
+		if _, err := system(c.Context); err != nil {
 			return err
 		}
 	}

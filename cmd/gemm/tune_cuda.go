@@ -454,7 +454,7 @@ func (quiet) Done(compare.Record, bool) {}
 
 // tuneCUDA chooses settings of kernels on the first GPU.
 func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
-	found, err := system()
+	found, err := system(ctx)
 	if err != nil {
 		return err
 	}

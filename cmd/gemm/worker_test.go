@@ -76,6 +76,12 @@ func describeFake(kind string) error {
 	case "rubbish":
 		fmt.Println("GPU 0: Fake H1")
 		return nil
+	case "panics":
+		go panic("planted")
+		select {}
+	case "silent":
+		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		select {}
 	case "crashes":
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
 	}
@@ -238,7 +244,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"none": "there is no NVIDIA driver", "rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
-		"crashes": "gemm-cuda ended with signal: killed", "works": "",
+		"crashes": "gemm-cuda ended with signal: killed", "panics": "gemm-cuda ended with exit status 2: panic: planted", "works": "",
 	} {
 		listed := listing{}
 		r := start(t, "", withWorker(t, kind), "list", "--json", "-")
@@ -258,11 +264,66 @@ func TestCUDAWithoutWorker(t *testing.T) {
 					want = "needs compute capability 8.0, has 7.5"
 				}
 			}
-			if v.Available != (want == "") || !strings.HasPrefix(v.Reason, want) {
+			if v.Available != (want == "") || kind == "panics" && v.Reason != want || !strings.HasPrefix(v.Reason, want) {
 				t.Errorf("%s: %s is available: %v, %q; want %q", kind, v.Name, v.Available, v.Reason, want)
 			}
 		}
 	}
+}
+
+func TestWorkerThatIsNotExecutable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, cuda.Worker)
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, "", []string{"PATH=" + dir}, "cuda", "--sizes", "8")
+	if want := file + " is not executable: chmod +x makes it so"; r.status != 1 || !strings.Contains(r.stderr, want) {
+		t.Errorf("status %d, %s; want %q", r.status, r.stderr, want)
+	}
+}
+
+// TestDescribingInterrupted ends the program while its worker is silent.
+func TestDescribingInterrupted(t *testing.T) {
+	for _, args := range [][]string{{"list"}, {"info"}, {"tune", "--families", "cuda"}, {"cuda", "--sizes", "8", "--device", "0"}} {
+		r, took := interruptedInWorker(t, t.TempDir(), withWorker(t, "silent"), args...)
+		if r.status != statusInterrupted || r.stderr != "gemm "+args[0]+": interrupted\n" || took > describeTime/2 {
+			t.Errorf("%s: status %d after %v, %q", args, r.status, took, r.stderr)
+		}
+	}
+}
+
+// interruptedInWorker is interruptedWhen a worker with the variables hangs.
+func interruptedInWorker(t *testing.T, dir string, variables []string, args ...string) (result, time.Duration) {
+	t.Helper()
+	_, file, _ := strings.Cut(variables[1], "=")
+	return interruptedWhen(t, file, dir, variables, args...)
+}
+
+// interruptedWhen runs the program in dir and interrupts it once the file is there. It returns
+// how long the program took to end then.
+func interruptedWhen(t *testing.T, file, dir string, variables []string, args ...string) (result, time.Duration) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	var stdout, stderr strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &stdout, &stderr, append(os.Environ(), variables...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no %s within 20 s: %s", file, stderr.String())
+		}
+	}
+	begin := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, time.Since(begin)
 }
 
 func TestInfoOfGPUs(t *testing.T) {
@@ -304,28 +365,9 @@ func TestCUDAMultiplies(t *testing.T) {
 // TestCUDAInterrupted ends the program while its worker is at a row.
 func TestCUDAInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	variables := withWorker(t, "hangs")
-	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
-	var stderr strings.Builder
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), variables...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_, file, _ := strings.Cut(variables[1], "=")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(file); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the worker does not begin")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
-		t.Errorf("status %d, %s", cmd.ProcessState.ExitCode(), stderr.String())
+	r, _ := interruptedInWorker(t, dir, withWorker(t, "hangs"), "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
+	if r.status != statusInterrupted || !strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
+		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	if _, err := compare.Load(filepath.Join(dir, "r.json")); err != nil {
 		t.Error(err)

@@ -7,7 +7,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -70,7 +69,7 @@ func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) er
 	}
 	requests, asking := io.Pipe()
 	answering, replies := io.Pipe()
-	var stderr bytes.Buffer
+	var stderr child.Tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, replies, &stderr
 	asked := make(chan struct{})
 	go func() {
@@ -95,11 +94,10 @@ func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) er
 		return err
 	case ended != nil:
 		name := filepath.Base(cmd.Path)
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 		if cmd.ProcessState == nil {
 			return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, name, ended)
 		}
-		return fmt.Errorf("%s ended with %v: %s", name, ended, strings.TrimPrefix(lines[len(lines)-1], name+": "))
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, strings.TrimPrefix(stderr.Reason(), name+": ")), ": "))
 	}
 	return fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
 }
