@@ -27,7 +27,7 @@ type gpuTuning struct {
 	GPU    string      `json:"gpu"`
 	Trials []gpuTrial  `json:"trials"`
 	Chosen []gpuChoice `json:"chosen"`
-	Left   int         `json:"left"` // classes of rungs that there was no time for
+	Left   int         `json:"left"` // classes of rungs that the search did not come to
 }
 
 // gpuSetting is a setting of a kernel as it is run.
@@ -207,6 +207,7 @@ func (s *gpuSearch) run(ctx context.Context) error {
 			share = left / time.Duration(users-i)
 		}
 		if err := s.search(ctx, t, min(left, max(share, leastSearch))); err != nil {
+			s.Left = len(tasks) - i
 			return err
 		}
 	}
@@ -525,6 +526,25 @@ func (t *tuner) record(doc compare.Document) error {
 		}
 	}
 	return t.records.Put(doc.Records...)
+}
+
+// failed returns an error where the default of a search could not be measured.
+func (g gpuTuning) failed() error {
+	var first gpuChoice
+	n := 0
+	for _, c := range g.Chosen {
+		if c.Gflops.Known() {
+			continue
+		}
+		if n == 0 {
+			first = c
+		}
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen), first.gpuTask, first.Note)
 }
 
 // outcome says what a search came to.

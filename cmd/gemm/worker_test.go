@@ -86,7 +86,7 @@ func describeFake(kind string) error {
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
 	}
 	found := fakeSystem
-	if kind == "tunes" {
+	if strings.HasPrefix(kind, "tunes") {
 		found.GPUs = []cuda.GPU{smallGPU}
 	}
 	return json.NewEncoder(os.Stdout).Encode(found)
@@ -131,8 +131,8 @@ func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var backend cuda.Backend = fakeBackend{kind == "hangs"}
-	if kind == "tunes" {
-		backend = tunedBackend{}
+	if fault, ok := strings.CutPrefix(kind, "tunes"); ok {
+		backend = tunedBackend{strings.TrimPrefix(fault, " and ")}
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
