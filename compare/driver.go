@@ -56,6 +56,8 @@ type Driver struct {
 	// why there is none, and wraps gemm.ErrUnavailable. It is nil in a process that computes
 	// them itself; where they cannot be, their variants say what to do.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
+	// Warn is told, once, what may be wrong with all rows of a worker; nil: nobody is.
+	Warn func(text string)
 
 	host    Host
 	run     RunInfo
@@ -63,6 +65,7 @@ type Driver struct {
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 	left    float64            // bytes of workspaces that the last cases let go of
 	device  *device            // of a process that serves one
+	other   string             // a warning of all rows: the worker is of another revision; empty: it is not
 
 	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
 }

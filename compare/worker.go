@@ -185,6 +185,9 @@ func (w *working) take(line []byte) (broken, err error) {
 		return nil, w.d.meet(*m.Device)
 	case m.Row != nil && w.wants(*m.Row):
 		w.sign(-1)
+		if w.d.other != "" {
+			m.Row.Warnings = append(m.Row.Warnings, w.d.other)
+		}
 		return nil, w.keep([]Record{*m.Row})
 	case m.Row != nil:
 		return fmt.Errorf("%s wrote a row that was not asked for: %s", workerName, short(line)), nil
@@ -205,6 +208,12 @@ func (d *Driver) meet(f found) error {
 	}
 	maps.Copy(d.run.Libraries, f.Libraries)
 	d.run.Libraries[workerName] = f.Git
+	if d.other == "" && f.Git != d.run.Git && f.Git != unknownGit && d.run.Git != unknownGit {
+		d.other = fmt.Sprintf("%s is of revision %s and this program of %s: build both from one source", workerName, f.Git, d.run.Git)
+		if d.Warn != nil {
+			d.Warn(d.other)
+		}
+	}
 	for _, c := range f.Ceilings {
 		c.Unit, c.Run = "gpu", d.run.ID
 		same := func(old Ceiling) bool {

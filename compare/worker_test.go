@@ -4,6 +4,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -450,6 +451,33 @@ func TestCeilingsOfEachGPU(t *testing.T) {
 		want := 100 * float64(r.Gflops) / (1e9 * (1 + float64(r.Params.Int("device"))))
 		if r.Status != OK || !(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) {
 			t.Errorf("%v: %s %s, %v %% of the peak, want %v", r.Params, r.Status, r.Reason, r.PercentPeak, want)
+		}
+	}
+}
+
+// TestWorkerOfAnotherRevision wants it to be told once, and to be in each row.
+func TestWorkerOfAnotherRevision(t *testing.T) {
+	const want = "gemm-cuda is of revision b and this program of a: build both from one source"
+	for _, test := range []struct {
+		mine, its string
+		want      []string
+	}{{"a", "a", nil}, {"a", "b", []string{want}}, {"a", unknownGit, nil}, {unknownGit, "b", nil}} {
+		var told []string
+		cases := gpuCases()
+		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine}, Warn: func(text string) { told = append(told, text) }}
+		w := working{following: d.follow(cases, nil)}
+		row := cases[0].record()
+		for _, m := range []message{{Device: &found{Git: test.its}}, {Device: &found{Git: test.its}}, {Row: &row}} {
+			line, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if broken, err := w.take(line); broken != nil || err != nil {
+				t.Fatal(broken, err)
+			}
+		}
+		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) || !slices.Equal(told, test.want) {
+			t.Errorf("%q and %q: told %q, rows %+v", test.mine, test.its, told, rows)
 		}
 	}
 }

@@ -449,6 +449,10 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
 		d.Launch, d.Worker = launcher(c), worker
+		d.Warn = func(text string) {
+			p.Close() // the line takes the place of the bar
+			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)
+		}
 	}
 	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
 		args := serialArgs(cases, b, seed)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -460,6 +461,10 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 		return err
 	}
 	var run *compare.RunInfo // of all rows
+	var warned sync.Once
+	warn := func(text string) {
+		warned.Do(func() { fmt.Fprintf(t.progress.stderr, "gemm tune: %s\n", text) })
+	}
 	s := gpuSearch{
 		gpu: found.GPUs[0], now: time.Now, until: until, say: t.progress.describe,
 		measure: func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
@@ -469,7 +474,7 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 					return compare.Document{}, err
 				}
 			}
-			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned}
+			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned, Warn: warn}
 			err := d.Run(ctx, cases)
 			doc := store.Document()
 			if len(doc.Runs) > 0 {
