@@ -65,7 +65,7 @@ func openCuBLAS() (library, error) {
 	for _, pattern := range tried {
 		names := []string{pattern}
 		if strings.Contains(pattern, "*") {
-			names, _ = filepath.Glob(pattern) // the patterns are ours, and well formed
+			names, _ = filepath.Glob(pattern) // one that is no pattern matches nothing
 			slices.Sort(names)
 			slices.Reverse(names)
 		}
