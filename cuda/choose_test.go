@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
 )
 
 func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
@@ -203,17 +205,23 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// TestCheckRegisters wants a limit that the compiler passes over to be an error.
+// TestCheckRegisters wants a limit that the compiler ignores to be an error: one below the
+// registers that are left to each of the 2048 threads that a multiprocessor can hold.
 func TestCheckRegisters(t *testing.T) {
-	p := Plan{Rung: rung(t, "f32", "doublebuffer"), MaxReg: 64}
-	if err := p.CheckRegisters(64); err != nil {
-		t.Error(err)
-	}
-	if err := p.CheckRegisters(65); !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "maxregs is 64") {
-		t.Errorf("65 of 64 registers: %v", err)
-	}
-	p.MaxReg = 0
-	if err := p.CheckRegisters(255); err != nil {
-		t.Error(err)
+	l, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	r := rung(t, "f32", "blocktile2d")
+	for _, c := range []struct {
+		limit int
+		kept  bool
+	}{{0, true}, {64, true}, {24, false}} {
+		e, err := Explain(l, r, r.Tiles[2], c.limit, hopper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (Plan{Rung: r, Tile: r.Tiles[2], MaxReg: c.limit}).CheckRegisters(e.Kernel.Registers)
+		if c.kept != (err == nil) || err != nil && !errors.Is(err, gemm.ErrParam) {
+			t.Errorf("%d registers, at most %d: %v", e.Kernel.Registers, c.limit, err)
+		}
 	}
 }

@@ -101,12 +101,13 @@ func CheckSettings(name, typ string, p gemm.Params) error {
 }
 
 // CheckRegisters returns an error where a thread of the plan's kernel takes more registers than
-// the parameter maxregs lets it: the compiler passes over a limit that it cannot keep.
+// the parameter maxregs lets it: the compiler passes over a limit with which more blocks would
+// have room on a multiprocessor than it can hold.
 func (p Plan) CheckRegisters(registers int) error {
 	if p.MaxReg == 0 || registers <= p.MaxReg {
 		return nil
 	}
-	return fmt.Errorf("%w: maxregs is %d, the compiler gives a thread of %s with tile %s %d registers: choose as many, or fewer threads a block",
+	return fmt.Errorf("%w: maxregs is %d, which the compiler ignores: a thread of %s with tile %s has %d registers: choose a higher limit",
 		gemm.ErrParam, p.MaxReg, p.Rung.Name, p.Tile.Name(), registers)
 }
 
