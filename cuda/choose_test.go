@@ -152,7 +152,7 @@ func TestEmpty(t *testing.T) {
 func TestCheckSettings(t *testing.T) {
 	for _, r := range rungs {
 		for _, tile := range r.Tiles {
-			if err := CheckSettings(r.Name, r.Type, gemm.Params{"tile": tile.Name(), "stages": tile.Stages}); err != nil {
+			if err := CheckSettings(Family+"/"+r.Name, r.Type, gemm.Params{"tile": tile.Name(), "stages": tile.Stages}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestCheckSettings(t *testing.T) {
 		{"conflictfree", "f64", gemm.Params{"maxregs": 64}, "cannot be limited"},
 		{CuBLAS, "f32", gemm.Params{}, ""},
 	} {
-		err := CheckSettings(c.name, c.typ, c.p)
+		err := CheckSettings(Family+"/"+c.name, c.typ, c.p)
 		if c.says == "" && err != nil {
 			t.Error(err)
 		}

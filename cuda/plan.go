@@ -73,11 +73,11 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	return plan, r.fits(plan.Tile, g)
 }
 
-// CheckSettings returns a gemm.ErrParam where no kernel of the algorithm, such as warptile, can
-// have the settings in the element type, whatever the operands and the GPU. An algorithm that is
-// no rung has none that could be wrong.
-func CheckSettings(name, typ string, p gemm.Params) error {
-	i := slices.IndexFunc(rungs, func(r Rung) bool { return r.Name == name && r.Type == typ })
+// CheckSettings returns a gemm.ErrParam where the kernel of the variant, such as cuda/warptile,
+// cannot have the parameters in the element type, whatever the operands and the GPU. A variant
+// that is no rung has none that could be wrong.
+func CheckSettings(variant, typ string, p gemm.Params) error {
+	i := slices.IndexFunc(rungs, func(r Rung) bool { return Family+"/"+r.Name == variant && r.Type == typ })
 	if i < 0 {
 		return nil
 	}
