@@ -2,16 +2,16 @@ package cuda
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"gemm"
 	"gemm/cuda/occupancy"
 )
 
-// ErrTile: a kernel does not compile with a setting.
-var ErrTile = errors.New("cuda: the kernel cannot have this tile")
+// ErrTile, a gemm.ErrParam: a kernel does not compile with a setting.
+var ErrTile = fmt.Errorf("%w: the kernel cannot have this tile", gemm.ErrParam)
 
 // staticShared is the most bytes of shared memory that a kernel can have of its own, without
 // asking at its launch.

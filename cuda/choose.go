@@ -7,8 +7,8 @@ import (
 )
 
 // Speed is how fast a rung is with a setting where it has all it wants, as measured: what
-// the choice between settings is made by. The figures are of an
-// H200; on another GPU gemm tune measures which setting is best.
+// the choice between settings is made by. The figures are of an H200; on another GPU gemm tune
+// measures which setting is best.
 type Speed struct {
 	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
 	Blocks int     // on a multiprocessor
@@ -66,7 +66,8 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 }
 
 // splits returns the numbers of parts of k to choose between: the one that is asked for, or
-// those that fill the multiprocessors where the tiles of C alone do not.
+// those that fill the multiprocessors where the tiles of C alone do not, and whose sums the
+// GPU's memory holds.
 func (r Rung) splits(t Tile, g GPU, s Shape, asked int) []int {
 	if !r.Splits {
 		return []int{1}
@@ -77,6 +78,9 @@ func (r Rung) splits(t Tile, g GPU, s Shape, asked int) []int {
 	out := []int{1}
 	const most, slices = 16, 8 // slices of a part at least
 	for n := 2; n <= most && s.K >= n*slices*t.BK && ceil(s.M, t.BM)*ceil(s.N, t.BN) < 4*g.Multiprocessors; n++ {
+		if !g.holds((Plan{Rung: r, Shape: s, Split: n}).PartialBytes()) {
+			break
+		}
 		out = append(out, n)
 	}
 	return out

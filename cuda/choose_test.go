@@ -1,9 +1,14 @@
 package cuda
 
 import (
+	"errors"
+	"maps"
+	"strings"
 	"testing"
 
 	"gemm"
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
 )
 
 func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
@@ -88,6 +93,10 @@ func TestPlanErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	_, err := r.Plan(h200, Shape{64, 64, 64}, o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
+	if !errors.Is(err, ErrTile) || !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "1 stages are too few") {
+		t.Errorf("one stage: %v", err)
+	}
 	if _, err := r.Plan(h200, Shape{1 << 31, 1, 1}, o, o, o, gemm.Params{}); err == nil {
 		t.Error("a shape beyond 32 bits: no error")
 	}
@@ -95,5 +104,124 @@ func TestPlanErrors(t *testing.T) {
 	small.BlockSharedOptIn = 32 << 10
 	if _, err := r.Plan(small, Shape{64, 64, 64}, o, o, o, gemm.Params{"tile": "128x256x16/64x64/8x16"}); err == nil {
 		t.Error("too much shared memory: no error")
+	}
+}
+
+// TestShortMemory wants a product planned without what needs memory of its own where the GPU's
+// does not hold that, and what is asked for kept.
+func TestShortMemory(t *testing.T) {
+	r, short := rung(t, "f32", "warptile"), h200
+	short.Free = 1 << 20
+	plan := func(g GPU, n, split int) Plan {
+		p, err := r.Plan(g, Shape{n, n, n}, packed(n), packed(n), packed(n), gemm.Params{"tile": Auto, "split": split, "stages": 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := plan(h200, 1000, 0); p.Split < 2 || p.PartialBytes() != int64(4*p.Split*1000*1000) {
+		t.Errorf("k is cut into %d, whose sums have %d bytes", p.Split, p.PartialBytes())
+	}
+	if p := plan(short, 1000, 0); p.Split != 1 || p.PartialBytes() != 0 {
+		t.Errorf("short of memory k is cut into %d, whose sums have %d bytes", p.Split, p.PartialBytes())
+	}
+	if p := plan(short, 1000, 4); p.Split != 4 {
+		t.Errorf("asked for 4 parts k is cut into %d", p.Split)
+	}
+	if p := plan(short, 4095, 0); p.LayA != (Layout{}) || p.LayB != (Layout{}) || p.Widths.B != 1 {
+		t.Errorf("short of memory A is laid out as %+v, B as %+v, copied by %v", p.LayA, p.LayB, p.Widths)
+	}
+}
+
+// TestEmpty wants products without elements planned by every rung.
+func TestEmpty(t *testing.T) {
+	for _, r := range rungs {
+		for _, s := range []Shape{{0, 0, 0}, {0, 5, 7}, {5, 0, 7}, {5, 7, 0}} {
+			p, err := r.Plan(h200, s, packed(max(1, s.K)), packed(max(1, s.N)), packed(max(1, s.N)), gemm.Params{})
+			if err != nil {
+				t.Errorf("%s %s %v: %v", r.Type, r.Name, s, err)
+			}
+			if blocks, _ := p.Blocks(); (blocks == 0) != (s.M*s.N == 0) {
+				t.Errorf("%s %s %v has %d blocks", r.Type, r.Name, s, blocks)
+			}
+		}
+	}
+}
+
+// TestCheckSettings wants what no kernel of an algorithm can have refused, and nothing else.
+func TestCheckSettings(t *testing.T) {
+	for _, r := range rungs {
+		for _, tile := range r.Tiles {
+			if err := CheckSettings(Family+"/"+r.Name, r.Type, gemm.Params{"tile": tile.Name(), "stages": tile.Stages}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, typ string
+		p         gemm.Params
+		says      string // empty: no error
+	}{
+		{"warptile", "f32", gemm.Params{}, ""},
+		{"warptile", "f32", gemm.Params{"tile": Auto, "stages": 4, "split": 0, "maxregs": 128}, ""},
+		{"warptile", "f32", gemm.Params{"stages": 1}, "stages are too few"},
+		{"warptile", "f32", gemm.Params{"tile": "96x96x16/64x32/8x8"}, "96 is no multiple of 64"},
+		{"doublebuffer", "f32", gemm.Params{"block": 8, "bk": 16}, ""},
+		{"doublebuffer", "f32", gemm.Params{"block": 12}, "it has 128x128x8/8x8"},
+		{"blocktile2d", "f32", gemm.Params{"tile": "512x512x8/8x8"}, "1 to 1024 threads, not 4096"},
+		{"conflictfree", "f32", gemm.Params{"maxregs": 64}, ""},
+		{"conflictfree", "f64", gemm.Params{"maxregs": 64}, "cannot be limited"},
+		{CuBLAS, "f32", gemm.Params{}, ""},
+	} {
+		err := CheckSettings(Family+"/"+c.name, c.typ, c.p)
+		if c.says == "" && err != nil {
+			t.Error(err)
+		}
+		if c.says != "" && (!errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s %s %v: %v, want an error that says %q", c.name, c.typ, c.p, err, c.says)
+		}
+	}
+}
+
+// TestResolved wants every parameter that leaves a choice resolved to what was chosen.
+func TestResolved(t *testing.T) {
+	for _, c := range []struct {
+		typ, name string
+		n         int
+		p, want   gemm.Params
+	}{
+		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 0, "bk": 0, "maxregs": 0}, gemm.Params{"tile": "128x128x8/8x8", "block": 16, "bk": 8}},
+		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 8, "bk": 0, "maxregs": 0}, gemm.Params{"tile": "64x64x8/8x8", "block": 8, "bk": 8}},
+		{"f64", "dmma", 4095, gemm.Params{"tile": Auto, "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1}},
+		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
+	} {
+		p, err := rung(t, c.typ, c.name).Plan(h200, Shape{c.n, c.n, c.n}, packed(c.n), packed(c.n), packed(c.n), c.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Resolved(c.p); !maps.Equal(got, c.want) {
+			t.Errorf("%s %s %v: %v, want %v", c.typ, c.name, c.p, got, c.want)
+		}
+	}
+}
+
+// TestCheckRegisters wants a limit that the compiler ignores to be an error: one below the
+// registers that are left to each of the 2048 threads that a multiprocessor can hold.
+func TestCheckRegisters(t *testing.T) {
+	l, err := nvrtc.Find()
+	gemmtest.Require(t, "nvrtc", err)
+	r := rung(t, "f32", "blocktile2d")
+	for _, c := range []struct {
+		limit int
+		kept  bool
+	}{{0, true}, {64, true}, {24, false}} {
+		e, err := Explain(l, r, r.Tiles[2], c.limit, hopper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = (Plan{Rung: r, Tile: r.Tiles[2], MaxReg: c.limit}).CheckRegisters(e.Kernel.Registers)
+		if c.kept != (err == nil) || err != nil && !errors.Is(err, gemm.ErrParam) {
+			t.Errorf("%d registers, at most %d: %v", e.Kernel.Registers, c.limit, err)
+		}
 	}
 }

@@ -1,8 +1,10 @@
 package cuda
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +67,78 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if n, ok := p["maxregs"].(int); ok {
 		plan.MaxReg = n
 	}
+	if err := r.Check(plan.Tile, plan.Widths); err != nil {
+		return plan, err
+	}
 	return plan, r.fits(plan.Tile, g)
+}
+
+// CheckSettings returns a gemm.ErrParam where the kernel of the variant, such as cuda/warptile,
+// cannot have the parameters in the element type, whatever the operands and the GPU. A variant
+// that is no rung has none that could be wrong.
+func CheckSettings(variant, typ string, p gemm.Params) error {
+	i := slices.IndexFunc(rungs, func(r Rung) bool { return Family+"/"+r.Name == variant && r.Type == typ })
+	if i < 0 {
+		return nil
+	}
+	r := rungs[i]
+	tiles, err := r.asked(p)
+	if err != nil {
+		return err
+	}
+	for _, t := range tiles {
+		for a := r.Widest().A; a >= 1; a /= 2 {
+			for b := r.Widest().B; b >= 1; b /= 2 {
+				problem := r.Check(t, Widths{a, b, 1})
+				if problem == nil {
+					return nil
+				}
+				err = cmp.Or(err, problem)
+			}
+		}
+	}
+	return err
+}
+
+// CheckRegisters returns an error where a thread of the plan's kernel takes more registers than
+// the parameter maxregs lets it: the compiler passes over a limit with which more blocks would
+// have room on a multiprocessor than it can hold.
+func (p Plan) CheckRegisters(registers int) error {
+	if p.MaxReg == 0 || registers <= p.MaxReg {
+		return nil
+	}
+	return fmt.Errorf("%w: maxregs is %d, which the compiler ignores: a thread of %s with tile %s has %d registers: choose a higher limit",
+		gemm.ErrParam, p.MaxReg, p.Rung.Name, p.Tile.Name(), registers)
+}
+
+// Resolved returns what the plan has for the parameters that were asked for, and which operands
+// are laid out anew.
+func (p Plan) Resolved(asked gemm.Params) gemm.Params {
+	out := gemm.Params{"tile": p.Tile.Name()}
+	for name, value := range map[string]int{"block": p.Tile.block(), "bk": p.Tile.BK, "stages": p.Tile.Stages, "split": p.Split} {
+		if _, ok := asked[name]; ok {
+			out[name] = value
+		}
+	}
+	var anew []string
+	if p.LayA != (Layout{}) {
+		anew = append(anew, "A")
+	}
+	if p.LayB != (Layout{}) {
+		anew = append(anew, "B")
+	}
+	if len(anew) > 0 {
+		out["anew"] = strings.Join(anew, ", ")
+	}
+	return out
+}
+
+// PartialBytes returns the bytes of the sums of the parts of k; 0 where it is not cut.
+func (p Plan) PartialBytes() int64 {
+	if p.Split <= 1 {
+		return 0
+	}
+	return int64(p.Rung.Size()) * int64(p.Split) * int64(p.M) * int64(p.N)
 }
 
 // fits returns an ErrUnavailable where a block with the setting wants more than the GPU has
@@ -85,7 +158,11 @@ func (r Rung) fits(t Tile, g GPU) error {
 // bytes, a sector of global memory.
 func AlignedLD(n int) int { return max(1, ceil(n, 8)) * 8 }
 
-// lay decides which operands are laid out anew, and changes where they lie then.
+// bytes returns the size of the layout with elements of so many bytes.
+func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int64(l.LD) }
+
+// lay decides which operands are laid out anew, and changes where they lie then: none where
+// the GPU's memory does not hold them.
 func (p *Plan) lay(g GPU, a, b *Operand) {
 	const bandwidth = 3e12 // bytes a second read and written
 	r := p.Rung
@@ -114,13 +191,22 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 		}
 		return n
 	}
+	var toA, toB Layout
 	if layA {
-		p.LayA = Layout{pad(p.M, p.Tile.BM), AlignedLD(p.K)}
-		*a = Operand{LD: p.LayA.LD}
+		toA = Layout{pad(p.M, p.Tile.BM), AlignedLD(p.K)}
 	}
 	if layB {
-		p.LayB = Layout{p.K, AlignedLD(pad(p.N, p.Tile.BN))}
-		*b = Operand{LD: p.LayB.LD}
+		toB = Layout{p.K, AlignedLD(pad(p.N, p.Tile.BN))}
+	}
+	if !g.holds(p.PartialBytes() + toA.bytes(r.Size()) + toB.bytes(r.Size())) {
+		return
+	}
+	p.LayA, p.LayB = toA, toB
+	if layA {
+		*a = Operand{LD: toA.LD}
+	}
+	if layB {
+		*b = Operand{LD: toB.LD}
 	}
 }
 
@@ -211,6 +297,9 @@ func (p Plan) options() []string {
 // asked returns the settings that the parameters ask for: those of the rung's that agree
 // with them, or one that the parameter tile spells out. The first is the default.
 func (r Rung) asked(p gemm.Params) ([]Tile, error) {
+	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {
+		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0", gemm.ErrParam, n, r.Name, r.Type)
+	}
 	tiles := r.Tiles
 	if text, ok := p["tile"].(string); ok && text != Auto {
 		t, err := r.ParseTile(text)

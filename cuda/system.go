@@ -18,7 +18,7 @@ type GPU struct {
 	Capability        string `json:"cc"` // such as 9.0
 	Multiprocessors   int    `json:"multiprocessors"`
 	Memory            int64  `json:"memory"`
-	Free              int64  `json:"free"`
+	Free              int64  `json:"free"` // bytes of the memory; 0: not known
 	L2                int    `json:"l2"`
 	Clock             int    `json:"clock_mhz"`        // of the multiprocessors at most
 	MemoryClock       int    `json:"memory_clock_mhz"` // at most
@@ -37,3 +37,7 @@ type GPU struct {
 	CopyEngines       int    `json:"copy_engines"`
 	ECC               bool   `json:"ecc"`
 }
+
+// holds reports whether so many bytes fit into what is free of the GPU's memory, as far as that
+// is known.
+func (g GPU) holds(bytes int64) bool { return g.Free == 0 || bytes <= g.Free }

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 	case "describe":
-		s, err := b.Describe()
+		s, err := device.Describe()
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 
 // serve measures the task that comes in.
 func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) error {
-	system, err := b.Describe()
+	system, err := device.Describe()
 	if err != nil {
 		return err
 	}

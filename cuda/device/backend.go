@@ -98,8 +98,8 @@ func construct[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multi
 	return nil, fmt.Errorf("%w: cuda/%s has no %s", gemm.ErrType, name, typ)
 }
 
-// Describe returns what this host has for the family.
-func (b *Backend) Describe() (cuda.System, error) {
+// Describe returns what this host has for the family. It takes no GPU.
+func Describe() (cuda.System, error) {
 	s := cuda.System{Driver: driverVersion()}
 	if v := cu.Version(); v > 0 {
 		s.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
@@ -112,23 +112,21 @@ func (b *Backend) Describe() (cuda.System, error) {
 	} else {
 		miss(err)
 	}
+	if l, err := openCuBLAS(); err == nil {
+		s.CuBLAS = l.version
+	} else {
+		miss(err)
+	}
 	count, err := cu.NumDevices()
 	if err != nil {
 		return s, failed("cuDeviceGetCount", err)
 	}
 	for i := range count {
-		d, err := b.Device(i)
+		d, err := find(i)
 		if err != nil {
 			return s, err
 		}
 		s.GPUs = append(s.GPUs, d.GPU)
-		if i == 0 {
-			if err := d.openBLAS(); err == nil {
-				s.CuBLAS = d.blas.version
-			} else {
-				miss(err)
-			}
-		}
 	}
 	return s, nil
 }

@@ -38,14 +38,14 @@ type cublas struct {
 
 // library are the functions that are called.
 type library struct {
-	version    string
-	create     func(handle *uintptr) int32
-	destroy    func(handle uintptr) int32
-	getVersion func(handle uintptr, version *int32) int32
-	setStream  func(handle, stream uintptr) int32
-	setMode    func(handle uintptr, mode int32) int32
-	sgemm      func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
-	dgemm      func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
+	version   string
+	create    func(handle *uintptr) int32
+	destroy   func(handle uintptr) int32
+	property  func(kind int32, value *int32) int32
+	setStream func(handle, stream uintptr) int32
+	setMode   func(handle uintptr, mode int32) int32
+	sgemm     func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
+	dgemm     func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
 }
 
 // Modes of computing (cublasMath_t).
@@ -65,7 +65,7 @@ func openCuBLAS() (library, error) {
 	for _, pattern := range tried {
 		names := []string{pattern}
 		if strings.Contains(pattern, "*") {
-			names, _ = filepath.Glob(pattern) // the patterns are ours, and well formed
+			names, _ = filepath.Glob(pattern) // one that is no pattern matches nothing
 			slices.Sort(names)
 			slices.Reverse(names)
 		}
@@ -92,7 +92,7 @@ func openLibrary(name string) (l library, err error) {
 		return l, err
 	}
 	for symbol, f := range map[string]any{
-		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetVersion_v2": &l.getVersion, "cublasSetStream_v2": &l.setStream,
+		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetProperty": &l.property, "cublasSetStream_v2": &l.setStream,
 		"cublasSetMathMode": &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
 	} {
 		address, err := purego.Dlsym(at, symbol)
@@ -101,6 +101,13 @@ func openLibrary(name string) (l library, err error) {
 		}
 		purego.RegisterFunc(f, address)
 	}
+	var numbers [3]int32 // major, minor and patch level (libraryPropertyType_t)
+	for i := range numbers {
+		if err := status(l.property(int32(i), &numbers[i]), "cublasGetProperty"); err != nil {
+			return l, err
+		}
+	}
+	l.version = fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
 	return l, nil
 }
 
@@ -129,17 +136,13 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 	if err := status(b.create(&b.handle), "cublasCreate"); err != nil {
 		return nil, err
 	}
-	var version int32
 	err = errors.Join(
-		status(b.getVersion(b.handle, &version), "cublasGetVersion"),
 		status(b.setStream(b.handle, uintptr(unsafe.Pointer(stream.C()))), "cublasSetStream"),
 		status(b.setMode(b.handle, defaultMath), "cublasSetMathMode"),
 	)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	// 130100 is 13.1.0, 11.8 has the same form.
-	b.version = fmt.Sprintf("%d.%d.%d", version/10000, version/100%100, version%100)
 	return b, nil
 }
 

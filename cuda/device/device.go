@@ -26,9 +26,11 @@ import (
 // goroutine, on one at a time.
 type Device struct {
 	GPU     cuda.GPU
+	at      cu.Device
 	context cu.CUContext
 	stream  cu.Stream
 	start   cu.Event
+	packed  cu.Event // between both, where a product packs first
 	end     cu.Event
 
 	compiler *nvrtc.Cache
@@ -36,6 +38,7 @@ type Device struct {
 	blas     *cublas
 	monitor  *monitor // of clocks; nil: there is none
 	up, down *ring    // to and from the device; nil: not taken yet
+	placed   map[placement]*placed
 
 	mu   sync.Mutex
 	lost error // guarded by mu; see Lost
@@ -50,8 +53,8 @@ func errDevice(number, count int) error {
 	return fmt.Errorf("%w: --device %d: this host %s", gemm.ErrUnavailable, number, have)
 }
 
-// open makes the GPU of that number this process's.
-func open(number int) (d *Device, err error) {
+// find returns what the GPU of that number is, without a context on it.
+func find(number int) (*Device, error) {
 	count, err := cu.NumDevices()
 	if err != nil {
 		return nil, failed("cuDeviceGetCount", err)
@@ -63,38 +66,52 @@ func open(number int) (d *Device, err error) {
 	if err != nil {
 		return nil, failed("cuDeviceGet", err)
 	}
-	gpu, err := describe(number, at)
+	d := &Device{at: at, monitor: newMonitor(at), kernels: map[string]*kernel{}, placed: map[placement]*placed{}}
+	if d.GPU, err = describe(number, at); err != nil {
+		return nil, err
+	}
+	d.GPU.Free = d.monitor.free()
+	return d, nil
+}
+
+// open makes the GPU of that number this process's.
+func open(number int) (_ *Device, err error) {
+	d, err := find(number)
 	if err != nil {
 		return nil, err
 	}
-	d = &Device{GPU: gpu, kernels: map[string]*kernel{}, monitor: newMonitor(number)}
 	// The primary context is the one that cuBLAS computes in.
-	if d.context, err = at.RetainPrimaryCtx(); err != nil {
+	if d.context, err = d.at.RetainPrimaryCtx(); err != nil {
 		return nil, failed("cuDevicePrimaryCtxRetain", err)
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
 	defer d.bind(&err)()
 	if d.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 		return nil, failed("cuStreamCreate", err)
 	}
-	for _, e := range []*cu.Event{&d.start, &d.end} {
+	for _, e := range []*cu.Event{&d.start, &d.packed, &d.end} {
 		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
 			return nil, failed("cuEventCreate", err)
 		}
-	}
-	if d.GPU.Free, _, err = cu.MemInfo(); err != nil {
-		return nil, failed("cuMemGetInfo", err)
 	}
 	return d, nil
 }
 
 // bind makes the context that of this goroutine's thread until the function that it returns
-// is called. Errors of both go to err, the first stays.
+// is called, which looks whether the GPU is lost where there is an error by then.
 func (d *Device) bind(err *error) (release func()) {
 	runtime.LockOSThread()
 	if set := cu.SetCurrentContext(d.context); set != nil {
 		*err = cmp.Or(*err, failed("cuCtxSetCurrent", set))
 	}
-	return runtime.UnlockOSThread
+	return func() {
+		d.fault(*err)
+		runtime.UnlockOSThread()
+	}
 }
 
 // describe returns the device's limits.
@@ -171,12 +188,15 @@ func (d *Device) lose(err error) {
 	d.lost = cmp.Or(d.lost, err)
 }
 
-// fault notes that the GPU is lost where the error is one that stays.
-func (d *Device) fault(err error) error {
-	if err != nil && !errors.Is(err, gemm.ErrUnavailable) {
+// fault notes that the GPU is lost where the error, be it the driver's or a library's, has ended
+// the context: every call fails from then on. A lack of memory, or what is refused, ends nothing.
+func (d *Device) fault(err error) {
+	if err == nil || d.end == (cu.Event{}) {
+		return
+	}
+	if now := d.end.Query(); now != nil && now != cu.NotReady {
 		d.lose(err)
 	}
-	return err
 }
 
 // wait returns when all work before the event is done. Where the context has ended it returns
@@ -191,7 +211,9 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 			return ctx.Err()
 		}
 		if err != cu.NotReady {
-			return d.fault(failed("the kernel has failed", err))
+			err = failed("the kernel has failed", err)
+			d.lose(err)
+			return err
 		}
 		if err := ctx.Err(); err != nil && ended.IsZero() {
 			ended = time.Now()
@@ -209,7 +231,7 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 // and returns the time between.
 func (d *Device) elapsed(ctx context.Context) (time.Duration, error) {
 	if err := d.end.Record(d.stream); err != nil {
-		return 0, d.fault(failed("cuEventRecord", err))
+		return 0, failed("cuEventRecord", err)
 	}
 	if err := d.wait(ctx, d.end); err != nil {
 		return 0, err
@@ -241,17 +263,28 @@ type memory struct {
 	bytes int64
 }
 
-// allocate takes memory of the device, and says before it does where there is not enough.
-func (d *Device) allocate(bytes int64) (memory, error) {
-	free, total, err := cu.MemInfo()
-	if err != nil {
-		return memory{}, d.fault(failed("cuMemGetInfo", err))
-	}
+// errMemory: the device does not have as much memory as a product needs.
+var errMemory = fmt.Errorf("%w: too little memory of the GPU is free", gemm.ErrUnavailable)
+
+// room returns how many bytes of the device's memory can be taken.
+func (d *Device) room() (int64, error) {
+	free, _, err := cu.MemInfo()
 	const reserve = 64 << 20 // for kernels' stacks, and what the driver needs itself
-	if bytes > free-reserve {
-		return memory{}, fmt.Errorf("needs %d MiB of the GPU's memory, %d of %d MiB are free: choose a smaller size", bytes>>20, free>>20, total>>20)
+	return max(0, free-reserve), failed("cuMemGetInfo", err)
+}
+
+// allocate takes memory of the device, 16 bytes or more. The error is an errMemory, before
+// anything is taken, where there is not enough.
+func (d *Device) allocate(bytes int64) (memory, error) {
+	room, err := d.room()
+	if err != nil {
+		return memory{}, err
 	}
-	at, err := cu.MemAlloc(max(bytes, 16))
+	bytes = max(bytes, 16)
+	if bytes > room {
+		return memory{}, fmt.Errorf("%w: needs %d MiB, has %d of %d MiB: choose a smaller size", errMemory, bytes>>20, room>>20, d.GPU.Memory>>20)
+	}
+	at, err := cu.MemAlloc(bytes)
 	if err != nil {
 		return memory{}, failed("cuMemAlloc", err)
 	}
@@ -298,10 +331,10 @@ func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error)
 	}
 	k := &kernel{Kernel: image.Kernels[name]}
 	if k.module, err = cu.LoadData(string(image.Code)); err != nil {
-		return nil, d.fault(failed("cuModuleLoadData of "+p.Name, err))
+		return nil, failed("cuModuleLoadData of "+p.Name, err)
 	}
 	if k.function, err = k.module.Function(name); err != nil {
-		return nil, d.fault(failed("cuModuleGetFunction "+name+" of "+p.Name, err))
+		return nil, failed("cuModuleGetFunction "+name+" of "+p.Name, err)
 	}
 	const every = 48 << 10
 	if shared > every {
@@ -320,14 +353,15 @@ func (d *Device) launch(k *kernel, x, z, threads, shared int, arguments []uint64
 	for i := range arguments {
 		pointers[i] = unsafe.Pointer(&arguments[i])
 	}
-	return d.fault(failed("cuLaunchKernel", k.function.Launch(x, 1, z, threads, 1, 1, shared, d.stream, pointers)))
+	return failed("cuLaunchKernel", k.function.Launch(x, 1, z, threads, 1, 1, shared, d.stream, pointers))
 }
 
-// Close gives all back.
+// Close gives all back. Runs must have been closed.
 func (d *Device) Close() (err error) {
 	if d.Lost() {
 		return nil
 	}
+	defer func() { err = errors.Join(err, failed("cuDevicePrimaryCtxRelease", d.at.ReleasePrimaryCtx())) }()
 	defer d.bind(&err)()
 	if d.blas != nil {
 		err = errors.Join(err, d.blas.close())
@@ -335,5 +369,26 @@ func (d *Device) Close() (err error) {
 	for _, key := range slices.Sorted(maps.Keys(d.kernels)) {
 		err = errors.Join(err, failed("cuModuleUnload", d.kernels[key].module.Unload()))
 	}
-	return err
+	for _, r := range []*ring{d.up, d.down} {
+		if r != nil {
+			err = errors.Join(err, r.close())
+		}
+	}
+	return errors.Join(err, destroyEvent(&d.start), destroyEvent(&d.packed), destroyEvent(&d.end), destroyStream(&d.stream))
+}
+
+// destroyEvent gives an event back, where it has been made.
+func destroyEvent(e *cu.Event) error {
+	if *e == (cu.Event{}) {
+		return nil
+	}
+	return failed("cuEventDestroy", cu.DestroyEvent(e))
+}
+
+// destroyStream gives a stream back, where it has been made.
+func destroyStream(s *cu.Stream) error {
+	if *s == (cu.Stream{}) {
+		return nil
+	}
+	return failed("cuStreamDestroy", s.Destroy())
 }

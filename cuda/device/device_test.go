@@ -96,7 +96,7 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0}, {5, 300, 0, 0}} {
+	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0}, {5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
 		a, x, c := padded[T](s.m, s.k, s.pad), padded[T](s.k, s.n, s.pad), padded[T](s.m, s.n, s.pad)
 		for i := range a.Data {
 			a.Data[i] = T(i%7 - 3)

@@ -49,10 +49,41 @@ func allowShared(f cu.Function, bytes int) error {
 	return driverError("cuFuncSetAttribute", C.cuFuncSetAttribute(handle(f), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
 }
 
-// copyRows starts a copy of rows of so many bytes between host and device, or on the device.
-// One of the host's places and the device's is given at each end.
+// busID returns where the device is on the PCI bus, such as 0000:3b:00.0: by numbers NVML and
+// CUDA_VISIBLE_DEVICES may mean others.
+func busID(d cu.Device) (string, error) {
+	const length = 32
+	text := (*C.char)(C.calloc(length, 1))
+	defer C.free(unsafe.Pointer(text))
+	err := driverError("cuDeviceGetPCIBusId", C.cuDeviceGetPCIBusId(text, length, C.CUdevice(d)))
+	return C.GoString(text), err
+}
+
+// mostPitch is how many bytes the driver lets rows of a copy be apart
+// (CU_DEVICE_ATTRIBUTE_MAX_PITCH). Rows that are further apart are copied one by one.
+const mostPitch = 1<<31 - 1
+
+// copyRows starts a copy of rows of so many bytes between host and device. At each end either
+// the host's place or the device's is given.
 func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost unsafe.Pointer, from cu.DevicePtr, fromPitch, width, rows int64, on cu.Stream) error {
 	if width == 0 || rows == 0 {
+		return nil
+	}
+	if rows == 1 {
+		fromPitch, toPitch = width, width
+	}
+	if max(fromPitch, toPitch) > mostPitch {
+		behind := func(host unsafe.Pointer, bytes int64) unsafe.Pointer {
+			if host == nil {
+				return nil
+			}
+			return unsafe.Add(host, bytes)
+		}
+		for i := range rows {
+			if err := copyRows(behind(toHost, i*toPitch), to+cu.DevicePtr(i*toPitch), width, behind(fromHost, i*fromPitch), from+cu.DevicePtr(i*fromPitch), width, width, 1, on); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	p := (*C.CUDA_MEMCPY2D)(C.calloc(1, C.sizeof_CUDA_MEMCPY2D)) // of C: it holds addresses of Go

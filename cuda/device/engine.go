@@ -39,8 +39,9 @@ type engine interface {
 	prepare(s cuda.Shape, o operands, op operation) error
 	// start starts the operation on the device's stream.
 	start(o operands) error
-	// packed has what start does before the product proper recorded: the event is after it.
-	packed() (after *cu.Event)
+	// packs reports whether start packs before the product proper, and records Device.packed
+	// between both.
+	packs() bool
 	device() gemm.Device
 	resolved() gemm.Params
 	close() error
@@ -54,10 +55,10 @@ type libraryEngine struct {
 	op           operation
 }
 
-func (e *libraryEngine) prepare(s cuda.Shape, _ operands, op operation) error {
+func (e *libraryEngine) prepare(s cuda.Shape, o operands, op operation) error {
 	e.shape, e.op = s, op
-	if s.M > math.MaxInt32 || s.N > math.MaxInt32 || s.K > math.MaxInt32 {
-		return fmt.Errorf("%w: cuBLAS counts in 32 bits here", gemm.ErrUnavailable)
+	if most := max(s.M, s.N, s.K, o.lda, o.ldb, o.ldc); most > math.MaxInt32 {
+		return fmt.Errorf("%w: cuBLAS counts rows, columns and leading dimensions in 32 bits, %d is beyond", gemm.ErrUnavailable, most)
 	}
 	return e.d.openBLAS()
 }
@@ -66,8 +67,8 @@ func (e *libraryEngine) start(o operands) error {
 	return e.d.blas.gemm(e.double, e.tf32, e.shape, e.op, o)
 }
 
-func (e *libraryEngine) packed() *cu.Event { return nil }
-func (e *libraryEngine) close() error      { return nil }
+func (e *libraryEngine) packs() bool  { return false }
+func (e *libraryEngine) close() error { return nil }
 
 func (e *libraryEngine) device() gemm.Device {
 	pipe := "f32"
@@ -98,8 +99,7 @@ type rungEngine struct {
 	blocks  int     // of reduce
 	threads int
 	partial memory // sums of the parts, or A and B packed
-	packs   [2]*kernel
-	after   *cu.Event
+	packing [2]*kernel
 	op      operation
 	laid    [2]laid // op(A) and op(B), where they are laid out anew
 }
@@ -118,15 +118,22 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error)
 		return err
 	}
 	e.op = op
+	gpu, size := e.d.GPU, int64(e.rung.Size())
+	if gpu.Free, err = e.d.room(); err != nil {
+		return err
+	}
 	if op.tA {
 		o.a, o.lda = 0, cuda.AlignedLD(s.K)
+		gpu.Free -= size * int64(s.M) * int64(o.lda)
 	}
 	if op.tB {
 		o.b, o.ldb = 0, cuda.AlignedLD(s.N)
+		gpu.Free -= size * int64(s.K) * int64(o.ldb)
 	}
+	gpu.Free = max(1, gpu.Free) // 0 would be not known
 	arch := e.d.arch()
 	at := func(p cu.DevicePtr, ld int) cuda.Operand { return cuda.Operand{Address: uintptr(p), LD: ld} }
-	if e.plan, err = e.rung.Plan(e.d.GPU, s, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
+	if e.plan, err = e.rung.Plan(gpu, s, at(o.a, o.lda), at(o.b, o.ldb), at(o.c, o.ldc), e.params); err != nil {
 		return err
 	}
 	if err := e.lay(s); err != nil {
@@ -143,7 +150,9 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error)
 	if e.kernel, err = load(program, err, "gemm", e.shared); err != nil {
 		return err
 	}
-	size := int64(e.rung.Size())
+	if err := e.plan.CheckRegisters(e.kernel.Registers); err != nil {
+		return err
+	}
 	switch {
 	case e.plan.Split > 1:
 		var reduction nvrtc.Program
@@ -151,19 +160,12 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error)
 		if e.reduce, err = load(reduction, err, "reduce", 0); err != nil {
 			return err
 		}
-		e.partial, err = e.d.allocate(size * int64(e.plan.Split) * int64(s.M) * int64(s.N))
+		e.partial, err = e.d.allocate(e.plan.PartialBytes())
 	case e.rung.Packs():
 		for i, name := range []string{"pack_a", "pack_b"} {
-			if e.packs[i], err = load(program, nil, name, 0); err != nil {
+			if e.packing[i], err = load(program, nil, name, 0); err != nil {
 				return err
 			}
-		}
-		if e.after == nil {
-			event, err := cu.MakeEvent(cu.DefaultEvent)
-			if err != nil {
-				return failed("cuEventCreate", err)
-			}
-			e.after = &event
 		}
 		a, b := e.plan.Packed()
 		e.partial, err = e.d.allocate(size * int64(a+b))
@@ -212,7 +214,7 @@ func (e *rungEngine) lay(s cuda.Shape) (err error) {
 		}
 		e.laid[i] = l
 		if err := cu.MemsetD8Async(l.room.at, 0, l.room.bytes, e.d.stream); err != nil {
-			return e.d.fault(failed("cuMemsetD8Async", err))
+			return failed("cuMemsetD8Async", err)
 		}
 	}
 	return nil
@@ -253,14 +255,14 @@ func (e *rungEngine) start(o operands) error {
 		packedA, packedB := e.partial.at, e.partial.at+cu.DevicePtr(8*a)
 		if s.K > 0 {
 			blocksA, blocksB := e.plan.PackBlocks()
-			if err := e.d.launch(e.packs[0], blocksA, 1, threads, 0, []uint64{m, k, uint64(o.a), uint64(o.lda), uint64(packedA)}); err != nil {
+			if err := e.d.launch(e.packing[0], blocksA, 1, threads, 0, []uint64{m, k, uint64(o.a), uint64(o.lda), uint64(packedA)}); err != nil {
 				return err
 			}
-			if err := e.d.launch(e.packs[1], blocksB, 1, threads, 0, []uint64{k, n, uint64(o.b), uint64(o.ldb), uint64(packedB)}); err != nil {
+			if err := e.d.launch(e.packing[1], blocksB, 1, threads, 0, []uint64{k, n, uint64(o.b), uint64(o.ldb), uint64(packedB)}); err != nil {
 				return err
 			}
 		}
-		if err := e.after.Record(e.d.stream); err != nil {
+		if err := e.d.packed.Record(e.d.stream); err != nil {
 			return failed("cuEventRecord", err)
 		}
 		return e.d.launch(e.kernel, x, 1, threads, 0, []uint64{m, n, k, e.bits(alpha), uint64(packedA), uint64(packedB), e.bits(beta), uint64(o.c), uint64(o.ldc)})
@@ -276,7 +278,7 @@ func (e *rungEngine) start(o operands) error {
 	return e.d.launch(e.reduce, e.blocks, 1, e.threads, 0, []uint64{m, n, number(z), e.bits(alpha), uint64(e.partial.at), e.bits(beta), uint64(o.c), uint64(o.ldc)})
 }
 
-func (e *rungEngine) packed() *cu.Event { return e.after }
+func (e *rungEngine) packs() bool { return e.rung.Packs() }
 
 func (e *rungEngine) close() error {
 	return errors.Join(e.d.free(&e.partial), e.d.free(&e.laid[0].room), e.d.free(&e.laid[1].room))
@@ -303,26 +305,10 @@ func (e *rungEngine) device() gemm.Device {
 	if e.plan.Ignored != "" {
 		out.Warnings = append(out.Warnings, e.plan.Ignored)
 	}
+	if lost := e.d.compiler.Lost; lost != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("compiled kernels are not kept: %v", lost))
+	}
 	return out
 }
 
-func (e *rungEngine) resolved() gemm.Params {
-	p := gemm.Params{"tile": e.plan.Tile.Name()}
-	if e.plan.Tile.Stages > 0 {
-		p["stages"] = e.plan.Tile.Stages
-	}
-	if e.rung.Splits {
-		p["split"] = e.plan.Split
-	}
-	var anew []string
-	if e.plan.LayA != (cuda.Layout{}) {
-		anew = append(anew, "A")
-	}
-	if e.plan.LayB != (cuda.Layout{}) {
-		anew = append(anew, "B")
-	}
-	if len(anew) > 0 {
-		p["anew"] = strings.Join(anew, ", ")
-	}
-	return p
-}
+func (e *rungEngine) resolved() gemm.Params { return e.plan.Resolved(e.params) }

@@ -32,7 +32,7 @@ func TestBrokenKernels(t *testing.T) {
 		runBroken(t, name)
 		return
 	}
-	_, err := NewBackend().Device(0)
+	_, err := find(0)
 	gemmtest.Require(t, "cuda", err)
 	for name := range broken {
 		t.Run(name, func(t *testing.T) {

@@ -5,30 +5,32 @@ package device
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ebitengine/purego"
+	"gorgonia.org/cu"
 )
 
-// monitor reads the clocks of a GPU (NVML API Reference).
-type monitor struct {
-	device  uintptr
+// nvml is the library that watches GPUs (NVML API Reference).
+type nvml struct {
+	start   func() int32
+	version func(text *byte, length uint32) int32
+	find    func(bus string, device *uintptr) int32
+	memory  func(device uintptr, bytes *[3]uint64) int32 // in all, free, used
 	clock   func(device uintptr, kind int32, mhz *uint32) int32
 	reasons func(device uintptr, reasons *uint64) int32
 }
 
-// newMonitor opens NVML for the GPU of that number; nil where it is not there, and the
-// clocks are not known.
-func newMonitor(number int) *monitor {
+// openNVML opens the library once a process; nil where there is none.
+var openNVML = sync.OnceValue(func() *nvml {
 	at, err := purego.Dlopen("libnvidia-ml.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil
 	}
-	m := &monitor{}
-	var start func() int32
-	var find func(number uint32, device *uintptr) int32
+	l := &nvml{}
 	for symbol, f := range map[string]any{
-		"nvmlInit_v2": &start, "nvmlDeviceGetHandleByIndex_v2": &find,
-		"nvmlDeviceGetClockInfo": &m.clock, "nvmlDeviceGetCurrentClocksThrottleReasons": &m.reasons,
+		"nvmlInit_v2": &l.start, "nvmlSystemGetDriverVersion": &l.version, "nvmlDeviceGetHandleByPciBusId_v2": &l.find,
+		"nvmlDeviceGetMemoryInfo": &l.memory, "nvmlDeviceGetClockInfo": &l.clock, "nvmlDeviceGetCurrentClocksThrottleReasons": &l.reasons,
 	} {
 		address, err := purego.Dlsym(at, symbol)
 		if err != nil {
@@ -36,33 +38,46 @@ func newMonitor(number int) *monitor {
 		}
 		purego.RegisterFunc(f, address)
 	}
-	if start() != 0 || find(uint32(number), &m.device) != 0 {
+	if l.start() != 0 {
+		return nil
+	}
+	return l
+})
+
+// driverVersion returns the version of the kernel driver; empty where it is not known.
+func driverVersion() string {
+	l, text := openNVML(), make([]byte, 80)
+	if l == nil || l.version(&text[0], uint32(len(text))) != 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(text), "\x00")
+	return name
+}
+
+// monitor reads the memory and the clocks of a GPU.
+type monitor struct {
+	*nvml
+	device uintptr
+}
+
+// newMonitor finds the GPU, by its place on the bus; nil where that cannot be, and nothing is
+// known of its memory and clocks.
+func newMonitor(at cu.Device) *monitor {
+	m := &monitor{nvml: openNVML()}
+	bus, err := busID(at)
+	if err != nil || m.nvml == nil || m.find(bus, &m.device) != 0 {
 		return nil
 	}
 	return m
 }
 
-// driverVersion returns the version of the kernel driver; empty where it is not known.
-func driverVersion() string {
-	at, err := purego.Dlopen("libnvidia-ml.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return ""
+// free returns how many bytes of memory are free now; 0 where that is not known.
+func (m *monitor) free() int64 {
+	var bytes [3]uint64
+	if m == nil || m.memory(m.device, &bytes) != 0 {
+		return 0
 	}
-	var start func() int32
-	var version func(text *byte, length uint32) int32
-	for symbol, f := range map[string]any{"nvmlInit_v2": &start, "nvmlSystemGetDriverVersion": &version} {
-		address, err := purego.Dlsym(at, symbol)
-		if err != nil {
-			return ""
-		}
-		purego.RegisterFunc(f, address)
-	}
-	text := make([]byte, 80)
-	if start() != 0 || version(&text[0], uint32(len(text))) != 0 {
-		return ""
-	}
-	name, _, _ := strings.Cut(string(text), "\x00")
-	return name
+	return int64(bytes[1])
 }
 
 // What holds a clock back (nvmlClocksThrottleReason…). That the GPU is idle, or that the

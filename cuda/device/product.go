@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -39,13 +40,18 @@ type layout struct {
 	lda, ldb, ldc int
 }
 
-// layoutOf lays out operands with the leading dimensions that they have on the host.
-func layoutOf[T gemm.Float](c, a, b gemm.Matrix[T]) layout {
+// asStored is the leading dimension of a matrix on the host, aligned one with rows that begin at
+// a sector of the device's memory.
+func asStored[T gemm.Float](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
+func aligned[T gemm.Float](x gemm.Matrix[T]) int  { return cuda.AlignedLD(x.Cols) }
+
+// layoutOf lays out operands with such leading dimensions.
+func layoutOf[T gemm.Float](c, a, b gemm.Matrix[T], ld func(gemm.Matrix[T]) int) layout {
 	round := func(n int64) int64 { return (n + align - 1) / align * align }
 	bytes := func(x gemm.Matrix[T], ld int) int64 {
 		return round(int64(unsafe.Sizeof(T(0))) * int64(x.Rows) * int64(ld))
 	}
-	l := layout{lda: max(1, a.Stride, a.Cols), ldb: max(1, b.Stride, b.Cols), ldc: max(1, c.Stride, c.Cols)}
+	l := layout{lda: ld(a), ldb: ld(b), ldc: ld(c)}
 	l.b = bytes(a, l.lda)
 	l.c = l.b + bytes(b, l.ldb)
 	l.bytes = l.c + bytes(c, l.ldc)
@@ -83,15 +89,17 @@ func shapeOf[T gemm.Float](op operation, c, a gemm.Matrix[T]) cuda.Shape {
 	return s
 }
 
+// What a panel has at least; tests have panels of small products.
+var (
+	panelBytes int64 = 64 << 20
+	panelRows        = 512
+)
+
 // panels returns into how many panels of rows a product is cut, so that copies and products
 // of them overlap.
 func panels(rows int, bytes int64) int {
-	const (
-		least  = 64 << 20 // bytes of a panel
-		height = 512      // rows of one
-		most   = 8
-	)
-	return max(1, min(most, rows/height, int(bytes/least)))
+	const most = 8
+	return max(1, min(most, rows/panelRows, int(bytes/panelBytes)))
 }
 
 // whole computes the operation from and to the host's memory. Of big products op(A) and C
@@ -116,7 +124,7 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	if op.alpha == 0 {
 		s.K = 0 // A and B are not read
 	}
-	l := layoutOf(c, a, b)
+	l := layoutOf(c, a, b, aligned)
 	room, err := d.allocate(l.bytes)
 	if err != nil {
 		return err
@@ -230,36 +238,53 @@ func (d *Device) settle(ctx context.Context) error {
 		return nil
 	}
 	if err := d.end.Record(d.stream); err != nil {
-		return d.fault(failed("cuEventRecord", err))
+		return failed("cuEventRecord", err)
 	}
 	return d.wait(ctx, d.end)
 }
 
-// staged is a product whose operands are on the device.
-type staged[T gemm.Float] struct {
-	p      *product[T]
-	op     operation
-	shape  cuda.Shape
-	layout layout
-	begin  memory // C before a product, where that is read
-	room   memory
-	sets   int // copies of the operands, used in turn
-	next   int // set of the next product
-	last   int // and of the last
-	c      gemm.Matrix[T]
-	phases map[string]time.Duration
-	clocks clocks
+// placement says which operands of the host lie on the device, and how.
+type placement struct {
+	a, b, c       unsafe.Pointer
+	lda, ldb, ldc int
+	shape         cuda.Shape
+	tA, tB        bool
+	begins        bool // with a C that is read
+	size, sets    int
 }
 
-// mostSets is the number of copies of small operands at most.
-const mostSets = 8192
+// placed are operands on the device. Runs of the same operands share them: those of several
+// products that are measured in turn need not have room side by side.
+type placed struct {
+	placement
+	users  int
+	layout layout
+	room   memory
+	begin  memory // C before a product, where that is read
+	next   int    // set of the next product
+	last   int    // and of the last
+	by     any    // the Run that computed the last product
+	copies map[string]time.Duration
+}
+
+// staged is a product whose operands are on the device.
+type staged[T gemm.Float] struct {
+	p  *product[T]
+	op operation
+	c  gemm.Matrix[T]
+	*placed
+	phases   map[string]time.Duration
+	warnings []string
+	clocks   clocks
+}
 
 // copied returns the bytes of a matrix without what lies between its rows.
 func copied[T gemm.Float](rows, cols int) int64 {
 	return int64(unsafe.Sizeof(T(0))) * int64(rows) * int64(cols)
 }
 
-// Stage implements gemm.Stager.
+// Stage implements gemm.Stager. The operands must not change while the Run is open: others of
+// the same operands share what is on the device.
 func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
@@ -275,8 +300,7 @@ func (p *product[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha
 	return p.stage(ctx, operation{tA != blas.NoTrans, tB != blas.NoTrans, float64(alpha), float64(beta)}, c, a, b)
 }
 
-// stage brings the operands to the device, as often as keeps each product from finding those
-// of the last in the L2 cache, and measures the copies.
+// stage brings the operands to the device, or finds them there.
 func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
 	d := p.d
 	if err := d.usable(); err != nil {
@@ -286,22 +310,24 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 	if err := d.rings(); err != nil {
 		return nil, err
 	}
-	r := &staged[T]{p: p, op: op, shape: shapeOf(op, c, a), layout: layoutOf(c, a, b), c: c, sets: 1, phases: map[string]time.Duration{}}
-	if !p.warm && r.layout.bytes > 0 {
-		const times = 3 // the size of the cache that lies between two uses of a set
-		r.sets = int(max(1, min(mostSets, (times*int64(d.GPU.L2)+r.layout.bytes-1)/r.layout.bytes)))
-	}
+	r := &staged[T]{p: p, op: op, c: c, phases: map[string]time.Duration{}}
 	if p.top && op.beta == 0 {
 		// Twice: what is compiled and loaded the first time is there the second.
 		for range 2 {
 			begin := time.Now()
-			if err := p.whole(ctx, op, a, b, c); err != nil {
+			err := p.whole(ctx, op, a, b, c)
+			if errors.Is(err, errMemory) {
+				delete(r.phases, "host")
+				r.warnings = append(r.warnings, "no time from the host's memory: "+strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "))
+				break
+			}
+			if err != nil {
 				return nil, err
 			}
 			r.phases["host"] = time.Since(begin)
 		}
 	}
-	if r.room, err = d.allocate(int64(r.sets) * r.layout.bytes); err != nil {
+	if r.placed, err = place(ctx, d, op, c, a, b, p.warm); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -309,47 +335,86 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 			err = errors.Join(err, r.free())
 		}
 	}()
-	if r.phases["h2d"], err = d.copyTime(ctx, r.room.at, copied[T](r.shape.M, r.shape.K)+copied[T](r.shape.K, r.shape.N), true); err != nil {
+	maps.Copy(r.phases, r.copies)
+	if err := p.engine.prepare(r.shape, r.layout.at(r.room.at), op); err != nil {
 		return nil, err
 	}
-	if r.phases["d2h"], err = d.copyTime(ctx, r.room.at, copied[T](r.shape.M, r.shape.N), false); err != nil {
+	p.chosen = p.engine.resolved()
+	return r, nil
+}
+
+// place brings the operands to the device where they are not there yet, as often as keeps each
+// product from finding those of the last in the L2 cache unless that is to be warm, and measures
+// the copies.
+func place[T gemm.Float](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T], warm bool) (_ *placed, err error) {
+	l := layoutOf(c, a, b, asStored)
+	key := placement{
+		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)),
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, int(unsafe.Sizeof(T(0))), 1,
+	}
+	if !warm && l.bytes > 0 {
+		const times = 3 // the size of the cache that lies between two uses of a set
+		key.sets = max(1, int((times*int64(d.GPU.L2)+l.bytes-1)/l.bytes))
+	}
+	if x := d.placed[key]; x != nil {
+		x.users++
+		return x, nil
+	}
+	x := &placed{placement: key, users: 1, layout: l, copies: map[string]time.Duration{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.leave(x))
+		}
+	}()
+	if x.room, err = d.allocate(int64(x.sets) * l.bytes); err != nil {
+		return nil, err
+	}
+	s := x.shape
+	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.K)+copied[T](s.K, s.N), true); err != nil {
+		return nil, err
+	}
+	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.N), false); err != nil {
 		return nil, err
 	}
 	// Not a number wherever nothing is written: between rows, and in C.
-	if err := cu.MemsetD8Async(r.room.at, 0xff, r.room.bytes, d.up.stream); err != nil {
+	if err := cu.MemsetD8Async(x.room.at, 0xff, x.room.bytes, d.up.stream); err != nil {
 		return nil, failed("cuMemsetD8Async", err)
 	}
-	o := r.layout.at(r.room.at)
+	o := x.set(0)
 	if err := upload(ctx, d, d.up, o.a, o.lda, a); err != nil {
 		return nil, err
 	}
 	if err := upload(ctx, d, d.up, o.b, o.ldb, b); err != nil {
 		return nil, err
 	}
-	if op.beta != 0 {
-		if r.begin, err = d.allocate(r.layout.bytes - r.layout.c); err != nil {
+	if x.begins {
+		if x.begin, err = d.allocate(l.bytes - l.c); err != nil {
 			return nil, err
 		}
-		if err := upload(ctx, d, d.up, r.begin.at, o.ldc, c); err != nil {
+		if err := upload(ctx, d, d.up, x.begin.at, o.ldc, c); err != nil {
 			return nil, err
 		}
 	}
-	for i := 1; i < r.sets; i++ {
-		if err := cu.MemcpyDtoDAsync(r.room.at+cu.DevicePtr(int64(i)*r.layout.bytes), r.room.at, r.layout.bytes, d.up.stream); err != nil {
+	for done := 1; done < x.sets; done *= 2 {
+		to, bytes := x.room.at+cu.DevicePtr(int64(done)*l.bytes), int64(min(done, x.sets-done))*l.bytes
+		if err := cu.MemcpyDtoDAsync(to, x.room.at, bytes, d.up.stream); err != nil {
 			return nil, failed("cuMemcpyDtoDAsync", err)
 		}
 	}
 	if err := d.up.stream.Synchronize(); err != nil {
-		return nil, d.fault(failed("cuStreamSynchronize", err))
+		return nil, failed("cuStreamSynchronize", err)
 	}
-	if c.Rows == 0 || c.Cols == 0 {
-		return r, nil
+	d.placed[key] = x
+	return x, nil
+}
+
+// leave gives operands back that no Run shares any more.
+func (d *Device) leave(x *placed) error {
+	if x.users--; x.users > 0 {
+		return nil
 	}
-	if err := p.engine.prepare(r.shape, o, op); err != nil {
-		return nil, err
-	}
-	p.chosen = p.engine.resolved()
-	return r, nil
+	delete(d.placed, x.placement)
+	return errors.Join(d.free(&x.room), d.free(&x.begin))
 }
 
 // Do implements gemm.Run.
@@ -365,6 +430,7 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 	if err := ctx.Err(); err != nil {
 		return cost, err
 	}
+	r.by = r
 	if r.c.Rows == 0 || r.c.Cols == 0 {
 		return cost, nil
 	}
@@ -381,8 +447,8 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		}
 		cost.Time += took
 	}
-	if after := r.p.engine.packed(); after != nil && times == 1 {
-		if r.phases["pack"], err = between(d.start, *after); err != nil {
+	if r.p.engine.packs() && times == 1 {
+		if r.phases["pack"], err = between(d.start, d.packed); err != nil {
 			return cost, err
 		}
 	}
@@ -391,8 +457,8 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 }
 
 // set returns one of the copies of the operands.
-func (r *staged[T]) set(i int) operands {
-	return r.layout.at(r.room.at + cu.DevicePtr(int64(i)*r.layout.bytes))
+func (x *placed) set(i int) operands {
+	return x.layout.at(x.room.at + cu.DevicePtr(int64(i)*x.layout.bytes))
 }
 
 // burst computes the product so many times, each with the next copy of the operands.
@@ -403,15 +469,15 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	if r.op.beta != 0 {
 		for i := range times {
 			if err := cu.MemcpyDtoDAsync(r.set((r.next+i)%r.sets).c, r.begin.at, bytes, d.stream); err != nil {
-				return 0, d.fault(failed("cuMemcpyDtoDAsync", err))
+				return 0, failed("cuMemcpyDtoDAsync", err)
 			}
 		}
 	} else if err := cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, d.stream); err != nil {
 		// What the last product does not write is no number.
-		return 0, d.fault(failed("cuMemsetD8Async", err))
+		return 0, failed("cuMemsetD8Async", err)
 	}
 	if err := d.start.Record(d.stream); err != nil {
-		return 0, d.fault(failed("cuEventRecord", err))
+		return 0, failed("cuEventRecord", err)
 	}
 	for range times {
 		if err := r.p.engine.start(r.set(r.next)); err != nil {
@@ -420,7 +486,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 		r.next = (r.next + 1) % r.sets
 	}
 	if err := d.end.Record(d.stream); err != nil {
-		return 0, d.fault(failed("cuEventRecord", err))
+		return 0, failed("cuEventRecord", err)
 	}
 	d.monitor.sample(&r.clocks) // while they run
 	if err := d.wait(ctx, d.end); err != nil {
@@ -429,6 +495,9 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	return between(d.start, d.end)
 }
 
+// errCollect: what is asked for is gone.
+var errCollect = errors.New("cuda: another product of the same operands has been computed since: collect each before the next")
+
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
 	d := r.p.d
@@ -436,6 +505,9 @@ func (r *staged[T]) Collect(ctx context.Context) (err error) {
 		return err
 	}
 	defer d.bind(&err)()
+	if r.by != any(r) {
+		return errCollect
+	}
 	o := r.set(r.last)
 	return download(ctx, d, d.down, r.c, o.c, o.ldc)
 }
@@ -447,6 +519,7 @@ func (r *staged[T]) Device() gemm.Device {
 	if r.p.warm {
 		out.L2 = "warm"
 	}
+	out.Warnings = append(out.Warnings, r.warnings...)
 	if out.Throttled != "" {
 		out.Warnings = append(out.Warnings, "the GPU's clock was held back: "+out.Throttled)
 	}
@@ -455,7 +528,12 @@ func (r *staged[T]) Device() gemm.Device {
 
 // free gives the operands back.
 func (r *staged[T]) free() error {
-	return errors.Join(r.p.engine.close(), r.p.d.free(&r.room), r.p.d.free(&r.begin))
+	err := r.p.engine.close()
+	if r.placed != nil {
+		err = errors.Join(err, r.p.d.leave(r.placed))
+		r.placed = nil
+	}
+	return err
 }
 
 // Close implements gemm.Run.

@@ -31,9 +31,13 @@ type piece struct {
 const pieceBytes = 16 << 20
 
 // newRing takes the memory of a ring, with a stream of its own.
-func newRing() (*ring, error) {
+func newRing() (_ *ring, err error) {
 	r := &ring{}
-	var err error
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
 	if r.stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 		return nil, failed("cuStreamCreate", err)
 	}
@@ -47,6 +51,18 @@ func newRing() (*ring, error) {
 		}
 	}
 	return r, nil
+}
+
+// close gives all back.
+func (r *ring) close() (err error) {
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		if p.at != nil {
+			err = errors.Join(err, failed("cuMemFreeHost", cu.MemFreeHost(p.at)))
+		}
+		err = errors.Join(err, destroyEvent(&p.done))
+	}
+	return errors.Join(err, destroyStream(&r.stream))
 }
 
 // take returns the next piece, when its last copy is done.

@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(256) peak(int rounds, Element x, El
     for (int i = 0; i < 4; i++)
         a[i] = __float_as_uint(x * (threadIdx.x + i));
     for (int i = 0; i < 2; i++)
-        b[i] = __float_as_uint(x * (threadIdx.x - i));
+        b[i] = __float_as_uint(x * (threadIdx.x + 4 + i));
     for (int r = 0; r < rounds; r++)
         #pragma unroll
         for (int s = 0; s < STEPS; s++)
@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) peak(int rounds, Element x, El
     for (int i = 0; i < 8; i++)
         a[i] = x * (threadIdx.x + i);
     for (int i = 0; i < 4; i++)
-        b[i] = x * (threadIdx.x - i);
+        b[i] = x * (threadIdx.x + 8 + i);
     for (int r = 0; r < rounds; r++)
         #pragma unroll
         for (int s = 0; s < STEPS; s++)

@@ -79,13 +79,10 @@ func Find() (*Library, error) {
 func expanded(names []string) []string {
 	var out []string
 	for _, name := range names {
-		if !strings.ContainsAny(name, "*") {
+		paths, err := filepath.Glob(name)
+		if err != nil || !strings.Contains(name, "*") {
 			out = append(out, name)
 			continue
-		}
-		paths, err := filepath.Glob(name)
-		if err != nil {
-			panic(err) // the patterns are ours
 		}
 		slices.Sort(paths)
 		slices.Reverse(paths)

@@ -104,6 +104,10 @@ func TestFind(t *testing.T) {
 	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "no NVRTC among /nowhere/libnvrtc.so.13: set GEMM_NVRTC") {
 		t.Errorf("the error is %v", err)
 	}
+	t.Setenv(Variable, "/nowhere/[*.so") // no pattern
+	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "/nowhere/[*.so") {
+		t.Errorf("the error is %v", err)
+	}
 	file := t.TempDir() + "/libnvrtc.so.13"
 	if err := os.WriteFile(file, []byte("no library"), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,136 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"testing"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"gemm/cuda/nvrtc"
+	"gemm/internal/gemmtest"
+)
+
+// opened returns the first GPU until the test ends.
+func opened(t *testing.T) *Device {
+	t.Helper()
+	d, err := open(0)
+	gemmtest.Require(t, "cuda", err)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// TestTaken wants a context on the GPU from open to Close, and none for what Describe says.
+func TestTaken(t *testing.T) {
+	d, err := find(0)
+	gemmtest.Require(t, "cuda", err)
+	if g := d.GPU; openNVML() != nil && (g.Free <= 0 || g.Free > g.Memory) {
+		t.Errorf("%d of %d bytes are free", g.Free, g.Memory)
+	}
+	_, before, err := d.at.PrimaryCtxState() // 1 where cuBLAS has been in this process
+	if err != nil {
+		t.Fatal(err)
+	}
+	active := func(want int, when string) {
+		t.Helper()
+		if _, got, err := d.at.PrimaryCtxState(); err != nil || got != want {
+			t.Errorf("%s: active is %d, want %d (%v)", when, got, want, err)
+		}
+	}
+	if _, err := Describe(); err != nil {
+		t.Error(err)
+	}
+	active(before, "described")
+	if d, err = open(0); err != nil {
+		t.Fatal(err)
+	}
+	active(1, "opened")
+	func() {
+		defer d.bind(&err)()
+		err = d.rings()
+	}()
+	if err := errors.Join(err, d.Close()); err != nil {
+		t.Error(err)
+	}
+	active(before, "closed")
+}
+
+// TestRefused wants calls that are refused to leave the GPU usable.
+func TestRefused(t *testing.T) {
+	d := opened(t)
+	refused := func(what string, call func() error) {
+		t.Helper()
+		err := func() (err error) {
+			defer d.bind(&err)()
+			return call()
+		}()
+		if err == nil || d.Lost() {
+			t.Errorf("%s: error %v, lost %v", what, err, d.Lost())
+		}
+	}
+	refused("a lack of memory", func() error {
+		_, err := d.allocate(d.GPU.Memory)
+		if !errors.Is(err, errMemory) {
+			t.Errorf("the error is %v", err)
+		}
+		return err
+	})
+	refused("a lack of memory that the driver sees", func() error {
+		_, err := cu.MemAlloc(2 * d.GPU.Memory)
+		return err
+	})
+	refused("too many threads", func() error {
+		k, err := d.load(nvrtc.Program{Name: "idle.cu", Source: `extern "C" __global__ void idle() {}`, Arch: d.arch()}, "idle", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.launch(k, 1, 1, 2*d.GPU.BlockThreads, 0, nil)
+	})
+}
+
+// TestFarRows copies rows that are further apart than one call of the driver copies.
+func TestFarRows(t *testing.T) {
+	d := opened(t)
+	var err error
+	defer d.bind(&err)()
+	if err = d.rings(); err != nil {
+		t.Fatal(err)
+	}
+	const pitch, width, rows = mostPitch + 1, 64, 2
+	room, err := d.allocate(pitch + width)
+	if errors.Is(err, errMemory) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.free(&room); err != nil {
+			t.Error(err)
+		}
+	}()
+	sent, came := d.up.pieces[0].at, d.up.pieces[1].at
+	for i := range width * rows {
+		*(*byte)(unsafe.Add(sent, i)) = byte(i + 1)
+		*(*byte)(unsafe.Add(came, i)) = 0
+	}
+	err = errors.Join(
+		copyRows(nil, room.at, pitch, sent, 0, width, width, rows, d.stream),
+		copyRows(came, 0, width, nil, room.at, pitch, width, rows, d.stream),
+		d.settle(t.Context()),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range width * rows {
+		if got := *(*byte)(unsafe.Add(came, i)); got != byte(i+1) {
+			t.Fatalf("byte %d is %d", i, got)
+		}
+	}
+}

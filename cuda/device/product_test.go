@@ -1,0 +1,163 @@
+//go:build cuda
+
+package device
+
+import (
+	"errors"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/internal/gemmtest"
+)
+
+// integers returns a matrix of small integers whose rows have 3 elements between them.
+func integers[T gemm.Float](rows, cols, seed int) gemm.Matrix[T] {
+	m := gemm.NewMatrix[T](rows, cols+3)
+	for i := range m.Data {
+		m.Data[i] = T((i*seed)%7 - 3)
+	}
+	return m.Slice(0, 0, rows, cols)
+}
+
+// at returns an element of op(X).
+func at[T gemm.Float](transposed bool, x gemm.Matrix[T], i, j int) T {
+	if transposed {
+		return x.At(j, i)
+	}
+	return x.At(i, j)
+}
+
+// TestPanels wants products from and to the host's memory, in panels that overlap, to be those of
+// integers: with a last panel of fewer rows, with panels that are left without any, of operands
+// that are stored transposed, and of a C that is read.
+func TestPanels(t *testing.T) {
+	defer func(bytes int64, rows int) { panelBytes, panelRows = bytes, rows }(panelBytes, panelRows)
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	for _, v := range cuda.Variants(b) {
+		if v.F32 != nil {
+			t.Run("f32/"+v.Name, func(t *testing.T) { inPanels[float32](t, v) })
+		}
+		if v.F64 != nil {
+			t.Run("f64/"+v.Name, func(t *testing.T) { inPanels[float64](t, v) })
+		}
+	}
+}
+
+func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
+	multiplier, err := gemm.New[T](v, nil)
+	if errors.Is(err, gemm.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	panelBytes = 1
+	for _, s := range []struct{ m, n, k, rows, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7}, {9, 33, 17, 1, 8}, {64, 130, 40, 16, 4}} {
+		panelRows = s.rows
+		if got := panels(s.m, 1<<20); got != s.panels {
+			t.Fatalf("%d rows are %d panels, want %d", s.m, got, s.panels)
+		}
+		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1}, {tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {
+			a, x, c := integers[T](s.m, s.k, 5), integers[T](s.k, s.n, 3), integers[T](s.m, s.n, 2)
+			tA, tB := blas.NoTrans, blas.NoTrans
+			if op.tA {
+				a, tA = integers[T](s.k, s.m, 5), blas.Trans
+			}
+			if op.tB {
+				x, tB = integers[T](s.n, s.k, 3), blas.Trans
+			}
+			want := gemm.NewMatrix[T](s.m, s.n)
+			for i := range s.m {
+				for j := range s.n {
+					var sum T
+					for l := range s.k {
+						sum += at(op.tA, a, i, l) * at(op.tB, x, l, j)
+					}
+					want.Row(i)[j] = T(op.alpha)*sum + T(op.beta)*c.At(i, j)
+				}
+			}
+			if err := multiplier.(gemm.Gemmer[T]).Gemm(t.Context(), tA, tB, T(op.alpha), a, x, T(op.beta), c); err != nil {
+				t.Fatal(err)
+			}
+			for i := range s.m {
+				for j := range s.n {
+					if got := c.At(i, j); !(got == want.At(i, j)) {
+						t.Fatalf("%d×%d×%d in %d panels, %+v: element (%d, %d) is %v, want %v", s.m, s.n, s.k, s.panels, op, i, j, got, want.At(i, j))
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestShared wants products of the same operands to share what is on the device, until the last
+// is closed, and none to collect what another has computed.
+func TestShared(t *testing.T) {
+	b := NewBackend()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := b.Device(0)
+	gemmtest.Require(t, "cuda", err)
+	a, x, c := integers[float32](70, 40, 5), integers[float32](40, 50, 3), integers[float32](70, 50, 2)
+	var runs []gemm.Run
+	for _, name := range []string{"naive", "blocktile2d"} {
+		m, err := b.F32(name, gemm.Params{"device": 0, "l2": "cold"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := m.(gemm.Stager[float32]).Stage(t.Context(), c, a, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	if len(d.placed) != 1 {
+		t.Errorf("the operands are on the device %d times", len(d.placed))
+	}
+	for range 2 {
+		for _, run := range runs {
+			clear(c.Data)
+			if _, err := run.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := run.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.Rows {
+				for j := range c.Cols {
+					var want float32
+					for l := range a.Cols {
+						want += a.At(i, l) * x.At(l, j)
+					}
+					if got := c.At(i, j); !(got == want) {
+						t.Fatalf("element (%d, %d) is %v, want %v", i, j, got, want)
+					}
+				}
+			}
+		}
+	}
+	if err := runs[0].Collect(t.Context()); !errors.Is(err, errCollect) {
+		t.Errorf("what the other run has computed is collected: %v", err)
+	}
+	for i, run := range runs {
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := len(d.placed); left != 1-i {
+			t.Errorf("with %d runs closed the operands are on the device %d times", i+1, left)
+		}
+	}
+}
