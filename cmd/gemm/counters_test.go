@@ -72,7 +72,7 @@ func (b countedBackend) F64(string, gemm.Params) (gemm.Multiplier[float64], erro
 }
 
 type countedProduct struct {
-	fakeMultiplier
+	fakeMultiplier[float64]
 	tile    string
 	c, a, b gemm.Matrix[float64]
 }

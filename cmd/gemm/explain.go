@@ -113,7 +113,7 @@ func parseExplain(c *cli.Context) (t explainTask, err error) {
 			return t, usagef("--sizes %s: wants at most %d of each, as many as kernels count", s, most)
 		}
 	}
-	if t.maxRegs, err = counts(c, "maxregs", 16, 255); err != nil {
+	if t.maxRegs, err = counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
 		return t, err
 	}
 	if t.pads, err = counts(c, "pad", 1, 64); err != nil {
@@ -167,6 +167,9 @@ func (t *explainTask) roofline(c *cli.Context) error {
 	}
 	return nil
 }
+
+// The registers of a thread that the compiler can be limited to.
+const leastRegisters, mostRegisters = 16, 255
 
 // counts returns the numbers that a flag lists, each 0 or from least to most: 0 alone where
 // the flag is not there.

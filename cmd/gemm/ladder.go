@@ -337,6 +337,11 @@ func (f ladder) run(c *cli.Context) error {
 			return usagef("--%s: none of the variants has it", name)
 		}
 	}
+	if f.family == cuda.Family {
+		if cases, err = withSettings(c, l, cases); err != nil {
+			return err
+		}
+	}
 	file := c.String("json")
 	how, err := mode(c)
 	if err != nil {

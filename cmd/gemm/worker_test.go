@@ -92,11 +92,14 @@ func describeFake(kind string) error {
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// fakeBackend computes products of f64 by the textbook, and hangs with the rung dmma where
-// it is to.
+// fakeBackend computes products of f64, and conflictfree's of f32, by the textbook, and hangs
+// with the rung dmma where it is to.
 type fakeBackend struct{ hangs bool }
 
-func (fakeBackend) F32(string, gemm.Params) (gemm.Multiplier[float32], error) {
+func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], error) {
+	if name == "conflictfree" {
+		return fakeMultiplier[float32]{}, nil
+	}
 	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
 }
 
@@ -104,12 +107,12 @@ func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], 
 	if n := p.Int("device"); n != 0 {
 		return nil, fmt.Errorf("%w: there is no GPU %d", gemm.ErrUnavailable, n)
 	}
-	return fakeMultiplier{b.hangs && name == "dmma"}, nil
+	return fakeMultiplier[float64]{b.hangs && name == "dmma"}, nil
 }
 
-type fakeMultiplier struct{ hangs bool }
+type fakeMultiplier[T gemm.Float] struct{ hangs bool }
 
-func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if m.hangs {
 		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
@@ -117,7 +120,7 @@ func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float6
 	}
 	for i := range c.Rows {
 		for j := range c.Cols {
-			sum := 0.0
+			var sum T
 			for l := range a.Cols {
 				sum += a.At(i, l) * b.At(l, j)
 			}
@@ -190,7 +193,7 @@ func TestCUDASweeps(t *testing.T) {
 		{"--variants cuda/packed-global --block 8,16", "block", "cuda/packed-global block=8"},
 		{"--variants cuda/dmma --stages 2,3 --device 0", "stages", "cuda/dmma device=0 stages=3"},
 		{"--variants cuda/dmma --split 1,2 --tile auto", "ladder", "cuda/dmma split=2 tile=auto"},
-		{"--variants cuda/conflictfree --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
+		{"--variants cuda/conflictfree --type f32 --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
 		{"--variants cuda/cublas --l2 warm,cold", "l2", "cuda/cublas l2=warm"},
 	} {
 		dir := t.TempDir()
@@ -218,6 +221,23 @@ func TestCUDASweeps(t *testing.T) {
 	failWith(t, "", works, 1, "--device 7: there is 0 (Fake H1)", "cuda", "--sizes", "8", "--device", "7")
 	failWith(t, "", works, 2, `"hot"`, "cuda", "--sizes", "8", "--l2", "hot")
 	failWith(t, "", works, 2, "--stages: none of the variants has it", "cuda", "--variants", "cuda/smem", "--stages", "2")
+	none := []string{"PATH=" + t.TempDir()} // no worker is wanted for these
+	for args, want := range map[string]string{
+		"--tile 7x7 --variants cuda/smem":              `--tile 7x7: cuda/smem f64: bad parameter: tile is "7x7", wants BMxBNxBK/TMxTN`,
+		"--tile 128x128x16/64x30 --variants cuda/dmma": "--tile 128x128x16/64x30: cuda/dmma f64: bad parameter: the kernel cannot have this tile",
+		"--block 8,99":                    "--block 99: cuda/packed-global f64: bad parameter: no setting of packed-global in f64 has block=99",
+		"--bk 8,9":                        "--bk 9: ",
+		"--stages 1 --variants cuda/dmma": "1 stages are too few",
+		"--maxregs 5 --type f32":          "--maxregs 5: wants 0 or 16 to 255",
+		"--maxregs 64 --type f64 --variants cuda/conflictfree": "the registers of conflictfree in f64 cannot be limited",
+	} {
+		failWith(t, "", none, 2, want, append([]string{"cuda", "--sizes", "8"}, strings.Fields(args)...)...)
+	}
+	r := start(t, "", works, "cuda", "--variants", "cuda/smem,cuda/packed-global", "--bk", "8,32", "--sizes", "8")
+	want := "gemm cuda: 1 of 4 rows are left out, whose kernel cannot be so: cuda/smem f64: bad parameter: no setting of smem in f64 has bk=32"
+	if r.status != 0 || !strings.HasPrefix(r.stderr, want) || strings.Count(r.stdout, " ok ") != 3 {
+		t.Errorf("%+v, want %q", r, want)
+	}
 	failWith(t, "", works, 2, "split is 65, wants at most 64", "cuda", "--sizes", "8", "--split", "65")
 }
 
