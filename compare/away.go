@@ -30,9 +30,9 @@ type attempt struct {
 	lost error           // what ended the party; nil: it was done
 }
 
-// Where a party ends before it has begun a case, another is started: once, or, if one before it
-// had begun any, so many times in a row, the first after the pause and each later one after
-// twice the pause before it: a driver that a fault has brought down takes a moment.
+// Where a party ends before it has begun a case, another is started: once, or so many times in
+// a row where one before it has begun any, since a driver that a fault has brought down takes a
+// moment. Each pause before a start is twice the last.
 const (
 	restarts     = 3
 	restartPause = 500 * time.Millisecond
