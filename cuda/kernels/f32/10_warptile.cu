@@ -132,6 +132,13 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
+// meet is a barrier of all threads of the block, whose warps come to it from different loops:
+// __syncthreads may stand only where all come from the same.
+static __device__ void meet()
+{
+    asm volatile("barrier.sync.aligned 1, %0;" :: "n"(THREADS) : "memory");
+}
+
 // store_c updates the unit of C at c, of which `inside` elements (or more) lie inside.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ void store_c(float *c, int inside, float alpha, const float *sum, float beta)
@@ -279,7 +286,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     auto next = [&]() {
         commit();
         wait();
-        __syncthreads();
+        meet();
         free = now;
         now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
         rest -= BK;

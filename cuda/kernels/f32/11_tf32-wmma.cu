@@ -124,6 +124,13 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
+// meet is a barrier of all threads of the block, whose warps come to it from different loops:
+// __syncthreads may stand only where all come from the same.
+static __device__ void meet()
+{
+    asm volatile("barrier.sync.aligned 1, %0;" :: "n"(THREADS) : "memory");
+}
+
 // round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero: half
 // a unit in its last place is added, and the tensor cores ignore what is behind that place.
 // Infinity and NaN stay as they are.
@@ -305,7 +312,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     auto next = [&]() {
         commit();
         wait();
-        __syncthreads();
+        meet();
         free = now;
         now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
         rest -= BK;
