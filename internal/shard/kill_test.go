@@ -2,7 +2,7 @@ package shard
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -16,28 +16,44 @@ import (
 func TestKill9(t *testing.T) {
 	const variable = "GEMM_TEST_SHARDS"
 	if top := os.Getenv(variable); top != "" {
-		encodeForKill(t, top)
-		return
+		c := newCoder(t)
+		c.buffer = 1 << 20
+		fmt.Println("begins")
+		for turn := 0; ; turn++ {
+			codeForKill(t, c, top, turn)
+		}
 	}
 	top := t.TempDir()
 	dir := filepath.Join(top, "shards")
 	file := write(t, top, "file", random(3<<20, 1))
 	c := newCoder(t)
-	whole, unfinished := 0, 0
+	c.buffer = 1 << 20
+	start := time.Now()
+	codeForKill(t, c, top, 0)
+	turn := time.Since(start)
+	whole, unfinished, restored := 0, 0, filepath.Join(top, "restored")
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 40 {
+	attempts := 40
+	if testing.Short() {
+		attempts = 8
+	}
+	for range attempts {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKill9$")
 		cmd.Env = append(os.Environ(), variable+"="+top)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(20+r.IntN(150)) * time.Millisecond)
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatalf("the process ended before it was killed: %v", err)
+		if _, err := stdout.Read(make([]byte, 1)); err != nil { // it begins
+			t.Fatal(err)
 		}
-		_ = cmd.Wait()
-		if _, err := os.Stat(dir); err != nil {
-			continue // killed before it began
+		time.Sleep(time.Duration(r.Int64N(int64(turn * 3 / 2))))
+		_ = cmd.Process.Kill()
+		if err := cmd.Wait(); cmd.ProcessState.Exited() {
+			t.Fatalf("the process ended by itself: %v", err)
 		}
 		all, err := find(dir)
 		if err != nil {
@@ -54,20 +70,20 @@ func TestKill9(t *testing.T) {
 			whole++
 		}
 		unfinished += len(names(t, dir)) - len(all)
-		if restored, err := os.ReadFile(filepath.Join(top, "restored")); err == nil && !bytes.Equal(restored, read(t, file)) {
+		if !bytes.Equal(read(t, restored), read(t, file)) {
 			t.Error("a file that was not restored to its end has its name")
 		}
 	}
 	if whole == 0 || unfinished == 0 {
 		t.Fatalf("%d whole shards and %d temporary files: killed too early or too late", whole, unfinished)
 	}
-	if _, err := c.Encode(context.Background(), killedEncoding(top)); err != nil {
+	if _, err := c.Encode(t.Context(), killedEncoding(top)); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, dir); len(left) != 6 {
 		t.Errorf("the next encoding leaves %v", left)
 	}
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "restored"), Force: true}); err != nil {
+	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: restored, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, top); len(left) != 3 {
@@ -79,21 +95,17 @@ func killedEncoding(top string) Encoding {
 	return Encoding{File: filepath.Join(top, "file"), Dir: filepath.Join(top, "shards"), Data: 4, Parity: 2, Matrix: Vandermonde, Force: true}
 }
 
-// encodeForKill is the process that is killed.
-func encodeForKill(t *testing.T, top string) {
-	c := newCoder(t)
-	c.buffer = 1 << 20
+// codeForKill encodes, loses a shard and brings it and the file back.
+func codeForKill(t *testing.T, c *Coder, top string, turn int) {
 	e := killedEncoding(top)
-	for i := 0; ; i++ {
-		if _, err := c.Encode(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(e.Dir, Name(i%6))); err != nil {
-			t.Fatal(err)
-		}
-		rec := Reconstruction{Dir: e.Dir, File: filepath.Join(top, "restored"), Repair: true, Force: true}
-		if _, err := c.Reconstruct(t.Context(), rec); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := c.Encode(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(e.Dir, Name(turn%6))); err != nil {
+		t.Fatal(err)
+	}
+	rec := Reconstruction{Dir: e.Dir, File: filepath.Join(top, "restored"), Repair: true, Force: true}
+	if _, err := c.Reconstruct(t.Context(), rec); err != nil {
+		t.Fatal(err)
 	}
 }
