@@ -302,7 +302,7 @@ func TestFaults(t *testing.T) {
 		"swapped":         {harm: func(t *testing.T, dir string) { rename(t, dir, Name(1), "x", Name(2), Name(1), "x", Name(2)) }, warning: "001.shard is shard 2"},
 		"renamed":         {harm: func(t *testing.T, dir string) { rename(t, dir, Name(1), "copy.bin") }, warning: "copy.bin is shard 1 by its header"},
 		"in a lost place": {harm: func(t *testing.T, dir string) { remove(t, dir, 1); rename(t, dir, Name(2), Name(1)) }, lost: []int{1}, state: Missing, warning: "001.shard is shard 2", repair: "rename it to 002.shard"},
-		"twice":           {harm: func(t *testing.T, dir string) { write(t, dir, "copy", read(t, dir, Name(3))) }, warning: "shard 3 is there 2 times: 003.shard is used"},
+		"twice":           {harm: func(t *testing.T, dir string) { write(t, dir, "000.copy", read(t, dir, Name(3))) }, warning: "shard 3 is there 2 times: 003.shard is used"},
 		"twice, one is bad": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			write(t, dir, "copy", b)
@@ -340,6 +340,10 @@ func TestFaults(t *testing.T) {
 			write(t, dir, Name(5), make([]byte, 2000))
 		},
 			verify: "none of the 1 shards has an intact header"},
+		"another's header": {harm: func(t *testing.T, dir string) {
+			write(t, dir, Name(3), append(read(t, dir, Name(1))[:64], read(t, dir, Name(3))[64:]...))
+			remove(t, dir, 1)
+		}, lost: []int{1, 3}, state: Damaged},
 		"newer": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			b[8] = 2
@@ -462,6 +466,27 @@ func TestForce(t *testing.T) {
 	}
 	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: file, Force: true}); err != nil || !bytes.Equal(read(t, file), data) {
 		t.Errorf("the file is not replaced by itself: %v", err)
+	}
+}
+
+// TestSweep: a repair takes away what killed processes left of what it writes, and nothing
+// else.
+func TestSweep(t *testing.T) {
+	c := newCoder(t)
+	dir, _ := encode(t, c, random(1000, 1), 2, 1, Vandermonde)
+	top := t.TempDir()
+	write(t, dir, ".001.shard.gemm-rs-00000000", nil)
+	write(t, dir, ".other.gemm-rs-00000000", nil)
+	write(t, top, ".out.gemm-rs-00000000", nil)
+	write(t, top, ".output.gemm-rs-00000000", nil)
+	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), []string{".other.gemm-rs-00000000", Name(0), Name(1), Name(2)}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got, want := names(t, top), []string{".output.gemm-rs-00000000", "out"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
