@@ -33,7 +33,8 @@ type Coder struct {
 }
 
 // defaultBlock is the bytes of payload under one checksum, and the least that is read at
-// once. The table is then 1/16384 of the payload.
+// once. The table is then 1/16384 of the payload. Larger blocks are not read: memory would
+// depend on the file.
 const defaultBlock = 64 << 10
 
 // defaultBuffer is the bytes of all rows of one slice of columns. There are three in
@@ -70,6 +71,7 @@ func (m *meter) add(n int64) {
 // are read and written in slices of columns.
 type transfer struct {
 	length int64        // bytes of a row
+	block  int          // bytes: rows are cut at multiples of it
 	in     []source     // rows of B
 	matrix gf256.Matrix // len(in) columns
 	out    [][]sink     // what takes each row of B, then of C
@@ -97,8 +99,8 @@ type slice struct {
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	height, block := len(t.in)+t.matrix.Rows, c.blockBytes()
-	width := max(c.bufferBytes()/(height*block), 1) * block
+	height := len(t.in) + t.matrix.Rows
+	width := max(c.bufferBytes()/(height*t.block), 1) * t.block
 	width = int(min(int64(width), t.length))
 
 	const slices = 3 // channels have room for all, so that nobody waits to send

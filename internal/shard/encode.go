@@ -52,7 +52,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	var files pendings
 	defer files.discard()
 	t := transfer{
-		length: set.Payload(),
+		length: set.Payload(), block: set.Block,
 		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
 	}
 	var writers []*writer

@@ -42,9 +42,6 @@ const (
 	entryBytes  = 4 // of the table
 )
 
-// maxBlock is the most bytes of a block that are read.
-const maxBlock = 1 << 20
-
 // castagnoli is the polynomial of CRC-32C, which processors compute faster than memory
 // gives them bytes. It finds every burst of up to 32 bits and, in blocks of 64 KiB, every
 // three flipped bits (Koopman, "32-Bit Cyclic Redundancy Codes for Internet Applications",
@@ -185,7 +182,7 @@ func parseHeader(b []byte) (header, error) {
 		return h, fmt.Errorf("its version is %d with checksums of kind %d, this program reads %d and %d: use a newer gemm",
 			le.Uint16(b[8:]), b[11], version, checksums)
 	case h.Data < 1 || h.Parity < 1 || h.Shards() > gf256.MaxShards || h.index >= h.Shards() ||
-		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 || h.Block > maxBlock:
+		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 || h.Block > defaultBlock:
 		return h, fmt.Errorf("%w: the header says what cannot be: shard %d of %v in blocks of %d", errDamaged, h.index, h.Set, h.Block)
 	}
 	return h, nil

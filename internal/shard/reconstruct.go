@@ -26,7 +26,7 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	}
 	done := c.meter("verifying", total)
 	var work sync.WaitGroup
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	turns := make(chan struct{}, min(runtime.GOMAXPROCS(0), readers))
 	for i := range r.copies {
 		work.Go(func() {
 			turns <- struct{}{}
@@ -80,8 +80,12 @@ func (r *Report) check(ctx context.Context, f found, done *meter) (State, string
 	return Good, ""
 }
 
-// checkBytes is how many bytes of a shard are checked at once, about.
-const checkBytes = 1 << 20
+// checkBytes is how many bytes of a shard are checked at once, about, and readers how many
+// shards at most.
+const (
+	checkBytes = 1 << 20
+	readers    = 8
+)
 
 // failure returns the state of a shard that could not be read for err, and the reason.
 func failure(err error) (State, string) {
@@ -184,7 +188,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 	if rec.File == "" && len(want) == 0 {
 		return nil
 	}
-	t := transfer{length: set.Payload()}
+	t := transfer{length: set.Payload(), block: set.Block}
 	if t.matrix, err = generator.Decoder(have, want); err != nil {
 		return err
 	}

@@ -239,6 +239,29 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestOtherBlocks: blocks are those that the header says, whatever this program would make.
+func TestOtherBlocks(t *testing.T) {
+	c := newCoder(t)
+	data := random(100000, 1)
+	for _, block := range []int{1, 100, defaultBlock} {
+		c.block = block
+		dir, _ := encode(t, c, data, 3, 1, Vandermonde)
+		if err := os.Remove(filepath.Join(dir, Name(0))); err != nil {
+			t.Fatal(err)
+		}
+		c.block = 64
+		out := filepath.Join(t.TempDir(), "out")
+		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil || !bytes.Equal(read(t, out), data) {
+			t.Errorf("blocks of %d bytes: %v", block, err)
+		}
+	}
+	c.block = defaultBlock + 1
+	dir, _ := encode(t, c, data, 3, 1, Vandermonde)
+	if _, err := c.Verify(t.Context(), dir); err == nil {
+		t.Error("blocks are read that are larger than the most")
+	}
+}
+
 // TestEveryBit flips each bit of a shard, one after the other.
 func TestEveryBit(t *testing.T) {
 	c := newCoder(t)
@@ -382,7 +405,10 @@ func TestFaults(t *testing.T) {
 				if after := names(t, dir); !slices.Equal(after, before) {
 					t.Errorf("an error left %v of %v", after, before)
 				}
-				return
+				if !strings.Contains(test.repair, "--force") {
+					return
+				}
+				_, err = c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true, Force: true})
 			}
 			if err != nil || !bytes.Equal(read(t, out), data) {
 				t.Errorf("the file does not come back: %v", err)
