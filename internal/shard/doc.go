@@ -15,6 +15,8 @@ package shard
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math/rand/v2"
 	"sync"
 
 	"gemm"
@@ -94,6 +96,37 @@ type slice struct {
 	rows gemm.Matrix[gf256.Elem]
 }
 
+// probes is how many columns of a slice are computed twice.
+const probes = 16
+
+// errProduct: the multiplier computed something else than the product.
+var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
+
+// probe returns an errProduct where rows, those of B and below them those of C, are not a
+// product with the matrix in the first column, the last or one of some at random. A kernel
+// that is wrong on this processor would otherwise show when shards are lost.
+func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
+	columns := [probes]int{0, rows.Cols - 1}
+	for p := range columns[2:] {
+		columns[2+p] = rand.IntN(rows.Cols)
+	}
+	b := gf256.NewMatrix(matrix.Cols, probes)
+	for i := range b.Rows {
+		for p, j := range columns {
+			b.Row(i)[p] = rows.At(i, j)
+		}
+	}
+	c := matrix.Mul(b)
+	for i := range c.Rows {
+		for p, j := range columns {
+			if c.Row(i)[p] != rows.At(b.Rows+i, j) {
+				return errProduct
+			}
+		}
+	}
+	return nil
+}
+
 // transfer runs t: while one slice is written the next is multiplied and the one after it
 // is read. The first error ends it.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
@@ -129,7 +162,10 @@ func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 			return nil
 		}
 		below := s.rows.Slice(a.Cols, 0, a.Rows, s.rows.Cols)
-		return c.Multiplier.Multiply(ctx, below, a, s.rows.Slice(0, 0, a.Cols, s.rows.Cols))
+		if err := c.Multiplier.Multiply(ctx, below, a, s.rows.Slice(0, 0, a.Cols, s.rows.Cols)); err != nil {
+			return err
+		}
+		return probe(t.matrix, s.rows)
 	})
 	stage(multiplied, free, func(s *slice) error {
 		for i, sinks := range t.out {

@@ -578,6 +578,10 @@ func TestMidway(t *testing.T) {
 		}
 		cancel()
 	}
+	c.Multiplier = failing{nil} // writes nothing, and says that it did
+	if _, err := c.Encode(t.Context(), e); !errors.Is(err, errProduct) {
+		t.Errorf("a wrong product: %v", err)
+	}
 	for _, size := range []int64{10, 60000} {
 		c.Multiplier = changing{plain, func() { _ = os.Truncate(file, size) }}
 		if _, err := c.Encode(t.Context(), e); err == nil || !strings.Contains(err.Error(), "file: was changed while it was read") {
