@@ -187,8 +187,12 @@ func runReconstruct(c *cli.Context) error {
 	if c.String("out") != "" {
 		made = append(made, c.String("out"))
 	}
-	if c.Bool("repair") {
-		made = append(made, "shards "+shard.Ranges(r.Lost()))
+	if lost := r.Lost(); c.Bool("repair") && len(lost) > 0 {
+		made = append(made, "shards "+shard.Ranges(lost))
+	}
+	if made == nil {
+		say(c, "%s: no shard is lost", r.Dir)
+		return nil
 	}
 	say(c, "%s of %v; %s", strings.Join(made, " and "), r.Set, throughput(r.Set, start, variant))
 	return nil

@@ -65,7 +65,11 @@ func TestShards(t *testing.T) {
 		if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
 			t.Errorf("%s: the file does not come back: %v", matrix, err)
 		}
-		succeed(t, dir, rs("reconstruct", "--in", "shards", "--repair")...)
+		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 shards", "reconstruct: shards: no shard is lost\n"} {
+			if r := succeed(t, dir, rs("reconstruct", "--in", "shards", "--repair")...); !strings.Contains(r.stderr, want) {
+				t.Errorf("reconstruct --repair: %q, want %q", r.stderr, want)
+			}
+		}
 		succeed(t, dir, rs("verify", "--in", "shards")...)
 	}
 }
