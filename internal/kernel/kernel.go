@@ -125,10 +125,12 @@ func (k *Kernel[T]) Column(m, depth int, alpha T, a []T, aRow int, x []T, beta T
 // first and the number of those as high as that; the others have a row less. A lower
 // tile is a slower one, so that no sliver is much lower than the others.
 func (k *Kernel[T]) Slivers(m int) (height, taller, slivers int) {
-	if m <= k.MR {
-		return m, 1, 1
-	}
-	slivers = (m + k.MR - 1) / k.MR
+	return cut(m, k.MR)
+}
+
+// cut returns how m rows, m above 0, are cut into slivers of at most mr rows.
+func cut(m, mr int) (height, taller, slivers int) {
+	slivers = (m + mr - 1) / mr
 	height = (m + slivers - 1) / slivers
 	return height, m - slivers*(height-1), slivers
 }
