@@ -9,15 +9,16 @@ import (
 
 // Field computes products in GF(2⁸) by loops round a micro-kernel:
 //
-//	for ic over m by MC, for pc over k by KC   pack A[ic, pc] into slivers of MR rows
-//	  for jc over n by NC                      pack B[pc, jc], or not: in L2
-//	    for ir over MC by MR                   micro-kernel: a sliver of A, in L1, by the block of B
+//	for ic over m by MC, for pc over k by KP   pack A[ic, pc] into slivers of MR rows
+//	  for jc over n by NC
+//	    for lc over KP by KC                   pack B[lc, jc], or not: in L2
+//	      for ir over MC by MR                 micro-kernel: a sliver of A, in L1, by the block of B
 //
 // The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
 // for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
 // once, from where it lies. Otherwise the block of B is met by every sliver of A, and is
-// copied first: rows that are a power of two apart share the sets of a cache, which has
-// room for no more than a few of them.
+// copied first. Rows that are a power of two apart share the sets of a cache, which has
+// room for a few of them: no more are read side by side.
 //
 // It keeps its buffers from one product to the next and serves one product at a time.
 type Field struct {
@@ -52,9 +53,10 @@ type fieldJob struct {
 
 // FieldPlan is how one product in GF(2⁸) is computed.
 type FieldPlan struct {
-	MC, KC, NC int  // of the blocks
-	PackB      bool // whether blocks of B are copied
-	Workers    int
+	MC, KP  int  // of the panel of A
+	KC, NC  int  // of the block of B
+	PackB   bool // whether blocks of B are copied
+	Workers int
 }
 
 // NewField returns an engine for the kernel.
@@ -72,8 +74,8 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
 	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
-	fieldShared = 8       // rows of B that any cache has room for, however far apart
-	fieldWidth  = 4096    // columns of a block of B: a page, and enough for the calls not to count
+	fieldShared = 8       // rows of B that are read side by side, however far apart
+	fieldWidth  = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
 	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
 
@@ -81,10 +83,15 @@ const (
 // A takes half of L1, a block of B half of L2, and A's panel half of L3 or less.
 func (e *Field) Plan(m, n, k int) FieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
-	column := 8 * e.kernel.Words(height)
-	p := FieldPlan{KC: pieces(k, max(8, e.caches.L1/2/column), 2)}
-	p.MC = pieces(m, max(1, min(e.caches.L3/2, fieldPanel)/column/p.KC)*height, height)
-	p.PackB = slivers > 1 && p.KC > fieldShared
+	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
+	p := FieldPlan{KP: pieces(k, max(8, panel/column), 8)}
+	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
+	p.KC = max(8, e.caches.L1/2/column)
+	p.PackB = slivers > 1 && min(p.KP, p.KC) > fieldShared
+	if !p.PackB {
+		p.KC = fieldShared
+	}
+	p.KC = pieces(p.KP, p.KC, 1)
 	p.NC = fieldWidth
 	if p.PackB {
 		p.NC = min(p.NC, e.caches.L2/2/p.KC)
@@ -100,7 +107,7 @@ func (e *Field) Plan(m, n, k int) FieldPlan {
 // panel returns the words of a packed panel of A.
 func (e *Field) panel(p FieldPlan) int {
 	height, taller, slivers := e.kernel.Slivers(p.MC)
-	return p.KC * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
+	return p.KP * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
 }
 
 // columns returns the columns of B that a worker has room for.
@@ -135,9 +142,9 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	}
 	defer func() { e.job = fieldJob{} }() // lets go of the operands
 	for ic := 0; ic < m; ic += p.MC {
-		for pc := 0; pc < k; pc += p.KC {
+		for pc := 0; pc < k; pc += p.KP {
 			e.job = fieldJob{
-				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KC, k-pc),
+				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KP, k-pc),
 				a: a[ic*lda+pc:], b: b[pc*ldb:], c: c[ic*ldc:], lda: lda, ldb: ldb, ldc: ldc, add: pc > 0, plan: p,
 			}
 			g := &e.job
@@ -189,34 +196,35 @@ func (e *Field) updateTasks(worker, lo, hi int) {
 // last columns, fewer than a tile has, are computed in buffers.
 func (e *Field) updateBlock(worker, j, first, end int) {
 	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
-	if g.ctx.Err() != nil {
-		return
-	}
 	n := min(g.plan.NC, g.n-j)
 	whole := n / nr * nr
 	rest := n - whole
-	b, ldb := g.b[j:], g.ldb
-	last, stride := w.b, nr // the last columns of B
-	switch {
-	case g.plan.PackB:
-		stride = up(n, nr)
-		copyRows(g.k, n, w.b, stride, b, ldb)
-		b, ldb, last = w.b, stride, w.b[whole:]
-	case rest > 0:
-		copyRows(g.k, rest, w.b, nr, b[whole:], ldb)
-	}
-	for s := first; s < end; s++ {
-		row, height, a := e.sliver(s)
-		c := g.c[row*g.ldc+j:]
-		e.kernel.Run(height, g.k, whole, a, b, ldb, c, g.ldc, g.add)
-		if rest == 0 {
-			continue
+	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += g.plan.KC {
+		k, add := min(g.plan.KC, g.k-lc), g.add || lc > 0
+		b, ldb := g.b[lc*g.ldb+j:], g.ldb
+		last, stride := w.b, nr // the last columns of B
+		switch {
+		case g.plan.PackB:
+			stride = up(n, nr)
+			copyRows(k, n, w.b, stride, b, ldb)
+			b, ldb, last = w.b, stride, w.b[whole:]
+		case rest > 0:
+			copyRows(k, rest, w.b, nr, b[whole:], ldb)
 		}
-		if g.add {
-			copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
+		for s := first; s < end; s++ {
+			row, height, a := e.sliver(s)
+			a = a[lc*e.kernel.Words(height):]
+			c := g.c[row*g.ldc+j:]
+			e.kernel.Run(height, k, whole, a, b, ldb, c, g.ldc, add)
+			if rest == 0 {
+				continue
+			}
+			if add {
+				copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
+			}
+			e.kernel.Run(height, k, nr, a, last, stride, w.c, nr, add)
+			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
 		}
-		e.kernel.Run(height, g.k, nr, a, last, stride, w.c, nr, g.add)
-		copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
 	}
 }
 

@@ -24,7 +24,7 @@ type Field struct {
 //	C ← A·B, or C ← C + A·B where add,
 //
 // with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
-// NR and k anything from 0 up. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. It
+// NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. It
 // panics before it writes anything where that is not so or a slice is too short. Assembly
 // cannot be preempted: callers limit k and n so that a call is some hundred microseconds
 // at most.
@@ -35,10 +35,7 @@ func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 	if rows > f.MR || n%f.NR != 0 {
 		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR, f.NR, rows, n))
 	}
-	if k > 0 {
-		_, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1]
-	}
-	_ = c[(rows-1)*ldc+n-1]
+	_, _, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1], c[(rows-1)*ldc+n-1]
 	f.run(rows, k, n, a, bytes(b), ldb, bytes(c), ldc, add)
 }
 

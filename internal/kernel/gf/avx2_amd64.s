@@ -8,88 +8,617 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
+DATA down<>+0(SB)/8, $0x1000100010001000
+DATA down<>+8(SB)/8, $0x1000100010001000
+DATA down<>+16(SB)/8, $0x1000100010001000
+DATA down<>+24(SB)/8, $0x1000100010001000
+GLOBL down<>(SB), RODATA|NOPTR, $32
+
 // func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
 // Requires: AVX, AVX2
 TEXT ·mulAVX2(SB), NOSPLIT, $0-113
-	MOVQ rows+0(FP), AX
-	MOVQ k+8(FP), R13
-	MOVQ n+16(FP), R12
-	MOVQ a_base+24(FP), BX
-	MOVQ b_base+48(FP), SI
-	MOVQ ldb+72(FP), R8
-	MOVQ c_base+80(FP), R9
-	MOVQ ldc+104(FP), R11
-	CMPQ AX, $0x04
-	JEQ  tile4
-	CMPQ AX, $0x03
-	JEQ  tile3
-	CMPQ AX, $0x02
-	JEQ  tile2
+	MOVQ    rows+0(FP), AX
+	MOVQ    k+8(FP), R13
+	MOVQ    n+16(FP), R12
+	MOVQ    a_base+24(FP), BX
+	MOVQ    b_base+48(FP), SI
+	MOVQ    ldb+72(FP), R8
+	MOVQ    c_base+80(FP), R9
+	MOVQ    ldc+104(FP), R11
+	VMOVDQU nibbles<>+0(SB), Y15
+	CMPQ    AX, $0x04
+	JEQ     rows4x2
+	CMPQ    AX, $0x03
+	JEQ     rows3x2
+	CMPQ    AX, $0x02
+	JEQ     rows2x4
+	CMPQ    R12, $0x80
+	JLT     tile1x2
 
-tile1:
-	CMPB  add+112(FP), $+0
-	JNE   load1
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	JMP   sum1
+tile1x4:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load1x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	ADDQ           $0x00000020, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum1x4
 
-load1:
+load1x4:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+	VMOVDQU 64(R10), Y2
+	VMOVDQU 96(R10), Y3
+
+sum1x4:
+	SUBQ $0x02, DX
+	JLT  last1x4
+
+step1x4:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 32(CX), Y8
+	VBROADCASTI128 48(CX), Y9
+	VMOVDQU        (DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VMOVDQU        64(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        96(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	ADDQ           $0x00000040, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step1x4
+
+last1x4:
+	CMPQ           DX, $-2
+	JEQ            store1x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+
+store1x4:
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+	VMOVDQU Y2, 64(R10)
+	VMOVDQU Y3, 96(R10)
+	ADDQ    $0x80, SI
+	ADDQ    $0x80, R9
+	SUBQ    $0x80, R12
+	CMPQ    R12, $0x80
+	JGE     tile1x4
+	TESTQ   R12, R12
+	JEQ     done
+
+tile1x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load1x2
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	ADDQ           $0x00000020, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum1x2
+
+load1x2:
 	MOVQ    R9, R10
 	VMOVDQU (R10), Y0
 	VMOVDQU 32(R10), Y1
 
-sum1:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
-	SUBQ $0x01, DX
-	JLT  last1
+sum1x2:
+	SUBQ $0x02, DX
+	JLT  last1x2
 
-step1:
-	VMOVDQU        nibbles<>+0(SB), Y14
-	VMOVDQU        (DI), Y8
-	VPSRLQ         $0x04, Y8, Y10
-	VPAND          Y14, Y8, Y8
-	VPAND          Y14, Y10, Y10
-	VMOVDQU        32(DI), Y9
-	VPSRLQ         $0x04, Y9, Y11
-	VPAND          Y14, Y9, Y9
-	VPAND          Y14, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
+step1x2:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y1, Y1
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
+	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	ADDQ           $0x00000020, CX
-	LEAQ           (DI)(R8*1), DI
-	SUBQ           $0x01, DX
-	JGE            step1
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 32(CX), Y8
+	VBROADCASTI128 48(CX), Y9
+	VMOVDQU        (DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	ADDQ           $0x00000040, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step1x2
 
-last1:
+last1x2:
+	CMPQ           DX, $-2
+	JEQ            store1x2
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+
+store1x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
 	ADDQ    $0x40, SI
 	ADDQ    $0x40, R9
 	SUBQ    $0x40, R12
-	JNE     tile1
+	JNE     tile1x2
 	JMP     done
 
-tile2:
-	CMPB  add+112(FP), $+0
-	JNE   load2
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	JMP   sum2
+rows2x4:
+	CMPQ R12, $0x80
+	JLT  tile2x2
 
-load2:
+tile2x4:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load2x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y4
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y4, Y4
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y5
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y5, Y5
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y6
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y6, Y6
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y7
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y7, Y7
+	ADDQ           $0x00000040, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum2x4
+
+load2x4:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+	VMOVDQU 64(R10), Y2
+	VMOVDQU 96(R10), Y3
+	ADDQ    R11, R10
+	VMOVDQU (R10), Y4
+	VMOVDQU 32(R10), Y5
+	VMOVDQU 64(R10), Y6
+	VMOVDQU 96(R10), Y7
+
+sum2x4:
+	SUBQ $0x02, DX
+	JLT  last2x4
+
+step2x4:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y4, Y4
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y5, Y5
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y5, Y5
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y6, Y6
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y7, Y7
+	VBROADCASTI128 64(CX), Y8
+	VBROADCASTI128 80(CX), Y9
+	VBROADCASTI128 96(CX), Y10
+	VBROADCASTI128 112(CX), Y11
+	VMOVDQU        (DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y4, Y4
+	VMOVDQU        32(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y5, Y5
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y5, Y5
+	VMOVDQU        64(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y6, Y6
+	VMOVDQU        96(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y7, Y7
+	ADDQ           $0x00000080, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step2x4
+
+last2x4:
+	CMPQ           DX, $-2
+	JEQ            store2x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y4, Y4
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y5, Y5
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y5, Y5
+	VMOVDQU        64(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y6, Y6
+	VMOVDQU        96(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y7, Y7
+
+store2x4:
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+	VMOVDQU Y2, 64(R10)
+	VMOVDQU Y3, 96(R10)
+	ADDQ    R11, R10
+	VMOVDQU Y4, (R10)
+	VMOVDQU Y5, 32(R10)
+	VMOVDQU Y6, 64(R10)
+	VMOVDQU Y7, 96(R10)
+	ADDQ    $0x80, SI
+	ADDQ    $0x80, R9
+	SUBQ    $0x80, R12
+	CMPQ    R12, $0x80
+	JGE     tile2x4
+	TESTQ   R12, R12
+	JEQ     done
+
+tile2x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load2x2
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y2
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y3
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y3, Y3
+	ADDQ           $0x00000040, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum2x2
+
+load2x2:
 	MOVQ    R9, R10
 	VMOVDQU (R10), Y0
 	VMOVDQU 32(R10), Y1
@@ -97,49 +626,105 @@ load2:
 	VMOVDQU (R10), Y2
 	VMOVDQU 32(R10), Y3
 
-sum2:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
-	SUBQ $0x01, DX
-	JLT  last2
+sum2x2:
+	SUBQ $0x02, DX
+	JLT  last2x2
 
-step2:
-	VMOVDQU        nibbles<>+0(SB), Y14
-	VMOVDQU        (DI), Y8
-	VPSRLQ         $0x04, Y8, Y10
-	VPAND          Y14, Y8, Y8
-	VPAND          Y14, Y10, Y10
-	VMOVDQU        32(DI), Y9
-	VPSRLQ         $0x04, Y9, Y11
-	VPAND          Y14, Y9, Y9
-	VPAND          Y14, Y11, Y11
-	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
+step2x2:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y1, Y1
-	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
+	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y1, Y1
-	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
+	VPSHUFB        Y12, Y10, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y3, Y3
-	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
+	VPSHUFB        Y13, Y11, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y3, Y3
-	ADDQ           $0x00000040, CX
-	LEAQ           (DI)(R8*1), DI
-	SUBQ           $0x01, DX
-	JGE            step2
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 64(CX), Y8
+	VBROADCASTI128 80(CX), Y9
+	VBROADCASTI128 96(CX), Y10
+	VBROADCASTI128 112(CX), Y11
+	VMOVDQU        (DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        32(DI)(R8*1), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y3, Y3
+	ADDQ           $0x00000080, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step2x2
 
-last2:
+last2x2:
+	CMPQ           DX, $-2
+	JEQ            store2x2
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VMOVDQU        (DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y2, Y2
+	VMOVDQU        32(DI), Y12
+	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          Y15, Y12, Y12
+	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y13, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y13, Y11, Y14
+	VPXOR          Y14, Y3, Y3
+
+store2x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -149,21 +734,54 @@ last2:
 	ADDQ    $0x40, SI
 	ADDQ    $0x40, R9
 	SUBQ    $0x40, R12
-	JNE     tile2
+	JNE     tile2x2
 	JMP     done
 
-tile3:
-	CMPB  add+112(FP), $+0
-	JNE   load3
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	JMP   sum3
+rows3x2:
+tile3x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load3x2
+	VMOVDQU        (DI), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y9, Y12, Y1
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 32(CX), Y12
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 64(CX), Y12
+	VPSHUFB        Y8, Y12, Y4
+	VPSHUFB        Y9, Y12, Y5
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	ADDQ           $0x00000060, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum3x2
 
-load3:
+load3x2:
 	MOVQ    R9, R10
 	VMOVDQU (R10), Y0
 	VMOVDQU 32(R10), Y1
@@ -174,59 +792,135 @@ load3:
 	VMOVDQU (R10), Y4
 	VMOVDQU 32(R10), Y5
 
-sum3:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
-	SUBQ $0x01, DX
-	JLT  last3
+sum3x2:
+	SUBQ $0x02, DX
+	JLT  last3x2
 
-step3:
-	VMOVDQU        nibbles<>+0(SB), Y14
+step3x2:
 	VMOVDQU        (DI), Y8
-	VPSRLQ         $0x04, Y8, Y10
-	VPAND          Y14, Y8, Y8
-	VPAND          Y14, Y10, Y10
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPSRLQ         $0x04, Y9, Y11
-	VPAND          Y14, Y9, Y9
-	VPAND          Y14, Y11, Y11
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y1, Y1
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y1, Y1
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 32(CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y3, Y3
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y3, Y3
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 64(CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y5, Y5
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 80(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y5, Y5
-	ADDQ           $0x00000060, CX
-	LEAQ           (DI)(R8*1), DI
-	SUBQ           $0x01, DX
-	JGE            step3
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	VMOVDQU        (DI)(R8*1), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 96(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 128(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 160(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	ADDQ           $0x000000c0, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step3x2
 
-last3:
+last3x2:
+	CMPQ           DX, $-2
+	JEQ            store3x2
+	VMOVDQU        (DI), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 32(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 64(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+
+store3x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -239,23 +933,62 @@ last3:
 	ADDQ    $0x40, SI
 	ADDQ    $0x40, R9
 	SUBQ    $0x40, R12
-	JNE     tile3
+	JNE     tile3x2
 	JMP     done
 
-tile4:
-	CMPB  add+112(FP), $+0
-	JNE   load4
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	VPXOR Y2, Y2, Y2
-	VPXOR Y3, Y3, Y3
-	VPXOR Y4, Y4, Y4
-	VPXOR Y5, Y5, Y5
-	VPXOR Y6, Y6, Y6
-	VPXOR Y7, Y7, Y7
-	JMP   sum4
+rows4x2:
+tile4x2:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            load4x2
+	VMOVDQU        (DI), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y9, Y12, Y1
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 32(CX), Y12
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 64(CX), Y12
+	VPSHUFB        Y8, Y12, Y4
+	VPSHUFB        Y9, Y12, Y5
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 96(CX), Y12
+	VPSHUFB        Y8, Y12, Y6
+	VPSHUFB        Y9, Y12, Y7
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y7, Y7
+	ADDQ           $0x00000080, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sum4x2
 
-load4:
+load4x2:
 	MOVQ    R9, R10
 	VMOVDQU (R10), Y0
 	VMOVDQU 32(R10), Y1
@@ -269,69 +1002,165 @@ load4:
 	VMOVDQU (R10), Y6
 	VMOVDQU 32(R10), Y7
 
-sum4:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
-	SUBQ $0x01, DX
-	JLT  last4
+sum4x2:
+	SUBQ $0x02, DX
+	JLT  last4x2
 
-step4:
-	VMOVDQU        nibbles<>+0(SB), Y14
+step4x2:
 	VMOVDQU        (DI), Y8
-	VPSRLQ         $0x04, Y8, Y10
-	VPAND          Y14, Y8, Y8
-	VPAND          Y14, Y10, Y10
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPSRLQ         $0x04, Y9, Y11
-	VPAND          Y14, Y9, Y9
-	VPAND          Y14, Y11, Y11
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y1, Y1
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y1, Y1
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 32(CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y3, Y3
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y3, Y3
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 64(CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y5, Y5
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 80(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y5, Y5
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 96(CX), Y12
 	VPSHUFB        Y8, Y12, Y14
 	VPXOR          Y14, Y6, Y6
-	VPSHUFB        Y9, Y12, Y15
-	VPXOR          Y15, Y7, Y7
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y7, Y7
 	VBROADCASTI128 112(CX), Y13
 	VPSHUFB        Y10, Y13, Y14
 	VPXOR          Y14, Y6, Y6
-	VPSHUFB        Y11, Y13, Y15
-	VPXOR          Y15, Y7, Y7
-	ADDQ           $0x00000080, CX
-	LEAQ           (DI)(R8*1), DI
-	SUBQ           $0x01, DX
-	JGE            step4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y7, Y7
+	VMOVDQU        (DI)(R8*1), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 128(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 160(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 192(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 208(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 224(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y7, Y7
+	VBROADCASTI128 240(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y7, Y7
+	ADDQ           $0x00000100, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            step4x2
 
-last4:
+last4x2:
+	CMPQ           DX, $-2
+	JEQ            store4x2
+	VMOVDQU        (DI), Y8
+	VPMULHUW       down<>+0(SB), Y8, Y10
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y10, Y10
+	VMOVDQU        32(DI), Y9
+	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y1, Y1
+	VBROADCASTI128 32(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y3, Y3
+	VBROADCASTI128 64(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y5, Y5
+	VBROADCASTI128 96(CX), Y12
+	VPSHUFB        Y8, Y12, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y9, Y12, Y14
+	VPXOR          Y14, Y7, Y7
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y10, Y13, Y14
+	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPXOR          Y14, Y7, Y7
+
+store4x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -347,7 +1176,7 @@ last4:
 	ADDQ    $0x40, SI
 	ADDQ    $0x40, R9
 	SUBQ    $0x40, R12
-	JNE     tile4
+	JNE     tile4x2
 
 done:
 	VZEROUPPER

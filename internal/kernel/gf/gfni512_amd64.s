@@ -14,140 +14,296 @@ TEXT ·mulGFNI512(SB), NOSPLIT, $0-113
 	MOVQ c_base+80(FP), R9
 	MOVQ ldc+104(FP), R11
 	CMPQ AX, $0x18
-	JEQ  tile24
+	JEQ  rows24x1
 	CMPQ AX, $0x17
-	JEQ  tile23
+	JEQ  rows23x1
 	CMPQ AX, $0x16
-	JEQ  tile22
+	JEQ  rows22x1
 	CMPQ AX, $0x15
-	JEQ  tile21
+	JEQ  rows21x1
 	CMPQ AX, $0x14
-	JEQ  tile20
+	JEQ  rows20x1
 	CMPQ AX, $0x13
-	JEQ  tile19
+	JEQ  rows19x1
 	CMPQ AX, $0x12
-	JEQ  tile18
+	JEQ  rows18x1
 	CMPQ AX, $0x11
-	JEQ  tile17
+	JEQ  rows17x1
 	CMPQ AX, $0x10
-	JEQ  tile16
+	JEQ  rows16x1
 	CMPQ AX, $0x0f
-	JEQ  tile15
+	JEQ  rows15x1
 	CMPQ AX, $0x0e
-	JEQ  tile14
+	JEQ  rows14x1
 	CMPQ AX, $0x0d
-	JEQ  tile13
+	JEQ  rows13x1
 	CMPQ AX, $0x0c
-	JEQ  tile12
+	JEQ  rows12x2
 	CMPQ AX, $0x0b
-	JEQ  tile11
+	JEQ  rows11x2
 	CMPQ AX, $0x0a
-	JEQ  tile10
+	JEQ  rows10x2
 	CMPQ AX, $0x09
-	JEQ  tile9
+	JEQ  rows9x2
 	CMPQ AX, $0x08
-	JEQ  tile8
+	JEQ  rows8x2
 	CMPQ AX, $0x07
-	JEQ  tile7
+	JEQ  rows7x2
 	CMPQ AX, $0x06
-	JEQ  tile6
+	JEQ  rows6x2
 	CMPQ AX, $0x05
-	JEQ  tile5
+	JEQ  rows5x2
 	CMPQ AX, $0x04
-	JEQ  tile4
+	JEQ  rows4x2
 	CMPQ AX, $0x03
-	JEQ  tile3
+	JEQ  rows3x2
 	CMPQ AX, $0x02
-	JEQ  tile2
+	JEQ  rows2x2
+	CMPQ R12, $0x80
+	JLT  tile1x1
 
-tile1:
-	CMPB   add+112(FP), $+0
-	JNE    load1
-	VPXORQ Z0, Z0, Z0
-	JMP    sum1
+tile1x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load1x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	ADDQ                $0x00000008, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum1x2
 
-load1:
+load1x2:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
 
-sum1:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum1x2:
 	SUBQ $0x02, DX
-	JLT  last1
+	JLT  last1x2
 
-step1:
+step1x2:
 	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	ADDQ                $0x00000010, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step1
+	JGE                 step1x2
 
-last1:
+last1x2:
 	CMPQ                DX, $-2
-	JEQ                 store1
+	JEQ                 store1x2
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
 
-store1:
+store1x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile1x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile1x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load1x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	ADDQ                $0x00000008, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum1x1
+
+load1x1:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+
+sum1x1:
+	SUBQ $0x02, DX
+	JLT  last1x1
+
+step1x1:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           (DI)(R8*1), Z25
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	ADDQ                $0x00000010, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step1x1
+
+last1x1:
+	CMPQ                DX, $-2
+	JEQ                 store1x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+
+store1x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile1
+	JNE       tile1x1
 	JMP       done
 
-tile2:
-	CMPB   add+112(FP), $+0
-	JNE    load2
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	JMP    sum2
+rows2x2:
+	CMPQ R12, $0x80
+	JLT  tile2x1
 
-load2:
+tile2x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load2x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	ADDQ                $0x00000010, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum2x2
+
+load2x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+
+sum2x2:
+	SUBQ $0x02, DX
+	JLT  last2x2
+
+step2x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	ADDQ                $0x00000020, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step2x2
+
+last2x2:
+	CMPQ                DX, $-2
+	JEQ                 store2x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+
+store2x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile2x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile2x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load2x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	ADDQ                $0x00000010, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum2x1
+
+load2x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z1
 
-sum2:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum2x1:
 	SUBQ $0x02, DX
-	JLT  last2
+	JLT  last2x1
 
-step2:
+step2x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	ADDQ                $0x00000020, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step2
+	JGE                 step2x1
 
-last2:
+last2x1:
 	CMPQ                DX, $-2
-	JEQ                 store2
+	JEQ                 store2x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 
-store2:
+store2x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -155,18 +311,127 @@ store2:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile2
+	JNE       tile2x1
 	JMP       done
 
-tile3:
-	CMPB   add+112(FP), $+0
-	JNE    load3
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	JMP    sum3
+rows3x2:
+	CMPQ R12, $0x80
+	JLT  tile3x1
 
-load3:
+tile3x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load3x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	ADDQ                $0x00000018, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum3x2
+
+load3x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+
+sum3x2:
+	SUBQ $0x02, DX
+	JLT  last3x2
+
+step3x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	ADDQ                $0x00000030, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step3x2
+
+last3x2:
+	CMPQ                DX, $-2
+	JEQ                 store3x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+
+store3x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile3x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile3x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load3x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	ADDQ                $0x00000018, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum3x1
+
+load3x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -174,42 +439,39 @@ load3:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z2
 
-sum3:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum3x1:
 	SUBQ $0x02, DX
-	JLT  last3
+	JLT  last3x1
 
-step3:
+step3x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
 	ADDQ                $0x00000030, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step3
+	JGE                 step3x1
 
-last3:
+last3x1:
 	CMPQ                DX, $-2
-	JEQ                 store3
+	JEQ                 store3x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
 
-store3:
+store3x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -219,19 +481,146 @@ store3:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile3
+	JNE       tile3x1
 	JMP       done
 
-tile4:
-	CMPB   add+112(FP), $+0
-	JNE    load4
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	JMP    sum4
+rows4x2:
+	CMPQ R12, $0x80
+	JLT  tile4x1
 
-load4:
+tile4x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load4x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	ADDQ                $0x00000020, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum4x2
+
+load4x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+
+sum4x2:
+	SUBQ $0x02, DX
+	JLT  last4x2
+
+step4x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	ADDQ                $0x00000040, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step4x2
+
+last4x2:
+	CMPQ                DX, $-2
+	JEQ                 store4x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+
+store4x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile4x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile4x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load4x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	ADDQ                $0x00000020, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum4x1
+
+load4x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -241,47 +630,44 @@ load4:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z3
 
-sum4:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum4x1:
 	SUBQ $0x02, DX
-	JLT  last4
+	JLT  last4x1
 
-step4:
+step4x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
 	ADDQ                $0x00000040, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step4
+	JGE                 step4x1
 
-last4:
+last4x1:
 	CMPQ                DX, $-2
-	JEQ                 store4
+	JEQ                 store4x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
 
-store4:
+store4x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -293,20 +679,165 @@ store4:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile4
+	JNE       tile4x1
 	JMP       done
 
-tile5:
-	CMPB   add+112(FP), $+0
-	JNE    load5
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	JMP    sum5
+rows5x2:
+	CMPQ R12, $0x80
+	JLT  tile5x1
 
-load5:
+tile5x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load5x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	ADDQ                $0x00000028, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum5x2
+
+load5x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+
+sum5x2:
+	SUBQ $0x02, DX
+	JLT  last5x2
+
+step5x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	ADDQ                $0x00000050, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step5x2
+
+last5x2:
+	CMPQ                DX, $-2
+	JEQ                 store5x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+
+store5x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile5x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile5x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load5x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	ADDQ                $0x00000028, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum5x1
+
+load5x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -318,52 +849,49 @@ load5:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z4
 
-sum5:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum5x1:
 	SUBQ $0x02, DX
-	JLT  last5
+	JLT  last5x1
 
-step5:
+step5x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
 	ADDQ                $0x00000050, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step5
+	JGE                 step5x1
 
-last5:
+last5x1:
 	CMPQ                DX, $-2
-	JEQ                 store5
+	JEQ                 store5x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
 
-store5:
+store5x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -377,21 +905,184 @@ store5:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile5
+	JNE       tile5x1
 	JMP       done
 
-tile6:
-	CMPB   add+112(FP), $+0
-	JNE    load6
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	JMP    sum6
+rows6x2:
+	CMPQ R12, $0x80
+	JLT  tile6x1
 
-load6:
+tile6x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load6x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	ADDQ                $0x00000030, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum6x2
+
+load6x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+
+sum6x2:
+	SUBQ $0x02, DX
+	JLT  last6x2
+
+step6x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	ADDQ                $0x00000060, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step6x2
+
+last6x2:
+	CMPQ                DX, $-2
+	JEQ                 store6x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+
+store6x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile6x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile6x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load6x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	ADDQ                $0x00000030, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum6x1
+
+load6x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -405,57 +1096,54 @@ load6:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z5
 
-sum6:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum6x1:
 	SUBQ $0x02, DX
-	JLT  last6
+	JLT  last6x1
 
-step6:
+step6x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
 	ADDQ                $0x00000060, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step6
+	JGE                 step6x1
 
-last6:
+last6x1:
 	CMPQ                DX, $-2
-	JEQ                 store6
+	JEQ                 store6x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
 
-store6:
+store6x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -471,22 +1159,203 @@ store6:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile6
+	JNE       tile6x1
 	JMP       done
 
-tile7:
-	CMPB   add+112(FP), $+0
-	JNE    load7
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	JMP    sum7
+rows7x2:
+	CMPQ R12, $0x80
+	JLT  tile7x1
 
-load7:
+tile7x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load7x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	ADDQ                $0x00000038, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum7x2
+
+load7x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+
+sum7x2:
+	SUBQ $0x02, DX
+	JLT  last7x2
+
+step7x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	ADDQ                $0x00000070, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step7x2
+
+last7x2:
+	CMPQ                DX, $-2
+	JEQ                 store7x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+
+store7x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile7x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile7x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load7x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	ADDQ                $0x00000038, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum7x1
+
+load7x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -502,62 +1371,59 @@ load7:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z6
 
-sum7:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum7x1:
 	SUBQ $0x02, DX
-	JLT  last7
+	JLT  last7x1
 
-step7:
+step7x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
 	ADDQ                $0x00000070, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step7
+	JGE                 step7x1
 
-last7:
+last7x1:
 	CMPQ                DX, $-2
-	JEQ                 store7
+	JEQ                 store7x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
 
-store7:
+store7x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -575,23 +1441,222 @@ store7:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile7
+	JNE       tile7x1
 	JMP       done
 
-tile8:
-	CMPB   add+112(FP), $+0
-	JNE    load8
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	JMP    sum8
+rows8x2:
+	CMPQ R12, $0x80
+	JLT  tile8x1
 
-load8:
+tile8x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load8x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z15
+	ADDQ                $0x00000040, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum8x2
+
+load8x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z14
+	VMOVDQU64 64(R10), Z15
+
+sum8x2:
+	SUBQ $0x02, DX
+	JLT  last8x2
+
+step8x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	ADDQ                $0x00000080, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step8x2
+
+last8x2:
+	CMPQ                DX, $-2
+	JEQ                 store8x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VPXORQ              Z28, Z14, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VPXORQ              Z30, Z15, Z15
+
+store8x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z14, (R10)
+	VMOVDQU64 Z15, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile8x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile8x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load8x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	ADDQ                $0x00000040, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum8x1
+
+load8x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -609,67 +1674,64 @@ load8:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z7
 
-sum8:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum8x1:
 	SUBQ $0x02, DX
-	JLT  last8
+	JLT  last8x1
 
-step8:
+step8x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	ADDQ                $0x00000080, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step8
+	JGE                 step8x1
 
-last8:
+last8x1:
 	CMPQ                DX, $-2
-	JEQ                 store8
+	JEQ                 store8x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 
-store8:
+store8x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -689,24 +1751,241 @@ store8:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile8
+	JNE       tile8x1
 	JMP       done
 
-tile9:
-	CMPB   add+112(FP), $+0
-	JNE    load9
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	JMP    sum9
+rows9x2:
+	CMPQ R12, $0x80
+	JLT  tile9x1
 
-load9:
+tile9x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load9x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z17
+	ADDQ                $0x00000048, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum9x2
+
+load9x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z14
+	VMOVDQU64 64(R10), Z15
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z16
+	VMOVDQU64 64(R10), Z17
+
+sum9x2:
+	SUBQ $0x02, DX
+	JLT  last9x2
+
+step9x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	ADDQ                $0x00000090, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step9x2
+
+last9x2:
+	CMPQ                DX, $-2
+	JEQ                 store9x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VPXORQ              Z28, Z14, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VPXORQ              Z30, Z17, Z17
+
+store9x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z14, (R10)
+	VMOVDQU64 Z15, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z16, (R10)
+	VMOVDQU64 Z17, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile9x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile9x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load9x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	ADDQ                $0x00000048, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum9x1
+
+load9x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -726,72 +2005,69 @@ load9:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z8
 
-sum9:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum9x1:
 	SUBQ $0x02, DX
-	JLT  last9
+	JLT  last9x1
 
-step9:
+step9x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
 	ADDQ                $0x00000090, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step9
+	JGE                 step9x1
 
-last9:
+last9x1:
 	CMPQ                DX, $-2
-	JEQ                 store9
+	JEQ                 store9x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
 
-store9:
+store9x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -813,25 +2089,260 @@ store9:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile9
+	JNE       tile9x1
 	JMP       done
 
-tile10:
-	CMPB   add+112(FP), $+0
-	JNE    load10
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	JMP    sum10
+rows10x2:
+	CMPQ R12, $0x80
+	JLT  tile10x1
 
-load10:
+tile10x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load10x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z19
+	ADDQ                $0x00000050, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum10x2
+
+load10x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z14
+	VMOVDQU64 64(R10), Z15
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z16
+	VMOVDQU64 64(R10), Z17
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z18
+	VMOVDQU64 64(R10), Z19
+
+sum10x2:
+	SUBQ $0x02, DX
+	JLT  last10x2
+
+step10x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
+	ADDQ                $0x000000a0, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step10x2
+
+last10x2:
+	CMPQ                DX, $-2
+	JEQ                 store10x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VPXORQ              Z28, Z14, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VPXORQ              Z30, Z19, Z19
+
+store10x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z14, (R10)
+	VMOVDQU64 Z15, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z16, (R10)
+	VMOVDQU64 Z17, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z18, (R10)
+	VMOVDQU64 Z19, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile10x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile10x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load10x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	ADDQ                $0x00000050, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum10x1
+
+load10x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -853,77 +2364,74 @@ load10:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z9
 
-sum10:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum10x1:
 	SUBQ $0x02, DX
-	JLT  last10
+	JLT  last10x1
 
-step10:
+step10x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
 	ADDQ                $0x000000a0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step10
+	JGE                 step10x1
 
-last10:
+last10x1:
 	CMPQ                DX, $-2
-	JEQ                 store10
+	JEQ                 store10x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
 
-store10:
+store10x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -947,26 +2455,279 @@ store10:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile10
+	JNE       tile10x1
 	JMP       done
 
-tile11:
-	CMPB   add+112(FP), $+0
-	JNE    load11
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	JMP    sum11
+rows11x2:
+	CMPQ R12, $0x80
+	JLT  tile11x1
 
-load11:
+tile11x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load11x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z21
+	ADDQ                $0x00000058, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum11x2
+
+load11x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z14
+	VMOVDQU64 64(R10), Z15
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z16
+	VMOVDQU64 64(R10), Z17
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z18
+	VMOVDQU64 64(R10), Z19
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z20
+	VMOVDQU64 64(R10), Z21
+
+sum11x2:
+	SUBQ $0x02, DX
+	JLT  last11x2
+
+step11x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z21
+	ADDQ                $0x000000b0, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step11x2
+
+last11x2:
+	CMPQ                DX, $-2
+	JEQ                 store11x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VPXORQ              Z28, Z14, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VPXORQ              Z30, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z20, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z30
+	VPXORQ              Z30, Z21, Z21
+
+store11x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z14, (R10)
+	VMOVDQU64 Z15, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z16, (R10)
+	VMOVDQU64 Z17, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z18, (R10)
+	VMOVDQU64 Z19, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z20, (R10)
+	VMOVDQU64 Z21, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile11x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile11x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load11x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	ADDQ                $0x00000058, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum11x1
+
+load11x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -990,82 +2751,79 @@ load11:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z10
 
-sum11:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum11x1:
 	SUBQ $0x02, DX
-	JLT  last11
+	JLT  last11x1
 
-step11:
+step11x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
 	ADDQ                $0x000000b0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step11
+	JGE                 step11x1
 
-last11:
+last11x1:
 	CMPQ                DX, $-2
-	JEQ                 store11
+	JEQ                 store11x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
 
-store11:
+store11x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1091,27 +2849,298 @@ store11:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile11
+	JNE       tile11x1
 	JMP       done
 
-tile12:
-	CMPB   add+112(FP), $+0
-	JNE    load12
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	JMP    sum12
+rows12x2:
+	CMPQ R12, $0x80
+	JLT  tile12x1
 
-load12:
+tile12x2:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load12x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z26, Z23
+	ADDQ                $0x00000060, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum12x2
+
+load12x2:
+	MOVQ      R9, R10
+	VMOVDQU64 (R10), Z0
+	VMOVDQU64 64(R10), Z1
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z2
+	VMOVDQU64 64(R10), Z3
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z4
+	VMOVDQU64 64(R10), Z5
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z6
+	VMOVDQU64 64(R10), Z7
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z8
+	VMOVDQU64 64(R10), Z9
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z10
+	VMOVDQU64 64(R10), Z11
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z12
+	VMOVDQU64 64(R10), Z13
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z14
+	VMOVDQU64 64(R10), Z15
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z16
+	VMOVDQU64 64(R10), Z17
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z18
+	VMOVDQU64 64(R10), Z19
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z20
+	VMOVDQU64 64(R10), Z21
+	ADDQ      R11, R10
+	VMOVDQU64 (R10), Z22
+	VMOVDQU64 64(R10), Z23
+
+sum12x2:
+	SUBQ $0x02, DX
+	JLT  last12x2
+
+step12x2:
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VMOVDQU64           (DI)(R8*1), Z25
+	VMOVDQU64           64(DI)(R8*1), Z27
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z26, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z27, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z23
+	ADDQ                $0x000000c0, CX
+	LEAQ                (DI)(R8*2), DI
+	SUBQ                $0x02, DX
+	JGE                 step12x2
+
+last12x2:
+	CMPQ                DX, $-2
+	JEQ                 store12x2
+	VMOVDQU64           (DI), Z24
+	VMOVDQU64           64(DI), Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z26, Z30
+	VPXORQ              Z30, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z28
+	VPXORQ              Z28, Z2, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z26, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z26, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z26, Z30
+	VPXORQ              Z30, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z8, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z26, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z26, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z26, Z30
+	VPXORQ              Z30, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z28
+	VPXORQ              Z28, Z14, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z26, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z26, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z26, Z30
+	VPXORQ              Z30, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z20, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z26, Z30
+	VPXORQ              Z30, Z21, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VPXORQ              Z28, Z22, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z26, Z30
+	VPXORQ              Z30, Z23, Z23
+
+store12x2:
+	MOVQ      R9, R10
+	VMOVDQU64 Z0, (R10)
+	VMOVDQU64 Z1, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z2, (R10)
+	VMOVDQU64 Z3, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z4, (R10)
+	VMOVDQU64 Z5, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z6, (R10)
+	VMOVDQU64 Z7, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z8, (R10)
+	VMOVDQU64 Z9, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z10, (R10)
+	VMOVDQU64 Z11, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z12, (R10)
+	VMOVDQU64 Z13, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z14, (R10)
+	VMOVDQU64 Z15, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z16, (R10)
+	VMOVDQU64 Z17, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z18, (R10)
+	VMOVDQU64 Z19, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z20, (R10)
+	VMOVDQU64 Z21, 64(R10)
+	ADDQ      R11, R10
+	VMOVDQU64 Z22, (R10)
+	VMOVDQU64 Z23, 64(R10)
+	ADDQ      $0x80, SI
+	ADDQ      $0x80, R9
+	SUBQ      $0x80, R12
+	CMPQ      R12, $0x80
+	JGE       tile12x2
+	TESTQ     R12, R12
+	JEQ       done
+
+tile12x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load12x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	ADDQ                $0x00000060, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum12x1
+
+load12x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -1137,87 +3166,84 @@ load12:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z11
 
-sum12:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum12x1:
 	SUBQ $0x02, DX
-	JLT  last12
+	JLT  last12x1
 
-step12:
+step12x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
 	ADDQ                $0x000000c0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step12
+	JGE                 step12x1
 
-last12:
+last12x1:
 	CMPQ                DX, $-2
-	JEQ                 store12
+	JEQ                 store12x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
 
-store12:
+store12x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1245,28 +3271,36 @@ store12:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile12
+	JNE       tile12x1
 	JMP       done
 
-tile13:
-	CMPB   add+112(FP), $+0
-	JNE    load13
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	JMP    sum13
+rows13x1:
+tile13x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load13x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	ADDQ                $0x00000068, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum13x1
 
-load13:
+load13x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -1294,92 +3328,89 @@ load13:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z12
 
-sum13:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum13x1:
 	SUBQ $0x02, DX
-	JLT  last13
+	JLT  last13x1
 
-step13:
+step13x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
 	ADDQ                $0x000000d0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step13
+	JGE                 step13x1
 
-last13:
+last13x1:
 	CMPQ                DX, $-2
-	JEQ                 store13
+	JEQ                 store13x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
 
-store13:
+store13x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1409,29 +3440,37 @@ store13:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile13
+	JNE       tile13x1
 	JMP       done
 
-tile14:
-	CMPB   add+112(FP), $+0
-	JNE    load14
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	JMP    sum14
+rows14x1:
+tile14x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load14x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	ADDQ                $0x00000070, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum14x1
 
-load14:
+load14x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -1461,97 +3500,94 @@ load14:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z13
 
-sum14:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum14x1:
 	SUBQ $0x02, DX
-	JLT  last14
+	JLT  last14x1
 
-step14:
+step14x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	ADDQ                $0x000000e0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step14
+	JGE                 step14x1
 
-last14:
+last14x1:
 	CMPQ                DX, $-2
-	JEQ                 store14
+	JEQ                 store14x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 
-store14:
+store14x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1583,30 +3619,38 @@ store14:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile14
+	JNE       tile14x1
 	JMP       done
 
-tile15:
-	CMPB   add+112(FP), $+0
-	JNE    load15
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	JMP    sum15
+rows15x1:
+tile15x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load15x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	ADDQ                $0x00000078, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum15x1
 
-load15:
+load15x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -1638,102 +3682,99 @@ load15:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z14
 
-sum15:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum15x1:
 	SUBQ $0x02, DX
-	JLT  last15
+	JLT  last15x1
 
-step15:
+step15x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
 	ADDQ                $0x000000f0, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step15
+	JGE                 step15x1
 
-last15:
+last15x1:
 	CMPQ                DX, $-2
-	JEQ                 store15
+	JEQ                 store15x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
 
-store15:
+store15x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1767,31 +3808,39 @@ store15:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile15
+	JNE       tile15x1
 	JMP       done
 
-tile16:
-	CMPB   add+112(FP), $+0
-	JNE    load16
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	JMP    sum16
+rows16x1:
+tile16x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load16x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	ADDQ                $0x00000080, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum16x1
 
-load16:
+load16x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -1825,107 +3874,104 @@ load16:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z15
 
-sum16:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum16x1:
 	SUBQ $0x02, DX
-	JLT  last16
+	JLT  last16x1
 
-step16:
+step16x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
 	ADDQ                $0x00000100, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step16
+	JGE                 step16x1
 
-last16:
+last16x1:
 	CMPQ                DX, $-2
-	JEQ                 store16
+	JEQ                 store16x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
 
-store16:
+store16x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1961,32 +4007,40 @@ store16:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile16
+	JNE       tile16x1
 	JMP       done
 
-tile17:
-	CMPB   add+112(FP), $+0
-	JNE    load17
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	JMP    sum17
+rows17x1:
+tile17x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load17x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	ADDQ                $0x00000088, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum17x1
 
-load17:
+load17x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -2022,112 +4076,109 @@ load17:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z16
 
-sum17:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum17x1:
 	SUBQ $0x02, DX
-	JLT  last17
+	JLT  last17x1
 
-step17:
+step17x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
 	ADDQ                $0x00000110, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step17
+	JGE                 step17x1
 
-last17:
+last17x1:
 	CMPQ                DX, $-2
-	JEQ                 store17
+	JEQ                 store17x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
 
-store17:
+store17x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2165,33 +4216,41 @@ store17:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile17
+	JNE       tile17x1
 	JMP       done
 
-tile18:
-	CMPB   add+112(FP), $+0
-	JNE    load18
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	JMP    sum18
+rows18x1:
+tile18x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load18x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	ADDQ                $0x00000090, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum18x1
 
-load18:
+load18x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -2229,117 +4288,114 @@ load18:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z17
 
-sum18:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum18x1:
 	SUBQ $0x02, DX
-	JLT  last18
+	JLT  last18x1
 
-step18:
+step18x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
 	ADDQ                $0x00000120, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step18
+	JGE                 step18x1
 
-last18:
+last18x1:
 	CMPQ                DX, $-2
-	JEQ                 store18
+	JEQ                 store18x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
 
-store18:
+store18x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2379,34 +4435,42 @@ store18:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile18
+	JNE       tile18x1
 	JMP       done
 
-tile19:
-	CMPB   add+112(FP), $+0
-	JNE    load19
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	JMP    sum19
+rows19x1:
+tile19x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load19x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	ADDQ                $0x00000098, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum19x1
 
-load19:
+load19x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -2446,122 +4510,119 @@ load19:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z18
 
-sum19:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum19x1:
 	SUBQ $0x02, DX
-	JLT  last19
+	JLT  last19x1
 
-step19:
+step19x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
 	ADDQ                $0x00000130, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step19
+	JGE                 step19x1
 
-last19:
+last19x1:
 	CMPQ                DX, $-2
-	JEQ                 store19
+	JEQ                 store19x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
 
-store19:
+store19x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2603,35 +4664,43 @@ store19:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile19
+	JNE       tile19x1
 	JMP       done
 
-tile20:
-	CMPB   add+112(FP), $+0
-	JNE    load20
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	JMP    sum20
+rows20x1:
+tile20x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load20x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z19
+	ADDQ                $0x000000a0, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum20x1
 
-load20:
+load20x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -2673,127 +4742,124 @@ load20:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z19
 
-sum20:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum20x1:
 	SUBQ $0x02, DX
-	JLT  last20
+	JLT  last20x1
 
-step20:
+step20x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z19
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
 	ADDQ                $0x00000140, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step20
+	JGE                 step20x1
 
-last20:
+last20x1:
 	CMPQ                DX, $-2
-	JEQ                 store20
+	JEQ                 store20x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VPXORQ              Z27, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VPXORQ              Z30, Z19, Z19
 
-store20:
+store20x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2837,36 +4903,44 @@ store20:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile20
+	JNE       tile20x1
 	JMP       done
 
-tile21:
-	CMPB   add+112(FP), $+0
-	JNE    load21
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	JMP    sum21
+rows21x1:
+tile21x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load21x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z20
+	ADDQ                $0x000000a8, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum21x1
 
-load21:
+load21x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -2910,132 +4984,129 @@ load21:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z20
 
-sum21:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum21x1:
 	SUBQ $0x02, DX
-	JLT  last21
+	JLT  last21x1
 
-step21:
+step21x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z19
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
 	ADDQ                $0x00000150, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step21
+	JGE                 step21x1
 
-last21:
+last21x1:
 	CMPQ                DX, $-2
-	JEQ                 store21
+	JEQ                 store21x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VPXORQ              Z27, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VPXORQ              Z30, Z19, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
 	VPXORQ              Z28, Z20, Z20
 
-store21:
+store21x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3081,37 +5152,45 @@ store21:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile21
+	JNE       tile21x1
 	JMP       done
 
-tile22:
-	CMPB   add+112(FP), $+0
-	JNE    load22
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	JMP    sum22
+rows22x1:
+tile22x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load22x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z21
+	ADDQ                $0x000000b0, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum22x1
 
-load22:
+load22x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -3157,137 +5236,134 @@ load22:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z21
 
-sum22:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum22x1:
 	SUBQ $0x02, DX
-	JLT  last22
+	JLT  last22x1
 
-step22:
+step22x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z19
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 336(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 336(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z21
 	ADDQ                $0x00000160, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step22
+	JGE                 step22x1
 
-last22:
+last22x1:
 	CMPQ                DX, $-2
-	JEQ                 store22
+	JEQ                 store22x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VPXORQ              Z27, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VPXORQ              Z30, Z19, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
 	VPXORQ              Z28, Z20, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VPXORQ              Z26, Z21, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VPXORQ              Z30, Z21, Z21
 
-store22:
+store22x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3335,38 +5411,46 @@ store22:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile22
+	JNE       tile22x1
 	JMP       done
 
-tile23:
-	CMPB   add+112(FP), $+0
-	JNE    load23
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	JMP    sum23
+rows23x1:
+tile23x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load23x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z22
+	ADDQ                $0x000000b8, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum23x1
 
-load23:
+load23x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -3414,142 +5498,139 @@ load23:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z22
 
-sum23:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum23x1:
 	SUBQ $0x02, DX
-	JLT  last23
+	JLT  last23x1
 
-step23:
+step23x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 336(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z19
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 336(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 352(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z21
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 360(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 352(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 360(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z22
 	ADDQ                $0x00000170, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step23
+	JGE                 step23x1
 
-last23:
+last23x1:
 	CMPQ                DX, $-2
-	JEQ                 store23
+	JEQ                 store23x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VPXORQ              Z27, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VPXORQ              Z30, Z19, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
 	VPXORQ              Z28, Z20, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VPXORQ              Z26, Z21, Z21
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z27
-	VPXORQ              Z27, Z22, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VPXORQ              Z30, Z21, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z28
+	VPXORQ              Z28, Z22, Z22
 
-store23:
+store23x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3599,39 +5680,47 @@ store23:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile23
+	JNE       tile23x1
 	JMP       done
 
-tile24:
-	CMPB   add+112(FP), $+0
-	JNE    load24
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	JMP    sum24
+rows24x1:
+tile24x1:
+	MOVQ                BX, CX
+	MOVQ                SI, DI
+	MOVQ                R13, DX
+	CMPB                add+112(FP), $+0
+	JNE                 load24x1
+	VMOVDQU64           (DI), Z24
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z1
+	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z24, Z23
+	ADDQ                $0x000000c0, CX
+	ADDQ                R8, DI
+	DECQ                DX
+	JMP                 sum24x1
 
-load24:
+load24x1:
 	MOVQ      R9, R10
 	VMOVDQU64 (R10), Z0
 	ADDQ      R11, R10
@@ -3681,147 +5770,144 @@ load24:
 	ADDQ      R11, R10
 	VMOVDQU64 (R10), Z23
 
-sum24:
-	MOVQ BX, CX
-	MOVQ SI, DI
-	MOVQ R13, DX
+sum24x1:
 	SUBQ $0x02, DX
-	JLT  last24
+	JLT  last24x1
 
-step24:
+step24x1:
 	VMOVDQU64           (DI), Z24
 	VMOVDQU64           (DI)(R8*1), Z25
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 192(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z1
+	VPTERNLOGQ          $0x96, Z28, Z29, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 200(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 208(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z2
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 216(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 224(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 232(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 240(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z7
+	VPTERNLOGQ          $0x96, Z28, Z29, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 248(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 256(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z8
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 264(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 272(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 280(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 288(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z13
+	VPTERNLOGQ          $0x96, Z28, Z29, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 296(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 304(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z14
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 312(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 320(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 328(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
+	VPTERNLOGQ          $0x96, Z30, Z31, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
 	VGF2P8AFFINEQB.BCST $0x00, 336(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z19
+	VPTERNLOGQ          $0x96, Z28, Z29, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 344(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
-	VGF2P8AFFINEQB.BCST $0x00, 352(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VGF2P8AFFINEQB.BCST $0x00, 360(CX), Z25, Z29
-	VPTERNLOGQ          $0x96, Z26, Z29, Z21
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z27
-	VGF2P8AFFINEQB.BCST $0x00, 368(CX), Z25, Z30
-	VPTERNLOGQ          $0x96, Z27, Z30, Z22
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 352(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z20
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VGF2P8AFFINEQB.BCST $0x00, 360(CX), Z25, Z31
+	VPTERNLOGQ          $0x96, Z30, Z31, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z28
+	VGF2P8AFFINEQB.BCST $0x00, 368(CX), Z25, Z29
+	VPTERNLOGQ          $0x96, Z28, Z29, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z24, Z30
 	VGF2P8AFFINEQB.BCST $0x00, 376(CX), Z25, Z31
-	VPTERNLOGQ          $0x96, Z28, Z31, Z23
+	VPTERNLOGQ          $0x96, Z30, Z31, Z23
 	ADDQ                $0x00000180, CX
 	LEAQ                (DI)(R8*2), DI
 	SUBQ                $0x02, DX
-	JGE                 step24
+	JGE                 step24x1
 
-last24:
+last24x1:
 	CMPQ                DX, $-2
-	JEQ                 store24
+	JEQ                 store24x1
 	VMOVDQU64           (DI), Z24
-	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z26
-	VPXORQ              Z26, Z0, Z0
-	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z27
-	VPXORQ              Z27, Z1, Z1
+	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z28
+	VPXORQ              Z28, Z0, Z0
+	VGF2P8AFFINEQB.BCST $0x00, 8(CX), Z24, Z30
+	VPXORQ              Z30, Z1, Z1
 	VGF2P8AFFINEQB.BCST $0x00, 16(CX), Z24, Z28
 	VPXORQ              Z28, Z2, Z2
-	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z26
-	VPXORQ              Z26, Z3, Z3
-	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z27
-	VPXORQ              Z27, Z4, Z4
-	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z28
-	VPXORQ              Z28, Z5, Z5
-	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z26
-	VPXORQ              Z26, Z6, Z6
-	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z27
-	VPXORQ              Z27, Z7, Z7
+	VGF2P8AFFINEQB.BCST $0x00, 24(CX), Z24, Z30
+	VPXORQ              Z30, Z3, Z3
+	VGF2P8AFFINEQB.BCST $0x00, 32(CX), Z24, Z28
+	VPXORQ              Z28, Z4, Z4
+	VGF2P8AFFINEQB.BCST $0x00, 40(CX), Z24, Z30
+	VPXORQ              Z30, Z5, Z5
+	VGF2P8AFFINEQB.BCST $0x00, 48(CX), Z24, Z28
+	VPXORQ              Z28, Z6, Z6
+	VGF2P8AFFINEQB.BCST $0x00, 56(CX), Z24, Z30
+	VPXORQ              Z30, Z7, Z7
 	VGF2P8AFFINEQB.BCST $0x00, 64(CX), Z24, Z28
 	VPXORQ              Z28, Z8, Z8
-	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z26
-	VPXORQ              Z26, Z9, Z9
-	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z27
-	VPXORQ              Z27, Z10, Z10
-	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z28
-	VPXORQ              Z28, Z11, Z11
-	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z26
-	VPXORQ              Z26, Z12, Z12
-	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z27
-	VPXORQ              Z27, Z13, Z13
+	VGF2P8AFFINEQB.BCST $0x00, 72(CX), Z24, Z30
+	VPXORQ              Z30, Z9, Z9
+	VGF2P8AFFINEQB.BCST $0x00, 80(CX), Z24, Z28
+	VPXORQ              Z28, Z10, Z10
+	VGF2P8AFFINEQB.BCST $0x00, 88(CX), Z24, Z30
+	VPXORQ              Z30, Z11, Z11
+	VGF2P8AFFINEQB.BCST $0x00, 96(CX), Z24, Z28
+	VPXORQ              Z28, Z12, Z12
+	VGF2P8AFFINEQB.BCST $0x00, 104(CX), Z24, Z30
+	VPXORQ              Z30, Z13, Z13
 	VGF2P8AFFINEQB.BCST $0x00, 112(CX), Z24, Z28
 	VPXORQ              Z28, Z14, Z14
-	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z26
-	VPXORQ              Z26, Z15, Z15
-	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z27
-	VPXORQ              Z27, Z16, Z16
-	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z28
-	VPXORQ              Z28, Z17, Z17
-	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z26
-	VPXORQ              Z26, Z18, Z18
-	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z27
-	VPXORQ              Z27, Z19, Z19
+	VGF2P8AFFINEQB.BCST $0x00, 120(CX), Z24, Z30
+	VPXORQ              Z30, Z15, Z15
+	VGF2P8AFFINEQB.BCST $0x00, 128(CX), Z24, Z28
+	VPXORQ              Z28, Z16, Z16
+	VGF2P8AFFINEQB.BCST $0x00, 136(CX), Z24, Z30
+	VPXORQ              Z30, Z17, Z17
+	VGF2P8AFFINEQB.BCST $0x00, 144(CX), Z24, Z28
+	VPXORQ              Z28, Z18, Z18
+	VGF2P8AFFINEQB.BCST $0x00, 152(CX), Z24, Z30
+	VPXORQ              Z30, Z19, Z19
 	VGF2P8AFFINEQB.BCST $0x00, 160(CX), Z24, Z28
 	VPXORQ              Z28, Z20, Z20
-	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z26
-	VPXORQ              Z26, Z21, Z21
-	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z27
-	VPXORQ              Z27, Z22, Z22
-	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z24, Z28
-	VPXORQ              Z28, Z23, Z23
+	VGF2P8AFFINEQB.BCST $0x00, 168(CX), Z24, Z30
+	VPXORQ              Z30, Z21, Z21
+	VGF2P8AFFINEQB.BCST $0x00, 176(CX), Z24, Z28
+	VPXORQ              Z28, Z22, Z22
+	VGF2P8AFFINEQB.BCST $0x00, 184(CX), Z24, Z30
+	VPXORQ              Z30, Z23, Z23
 
-store24:
+store24x1:
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3873,7 +5959,7 @@ store24:
 	ADDQ      $0x40, SI
 	ADDQ      $0x40, R9
 	SUBQ      $0x40, R12
-	JNE       tile24
+	JNE       tile24x1
 
 done:
 	VZEROUPPER

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,16 +18,40 @@ import (
 
 // generator holds what the instruction set decides.
 type generator struct {
-	rows    int // of a full sliver
-	vectors int // in a row of a tile
-	width   int // bytes of a vector
-	packed  int // bytes of an element of packed A
-	unroll  int // steps of k a round, 1 or 2
+	rows    int                // of a full sliver
+	vectors func(rows int) int // in a row of a tile
+	narrow  int                // vectors in a row of the narrowest tile
+	width   int                // bytes of a vector
+	packed  int                // bytes of an element of packed A
 
-	sum      func(row, vector int) reg.VecPhysical
-	zero     func(x reg.Register)
-	move     func(from, to Op)
-	multiply func(rows, steps int) // adds A·B for some steps of k to the sums
+	vector func(i int) reg.VecPhysical
+	move   func(from, to Op)
+	begin  func() // nil, or what comes before all tiles
+	// multiply adds A·B, for one step of k or two, to the sums of a tile; where set, of
+	// one step, A·B becomes the sums.
+	multiply func(t shape, steps int, set bool)
+}
+
+// shape is a tile's: so many rows, and vectors in each.
+type shape struct{ rows, vectors int }
+
+// sum is the register of a vector of the tile.
+func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
+	return g.vector(row*t.vectors + vector)
+}
+
+// from is a vector of B, in the first of two steps or the second.
+func (g *generator) from(step, vector int) Mem {
+	m := Mem{Base: bAt, Disp: vector * g.width}
+	if step == 1 {
+		m.Index, m.Scale = ldb, 1
+	}
+	return m
+}
+
+// element is where element i of a column of the sliver is packed.
+func (g *generator) element(t shape, step, i int) Mem {
+	return Mem{Base: aAt, Disp: g.packed * (step*t.rows + i)}
 }
 
 // The general registers.
@@ -82,125 +107,197 @@ func main() {
 	Generate()
 }
 
-// gfni512: a sum a row, of 24 rows: one load of B serves 24 affine transformations,
-// each of which takes its matrix from memory. Two steps of k share the addition to a
-// sum, so that the port that adds is never what limits.
-func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, width: 64, packed: 8, unroll: 2}
-	g.sum = func(row, _ int) reg.VecPhysical { return zmm[row] }
-	g.zero = func(x reg.Register) { VPXORQ(x, x, x) }
-	g.move = func(x, y Op) { VMOVDQU64(x, y) }
-	g.multiply = func(rows, steps int) {
-		x, y := zmm[24], zmm[25]
-		VMOVDQU64(Mem{Base: bAt}, x)
-		if steps == 2 {
-			VMOVDQU64(Mem{Base: bAt, Index: ldb, Scale: 1}, y)
+// wideUpTo returns the vectors of a tile: twice as many for few rows, whose steps are so
+// short that the loop's own instructions count.
+func wideUpTo(rows, vectors int) func(int) int {
+	return func(n int) int {
+		if n <= rows {
+			return 2 * vectors
 		}
-		for i := range rows {
-			s, t := zmm[26+i%3], zmm[29+i%3]
-			VGF2P8AFFINEQB_BCST(U8(0), Mem{Base: aAt, Disp: 8 * i}, x, s)
-			if steps == 2 {
-				VGF2P8AFFINEQB_BCST(U8(0), Mem{Base: aAt, Disp: 8 * (rows + i)}, y, t)
-				VPTERNLOGQ(U8(0x96), s, t, zmm[i]) // the sum of the three
-			} else {
-				VPXORQ(s, zmm[i], zmm[i])
+		return vectors
+	}
+}
+
+// gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
+// of which takes its matrix from memory. Two steps of k share the addition to a sum, so
+// that the port that adds is never what limits.
+func gfni512() *generator {
+	g := &generator{rows: 24, vectors: wideUpTo(12, 1), narrow: 1, width: 64, packed: 8}
+	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
+	g.move = func(x, y Op) { VMOVDQU64(x, y) }
+	g.multiply = func(t shape, steps int, set bool) {
+		x, product := zmm[24:28], zmm[28:32]
+		for step := range steps {
+			for v := range t.vectors {
+				VMOVDQU64(g.from(step, v), x[2*v+step])
 			}
 		}
-	}
-	return g
-}
-
-// gfni256: 6 rows of two vectors. A matrix is broadcast once for both.
-func gfni256() *generator {
-	g := &generator{rows: 6, vectors: 2, width: 32, packed: 8, unroll: 1}
-	g.sum = func(row, vector int) reg.VecPhysical { return ymm[2*row+vector] }
-	g.zero = func(x reg.Register) { VPXOR(x, x, x) }
-	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	g.multiply = func(rows, _ int) {
-		x, y, matrix, product := ymm[12], ymm[13], ymm[14], ymm[15]
-		VMOVDQU(Mem{Base: bAt}, x)
-		VMOVDQU(Mem{Base: bAt, Disp: 32}, y)
-		for i := range rows {
-			VPBROADCASTQ(Mem{Base: aAt, Disp: 8 * i}, matrix)
-			VGF2P8AFFINEQB(U8(0), matrix, x, product)
-			VPXOR(product, g.sum(i, 0), g.sum(i, 0))
-			VGF2P8AFFINEQB(U8(0), matrix, y, matrix)
-			VPXOR(matrix, g.sum(i, 1), g.sum(i, 1))
-		}
-	}
-	return g
-}
-
-// mask selects the low nibbles of 32 bytes.
-func mask() Mem {
-	m := GLOBL("nibbles", RODATA|NOPTR)
-	for i := range 4 {
-		DATA(8*i, U64(0x0f0f0f0f0f0f0f0f))
-	}
-	return m
-}
-
-// avx2: 4 rows of two vectors. A product is the sum of two look-ups, of the products
-// with the low nibbles and with the high ones. The nibbles are separated once for all
-// rows, and a table is loaded once for both vectors.
-func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, width: 32, packed: 32, unroll: 1}
-	nibbles := mask()
-	g.sum = func(row, vector int) reg.VecPhysical { return ymm[2*row+vector] }
-	g.zero = func(x reg.Register) { VPXOR(x, x, x) }
-	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	g.multiply = func(rows, _ int) {
-		low, high := ymm[8:10], ymm[10:12]
-		table, product := ymm[12:14], ymm[14:16]
-		VMOVDQU(nibbles, product[0])
-		for v := range 2 {
-			VMOVDQU(Mem{Base: bAt, Disp: 32 * v}, low[v])
-			VPSRLQ(U8(4), low[v], high[v])
-			VPAND(product[0], low[v], low[v])
-			VPAND(product[0], high[v], high[v])
-		}
-		for i := range rows {
-			for half, index := range [][]reg.VecPhysical{low, high} {
-				VBROADCASTI128(Mem{Base: aAt, Disp: 32*i + 16*half}, table[half])
-				for v := range 2 {
-					VPSHUFB(index[v], table[half], product[v])
-					VPXOR(product[v], g.sum(i, v), g.sum(i, v))
+		at := 0
+		for i := range t.rows {
+			for v := range t.vectors {
+				sum, p := g.sum(t, i, v), slices.Clone(product[at%4:][:2])
+				if at += 2; set {
+					p[0] = sum
+				}
+				for step := range steps {
+					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, step, i), x[2*v+step], p[step])
+				}
+				switch {
+				case steps == 2:
+					VPTERNLOGQ(U8(0x96), p[0], p[1], sum) // the sum of the three
+				case !set:
+					VPXORQ(p[0], sum, sum)
 				}
 			}
 		}
 	}
+	return g
+}
+
+// gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row.
+func gfni256() *generator {
+	g := &generator{rows: 6, vectors: wideUpTo(2, 2), narrow: 2, width: 32, packed: 8}
+	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
+	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
+		for v := range t.vectors {
+			VMOVDQU(g.from(step, v), x[v])
+		}
+		for i := range t.rows {
+			VPBROADCASTQ(g.element(t, step, i), matrix)
+			for v := range t.vectors {
+				sum := g.sum(t, i, v)
+				if set {
+					VGF2P8AFFINEQB(U8(0), matrix, x[v], sum)
+					continue
+				}
+				VGF2P8AFFINEQB(U8(0), matrix, x[v], product)
+				VPXOR(product, sum, sum)
+			}
+		}
+	})
+	return g
+}
+
+// stepwise returns the multiplication by steps of k one after the other.
+func (g *generator) stepwise(multiply func(t shape, step int, set bool)) func(t shape, steps int, set bool) {
+	return func(t shape, steps int, set bool) {
+		for step := range steps {
+			multiply(t, step, set)
+		}
+	}
+}
+
+// constant returns 32 bytes of read-only data, of one word.
+func constant(name string, word uint64) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i := range 4 {
+		DATA(8*i, U64(word))
+	}
+	return m
+}
+
+// nibbles selects the low nibbles of bytes.
+func nibbles() Mem { return constant("nibbles", 0x0f0f0f0f0f0f0f0f) }
+
+// avx2: 4 rows of two vectors. A product is the sum of two look-ups, of the products
+// with the low nibbles and with the high ones. The nibbles are separated once for all
+// rows, and a table is loaded once for all vectors of a row. The high ones come down by a
+// multiplication, of 16 bits by 2¹² of which the high half is kept: AMD's processors
+// shift where they look up, which is what limits.
+func avx2() *generator {
+	g := &generator{rows: 4, vectors: wideUpTo(2, 2), narrow: 2, width: 32, packed: 32}
+	nibbles, down := nibbles(), constant("down", 0x1000100010001000)
+	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
+	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	product, selects := ymm[14], ymm[15]
+	g.begin = func() { VMOVDQU(nibbles, selects) }
+	load := func(step, v int, low, high reg.VecPhysical) {
+		VMOVDQU(g.from(step, v), low)
+		VPMULHUW(down, low, high)
+		VPAND(selects, low, low)
+		VPAND(selects, high, high)
+	}
+	table := func(t shape, step, i, half int, to reg.VecPhysical) {
+		m := g.element(t, step, i)
+		m.Disp += 16 * half
+		VBROADCASTI128(m, to)
+	}
+	add := func(index, table, sum reg.VecPhysical, set bool) {
+		if set {
+			VPSHUFB(index, table, sum)
+			return
+		}
+		VPSHUFB(index, table, product)
+		VPXOR(product, sum, sum)
+	}
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		if t.rows <= 2 { // there is room for all tables
+			tables, low, high := ymm[8:12], ymm[12], ymm[13]
+			for i := range 2 * t.rows {
+				table(t, step, i/2, i%2, tables[i])
+			}
+			for v := range t.vectors {
+				load(step, v, low, high)
+				for i := range t.rows {
+					add(low, tables[2*i], g.sum(t, i, v), set)
+					add(high, tables[2*i+1], g.sum(t, i, v), false)
+				}
+			}
+			return
+		}
+		index, tables := [][]reg.VecPhysical{ymm[8:10], ymm[10:12]}, ymm[12:14]
+		for v := range t.vectors {
+			load(step, v, index[0][v], index[1][v])
+		}
+		for i := range t.rows {
+			for half := range 2 {
+				table(t, step, i, half, tables[half])
+				for v := range t.vectors {
+					add(index[half][v], tables[half], g.sum(t, i, v), set && half == 0)
+				}
+			}
+		}
+	})
 	return g
 }
 
 // ssse3: avx2 with half the bytes. A look-up overwrites its table, which is loaded
 // anew for each.
 func ssse3() *generator {
-	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32, unroll: 1}
-	nibbles := mask()
-	g.sum = func(row, vector int) reg.VecPhysical { return xmm[2*row+vector] }
-	g.zero = func(x reg.Register) { PXOR(x, x) }
+	g := &generator{rows: 4, vectors: wideUpTo(0, 2), narrow: 2, width: 16, packed: 32}
+	nibbles := nibbles()
+	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
 	g.move = func(x, y Op) { MOVOU(x, y) }
-	g.multiply = func(rows, _ int) {
-		low, high, product := xmm[8:10], xmm[10:12], xmm[12:16]
-		MOVOU(nibbles, product[0])
-		for v := range 2 {
-			MOVOU(Mem{Base: bAt, Disp: 16 * v}, low[v])
-			MOVO(low[v], high[v])
-			PSRLQ(U8(4), high[v])
-			PAND(product[0], low[v])
-			PAND(product[0], high[v])
+	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
+	g.begin = func() { MOVOU(nibbles, selects) }
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		for v := range t.vectors {
+			low, high := index[0][v], index[1][v]
+			MOVOU(g.from(step, v), low)
+			MOVO(low, high)
+			PSRLQ(U8(4), high)
+			PAND(selects, low)
+			PAND(selects, high)
 		}
-		for i := range rows {
-			for half, index := range [][]reg.VecPhysical{low, high} {
-				for v := range 2 {
-					p := product[2*half+v]
-					MOVOU(Mem{Base: aAt, Disp: 32*i + 16*half}, p)
-					PSHUFB(index[v], p)
-					PXOR(p, g.sum(i, v))
+		for i := range t.rows {
+			for half := range 2 {
+				for v := range t.vectors {
+					p, m := product[(4*i+2*half+v)%3], g.element(t, step, i)
+					m.Disp += 16 * half
+					if set && half == 0 {
+						p = g.sum(t, i, v)
+					}
+					MOVOU(m, p)
+					PSHUFB(index[half][v], p)
+					if p != g.sum(t, i, v) {
+						PXOR(p, g.sum(t, i, v))
+					}
 				}
 			}
 		}
-	}
+	})
 	return g
 }
 
@@ -217,9 +314,12 @@ func (g *generator) function(name, doc, isa string) {
 	Load(Param("ldb"), ldb)
 	Load(Param("c").Base(), c)
 	Load(Param("ldc"), ldc)
+	if g.begin != nil {
+		g.begin()
+	}
 	for n := g.rows; n > 1; n-- {
 		CMPQ(rows, U8(n))
-		JEQ(LabelRef(label("tile", n)))
+		JEQ(LabelRef(label("rows", shape{n, g.vectors(n)})))
 	}
 	for n := 1; n <= g.rows; n++ {
 		g.tiles(n)
@@ -231,64 +331,78 @@ func (g *generator) function(name, doc, isa string) {
 	RET()
 }
 
-// label names a place in the loop for slivers of n rows.
-func label(place string, n int) string { return fmt.Sprintf("%s%d", place, n) }
+// label names a place in the loop over tiles of a shape.
+func label(place string, t shape) string { return fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors) }
 
-// tiles generates the loop over the tiles of a sliver of n rows.
+// tiles generates the loops over the tiles of a sliver of n rows: the wide ones, and the
+// narrow one that is left.
 func (g *generator) tiles(n int) {
-	Label(label("tile", n))
+	wide, narrow := shape{n, g.vectors(n)}, shape{n, g.narrow}
+	Label(label("rows", wide))
+	if wide != narrow {
+		CMPQ(columns, U8(g.vectors(n)*g.width))
+		JLT(LabelRef(label("tile", narrow)))
+		g.tile(wide)
+		CMPQ(columns, U8(g.vectors(n)*g.width))
+		JGE(LabelRef(label("tile", wide)))
+		TESTQ(columns, columns)
+		JEQ(LabelRef("done"))
+	}
+	g.tile(narrow)
+	JNE(LabelRef(label("tile", narrow)))
+	JMP(LabelRef("done"))
+}
+
+// tile generates one tile, and goes on to the columns after it.
+func (g *generator) tile(t shape) {
+	Label(label("tile", t))
 	add, err := Param("add").Resolve()
 	if err != nil {
 		log.Fatal(err)
 	}
-	CMPB(add.Addr, I8(0))
-	JNE(LabelRef(label("load", n)))
-	for i := range n {
-		for v := range g.vectors {
-			g.zero(g.sum(i, v))
-		}
-	}
-	JMP(LabelRef(label("sum", n)))
-	Label(label("load", n))
-	g.each(n, func(at Mem, sum reg.VecPhysical) { g.move(at, sum) })
-
-	Label(label("sum", n))
 	MOVQ(a, aAt)
 	MOVQ(b, bAt)
 	MOVQ(depth, steps)
-	SUBQ(U8(g.unroll), steps)
-	JLT(LabelRef(label("last", n)))
-	Label(label("step", n))
-	g.multiply(n, g.unroll)
-	ADDQ(U32(g.unroll*n*g.packed), aAt)
-	LEAQ(Mem{Base: bAt, Index: ldb, Scale: uint8(g.unroll)}, bAt)
-	SUBQ(U8(g.unroll), steps)
-	JGE(LabelRef(label("step", n)))
-	Label(label("last", n))
-	if g.unroll == 2 {
-		CMPQ(steps, I8(-2))
-		JEQ(LabelRef(label("store", n)))
-		g.multiply(n, 1)
-	}
+	CMPB(add.Addr, I8(0))
+	JNE(LabelRef(label("load", t)))
+	g.multiply(t, 1, true)
+	ADDQ(U32(t.rows*g.packed), aAt)
+	ADDQ(ldb, bAt)
+	DECQ(steps)
+	JMP(LabelRef(label("sum", t)))
+	Label(label("load", t))
+	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(at, sum) })
 
-	Label(label("store", n))
-	g.each(n, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
-	tile := U8(g.vectors * g.width)
-	ADDQ(tile, b)
-	ADDQ(tile, c)
-	SUBQ(tile, columns)
-	JNE(LabelRef(label("tile", n)))
-	JMP(LabelRef("done"))
+	Label(label("sum", t))
+	SUBQ(U8(2), steps)
+	JLT(LabelRef(label("last", t)))
+	Label(label("step", t))
+	g.multiply(t, 2, false)
+	ADDQ(U32(2*t.rows*g.packed), aAt)
+	LEAQ(Mem{Base: bAt, Index: ldb, Scale: 2}, bAt)
+	SUBQ(U8(2), steps)
+	JGE(LabelRef(label("step", t)))
+	Label(label("last", t))
+	CMPQ(steps, I8(-2))
+	JEQ(LabelRef(label("store", t)))
+	g.multiply(t, 1, false)
+
+	Label(label("store", t))
+	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
+	bytes := U8(t.vectors * g.width)
+	ADDQ(bytes, b)
+	ADDQ(bytes, c)
+	SUBQ(bytes, columns)
 }
 
 // each calls f for every vector of a tile of C and the register of its sum.
-func (g *generator) each(n int, f func(at Mem, sum reg.VecPhysical)) {
+func (g *generator) each(t shape, f func(at Mem, sum reg.VecPhysical)) {
 	MOVQ(c, cAt)
-	for i := range n {
-		for v := range g.vectors {
-			f(Mem{Base: cAt, Disp: v * g.width}, g.sum(i, v))
+	for i := range t.rows {
+		for v := range t.vectors {
+			f(Mem{Base: cAt, Disp: v * g.width}, g.sum(t, i, v))
 		}
-		if i < n-1 {
+		if i < t.rows-1 {
 			ADDQ(ldc, cAt)
 		}
 	}
