@@ -82,9 +82,9 @@ var externalTable = map[string][]string{
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"reference", "cuda"},
 	"github.com/klauspost/cpuid":       {"internal/cpu"},
+	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},
 	"github.com/google/renameio":       {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
-	"github.com/klauspost/reedsolomon": nil, // tests compare with it
 	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},
