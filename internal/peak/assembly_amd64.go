@@ -1,6 +1,10 @@
 package peak
 
-import "gemm/internal/cpu"
+import (
+	"slices"
+
+	"gemm/internal/cpu"
+)
 
 // assembly returns the loop for the pipe in the instruction set, if there is one.
 func assembly(pipe string, isa cpu.ISA) (loop, bool) {
@@ -25,6 +29,29 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 			x := new([96]float32)
 			return func() { fmaF32AVX2(repetitions, factorA, factorB, x) }
 		}}, true
+	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // which has GFNI
+		return loop{isa, 1024 * repetitions, func() func() {
+			x := new([1024]uint8)
+			return func() { affineAVX512(repetitions, double, 3, x) }
+		}}, true
+	case pipe == "gf256" && isa == cpu.AVX2:
+		return loop{isa, 384 * repetitions, func() func() {
+			x := new([384]uint8)
+			return func() { affineAVX2(repetitions, double, 3, x) }
+		}}, true
+	case pipe == "gf256" && isa == cpu.AVX2NoGFNI:
+		return loop{isa, 256 * repetitions, func() func() {
+			var low, high [16]uint8
+			for i := range uint8(16) {
+				low[i], high[i] = doubles[i], doubles[i<<4]
+			}
+			x := new([256]uint8)
+			return func() { lookUpAVX2(repetitions, &low, &high, 3, x) }
+		}}, true
 	}
 	return loop{}, false
 }
+
+// double is multiplication by 2 in GF(2⁸) as a matrix of 8×8 bits: bit i of the product
+// is the parity of byte 7 − i of the matrix and the factor.
+const double = 0x80018284_88102040

@@ -57,3 +57,45 @@ func fmaF64AVX2(n int, a float64, b float64, x *[48]float64)
 //
 //go:noescape
 func fmaF32AVX2(n int, a float32, b float32, x *[96]float32)
+
+// affineAVX512 equals
+//
+//	for range n {
+//		for i := range x {
+//			x[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte
+//		}
+//	}
+//
+// for n ≥ 1. It needs no alignment.
+// Registers: 16 accumulators of 64 elements, one each for a, b and a product.
+//
+//go:noescape
+func affineAVX512(n int, a uint64, b uint8, x *[1024]uint8)
+
+// affineAVX2 equals
+//
+//	for range n {
+//		for i := range x {
+//			x[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte
+//		}
+//	}
+//
+// for n ≥ 1. It needs no alignment.
+// Registers: 12 accumulators of 32 elements, one each for a, b and a product.
+//
+//go:noescape
+func affineAVX2(n int, a uint64, b uint8, x *[384]uint8)
+
+// lookUpAVX2 equals
+//
+//	for range n {
+//		for i := range x {
+//			x[i] ^= low[b&15] ^ high[b>>4]
+//		}
+//	}
+//
+// for n ≥ 1. It needs no alignment.
+// Registers: 8 accumulators of 32 elements, one each for low, high, the nibbles of b and two products.
+//
+//go:noescape
+func lookUpAVX2(n int, low *[16]uint8, high *[16]uint8, b uint8, x *[256]uint8)

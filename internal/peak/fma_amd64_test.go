@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/internal/gemmtest"
 )
@@ -51,6 +52,51 @@ func TestAssembly(t *testing.T) {
 		}
 		testF32(t, &y.before, y.sums[:], &y.after, func(n int, a, b float32) { fmaF32AVX2(n, a, b, &y.sums) })
 	})
+}
+
+// TestField compares the loops of GF(2⁸) with multiplication in the field.
+func TestField(t *testing.T) {
+	var low, high [16]uint8
+	for i := range uint8(16) {
+		low[i], high[i] = doubles[i], doubles[i<<4]
+	}
+	for _, test := range []struct {
+		name string
+		need []cpu.ISA
+		size int
+		run  func(n int, b uint8, x []uint8)
+	}{
+		{"avx512", []cpu.ISA{cpu.AVX512, cpu.AVX2}, 1024, func(n int, b uint8, x []uint8) { affineAVX512(n, double, b, (*[1024]uint8)(x)) }},
+		{"avx2", []cpu.ISA{cpu.AVX2}, 384, func(n int, b uint8, x []uint8) { affineAVX2(n, double, b, (*[384]uint8)(x)) }},
+		{"avx2-nogfni", []cpu.ISA{cpu.AVX2NoGFNI}, 256, func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, isa := range test.need {
+				var missing error
+				if has := cpu.Supported(); !slices.Contains(has, isa) {
+					missing = fmt.Errorf("this processor has no %s, only %v", isa, has)
+				}
+				gemmtest.Require(t, string(isa), missing)
+			}
+			for _, n := range []int{1, 2, 1001} {
+				for _, b := range []uint8{0, 1, 3, 0x80, 0xff} {
+					x := make([]uint8, test.size+2)
+					want := make([]uint8, len(x))
+					for i := range x {
+						x[i] = uint8(i)
+						want[i] = x[i]
+						if 0 < i && i <= test.size && n%2 == 1 { // an even number of equal terms is 0
+							want[i] ^= gf256.Mul(gf256.New(b), gf256.New(2)).Byte()
+						}
+					}
+					test.run(n, b, x[1:1+test.size])
+					if !slices.Equal(x, want) {
+						t.Errorf("n=%d, b=%d: %v, want %v", n, b, x, want)
+					}
+				}
+			}
+		})
+	}
 }
 
 func testF64(t *testing.T, before *float64, x []float64, after *float64, run func(n int, a, b float64)) {

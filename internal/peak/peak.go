@@ -21,7 +21,7 @@ import (
 // loop is a loop of multiply-adds on registers.
 type loop struct {
 	isa   cpu.ISA
-	flops float64 // of one call, two a multiply-add
+	flops float64 // of one call, two a multiply-add; one of elements of GF(2⁸)
 	// start returns a call of the loop with accumulators of its own. A call takes
 	// a few tens of microseconds, because assembly cannot be interrupted and the
 	// collector would wait for it.
@@ -42,7 +42,8 @@ const (
 // the instruction set in which it was reached: the widest that the processor has,
 // or Generic where no loop is written for it.
 //
-// pipe is the element type, f32 or f64. It measures for about d, in bursts that
+// pipe is the element type, f32, f64 or gf256. The rate of gf256 is 10⁹ multiplications a
+// second, each with its addition. It measures for about d, in bursts that
 // all threads begin together, and returns the median of the bursts. threads must
 // not exceed GOMAXPROCS: they would share processors.
 func FMA(pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
@@ -60,18 +61,43 @@ func FMA(pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA
 // widest returns the loop for the pipe in the first of the instruction sets that
 // one is written for.
 func widest(pipe string, sets []cpu.ISA) loop {
-	if pipe != "f32" && pipe != "f64" {
-		panic(fmt.Sprintf("peak: no pipe %q, only f32 and f64", pipe))
+	if pipe != "f32" && pipe != "f64" && pipe != "gf256" {
+		panic(fmt.Sprintf("peak: no pipe %q, only f32, f64 and gf256", pipe))
 	}
 	for _, isa := range sets {
 		if l, ok := assembly(pipe, isa); ok {
 			return l
 		}
 	}
-	if pipe == "f32" {
+	switch pipe {
+	case "f32":
 		return portable[float32]()
+	case "f64":
+		return portable[float64]()
 	}
-	return portable[float64]()
+	return loop{cpu.Generic, 8 * repetitions, func() func() {
+		x := new([8]uint8)
+		return func() { lookUp8(repetitions, &doubles, 3, x) }
+	}}
+}
+
+// doubles are the elements of GF(2⁸) times 2.
+var doubles = func() (table [256]uint8) {
+	for i := range table {
+		table[i] = uint8(2*i ^ i>>7*0x11d)
+	}
+	return table
+}()
+
+// lookUp8 sets x[i] = table[x[i]] ^ b for every i, n times: what is looked up depends on
+// what was before, so that no look-up can be left out.
+func lookUp8(n int, table *[256]uint8, b uint8, x *[8]uint8) {
+	x0, x1, x2, x3, x4, x5, x6, x7 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+	for range n {
+		x0, x1, x2, x3 = table[x0]^b, table[x1]^b, table[x2]^b, table[x3]^b
+		x4, x5, x6, x7 = table[x4]^b, table[x5]^b, table[x6]^b, table[x7]^b
+	}
+	*x = [8]uint8{x0, x1, x2, x3, x4, x5, x6, x7}
 }
 
 // portable is the loop in Go: twelve sums and two factors fit into the sixteen

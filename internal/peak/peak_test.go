@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"gemm/gf256"
 	"gemm/internal/cpu"
 )
 
 // TestFMA measures briefly; how fast the machine is, no test can say.
 func TestFMA(t *testing.T) {
-	for _, pipe := range []string{"f32", "f64"} {
+	for _, pipe := range []string{"f32", "f64", "gf256"} {
 		for _, threads := range []int{1, 2} {
 			gflops, isa := FMA(pipe, threads, 6*time.Millisecond)
 			if !(gflops > 0) || math.IsInf(gflops, 0) {
@@ -31,13 +32,14 @@ func TestFMA(t *testing.T) {
 }
 
 func TestWidest(t *testing.T) {
-	for _, pipe := range []string{"f32", "f64"} {
+	for _, pipe := range []string{"f32", "f64", "gf256"} {
 		if isa := widest(pipe, []cpu.ISA{cpu.SSSE3, cpu.Generic}).isa; isa != cpu.Generic {
 			t.Errorf("%s: SSSE3, which has no loop, gives %q", pipe, isa)
 		}
 		for _, isa := range cpu.Supported() {
 			l := widest(pipe, []cpu.ISA{isa, cpu.Generic})
-			if isa != cpu.SSSE3 && l.isa != isa {
+			withoutGFNI := pipe == "gf256" && isa == cpu.AVX512 && !slices.Contains(cpu.Supported(), cpu.AVX2)
+			if isa != cpu.SSSE3 && !withoutGFNI && l.isa != isa {
 				t.Errorf("%s: %q gives the loop of %q", pipe, isa, l.isa)
 			}
 			start := time.Now()
@@ -72,6 +74,24 @@ func testMultiplyAdd[T float32 | float64](t *testing.T) {
 			if i < len(x) && x[i] != want || y[i] != want {
 				t.Errorf("n=%d: sum %d is %v or %v, want %v", n, i, x[i%len(x)], y[i], want)
 			}
+		}
+	}
+}
+
+// TestLookUp8 takes the polynomial's powers of 2 as its products.
+func TestLookUp8(t *testing.T) {
+	for _, n := range []int{0, 1, 10} {
+		var x, want [8]uint8
+		for i := range x {
+			x[i] = uint8(40 * i)
+			want[i] = x[i]
+			for range n {
+				want[i] = gf256.Mul(gf256.New(want[i]), gf256.New(2)).Byte() ^ 3
+			}
+		}
+		lookUp8(n, &doubles, 3, &x)
+		if x != want {
+			t.Errorf("n=%d: %v, want %v", n, x, want)
 		}
 	}
 }
@@ -114,7 +134,7 @@ func TestTriad(t *testing.T) {
 }
 
 func BenchmarkFMA(b *testing.B) {
-	for _, pipe := range []string{"f32", "f64"} {
+	for _, pipe := range []string{"f32", "f64", "gf256"} {
 		for _, isa := range cpu.Supported() {
 			l := widest(pipe, []cpu.ISA{isa, cpu.Generic})
 			if l.isa != isa {

@@ -1,5 +1,5 @@
-// Command peak generates the loops of gemm/internal/peak: fused multiply-adds on
-// registers and nothing else, one loop for each instruction set and element type.
+// Command peak generates the loops of gemm/internal/peak: multiply-adds on registers and
+// nothing else, one loop for each instruction set and element type.
 package main
 
 import (
@@ -38,7 +38,116 @@ func main() {
 		l.fma = func(ops ...Op) { VFMADD231PS(ops...) }
 		l.generate()
 	}
+	affine("AVX512", 64, 16, ZMM, func(ops ...Op) { VMOVDQU64(ops...) }, func(a, b, product, sum reg.VecVirtual) {
+		VGF2P8AFFINEQB(U8(0), a, b, product)
+		VPXORQ(product, sum, sum)
+	})
+	moveYMM := func(ops ...Op) { VMOVDQU(ops[0], ops[1]) }
+	affine("AVX2", 32, 12, YMM, moveYMM, func(a, b, product, sum reg.VecVirtual) {
+		VGF2P8AFFINEQB(U8(0), a, b, product)
+		VPXOR(product, sum, sum)
+	})
+	lookUp(moveYMM)
 	Generate()
+}
+
+// affine generates the loop of products in GF(2⁸) by bit matrices.
+func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), step func(a, b, product, sum reg.VecVirtual)) {
+	elements := accumulators * width
+	name := "affine" + isa
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a uint64, b uint8, x *[%d]uint8)", elements))
+	Doc(
+		name+" equals",
+		"",
+		"\tfor range n {",
+		"\t\tfor i := range x {",
+		"\t\t\tx[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte",
+		"\t\t}",
+		"\t}",
+		"",
+		"for n ≥ 1. It needs no alignment.",
+		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a, b and a product.", accumulators, width),
+	)
+	Pragma("noescape")
+	n := Load(Param("n"), GP64())
+	x := Mem{Base: Load(Param("x"), GP64())}
+	a, b, product := vector(), vector(), vector()
+	VPBROADCASTQ(parameter("a"), a)
+	VPBROADCASTB(parameter("b"), b)
+	repeat(n, x, width, accumulators, vector, move, func(sum reg.VecVirtual) { step(a, b, product, sum) })
+}
+
+// lookUp generates the loop of products in GF(2⁸) by tables of nibbles.
+func lookUp(move func(ops ...Op)) {
+	const width, accumulators = 32, 8
+	TEXT("lookUpAVX2", NOSPLIT, fmt.Sprintf("func(n int, low, high *[16]uint8, b uint8, x *[%d]uint8)", accumulators*width))
+	Doc(
+		"lookUpAVX2 equals",
+		"",
+		"\tfor range n {",
+		"\t\tfor i := range x {",
+		"\t\t\tx[i] ^= low[b&15] ^ high[b>>4]",
+		"\t\t}",
+		"\t}",
+		"",
+		"for n ≥ 1. It needs no alignment.",
+		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for low, high, the nibbles of b and two products.", accumulators, width),
+	)
+	Pragma("noescape")
+	n := Load(Param("n"), GP64())
+	x := Mem{Base: Load(Param("x"), GP64())}
+	low, high, nibble, upper := YMM(), YMM(), YMM(), YMM()
+	VBROADCASTI128(Mem{Base: Load(Param("low"), GP64())}, low)
+	VBROADCASTI128(Mem{Base: Load(Param("high"), GP64())}, high)
+	b := GP32()
+	MOVBLZX(parameter("b"), b)
+	broadcast := func(x reg.Register, to reg.VecVirtual) {
+		VMOVD(x, to.AsX())
+		VPBROADCASTB(to.AsX(), to)
+	}
+	lower := GP32()
+	MOVL(b, lower)
+	ANDL(U8(15), lower)
+	broadcast(lower, nibble)
+	SHRL(U8(4), b)
+	broadcast(b, upper)
+	p, q := YMM(), YMM()
+	repeat(n, x, width, accumulators, YMM, move, func(sum reg.VecVirtual) {
+		VPSHUFB(nibble, low, p)
+		VPSHUFB(upper, high, q)
+		VPXOR(p, sum, sum)
+		VPXOR(q, sum, sum)
+	})
+}
+
+// repeat generates n rounds of a step on each accumulator, which begin and end in x, and
+// the return.
+func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), step func(sum reg.VecVirtual)) {
+	sums := make([]reg.VecVirtual, accumulators)
+	for i := range sums {
+		sums[i] = vector()
+		move(x.Offset(i*width), sums[i])
+	}
+	Label("again")
+	for _, sum := range sums {
+		step(sum)
+	}
+	DECQ(n)
+	JNZ(LabelRef("again"))
+	for i, sum := range sums {
+		move(sum, x.Offset(i*width))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// parameter returns the memory of a parameter.
+func parameter(name string) Op {
+	component, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return component.Addr
 }
 
 func (l loop) generate() {
@@ -61,29 +170,7 @@ func (l loop) generate() {
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
 	a, b := l.vector(), l.vector()
-	at := func(name string) Op {
-		component, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return component.Addr
-	}
-	l.broadcast(at("a"), a)
-	l.broadcast(at("b"), b)
-	sums := make([]reg.VecVirtual, l.accumulators)
-	for i := range sums {
-		sums[i] = l.vector()
-		l.move(x.Offset(i*l.width), sums[i])
-	}
-	Label("again")
-	for _, sum := range sums {
-		l.fma(a, b, sum)
-	}
-	DECQ(n)
-	JNZ(LabelRef("again"))
-	for i, sum := range sums {
-		l.move(sum, x.Offset(i*l.width))
-	}
-	VZEROUPPER()
-	RET()
+	l.broadcast(parameter("a"), a)
+	l.broadcast(parameter("b"), b)
+	repeat(n, x, l.width, l.accumulators, l.vector, l.move, func(sum reg.VecVirtual) { l.fma(a, b, sum) })
 }
