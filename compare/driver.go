@@ -379,7 +379,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 				threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
 			}
 		}
-		measureCeilings(ctx, &d.host, d.run.ID, threads, d.Ceilings)
+		measureCeilings(ctx, &d.host, d.run.ID, pipes(cases), threads, d.Ceilings)
 		if err := d.ceilingsOfRanks(ctx, cases); err != nil {
 			return err
 		}

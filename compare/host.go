@@ -106,16 +106,26 @@ func (r RunInfo) sameProgram(s RunInfo) bool {
 // ceilingTries is how often a peak is measured; the best one counts.
 const ceilingTries = 3
 
-// measureCeilings measures the peaks of multiply-adds and the memory bandwidth at
-// each number of threads, for the given time each, and puts them in h.
-func measureCeilings(ctx context.Context, h *Host, run string, threads []int, each time.Duration) {
+// pipes returns the pipes whose peaks are measured for the cases: those of floats, and that
+// of GF(2⁸) where there are products in it.
+func pipes(cases []Case) []string {
+	out := []string{"f32", "f64"}
+	if slices.ContainsFunc(cases, func(c Case) bool { return c.Type == "gf256" }) {
+		out = append(out, "gf256")
+	}
+	return out
+}
+
+// measureCeilings measures the peaks of multiply-adds of the pipes and the memory bandwidth
+// at each number of threads, for the given time each, and puts them in h.
+func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, threads []int, each time.Duration) {
 	var last int64
 	for _, c := range h.Caches {
 		last = max(last, c.Bytes)
 	}
 	slices.Sort(threads)
 	for _, n := range slices.Compact(threads) {
-		for _, pipe := range []string{"f32", "f64"} {
+		for _, pipe := range pipes {
 			if ctx.Err() != nil {
 				return
 			}

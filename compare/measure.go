@@ -739,18 +739,18 @@ func (d *Driver) finish(t *contender) Record {
 	} else {
 		r.Gflops = Number(2 * terms / s.Median / 1e9)
 		r.Rate = r.Gflops
-		c, ok := d.ceiling(r.Type, t.busy)
-		if r.GPU != nil {
-			c, ok = d.ceilingOf(func(c Ceiling) bool { return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe })
-		}
-		if r.Ceiling > 0 {
-			c, ok = r.Ceiling, true
-		}
-		if ok {
-			r.PercentPeak = Number(100 * float64(r.Gflops) / c)
-			if t.c.Variant.Family() == "reference" && terms >= largePeer && !(r.PercentPeak >= 50) {
-				r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
-			}
+	}
+	c, ok := d.ceiling(r.Type, t.busy)
+	if r.GPU != nil {
+		c, ok = d.ceilingOf(func(c Ceiling) bool { return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe })
+	}
+	if r.Ceiling > 0 {
+		c, ok = r.Ceiling, true
+	}
+	if ok {
+		r.PercentPeak = Number(100 * float64(r.Rate) / c)
+		if t.c.Variant.Family() == "reference" && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+			r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 		}
 	}
 	if len(t.phases) > 0 {

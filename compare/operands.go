@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -113,8 +114,14 @@ func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, col
 	if transposed {
 		rowSigns, colSigns = colSigns, rowSigns
 	}
-	r, c := signs(x.Rows, seed, rowSigns), signs(x.Cols, seed, colSigns)
 	rng := rand.New(rand.NewPCG(seed, min(rowSigns, colSigns)<<8|max(rowSigns, colSigns)))
+	if x, ok := any(x).(gemm.Matrix[gf256.Elem]); ok {
+		for i := range x.Rows {
+			drawBytes(x.Row(i), rng)
+		}
+		return
+	}
+	r, c := signs(x.Rows, seed, rowSigns), signs(x.Cols, seed, colSigns)
 	for i := range x.Rows {
 		switch row := any(x.Row(i)).(type) {
 		case []float32:
@@ -125,10 +132,16 @@ func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, col
 			for j := range row {
 				row[j] = r[i] * c[j] * (1 + float64(rng.Uint64()>>12)*0x1p-52) / 2
 			}
-		case []gf256.Elem:
-			for j := range row {
-				row[j] = gf256.New(uint8(rng.Uint32()))
-			}
+		}
+	}
+}
+
+// drawBytes fills row with random elements, eight of a number.
+func drawBytes(row []gf256.Elem, rng *rand.Rand) {
+	for part := range slices.Chunk(row, 8) {
+		bits := rng.Uint64()
+		for j := range part {
+			part[j] = gf256.New(uint8(bits >> (8 * j)))
 		}
 	}
 }

@@ -23,10 +23,6 @@ const probeTime = time.Millisecond
 // of a core is chosen when all cores have one, however fast it is while the other idles.
 func gather(typ string, n int) (release func()) {
 	all := cpu.Places()
-	pipe, ok := pipeOf(typ)
-	if !ok {
-		pipe = "f64" // the clock is what counts
-	}
 	if n >= len(all) {
 		return func() {}
 	}
@@ -37,7 +33,7 @@ func gather(typ string, n int) (release func()) {
 		if cpu.Pin([]int{i}) != nil {
 			return release
 		}
-		rates[i], _ = peak.FMA(pipe, 1, probeTime)
+		rates[i], _ = peak.FMA(typ, 1, probeTime)
 	}
 	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
 	return release

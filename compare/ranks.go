@@ -50,9 +50,6 @@ var (
 // errLost: the device can compute nothing more.
 var errLost = errors.New("the device was lost in this product")
 
-// pipeOf returns the pipe of ceilings that products of the type have.
-func pipeOf(typ string) (pipe string, ok bool) { return typ, typ == "f32" || typ == "f64" }
-
 // watch has lost called where stop is not within the limit and its grace; then stop does
 // not return. A limit of 0 is none.
 func (d *Driver) watch(limit time.Duration, lost func()) (stop func()) {
@@ -121,18 +118,18 @@ func (d *Driver) giveUp(t *contender, err error) {
 	d.Lead.GiveUp(reason)
 }
 
-// peak measures the ceiling of t in turn with it; ok is false for a type that has none.
+// peak measures the ceiling of t in turn with it; ok is false on a device, where it is not
+// measured in turn.
 func (d *Driver) peak(t *contender) (gflops float64, ok bool) {
-	pipe, ok := pipeOf(t.c.Type)
 	switch {
-	case !ok, t.c.OnDevice():
+	case t.c.OnDevice():
 		return 0, false
 	case d.Lead == nil || t.c.Ranks() == 0:
-		gflops, _ = peak.FMA(pipe, t.busy, ceilingTime)
+		gflops, _ = peak.FMA(t.c.Type, t.busy, ceilingTime)
 		return gflops, true
 	}
 	err := t.guard(d.Budget.Timeout, func() (err error) {
-		gflops, err = d.Lead.Peak(pipe, t.each(), ceilingTime)
+		gflops, err = d.Lead.Peak(t.c.Type, t.each(), ceilingTime)
 		return err
 	})
 	return gflops, err == nil
@@ -161,7 +158,7 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 			continue
 		}
 		seen[c.Threads()] = true
-		for _, pipe := range []string{"f32", "f64"} {
+		for _, pipe := range pipes(cases) {
 			if ctx.Err() != nil {
 				return nil
 			}

@@ -523,7 +523,9 @@ func TestLeadGivesUp(t *testing.T) {
 	}
 }
 
-func TestFieldsHaveNoCeiling(t *testing.T) {
+// TestCeilingOfFields wants products over GF(2⁸) to be held against multiplications and
+// additions in it, and to have no FLOP/s.
+func TestCeilingOfFields(t *testing.T) {
 	v := variant("parallel/field", nil)
 	v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	v.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
@@ -538,8 +540,15 @@ func TestFieldsHaveNoCeiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range d.Store.Document().Records {
-		if x.Status != OK || x.Ceiling != 0 || x.PercentPeak.Known() {
-			t.Errorf("%v: %s %s, ceiling %v", x.Params, x.Status, x.Reason, x.Ceiling)
+		if x.Status != OK || !(x.Ceiling > 0) || x.PercentPeak != Number(100*float64(x.Rate)/x.Ceiling) || x.Gflops.Known() {
+			t.Errorf("%v: %s %s, rate %v of %v, which is %v %%, %v GFLOP/s", x.Params, x.Status, x.Reason, x.Rate, x.Ceiling, x.PercentPeak, x.Gflops)
 		}
+	}
+	pipes := map[string]int{}
+	for _, c := range d.Store.Document().Hosts[0].Ceilings {
+		pipes[c.Pipe]++
+	}
+	if pipes["gf256"] == 0 || pipes["gf256"] != pipes["f64"] {
+		t.Errorf("ceilings by pipe: %v", pipes)
 	}
 }

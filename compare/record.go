@@ -81,7 +81,8 @@ type Cache struct {
 }
 
 // Ceiling is a measured peak: register-only multiply-adds in the widest
-// instruction set at that many busy threads.
+// instruction set at that many busy threads; of the pipe gf256 in 10⁹ multiplications a
+// second, each with its addition.
 type Ceiling struct {
 	Unit    string `json:"unit"`             // cpu, gpu
 	Device  int    `json:"device,omitempty"` // number of the GPU
@@ -160,11 +161,11 @@ type Record struct {
 	CI          *[2]float64 `json:"ci_s"` // 95 % interval of the median; null where there are too few samples
 	Gflops      Number      `json:"gflops"`
 	Rate        Number      `json:"rate"`
-	Unit        string      `json:"unit"` // of rate: GFLOP/s, Gmul/s
-	DataGBps    Number      `json:"data_gbps"`
+	Unit        string      `json:"unit"`      // of rate: GFLOP/s, Gmul/s
+	DataGBps    Number      `json:"data_gbps"` // k·n bytes over the median, of gf256: the data that a code reads
 	PercentPeak Number      `json:"percent_peak"`
-	// Ceiling is the rate of multiply-adds on registers at as many threads, in
-	// GFLOP/s, measured in turn with the row: what PercentPeak divides by. 0: it was
+	// Ceiling is the rate of multiply-adds on registers at as many threads, in the
+	// Unit of Rate, measured in turn with the row: what PercentPeak divides by. 0: it was
 	// not measured so, and that of the run stands.
 	Ceiling float64 `json:"ceiling_gflops,omitempty"`
 

@@ -159,6 +159,51 @@ func TestPlantedFaultsField(t *testing.T) {
 	}
 }
 
+// TestWideField plants faults in a product with so many columns that these are probed, in
+// the first, in the last and where blocks of them end.
+func TestWideField(t *testing.T) {
+	c := Case{Type: "gf256", Shape: Shape{M: 4, N: 500001, K: 10}, Op: "nn", Alpha: 1, LD: 5}
+	o := newOperands[gf256.Elem](c, 7, nil)
+	right := gemm.NewMatrix[gf256.Elem](c.M, c.N)
+	for i := range c.M {
+		row := right.Row(i)
+		for l, x := range o.a.Row(i) {
+			for j, y := range o.b.Row(l) {
+				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
+			}
+		}
+	}
+	v := NewVerifier(Product(o.a, o.b), 1)
+	wrong := func(change func(c gemm.Matrix[gf256.Elem])) float64 {
+		c := gemm.Matrix[gf256.Elem]{Rows: c.M, Cols: c.N, Stride: c.N, Data: slices.Clone(right.Data)}
+		change(c)
+		return v.Check(c, Limit{Kind: gemm.Exact}).Residual
+	}
+	for name, test := range map[string]struct {
+		change func(c gemm.Matrix[gf256.Elem])
+		want   float64
+	}{
+		"right": {func(gemm.Matrix[gf256.Elem]) {}, 0},
+		"elements": {func(c gemm.Matrix[gf256.Elem]) {
+			for i, j := range []int{0, 8191, 8192, 500000} {
+				c.Set(i, j, gf256.Add(c.At(i, j), gf256.New(1)))
+			}
+		}, 4},
+		"two of a column": {func(c gemm.Matrix[gf256.Elem]) {
+			c.Set(0, 77, gf256.Add(c.At(0, 77), gf256.New(9)))
+			c.Set(1, 77, gf256.Add(c.At(1, 77), gf256.New(9)))
+		}, 1},
+		"rows swapped": {func(c gemm.Matrix[gf256.Elem]) { c.Data[5], c.Data[c.Cols+5] = c.Data[c.Cols+5], c.Data[5] }, 1},
+	} {
+		if got := wrong(test.change); got != test.want {
+			t.Errorf("%s: %v columns are wrong, want %v", name, got, test.want)
+		}
+	}
+	if got := wrong(func(c gemm.Matrix[gf256.Elem]) { clear(c.Row(2)) }); got < 0.9*float64(c.N) {
+		t.Errorf("a row of zeros: %v columns are wrong of %d", got, c.N)
+	}
+}
+
 // TestWorstCaseBoundAloneWouldPass shows why the probes are random: a sum of a
 // row's errors in the worst case is as large as an element of C.
 func TestWorstCaseBoundAloneWouldPass(t *testing.T) {

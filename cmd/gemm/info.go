@@ -210,7 +210,7 @@ func backends() []backend {
 func measurePeak(c *cli.Context, h *compare.Host) error {
 	const took = 300 * time.Millisecond
 	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
-		for _, pipe := range []string{"f64", "f32"} {
+		for _, pipe := range []string{"f64", "f32", "gf256"} {
 			if c.Context.Err() != nil {
 				return errInterrupted
 			}
@@ -283,7 +283,11 @@ func printInfo(c *cli.Context, info information) error {
 		row("cuda", "%s", info.NoCUDA)
 	}
 	for _, ceiling := range h.Ceilings {
-		row("peak "+ceiling.Pipe, "%.4g GFLOP/s with %s (%s)", float64(ceiling.Gflops), threads(ceiling.Threads), ceiling.ISA)
+		unit := "GFLOP/s"
+		if ceiling.Pipe == "gf256" {
+			unit = "Gmul/s"
+		}
+		row("peak "+ceiling.Pipe, "%.4g %s with %s (%s)", float64(ceiling.Gflops), unit, threads(ceiling.Threads), ceiling.ISA)
 	}
 	for _, bandwidth := range h.Bandwidths {
 		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))
