@@ -183,16 +183,16 @@ type Profile struct {
 // Profiles are the scales on offer: quick ends within 90 seconds on two cores,
 // full takes as long as good figures need; parallel, some 20 minutes long on 16 cores,
 // is the experiments on threads alone, and mpi those on ranks; cuda, some minutes long, is
-// all that a GPU computes, with the production variant of the processor beside it; and
+// all that a GPU computes, with the production variant of the processor beside it;
 // peers, some minutes long, holds the production variants against the libraries of others on every kind of
-// shape.
+// shape; and gf256, as long, is Reed–Solomon codes, on processors and GPUs.
 func Profiles() []Profile {
 	processors := runtime.GOMAXPROCS(0)
 	counts := threadCounts(processors)
 	return []Profile{
 		{
 			Name:     "quick",
-			Shapes:   []Shape{Cube(64), Cube(128), Cube(256), Cube(512), {257, 129, 383}},
+			Shapes:   []Shape{Cube(64), Cube(128), Cube(256), Cube(512), {257, 129, 383}, quickCode},
 			Budget:   quickBudget,
 			Ceilings: 50 * time.Millisecond,
 			cutoffs: map[int][]int{
@@ -259,6 +259,15 @@ func Profiles() []Profile {
 			Keep:     contends,
 			Page:     true,
 		},
+		{
+			Name:     "gf256",
+			Shapes:   codeShapes(),
+			Budget:   peersBudget,
+			Ceilings: 300 * time.Millisecond,
+			Types:    []string{"gf256"},
+			Threads:  slices.Compact([]int{1, processors}),
+			Keep:     encodes,
+		},
 	}
 }
 
@@ -280,6 +289,60 @@ var (
 	}
 	slenderShapes = []Shape{{8192, 64, 8192}, {64, 1048576, 64}}
 )
+
+// The shapes of Reed–Solomon codes: k data shards are B, as wide as a shard has bytes, and m
+// parity shards C. Those of the profile gf256 are codes of k+m shards at two widths, one
+// that stays in cache and one that does not; one of them at all widths; and all rungs of
+// a GPU at one shape.
+var (
+	quickCode  = code(10, 4, 64<<10)
+	codes      = [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} // k, m
+	codeWidths = []int{64 << 10, 1 << 20}
+	sweptWidth = []int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20}
+	rungsCode  = code(10, 4, 16<<20)
+)
+
+// The least width of shards for a GPU, and the most for a processor.
+const (
+	leastOnGPU = 1 << 20
+	mostOnCPU  = 64 << 20
+)
+
+// code returns the shape of a code with k data and m parity shards of the given bytes.
+func code(k, m, width int) Shape { return Shape{M: m, N: width, K: k} }
+
+func codeShapes() []Shape {
+	var shapes []Shape
+	for _, c := range codes {
+		for _, width := range codeWidths {
+			shapes = append(shapes, code(c[0], c[1], width))
+		}
+	}
+	for _, width := range sweptWidth {
+		if s := code(10, 4, width); !slices.Contains(shapes, s) {
+			shapes = append(shapes, s)
+		}
+	}
+	return shapes
+}
+
+// encodes reports whether the profile gf256 has a row for the case: of the production
+// variants, their peer and the two fastest rungs for all codes; of the plain loops at two
+// widths, and of all rungs at one shape, for one code.
+func encodes(c Case) bool {
+	one := c.K == rungsCode.K && c.M == rungsCode.M
+	switch c.Variant.Name {
+	case "serial/packed", "reference/reedsolomon":
+		return c.N <= mostOnCPU
+	case "parallel/packed":
+		return c.Threads() > 1 && c.N <= mostOnCPU
+	case "serial/naive", "serial/ikj", "serial/blocked":
+		return one && slices.Contains(codeWidths, c.N)
+	case "cuda/word", "cuda/tuned":
+		return c.N >= leastOnGPU
+	}
+	return c.OnDevice() && c.Shape == rungsCode
+}
 
 // besideGPU reports whether the profile cuda has a row of the ladder for the case: all that
 // a GPU computes, and the production variant on all processors for cubes, of which the
@@ -316,12 +379,16 @@ func contends(c Case) bool {
 	return false
 }
 
-// swift reports whether the profile quick has a row of the ladder for the case. The
+// swift reports whether the profile quick has a row of the ladder for the case. All
+// variants have one for a Reed–Solomon code. The
 // parallel variants that are there to be compared with one another are measured in f64
 // alone, and those that meet or add atomically in the innermost loop only while that
 // takes little time, as the plain loop over GF(2⁸) is. Variants on ranks are measured in
 // f64 where there is something to send.
 func swift(c Case) bool {
+	if c.Shape == quickCode {
+		return c.Type == "gf256"
+	}
 	switch c.Variant.Name {
 	case "serial/naive":
 		return c.Type != "gf256" || c.Terms() <= 256*256*256

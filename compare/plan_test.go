@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/gf256"
 )
 
 // TestPeersProfile plans the profile peers for the variants that take part and one
@@ -209,6 +210,67 @@ func TestCUDAProfile(t *testing.T) {
 		if keeps := q.Keep == nil || q.Keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
 			t.Errorf("%s has rows of the ladder on a GPU: %v", q.Name, keeps)
 		}
+	}
+}
+
+// TestFieldProfile plans the profile gf256, and the code of the profile quick, for the
+// variants that have the type and one that has not.
+func TestFieldProfile(t *testing.T) {
+	var variants []gemm.Variant
+	for _, name := range []string{
+		"serial/naive", "serial/ikj", "serial/packed", "parallel/rows", "parallel/packed", "reference/reedsolomon",
+		"mpi/summa", "cuda/naive", "cuda/tuned", "serial/strassen",
+	} {
+		v := variant(name, nil)
+		v.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, gemm.ErrUnavailable }
+		switch {
+		case name == "serial/strassen":
+			v.GF256 = nil
+		case name == "mpi/summa":
+			v.Params = []gemm.Param{{Name: "ranks", Default: 1, Min: 1}}
+		case v.Family() == "parallel" || v.Family() == "reference":
+			v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+		}
+		variants = append(variants, v)
+	}
+	plan := func(name string) map[Shape][]string {
+		p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == name })]
+		types := p.Types
+		if types == nil {
+			types = []string{"f64", "f32", "gf256"}
+		}
+		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep, Sweep: map[string][]any{"threads": {1, 2}}}
+		rows := map[Shape][]string{}
+		for _, c := range l.Cases() {
+			if c.Type == "gf256" || c.Shape == quickCode {
+				name := c.Variant.Name
+				if c.Threads() > 1 {
+					name += " 2"
+				}
+				rows[c.Shape] = append(rows[c.Shape], name)
+			}
+		}
+		return rows
+	}
+	fast := []string{"serial/packed", "parallel/packed 2", "reference/reedsolomon", "reference/reedsolomon 2"}
+	rows := plan("gf256")
+	if len(rows) != 7*2+9-2 {
+		t.Errorf("%d shapes", len(rows))
+	}
+	for shape, want := range map[Shape][]string{
+		code(4, 2, 64<<10):   fast,
+		code(128, 32, 1<<20): append(slices.Clone(fast), "cuda/tuned"),
+		code(10, 4, 4<<10):   fast,
+		code(10, 4, 64<<10):  append([]string{"serial/naive", "serial/ikj"}, fast...),
+		code(10, 4, 16<<20):  append(slices.Clone(fast), "cuda/naive", "cuda/tuned"),
+		code(10, 4, 256<<20): {"cuda/tuned"},
+	} {
+		if got := rows[shape]; !slices.Equal(got, want) {
+			t.Errorf("%v: %q, want %q", shape, got, want)
+		}
+	}
+	if got := plan("quick")[quickCode]; len(got) != 9+3 || slices.Contains(got, "serial/strassen") {
+		t.Errorf("quick: %q, want each variant that has the type once, and those with threads twice", got)
 	}
 }
 

@@ -30,7 +30,8 @@ func compareCommand() *cli.Command {
 		Description: "The folder gets results.json, which has every row and grows while they are\n" +
 			"measured, and the report in all formats but PDF; with --profile parallel or mpi, of\n" +
 			"the experiments on threads or ranks alone; with --profile cuda, of what a GPU computes;\n" +
-			"with --profile peers, the page of performance against the libraries of others.",
+			"with --profile peers, the page of performance against the libraries of others; with\n" +
+			"--profile gf256, of Reed–Solomon codes.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},

@@ -122,7 +122,7 @@ func TestComparisonOnRanks(t *testing.T) {
 		}
 		return ranks, experiments
 	}
-	if ranks, experiments := count("--np", "2,3"); ranks[2] != 2*len(mpi.Variants()) || ranks[3] != ranks[2] || len(ranks) != 2 || !experiments["ladder"] {
+	if ranks, experiments := count("--np", "2,3"); ranks[2] != 3*len(mpi.Variants()) || ranks[3] != ranks[2] || len(ranks) != 2 || !experiments["ladder"] {
 		t.Errorf("profile quick: %v rows by ranks, experiments %v", ranks, experiments)
 	}
 	if ranks, experiments := count("--profile", "mpi", "--sizes", "1024,2048"); ranks[1] == 0 || experiments["ladder"] || !experiments["strong"] || !experiments["weak"] || !experiments["panel"] || !experiments["affinity"] {
