@@ -18,7 +18,7 @@ type Options struct {
 }
 
 // Build turns records into the words and tables of a report, in reading order:
-// summary, host and method, results, analysis, sharing the work, distributed memory, the GPU, peers, and a section
+// summary, host and method, results, analysis, sharing the work, distributed memory, the GPU, codes, peers, and a section
 // for each backend. Every row of doc is in a table. Figures are placed where Drawings
 // has one. The same records give the same report.
 func Build(doc compare.Document, opt Options) Report {
@@ -61,6 +61,7 @@ func (b *builder) report() Report {
 		{"sharing", b.sharing},
 		{"distributed", b.distributed},
 		{"gpu", b.gpu},
+		{"codes", b.codes},
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)

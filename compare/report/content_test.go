@@ -268,7 +268,7 @@ type sentence struct {
 	not  []string
 }
 
-// sentences are documents and what their reports say, those on threads, ranks and the GPU last.
+// sentences are documents and what their reports say, those on threads, ranks, the GPU and codes last.
 var sentences = slices.Concat([]sentence{
 	{"no records", compare.Document{Schema: 1},
 		[]string{"There are no records", "`gemm compare --out report`", "No records"}, []string{"{#results}"}},
@@ -462,7 +462,7 @@ var sentences = slices.Concat([]sentence{
 	{"a row on a host that is not described", changed(with(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }), []string{"Id | `h1`", "No peak was measured"}, nil},
 	{"a row that took no time", with(row("serial/blocked", 64, 0)), []string{"| ok | 0 s |"}, nil},
 	{"markup in data is literal", with(row("serial/blocked", 64, 1, came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
-}, sharingSentences, rankSentences, gpuSentences)
+}, sharingSentences, rankSentences, gpuSentences, codesSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
 func oblong(r *compare.Record) {
@@ -504,7 +504,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		ids := map[string]bool{}
 		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
 			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64",
-			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32"} {
+			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width", "codes-rungs"} {
 			ids[id] = true
 		}
 		for _, figures := range scalingFigures {
@@ -697,11 +697,11 @@ func TestGoldenContent(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		doc  compare.Document
-	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}, {"gpu", accelerated(true)}} {
+	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}, {"gpu", accelerated(true)}, {"codes", encoded()}} {
 		for _, lang := range Languages {
 			path := filepath.Join("testdata", "content-"+test.name+"-"+lang+".golden")
 			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda", "results-strong-mpi-f64",
-				"results-cuda-f64", "results-cuda-f32"}
+				"results-cuda-f64", "results-cuda-f32", "results-serial-gf256", "results-parallel-gf256", "results-reference-gf256", "results-cuda-gf256"}
 			if test.name == "full" {
 				skip = nil
 			}

@@ -60,10 +60,13 @@ func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 //	gpu-rates-<arithmetic>      speed over n on the GPU, f32, tf32 and f64
 //	gpu-sgemm                   speed over the eight shapes of the SGEMM collection, f32 and TF32
 //	gpu-host-<type>             speed over n of the processor, and of the GPU with copies and without
+//	codes-<width>               data a second over Reed–Solomon codes, shards of that width, with what limits it
+//	codes-width                 the same of one code over the width of its shards
+//	codes-rungs                 data a second of the rungs of the GPU's ladder
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
-// and C = A·B are drawn, but for the series over threads and ranks. Titles are in the language lang (en, zh), the letters
+// and C = A·B are drawn, but for codes and the series over threads and ranks. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
 func Drawings(doc compare.Document, lang string) []Drawing {
 	var all []Drawing
@@ -115,6 +118,7 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 		sharingDrawings(d, add)
 		distributedDrawings(d, add)
 		gpuDrawings(d, add)
+		codesDrawings(d, add)
 	}
 	return all
 }

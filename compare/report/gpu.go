@@ -29,7 +29,7 @@ const (
 // narrowed run are in another one.
 var gpuOrder = []string{
 	"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree", "doublebuffer", "async",
-	"warptile", "tf32-wmma", "dmma-wmma", "dmma", "cublas", "cublas-tf32",
+	"warptile", "tf32-wmma", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
 }
 
 // copying are the rungs that copy several elements at once where alignment lets them.
@@ -140,10 +140,10 @@ func (v *view) gpuVariants() []string {
 	return variants
 }
 
-// gpuTypes returns the element types of the rows of the family, f32 first: its ladder is
-// the longer one.
+// gpuTypes returns the floating-point types of the rows of the family, f32 first: its
+// ladder is the longer one. Products over GF(2⁸) have a chapter of their own.
 func (v *view) gpuTypes() []string {
-	out := types(v.pick(byGPU))
+	out := types(v.pick(func(r compare.Record) bool { return byGPU(r) && r.Type != "gf256" }))
 	slices.SortFunc(out, strings.Compare)
 	return out
 }

@@ -95,6 +95,9 @@ func (b *builder) ceilings(s *Section, v *view) {
 			ID: "table-ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
 			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
+		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
+			t.Columns = b.columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
+		}
 		for _, c := range v.Ceilings {
 			threads, each := Text(absent), Text(absent)
 			if c.Unit != "gpu" {

@@ -90,7 +90,7 @@ func reports(t *testing.T) map[string]compare.Document {
 		}
 	}
 	return map[string]compare.Document{
-		"realistic": realistic(), "threaded": threaded(), "launched": launched(), "accelerated": accelerated(true), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
+		"realistic": realistic(), "threaded": threaded(), "launched": launched(), "accelerated": accelerated(true), "encoded": encoded(), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
 	}
 }
 

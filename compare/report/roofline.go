@@ -27,7 +27,7 @@ func (b *builder) roofline(v *view) (Section, bool) {
 	found := false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
 		if typ == "gf256" {
-			continue // there is no peak of products over the field
+			continue // codes have a chapter of their own, with what limits them
 		}
 		var roofs []standing
 		// The models of distributed variants are of the caches of one rank, and the peak is

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+
+	"gemm/compare"
+	"gemm/compare/report/chart"
+)
+
+// The IDs of the figures of codes.
+const (
+	codesWidthFigure  = "codes-width"
+	codesLadderFigure = "codes-rungs"
+)
+
+// codesFigure is the ID of the figure over codes at a width of shards.
+func codesFigure(width int) string { return "codes-" + anchor(byteSize(float64(width))) }
+
+// codeLooks is the order of colours of variants in figures of codes.
+var codeLooks = []string{"serial/packed", "parallel/packed", "cuda/tuned", "cuda/word", "serial/blocked", "serial/ikj", "serial/naive"}
+
+// lookOfCoder is how a coder is drawn: the library in the colour of what is read against.
+func lookOfCoder(c coder) chart.Look {
+	if c.variant == reedSolomon {
+		look := chart.Look{Color: chart.Ink, Marker: chart.OpenDiamond}
+		if c.threads > 1 {
+			look.Dashes = []vg.Length{5, 2}
+		}
+		return look
+	}
+	if i := slices.Index(codeLooks, c.variant); i >= 0 {
+		return chart.LookOf(i)
+	}
+	return chart.LookOf(len(codeLooks))
+}
+
+// codeCurves is the data a second of each coder on one thread, on the most, and on GPUs, at
+// the place of each row, with what limits them there.
+func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) float64) collection {
+	threads := d.codeThreads(rows)
+	if len(threads) > 2 {
+		threads = []int{threads[0], threads[len(threads)-1]}
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
+		return !byGPU(r) && !slices.Contains(threads, coderOf(r).threads) || !(r.DataGBps > 0)
+	})
+	places := map[coder]map[float64]bool{}
+	for _, r := range rows {
+		c := coderOf(r)
+		if places[c] == nil {
+			places[c] = map[float64]bool{}
+		}
+		places[c][place(r)] = true
+	}
+	var c collection
+	for _, r := range rows {
+		who := coderOf(r)
+		label := strings.TrimPrefix(who.variant, "reference/")
+		if who.threads > 1 {
+			label += fmt.Sprintf(", %d threads", who.threads)
+		}
+		if len(places[who]) >= 2 {
+			c.add(label, lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
+		}
+	}
+	// Of each place once.
+	limit := func(label string, dashes []vg.Length, of func(compare.Record) float64, keep func(compare.Record) bool) {
+		seen := map[float64]bool{}
+		for _, r := range rows {
+			x, y := place(r), of(r)
+			if keep(r) && len(places[coderOf(r)]) >= 2 && !seen[x] && y > 0 && !math.IsInf(y, 0) {
+				seen[x] = true
+				c.add(label, chart.Look{Color: chart.Mid, Dashes: dashes, Marker: chart.Bare}, chart.Point{X: x, Y: y, Lo: y, Hi: y})
+			}
+		}
+	}
+	for _, n := range threads {
+		busy := "1 thread"
+		if n > 1 {
+			busy = fmt.Sprintf("%d threads", n)
+		}
+		own := func(r compare.Record) bool { return coderOf(r).threads == n }
+		limit("limit: multiplying, "+busy, []vg.Length{6, 2.5}, func(r compare.Record) float64 {
+			peak, _ := d.ceiling("gf256", n)
+			return float64(peak.Gflops) / float64(r.M)
+		}, own)
+		limit("limit: memory, "+busy, []vg.Length{1.5, 2}, d.dataLimit, own)
+	}
+	limit("limit: memory of the GPU", []vg.Length{1.5, 2}, d.dataLimit, byGPU)
+	return c
+}
+
+// codesCurve is the data a second over codes, those of few parity shards first, at one
+// width.
+func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != width })
+	codes := distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })
+	slices.SortFunc(codes, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
+	// The axis is logarithmic: powers of two are as far from one another.
+	place := func(r compare.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
+	curve := chart.Curve{
+		Title: "GF(2⁸), shards of " + byteSize(float64(width)), XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true,
+		Series: d.codeCurves(rows, place),
+	}
+	for i, c := range codes {
+		curve.Sizes = append(curve.Sizes, math.Exp2(float64(i)))
+		curve.Names = append(curve.Names, fmt.Sprintf("%d+%d", c[1], c[0]))
+	}
+	return curve, len(curve.Series) > 0
+}
+
+// widthsCurve is the data a second of one code over the width of its shards.
+func (d drawn) widthsCurve(rows []compare.Record) (chart.Curve, bool) {
+	p, ok := sweptCode(rows)
+	if !ok {
+		return chart.Curve{}, false
+	}
+	curve := chart.Curve{
+		Title: "GF(2⁸), " + codeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB", YLabel: "data, GB/s", LogY: true,
+		Series: d.codeCurves(sameCode(rows, p), func(r compare.Record) float64 { return float64(r.N) }),
+	}
+	var c collection = curve.Series
+	curve.Sizes = c.places()
+	for _, n := range curve.Sizes {
+		curve.Names = append(curve.Names, strings.NewReplacer(" KiB", "K", " MiB", "M").Replace(byteSize(n)))
+	}
+	return curve, len(curve.Sizes) >= 2
+}
+
+// codesBars is the data a second of the rungs of the GPU.
+func (d drawn) codesBars() (chart.Bars, bool) {
+	rows := d.codeLadder()
+	bars := chart.Bars{XLabel: "data, GB/s", Rates: true, Colors: chart.Palette}
+	if len(climbs(rows)) == 0 {
+		return bars, false
+	}
+	p := problemOf(rows[0])
+	bars.Title = fmt.Sprintf("GPU, GF(2⁸), %s, shards of %s", codeName(p), byteSize(float64(p.n)))
+	for _, r := range rows {
+		bars.Groups = append(bars.Groups, chart.Group{Label: algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
+	}
+	if limit := d.dataLimit(rows[0]); limit > 0 {
+		bars.Groups = append(bars.Groups, chart.Group{Label: "limit: memory of the GPU", Bars: []chart.Bar{{Point: chart.Point{Y: limit, Lo: limit, Hi: limit}, Color: 1}}})
+	}
+	return bars, true
+}
+
+// codesDrawings adds the figures of the chapter on codes.
+func codesDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+	rows := timed(d.codeRows())
+	if len(rows) == 0 {
+		return
+	}
+	widths, _ := atWidths(rows)
+	for _, width := range widths {
+		size := byteSize(float64(width))
+		ch, ok := d.codesCurve(rows, width)
+		add(codesFigure(width), "GF(2⁸): data a second over codes, shards of "+size, "GF(2⁸)：各编码的数据速度，分片 "+size, ch, ok)
+	}
+	ch, ok := d.widthsCurve(rows)
+	add(codesWidthFigure, "GF(2⁸): data a second over the width of shards", "GF(2⁸)：数据速度随分片宽度的变化", ch, ok)
+	bars, ok := d.codesBars()
+	add(codesLadderFigure, "GPU, GF(2⁸): the ladder", "GPU，GF(2⁸)：各级的速度", bars, ok)
+}
