@@ -1,6 +1,6 @@
 # Targets and the variables that they read; `make help` prints both. A variable is
 # given after the target: make report PROFILE=full
-## PROFILE=quick    report: quick (about a minute), full, parallel or mpi
+## PROFILE=quick    report: quick (about a minute), full, parallel, mpi or gf256
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can
@@ -72,12 +72,16 @@ lint: ## check format, vet and staticcheck, with MPI and with CUDA too where it 
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results and docs/performance.md from the records in results/
+# The records of products over GF(2^8), one host a file.
+FIELD := $(sort $(wildcard results/gf256*.json))
+
+docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results, docs/gf256 and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
 	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
 	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
 	bin/gemm report --in results/cuda-h200.json --format md --out docs/cuda-results
-	rm -rf docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/performance
+	$(if $(FIELD),bin/gemm report $(addprefix --in ,$(FIELD)) --format md --out docs/gf256)
+	rm -rf docs/gf256/figures/*.png docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/performance
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
