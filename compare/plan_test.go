@@ -274,6 +274,39 @@ func TestFieldProfile(t *testing.T) {
 	}
 }
 
+// TestBytes wants the operands of a code to be counted once: there are no copies of them in
+// another type, and no integers.
+func TestBytes(t *testing.T) {
+	v := variant("serial/a", nil)
+	v.Model = nil
+	for typ, want := range map[string]float64{
+		"gf256": (10+4)*65536 + 40, "f64": 2 * 8 * ((10+4)*65536 + 40), "f32": 2 * (4*((10+4)*65536+40) + 8*(10*65536+40)),
+	} {
+		if got := (Case{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}).Bytes(); got != want {
+			t.Errorf("%s: %v bytes, want %v", typ, got, want)
+		}
+	}
+}
+
+// TestDrawBytes wants every element of the field to be drawn, about as often as the others,
+// in rows of any length.
+func TestDrawBytes(t *testing.T) {
+	const n = 1<<16 + 5
+	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Shape{M: 1, N: n, K: 1}, Op: "nn", Alpha: 1}, 3, nil)
+	var counts [256]int
+	for _, x := range o.b.Data {
+		counts[x.Byte()]++
+	}
+	for x, got := range counts {
+		if got < 170 || got > 350 { // 256, five standard deviations of 16 aside
+			t.Errorf("%d of %d elements are %d", got, n, x)
+		}
+	}
+	if tail := o.b.Data[n-5:]; slices.Equal(tail, make([]gf256.Elem, 5)) {
+		t.Errorf("the end of a row was left out: %v", tail)
+	}
+}
+
 // TestFieldTurn: products over GF(2⁸) are measured in turn with those of a library, and
 // those of one type and shape alone.
 func TestFieldTurn(t *testing.T) {

@@ -333,7 +333,12 @@ func (b *builder) codesLibrary(s *Section, rows []compare.Record) {
 			}
 		}
 		text := b.say("codes.library", b.count("threads", threads), b.names(variants)) + b.clauses(parts)
-		items = append(items, text+b.say("codes.range", times(worst.Ratio, worst.Lo, worst.Hi), worstAt, times(best.Ratio, best.Lo, best.Hi), bestAt))
+		if worstAt == bestAt {
+			text += b.say("codes.ratio", times(best.Ratio, best.Lo, best.Hi))
+		} else {
+			text += b.say("codes.range", times(worst.Ratio, worst.Lo, worst.Hi), worstAt, times(best.Ratio, best.Lo, best.Hi), bestAt)
+		}
+		items = append(items, text)
 	}
 	if len(items) == 0 {
 		s.text(&b.speaker, "codes.nolibrary", code(reedSolomon))

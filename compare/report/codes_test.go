@@ -161,7 +161,7 @@ var codesSentences = []sentence{
 	{"limits of a code", changed(planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded("cuda/tuned", 10, 4, 65536, 1e-6)), measuredField),
 		[]string{"| processor | 1 | avx2 | 80.0 | 10.0 \n", "| GPU | — | — | — | 1000 \n", "| 6.55 | 26.2 | — | 91.8 % |", "| 655 | 2620 | — | 91.8 % |"}, nil},
 	{"behind the library", planted(coded("serial/packed", 10, 4, 65536, 2e-4), coded(reedSolomon, 10, 4, 65536, 1e-4)),
-		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is between 0.500 (0.500–0.500) with 10+4 of 64 KiB and 0.500", "| 0.500 (0.500–0.500) | loss \n"}, nil},
+		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is 0.500 (0.500–0.500).", "| 0.500 (0.500–0.500) | loss \n"}, nil},
 	{"level with the library", planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(reedSolomon, 10, 4, 65536, 1e-4)), []string{"not distinguishable at 64 KiB (10+4)."}, nil},
 	{"few samples beside the library", planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }), coded(reedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })), []string{"too few samples to tell at 64 KiB (10+4)."}, nil},
 	{"a library that was not measured in turn", planted(coded("serial/ikj", 10, 4, 65536, 2e-4, turn("")), coded(reedSolomon, 10, 4, 65536, 1e-4)), []string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
