@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -617,5 +619,35 @@ func TestStaleResultsOfADevice(t *testing.T) {
 	rows := ladder(t, 8, good, stale)
 	if rows["cuda/good"].Status != OK || rows["cuda/stale"].Status != Wrong || rows["cuda/stale"].Turn != rows["cuda/good"].Turn {
 		t.Errorf("%s and %s, want ok and wrong", rows["cuda/good"].Status, rows["cuda/stale"].Status)
+	}
+}
+
+// TestLibraryInGo wants a library that starts goroutines to be called from a goroutine that
+// is not locked to its thread, and all others from one that is.
+func TestLibraryInGo(t *testing.T) {
+	locked := map[string]bool{} // of the last call of each row
+	library := func(name string) gemm.Variant {
+		v := variant(name, nil)
+		v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+		v.GF256 = func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+			return multiplier[gf256.Elem](func(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+				var head [100]byte
+				locked[fmt.Sprint(name, p)] = bytes.Contains(head[:runtime.Stack(head[:], false)], []byte("locked to thread"))
+				return product(ctx, c, a, b)
+			}), nil
+		}
+		return v
+	}
+	l := Ladder{
+		Variants: []gemm.Variant{library("reference/a"), library("parallel/a")}, Shapes: []Shape{{M: 2, N: 64, K: 3}}, Types: []string{"gf256"},
+		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2}},
+	}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"reference/athreads=1": true, "reference/athreads=2": false, "parallel/athreads=1": true, "parallel/athreads=2": true}
+	if !maps.Equal(locked, want) {
+		t.Errorf("locked to a thread: %v, want %v", locked, want)
 	}
 }

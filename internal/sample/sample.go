@@ -46,6 +46,9 @@ type Sampler struct {
 	Call func(ctx context.Context, times int) (time.Duration, error)
 	// Before, where it is not nil, is called before every sample, outside of its time.
 	Before func()
+	// Unlocked leaves the goroutine to the scheduler, for a Call that starts goroutines and
+	// waits for them: on a locked thread they begin one after the other.
+	Unlocked bool
 
 	Seconds []float64 // a call, one a sample
 	Inner   int       // calls a sample
@@ -80,8 +83,10 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 // one at least unless there are b.Max already. Collection of garbage is off while it runs. It returns the error of Call or
 // of ctx; the samples taken until then are kept.
 func (s *Sampler) Burst(ctx context.Context, b Budget) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if !s.Unlocked {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	start := time.Now()
 	next := MinForInterval

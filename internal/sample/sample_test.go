@@ -1,9 +1,11 @@
 package sample
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -72,6 +74,23 @@ func TestRepetitionGoesOnWhileSamplesScatter(t *testing.T) {
 	}
 	if len(s.Seconds) < 50 {
 		t.Errorf("stopped after %d samples between 1 and 7 ms", len(s.Seconds))
+	}
+}
+
+// TestLocking reads in the head of the stack whether the goroutine is locked to its thread.
+func TestLocking(t *testing.T) {
+	for _, unlocked := range []bool{false, true} {
+		s := Sampler{Inner: 1, Unlocked: unlocked, Call: func(context.Context, int) (time.Duration, error) {
+			var head [100]byte
+			locked := bytes.Contains(head[:runtime.Stack(head[:], false)], []byte("locked to thread"))
+			if locked == unlocked {
+				t.Errorf("unlocked: %v, the stack begins with %q", unlocked, head)
+			}
+			return time.Millisecond, nil
+		}}
+		if err := s.Burst(t.Context(), Budget{Reps: 1}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
