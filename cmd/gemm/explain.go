@@ -97,7 +97,7 @@ func parseExplain(c *cli.Context) (t explainTask, err error) {
 	for typ := range strings.SplitSeq(c.String("type"), ",") {
 		of := cuda.Ladder(typ)
 		if len(of) == 0 {
-			return t, usagef("--type %q: the ladders are f32 and f64", typ)
+			return t, usagef("--type %q: the ladders are f32, f64 and gf256", typ)
 		}
 		t.rungs = append(t.rungs, of...)
 	}

@@ -212,9 +212,9 @@ func TestExplainRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"cuda --explain":                                          "--cc is missing: wants the compute capability, one of 7.0,",
 		"cuda --explain --cc 6.1":                                 "--cc: ",
-		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": the ladders are f32 and f64`,
+		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": the ladders are f32, f64 and gf256`,
 		"cuda --explain --cc 8.6 --force":                         "--force is for the file in --json FILE",
-		"cuda --explain --cc 8.6 --type f32,gf256":                `--type "gf256"`,
+		"cuda --explain --cc 8.6 --type f32,gf512":                `--type "gf512"`,
 		"cuda --explain --cc 8.6 --sizes 0":                       `--sizes "0"`,
 		"cuda --explain --cc 8.6 --maxregs 8":                     "--maxregs 8: wants 0 or 16 to 255",
 		"cuda --explain --cc 8.6 --maxregs x":                     `--maxregs "x"`,

@@ -21,6 +21,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/wire"
+	"gemm/gf256"
 )
 
 // plantedVariable has this test binary be a worker of the kind that it names.
@@ -92,6 +93,10 @@ type fakeBackend struct{ hangs bool }
 
 func (fakeBackend) F32(string, gemm.Params) (gemm.Multiplier[float32], error) {
 	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
+}
+
+func (fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return nil, fmt.Errorf("%w: gf256 is not faked", gemm.ErrUnavailable)
 }
 
 func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
