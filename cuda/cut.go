@@ -18,11 +18,13 @@ type Cut struct {
 	Slots   int // panels on the GPU at a time: one comes, one is multiplied, one goes
 }
 
-// Cut cuts a product whose panels take so many bytes together, and what stays the others. Panels
-// take at most half of what is then free, since kernels may want memory too.
-func (p Panels) Cut(s Shape, moves, stays, free int64) Cut {
+// Cut cuts a product of elements of so many bytes, with as many bytes free on the GPU. Panels take
+// at most half of what the operand that stays leaves, since kernels may want memory too.
+func (p Panels) Cut(s Shape, size int, free int64) Cut {
 	const slots = 3
-	edge := max(1, s.M, s.N)
+	edge, across := max(1, s.M, s.N), min(s.M, s.N)
+	stays := int64(size) * int64(s.K) * int64(across)
+	moves := int64(size) * int64(edge) * int64(s.K+across)
 	for n := max(1, min(p.Most, edge/p.Edge, int((moves+stays)/p.Bytes))); ; n *= 2 {
 		c := Cut{Columns: s.N > s.M, Size: ceil(edge, n)}
 		c.Count = ceil(edge, c.Size)

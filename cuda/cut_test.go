@@ -12,24 +12,25 @@ func TestCut(t *testing.T) {
 	many.Most = math.MaxInt
 	const gib = 1 << 30
 	for _, c := range []struct {
-		p                  Panels
-		s                  Shape
-		moves, stays, free int64
-		want               Cut
+		p    Panels
+		s    Shape
+		size int
+		free int64
+		want Cut
 	}{
-		{few, Shape{100, 100, 100}, 80000, 40000, gib, Cut{false, 100, 1, 1}},
-		{few, Shape{8192, 8192, 8192}, gib / 2, gib / 4, 80 * gib, Cut{false, 1024, 8, 3}},
-		{few, Shape{64, 1 << 20, 64}, gib / 2, 16384, 80 * gib, Cut{true, 1 << 17, 8, 3}},
-		// 14 GiB of shards through 2 GiB: of 3 panels half of that.
-		{many, Shape{4, gib, 10}, 14 * gib, 40, 140 * gib, Cut{true, 4793491, 224, 3}},
-		{many, Shape{4, gib, 10}, 14 * gib, 40, gib / 4, Cut{true, 2396746, 448, 3}},
-		{few, Shape{8192, 8192, 8192}, gib / 2, gib / 4, gib / 2, Cut{false, 512, 16, 3}},
-		{few, Shape{3, 2, 1}, 100, gib, gib / 2, Cut{false, 1, 3, 3}}, // what stays has no room
-		{few, Shape{0, 0, 7}, 0, 0, gib, Cut{false, 1, 1, 1}},
+		{few, Shape{100, 100, 100}, 8, gib, Cut{false, 100, 1, 1}},
+		{few, Shape{8192, 8192, 8192}, 4, 80 * gib, Cut{false, 1024, 8, 3}},
+		{few, Shape{64, 1 << 20, 64}, 4, 80 * gib, Cut{true, 1 << 17, 8, 3}},
+		// 14 GiB of shards, and where they have 256 MiB three panels take half of that.
+		{many, Shape{4, gib, 10}, 1, 140 * gib, Cut{true, 4793491, 224, 3}},
+		{many, Shape{4, gib, 10}, 1, gib / 4, Cut{true, 2396746, 448, 3}},
+		{few, Shape{8192, 8192, 8192}, 4, gib / 2, Cut{false, 512, 16, 3}},
+		{few, Shape{3, 2, 1 << 30}, 4, gib / 2, Cut{false, 1, 3, 3}}, // what stays has no room
+		{few, Shape{0, 0, 7}, 4, gib, Cut{false, 1, 1, 1}},
 	} {
-		got := c.p.Cut(c.s, c.moves, c.stays, c.free)
+		got := c.p.Cut(c.s, c.size, c.free)
 		if got != c.want {
-			t.Errorf("%v of %d and %d bytes in %d: %+v, want %+v", c.s, c.moves, c.stays, c.free, got, c.want)
+			t.Errorf("%v of %d bytes each in %d: %+v, want %+v", c.s, c.size, c.free, got, c.want)
 		}
 		at := 0
 		for i := range got.Count {

@@ -141,12 +141,11 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	if gemm.TypeName[T]() == "gf256" {
 		panels.Most = math.MaxInt // copies are what takes the time
 	}
-	bytes := func(x gemm.Matrix[T]) int64 { return copied[T](x.Rows, x.Cols) }
+	q := panels.Cut(s, int(sizeOf[T]()), free)
 	moving, staying := a, b
-	if s.N > s.M {
+	if q.Columns {
 		moving, staying = b, a
 	}
-	q := panels.Cut(s, bytes(moving)+bytes(c), bytes(staying), free)
 	// The panels of the operand that moves are columns of it as it is stored, or rows.
 	across := q.Columns && !op.tB || !q.Columns && op.tA
 	rows, cols := q.Size, moving.Cols

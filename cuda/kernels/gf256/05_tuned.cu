@@ -4,10 +4,10 @@
 // the sum of what a makes of the bits 0 to 2, 3 to 5, and 6 and 7 of b. Tables of these have
 // 8, 8 and 4 bytes: two, two and one registers, in which PRMT looks four bytes up at once. A
 // product of a word costs 3 PRMT and, as exclusive ors of three operands go, 1.5 LOP3, where
-// word takes 8 steps of 5. What PRMT wants of a word of B, three bits a byte packed into 16,
-// costs 9 instructions, 3 of which are multiplications and in another pipe, and serves all
-// rows of the thread. At m = 4 that is 4*4.5 + 6 = 24 of the 64 lanes' pipe for 4 bytes of B:
-// with 132 multiprocessors at 1.75 GHz, 2.5 TB/s of B and 3.4 TB/s with C.
+// word takes 8 steps of 7. What PRMT wants of a word of B, three bits a byte packed into 16,
+// costs 9 instructions for all rows of the thread, 3 of them multiplications, which are in
+// another pipe. At m = 4 that is 4*4.5 + 6 = 24 of a pipe of 64 lanes for 4 bytes of B: with
+// 132 multiprocessors at 1.75 GHz, 2.5 TB/s of B and 3.4 TB/s with C.
 //
 // A thread has TM rows of C, which are all that its block has, in registers; it goes down
 // 16-byte columns of B, of which two rows are on their way while two are multiplied. Only the
@@ -64,7 +64,7 @@ typedef Copy<VC>::Unit UnitC;
 
 // load reads the 16 bytes at b, of which `inside` (or more) lie inside of the matrix. The
 // others are 0.
-static __device__ void load(unsigned *word, const unsigned char *b, long long inside)
+static __device__ void load(unsigned *word, const unsigned char *b, int inside)
 {
     alignas(16) unsigned x[4] = {};
     unsigned char *to = (unsigned char *)x;
@@ -84,7 +84,7 @@ static __device__ void load(unsigned *word, const unsigned char *b, long long in
 }
 
 // store is the reverse of load.
-static __device__ void store(unsigned char *c, long long inside, const unsigned *word)
+static __device__ void store(unsigned char *c, int inside, const unsigned *word)
 {
     alignas(16) unsigned x[4];
     #pragma unroll
@@ -143,18 +143,26 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     const int row0 = (int)blockIdx.x % tiles_m * BM;
     const long long col0 = (long long)((int)blockIdx.x / tiles_m) * BN + threadIdx.x * 16;
 
-    // fetch reads the rows p and p + 1 of B; beyond its last row they are 0.
+    // The columns of each unit that lie inside of B and C: 16 or more, but at the edge.
+    int inside[TN / 16];
+    #pragma unroll
+    for (int u = 0; u < TN / 16; u++) {
+        const long long columns = n - col0 - u * 16 * THREADS;
+        inside[u] = columns < 0 ? 0 : columns < 16 ? (int)columns : 16;
+    }
+
+    // fetch reads the rows p and p + 1 of B. One that B does not have stays as it was: its
+    // tables are 0.
     auto fetch = [&](unsigned (&to)[2][WORDS], int p) {
         #pragma unroll
         for (int q = 0; q < 2; q++)
-            #pragma unroll
-            for (int w = 0; w < WORDS; w += 4) {
-                const long long j = col0 + w / 4 * 16 * THREADS;
-                load(&to[q][w], B + (p + q) * ldb + j, p + q < k ? n - j : 0);
-            }
+            if (p + q < k)
+                #pragma unroll
+                for (int u = 0; u < TN / 16; u++)
+                    load(&to[q][4 * u], B + (p + q) * ldb + col0 + u * 16 * THREADS, inside[u]);
     };
 
-    unsigned now[2][WORDS], next[2][WORDS], sum[TM][WORDS] = {};
+    unsigned now[2][WORDS] = {}, next[2][WORDS] = {}, sum[TM][WORDS] = {};
     fetch(now, 0);
 
     for (int p0 = 0; p0 < k; p0 += BK) {
@@ -215,9 +223,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     #pragma unroll
     for (int row = 0; row < TM; row++)
         #pragma unroll
-        for (int w = 0; w < WORDS; w += 4) {
-            const long long j = col0 + w / 4 * 16 * THREADS;
+        for (int u = 0; u < TN / 16; u++)
             if (row0 + row < m)
-                store(C + (row0 + row) * ldc + j, n - j, &sum[row][w]);
-        }
+                store(C + (row0 + row) * ldc + col0 + u * 16 * THREADS, inside[u], &sum[row][4 * u]);
 }
