@@ -17,8 +17,8 @@ import (
 // The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
 // for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
 // once, from where it lies. Otherwise the block of B is met by every sliver of A, and is
-// copied first. Rows that are a power of two apart share the sets of a cache, which has
-// room for a few of them: no more are read side by side.
+// copied first where k is large. Rows that are a power of two apart share the sets of a
+// cache, which has room for a few of them: no more are read side by side.
 //
 // It keeps its buffers from one product to the next and serves one product at a time.
 type Field struct {
@@ -73,23 +73,24 @@ func HostField(loop Loop) *Field { return NewField(kernel.BestField(), HostCache
 func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
-	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
-	fieldShared = 8       // rows of B that are read side by side, however far apart
-	fieldWidth  = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
-	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
+	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
+	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
+	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
 
 // Plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
-// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less.
+// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less. Of a B
+// that is not copied as many rows are read side by side as L1 has ways, pages of its size.
 func (e *Field) Plan(m, n, k int) FieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
+	ways := max(4, e.caches.L1>>12)
 	p := FieldPlan{KP: pieces(k, max(8, panel/column), 8)}
 	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
 	p.KC = max(8, e.caches.L1/2/column)
-	p.PackB = slivers > 1 && min(p.KP, p.KC) > fieldShared
+	p.PackB = slivers > 1 && min(p.KP, p.KC) > 2*ways
 	if !p.PackB {
-		p.KC = fieldShared
+		p.KC = ways
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
 	p.NC = fieldWidth

@@ -11,8 +11,8 @@ import (
 	"gemm/internal/kernel"
 )
 
-// narrow are caches that every dimension is cut for: KC is eight, and a panel of A one
-// sliver.
+// narrow are caches that every dimension is cut for: KC is four or eight, and a panel of A
+// one sliver.
 var narrow = Caches{L1: 1, L2: 1, L3: 1}
 
 // TestField compares products with the definition: shapes round those of tiles and
