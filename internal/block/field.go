@@ -47,12 +47,12 @@ type fieldJob struct {
 	lda, ldb, ldc int
 	add           bool
 
-	plan                    FieldPlan
+	plan                    fieldPlan
 	height, taller, slivers int
 }
 
-// FieldPlan is how one product in GF(2⁸) is computed.
-type FieldPlan struct {
+// fieldPlan is how one product is computed.
+type fieldPlan struct {
 	MC, KP  int  // of the panel of A
 	KC, NC  int  // of the block of B
 	PackB   bool // whether blocks of B are copied
@@ -78,14 +78,14 @@ const (
 	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
 
-// Plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
+// plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
 // A takes half of L1, a block of B half of L2, and A's panel half of L3 or less. Of a B
 // that is not copied as many rows are read side by side as L1 has ways, pages of its size.
-func (e *Field) Plan(m, n, k int) FieldPlan {
+func (e *Field) plan(m, n, k int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
 	ways := max(4, e.caches.L1>>12)
-	p := FieldPlan{KP: pieces(k, max(8, panel/column), 8)}
+	p := fieldPlan{KP: pieces(k, max(8, panel/column), 8)}
 	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
 	p.KC = max(8, e.caches.L1/2/column)
 	p.PackB = slivers > 1 && min(p.KP, p.KC) > 2*ways
@@ -106,13 +106,13 @@ func (e *Field) Plan(m, n, k int) FieldPlan {
 }
 
 // panel returns the words of a packed panel of A.
-func (e *Field) panel(p FieldPlan) int {
+func (e *Field) panel(p fieldPlan) int {
 	height, taller, slivers := e.kernel.Slivers(p.MC)
 	return p.KP * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
 }
 
 // columns returns the columns of B that a worker has room for.
-func (e *Field) columns(p FieldPlan) int {
+func (e *Field) columns(p fieldPlan) int {
 	if p.PackB {
 		return p.NC
 	}
@@ -135,7 +135,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		}
 		return nil
 	}
-	p := e.Plan(m, n, k)
+	p := e.plan(m, n, k)
 	e.a = grown(e.a, e.panel(p))
 	for w := range p.Workers {
 		x := &e.workers[w]

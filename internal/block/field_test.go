@@ -70,7 +70,7 @@ func TestFieldPlan(t *testing.T) {
 	for _, m := range []int{1, 4, 24, 100, 5000} {
 		for _, n := range []int{1, 100, 65536, 1 << 20} {
 			for _, k := range []int{1, 10, 128, 3000} {
-				p := e.Plan(m, n, k)
+				p := e.plan(m, n, k)
 				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR || p.NC%e.kernel.NR != 0 {
 					t.Errorf("%d×%d×%d: %+v", m, n, k, p)
 				}
@@ -86,7 +86,7 @@ func TestFieldPlan(t *testing.T) {
 			}
 		}
 	}
-	if w := e.Plan(4, 65536, 10).Workers; w != 2 {
+	if w := e.plan(4, 65536, 10).Workers; w != 2 {
 		t.Errorf("4×65536×10 has %d workers, want 2", w)
 	}
 }
