@@ -49,6 +49,7 @@ type fieldJob struct {
 
 	plan                    fieldPlan
 	height, taller, slivers int
+	shares                  int // tasks for a block of columns
 }
 
 // fieldPlan is how one product is computed.
@@ -56,6 +57,7 @@ type fieldPlan struct {
 	MC, KP  int  // of the panel of A
 	KC, NC  int  // of the block of B
 	PackB   bool // whether blocks of B are copied
+	Share   int  // slivers of A in a task
 	Workers int
 }
 
@@ -99,9 +101,12 @@ func (e *Field) plan(m, n, k int) fieldPlan {
 	}
 	p.Workers = max(1, int(min(float64(e.loop.Workers), float64(m)*float64(n)*float64(k)/fieldAlone)))
 	if p.Workers > 1 {
-		p.NC = min(p.NC, n/(4*p.Workers))
+		p.NC = min(p.NC, n/(8*p.Workers))
 	}
-	p.NC = clamp(p.NC, e.kernel.NR, 512, fieldWidth)
+	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
+	if p.Share = slivers; n/p.NC < 4*p.Workers {
+		p.Share = 1 // too few blocks for all workers
+	}
 	return p
 }
 
@@ -151,7 +156,8 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 			g := &e.job
 			g.height, g.taller, g.slivers = e.kernel.Slivers(g.m)
 			e.loop.Run(p.Workers, g.slivers, e.packA)
-			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.slivers, e.update)
+			g.shares = (g.slivers + p.Share - 1) / p.Share
+			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -181,14 +187,14 @@ func (e *Field) packSlivers(_, lo, hi int) {
 	}
 }
 
-// updateTasks computes tasks, a sliver of A by a block of B each. Those of one block
+// updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
 // follow each other, and a worker that has several of them packs the block once.
 func (e *Field) updateTasks(worker, lo, hi int) {
 	g := &e.job
 	for lo < hi {
-		first := lo % g.slivers
-		end := min(g.slivers, first+hi-lo)
-		e.updateBlock(worker, lo/g.slivers*g.plan.NC, first, end)
+		first := lo % g.shares
+		end := min(g.shares, first+hi-lo)
+		e.updateBlock(worker, lo/g.shares*g.plan.NC, first*g.plan.Share, min(end*g.plan.Share, g.slivers))
 		lo += end - first
 	}
 }

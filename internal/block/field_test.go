@@ -25,7 +25,7 @@ func TestField(t *testing.T) {
 			mr, nr := e.kernel.MR, e.kernel.NR
 			for _, shape := range [][3]int{
 				{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {mr, nr, 9}, {mr + 1, nr - 1, 8}, {2*mr + 1, nr + 1, 17},
-				{4, 2*512 + 3*nr + 5, 10}, {2 * mr, 513, 25}, {3*mr - 1, 5, 31}, {2, 4096 + 77, 9}, {mr + 2, 9000, 16},
+				{4, 2*2048 + 3*nr + 5, 10}, {2 * mr, 2049, 25}, {3*mr - 1, 5, 31}, {2, 4096 + 77, 9}, {mr + 2, 9000, 16},
 			} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, caches, shape), func(t *testing.T) {
 					testField(t, e, rng, shape[0], shape[1], shape[2])
@@ -101,7 +101,7 @@ func TestFieldCancelled(t *testing.T) {
 		if err := e.Multiply(ctx, m, n, k, a, k, b, n, c, n); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d looks: got %v", left, err)
 		}
-		if most := 1 + (n+511)/512*m; -ctx.left > most+2 {
+		if most := 1 + (n+2047)/2048*m; -ctx.left > most+2 {
 			t.Errorf("cancelled after %d looks: looked %d times more, want %d at most", left, -ctx.left, most)
 		}
 	}
