@@ -11,6 +11,7 @@ require (
 	github.com/emer/empi v1.0.22
 	github.com/google/renameio/v2 v2.0.2
 	github.com/klauspost/cpuid/v2 v2.3.0
+	github.com/klauspost/reedsolomon v1.14.2
 	github.com/sbinet/npyio v0.9.0
 	github.com/schollz/progressbar/v3 v3.19.0
 	github.com/urfave/cli/v2 v2.27.7

@@ -32,7 +32,7 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
-//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/gemmtest}
+//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
 // An arrow carries on: whoever may import a package may import what that one may
@@ -60,11 +60,12 @@ var importTable = closure(map[string][]string{
 	"internal/sample":  nil,
 	"internal/peak":    {"internal/cpu"},
 	"internal/matfile": {"."},
+	"internal/shard":   {"."},
 	"compare":          {".", "internal/sample", "internal/peak", "internal/child"},
 	"compare/report":   {"compare"},
 
 	"internal/gemmtest": {"."},
-	"cmd":               {"internal/catalog", "internal/matfile", "compare/report", "cuda/wire", "blas"},
+	"cmd":               {"internal/catalog", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })
 
 // testOnly lists the packages that only tests import.
@@ -74,18 +75,19 @@ var testOnly = []string{"internal/gemmtest"}
 // elsewhere; a path covers those below it. What is not listed may be imported
 // anywhere but in the root package, which rootExternal rules.
 var externalTable = map[string][]string{
-	"github.com/urfave/cli":         {"cmd/gemm"},
-	"github.com/schollz":            {"cmd/gemm"},
-	"gonum.org/v1/plot":             {"compare/report"},
-	"gorgonia.org/cu":               {"cuda/device"}, // its init exits where there is no GPU
-	"github.com/emer/empi":          {"mpi"},
-	"github.com/ebitengine/purego":  {"reference", "cuda"},
-	"github.com/klauspost/cpuid":    {"internal/cpu"},
-	"github.com/sbinet/npyio":       {"internal/matfile"},
-	"github.com/google/renameio":    {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
-	"github.com/agnivade":           {"internal/catalog", "cmd/gemm"},
-	"github.com/mmcloughlin/avo":    nil, // the generators are a module of their own
-	"gonum.org/v1/gonum/blas/gonum": {"serial", "blas"},
+	"github.com/urfave/cli":            {"cmd/gemm"},
+	"github.com/schollz":               {"cmd/gemm"},
+	"gonum.org/v1/plot":                {"compare/report"},
+	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU
+	"github.com/emer/empi":             {"mpi"},
+	"github.com/ebitengine/purego":     {"reference", "cuda"},
+	"github.com/klauspost/cpuid":       {"internal/cpu"},
+	"github.com/klauspost/reedsolomon": {"reference"},
+	"github.com/sbinet/npyio":          {"internal/matfile"},
+	"github.com/google/renameio":       {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
+	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
+	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
+	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},
 }
 
 // rootExternal is all that the root package imports besides the standard

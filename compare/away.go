@@ -30,12 +30,20 @@ type attempt struct {
 	lost error           // what ended the party; nil: it was done
 }
 
+// Where a party ends before it has begun a case, another is started: once, or so many times in
+// a row where one before it has begun any, since a driver that a fault has brought down takes a
+// moment. Each pause before a start is twice the last.
+const (
+	restarts     = 3
+	restartPause = 500 * time.Millisecond
+)
+
 // launch has the party measure the cases, and starts another for what is left where one of
 // them ends it. A case in whose product that happened has failed. The others of its turn are
 // measured without a turn: they have lost the samples that they could be compared with.
 func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 	notes := map[string]string{} // warnings of rows, by what identifies them
-	again := false
+	worked, idle := false, 0     // a party has begun a case; parties in a row that did not
 	for len(cases) > 0 {
 		d.reclaim()
 		a, err := p.attempt(ctx, cases, notes)
@@ -46,18 +54,30 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 		if len(left) == 0 {
 			return nil
 		}
-		switch {
-		case errors.Is(a.lost, gemm.ErrUnavailable):
-			return d.fail(left, Unavailable, a.lost)
-		case a.lost == nil:
+		if a.lost == nil {
 			return d.fail(left, Failed, fmt.Errorf("%s ended and left no row", p.name))
-		case a.now < 0 && again:
-			return d.fail(left, Failed, a.lost)
-		case a.now < 0: // no case had begun: whatever is measured first, it may be the same
-			again = true
+		}
+		if a.now < 0 {
+			most, status := 1, Failed
+			if errors.Is(a.lost, gemm.ErrUnavailable) {
+				most, status = 0, Unavailable
+			}
+			if worked {
+				most = restarts
+			}
+			if idle >= most {
+				return d.fail(left, status, a.lost)
+			}
 			notes[left[0].key("")] = fmt.Sprintf("%s: %v", p.again, a.lost)
+			select {
+			case <-time.After(cmp.Or(d.pause, restartPause) << idle):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			idle++
 			continue
 		}
+		worked, idle = true, 0
 		culprit := cases[a.now]
 		if !a.done[culprit.key("")] {
 			status := Failed

@@ -98,6 +98,12 @@ func (c Case) Ranks() int {
 // OnDevice reports whether a GPU computes the case, in the process of its worker.
 func (c Case) OnDevice() bool { return c.Variant.Family() == "cuda" }
 
+// device returns the number of the GPU that the case is for.
+func (c Case) device() int {
+	n, _ := c.integer("device")
+	return n
+}
+
 // Threads returns the number of busy threads that the case asks for, of all its ranks
 // together. Ranks that share out the processors have them all.
 func (c Case) Threads() int {

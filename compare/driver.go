@@ -20,7 +20,8 @@ import (
 )
 
 // Progress is told what is happening. Its methods are called on the goroutine of
-// Driver.Run.
+// Driver.Run, but for the row of a case that Lead gives up: its Done is called on another,
+// while Run is stuck.
 type Progress interface {
 	// Begin is called before the cases are measured, together where they are
 	// measured in turn.
@@ -55,6 +56,8 @@ type Driver struct {
 	// why there is none, and wraps gemm.ErrUnavailable. It is nil in a process that computes
 	// them itself; where they cannot be, their variants say what to do.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
+	// Warn is told, once, what may be wrong with all rows of a worker; nil: nobody is.
+	Warn func(text string)
 
 	host    Host
 	run     RunInfo
@@ -62,8 +65,9 @@ type Driver struct {
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 	left    float64            // bytes of workspaces that the last cases let go of
 	device  *device            // of a process that serves one
+	other   string             // a warning of all rows: the worker is of another revision; empty: it is not
 
-	grace, dead, stop time.Duration // in place of the constants grace, deadTime and stopTime; 0: those
+	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
 }
 
 // Probe is a piece of work that is no product and is recorded beside the rows.
@@ -223,10 +227,7 @@ func freeTurn(cases []Case, taken map[string]bool) {
 	if turn == "" {
 		return
 	}
-	name := turn
-	for part := 2; taken[name]; part++ {
-		name = fmt.Sprintf("%s, part %d", turn, part)
-	}
+	name := freePart(turn, func(name string) bool { return taken[name] })
 	taken[name] = true
 	for i := range cases {
 		cases[i].Turn = name
@@ -380,7 +381,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 			return err
 		}
 	}
-	if err := d.beginDevice(ctx); err != nil {
+	if err := d.beginDevice(ctx, cases); err != nil {
 		return err
 	}
 	measurements, err := d.probe(ctx)

@@ -59,11 +59,14 @@ func (h Host) Crowded(threads int) string {
 	return ""
 }
 
+// unknownGit is the revision of a program that was built without one.
+const unknownGit = "unknown"
+
 // newRun describes this invocation of the program.
 func newRun(command, host string, now time.Time) RunInfo {
 	r := RunInfo{
 		Host: host, Command: command, Time: now.UTC().Truncate(time.Second),
-		Git: "unknown", Go: runtime.Version(), Libraries: map[string]string{},
+		Git: unknownGit, Go: runtime.Version(), Libraries: map[string]string{},
 	}
 	info, ok := debug.ReadBuildInfo()
 	if ok {

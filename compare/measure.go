@@ -741,7 +741,7 @@ func (d *Driver) finish(t *contender) Record {
 		r.Rate = r.Gflops
 		c, ok := d.ceiling(r.Type, t.busy)
 		if r.GPU != nil {
-			c, ok = d.ceilingOf(func(c Ceiling) bool { return c.Unit == "gpu" && c.Pipe == r.GPU.Pipe })
+			c, ok = d.ceilingOf(func(c Ceiling) bool { return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe })
 		}
 		if r.Ceiling > 0 {
 			c, ok = r.Ceiling, true

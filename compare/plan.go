@@ -126,7 +126,7 @@ func (c Case) turn() string {
 	case "chunk", "load":
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
 	}
-	if inTurn(c.Variant.Name) && c.Type != "gf256" {
+	if inTurn(c.Variant.Name) {
 		return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
 	}
 	return ""
@@ -302,7 +302,7 @@ func cubes(sizes []int) []Shape {
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
-	case c.Ranks() > 0:
+	case c.Ranks() > 0 || c.Type == "gf256":
 		return false
 	case c.Variant.Name == "serial/packed":
 		return true

@@ -211,3 +211,19 @@ func TestCUDAProfile(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldTurn: products over GF(2⁸) are measured in turn with those of a library, and
+// those of one type and shape alone.
+func TestFieldTurn(t *testing.T) {
+	shape := Shape{M: 4, N: 65536, K: 10}
+	turn := func(name, typ string) string {
+		return Case{Experiment: "ladder", Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.turn()
+	}
+	ours := turn("serial/packed", "gf256")
+	if ours == "" || ours != turn("reference/reedsolomon", "gf256") || ours != turn("parallel/packed", "gf256") {
+		t.Errorf("the turns are %q, %q and %q", ours, turn("reference/reedsolomon", "gf256"), turn("parallel/packed", "gf256"))
+	}
+	if ours == turn("serial/packed", "f64") || turn("serial/ikj", "gf256") != "" {
+		t.Errorf("f64 is in turn %q, serial/ikj in %q", turn("serial/packed", "f64"), turn("serial/ikj", "gf256"))
+	}
+}

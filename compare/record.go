@@ -83,8 +83,9 @@ type Cache struct {
 // Ceiling is a measured peak: register-only multiply-adds in the widest
 // instruction set at that many busy threads.
 type Ceiling struct {
-	Unit    string `json:"unit"` // cpu, gpu
-	Pipe    string `json:"pipe"` // f32, f64, tf32, f64-tensor, gf256
+	Unit    string `json:"unit"`             // cpu, gpu
+	Device  int    `json:"device,omitempty"` // number of the GPU
+	Pipe    string `json:"pipe"`             // f32, f64, tf32, f64-tensor, gf256
 	ISA     string `json:"isa,omitempty"`
 	Threads int    `json:"threads"`
 	Gflops  Number `json:"gflops"` // of all threads together
@@ -93,8 +94,9 @@ type Ceiling struct {
 
 // Bandwidth is a measured memory bandwidth.
 type Bandwidth struct {
-	Unit    string `json:"unit"` // cpu, gpu
-	Name    string `json:"name"` // triad, copy
+	Unit    string `json:"unit"`             // cpu, gpu
+	Device  int    `json:"device,omitempty"` // number of the GPU
+	Name    string `json:"name"`             // triad, copy
 	Threads int    `json:"threads"`
 	GBps    Number `json:"gbps"`
 	Run     string `json:"run"`

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,9 +49,9 @@ type Served struct {
 	Variants []gemm.Variant // with constructors that work
 	// Describe puts the GPUs, their driver and the versions of libraries in.
 	Describe func(h *Host, r *RunInfo)
-	// Ceilings measures the peak of each pipe of the GPU and its bandwidth, for that long
-	// each.
-	Ceilings func(ctx context.Context, each time.Duration) ([]Ceiling, []Bandwidth, error)
+	// Ceilings measures the peak of each pipe of the GPU with that number and its bandwidth,
+	// for that long each.
+	Ceilings func(ctx context.Context, device int, each time.Duration) ([]Ceiling, []Bandwidth, error)
 	// Lost reports whether the device can compute nothing more for this process: after a
 	// fault, or with a kernel on it that does not end. It is called after each call of a
 	// multiplier, and on the same goroutine.
@@ -195,8 +197,9 @@ type device struct {
 	tell  func(found)
 }
 
-// beginDevice describes the device and measures its ceilings, if this process serves one.
-func (d *Driver) beginDevice(ctx context.Context) error {
+// beginDevice describes the GPUs and measures the ceilings of those that the cases are for, if
+// this process serves them.
+func (d *Driver) beginDevice(ctx context.Context, cases []Case) error {
 	if d.device == nil {
 		return nil
 	}
@@ -210,17 +213,32 @@ func (d *Driver) beginDevice(ctx context.Context) error {
 			f.Libraries[name] = version
 		}
 	}
-	if d.Ceilings > 0 && len(f.Ceilings) == 0 {
-		var err error
-		if f.Ceilings, f.Bandwidths, err = d.device.Ceilings(ctx, d.Ceilings); err != nil {
+	var missing error
+	for _, n := range devices(cases) {
+		if d.Ceilings <= 0 || slices.ContainsFunc(d.device.known, func(c Ceiling) bool { return c.Device == n }) {
+			continue
+		}
+		ceilings, bandwidths, err := d.device.Ceilings(ctx, n, d.Ceilings)
+		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if d.Lead.Lost != nil && d.Lead.Lost() {
 				d.Lead.GiveUp(err.Error())
 			}
-			f.Missing = err.Error()
+			missing = errors.Join(missing, err)
 		}
+		for _, c := range ceilings {
+			c.Device = n
+			f.Ceilings = append(f.Ceilings, c)
+		}
+		for _, b := range bandwidths {
+			b.Device = n
+			f.Bandwidths = append(f.Bandwidths, b)
+		}
+	}
+	if missing != nil {
+		f.Missing = strings.ReplaceAll(missing.Error(), "\n", "; ")
 	}
 	for i := range f.Ceilings {
 		f.Ceilings[i].Unit, f.Ceilings[i].Run = "gpu", d.run.ID
@@ -232,4 +250,14 @@ func (d *Driver) beginDevice(ctx context.Context) error {
 	d.host.Bandwidths = append(d.host.Bandwidths, f.Bandwidths...)
 	d.device.tell(f)
 	return nil
+}
+
+// devices returns the numbers of the GPUs that the cases are for, in order.
+func devices(cases []Case) []int {
+	var out []int
+	for _, c := range cases {
+		out = append(out, c.device())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

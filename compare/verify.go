@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 
 	"gemm"
 	"gemm/gf256"
@@ -116,7 +117,7 @@ type floatVerifier[T gemm.Float] struct {
 	alpha, beta float64
 	paired      bool    // arithmetic in pairs of float64
 	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
-	underflow   float64 // what k products may lose by underflow
+	underflow   float64 // what k products, which α multiplies, may lose by underflow (Higham, equation 2.8)
 	finite      bool
 	seed        uint64
 
@@ -152,9 +153,9 @@ func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier
 	if !v.paired {
 		tiny = math.SmallestNonzeroFloat32
 	}
-	v.underflow = tiny * float64(v.a.Cols+2)
+	v.underflow = tiny * (math.Max(1, math.Abs(v.alpha))*float64(v.a.Cols) + 2)
 	maxA, maxB := maxAbs(v.a), maxAbs(v.b)
-	v.normAB = math.Abs(v.alpha) * maxA * maxB
+	v.normAB = math.Abs(v.alpha) * (maxA * maxB)
 	v.finite = !math.IsNaN(v.normAB) && !math.IsInf(maxA, 0) && !math.IsInf(maxB, 0)
 	if v.beta != 0 {
 		maxC := maxAbs(v.c0)
@@ -454,11 +455,7 @@ func (v *floatVerifier[T]) scales(p *projection) []float64 {
 	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
 	norms := func(row []float64, out []float64) {
 		for block := range p.blocks {
-			var sum float64
-			for _, x := range row[block*p.width : min((block+1)*p.width, len(row))] {
-				sum += x * x
-			}
-			out[block] = math.Sqrt(sum)
+			out[block] = norm(row[block*p.width : min((block+1)*p.width, len(row))])
 		}
 	}
 	b := make([]float64, k*p.blocks)
@@ -473,12 +470,15 @@ func (v *floatVerifier[T]) scales(p *projection) []float64 {
 			for i := from; i < to; i++ {
 				out := abs[i*p.blocks : (i+1)*p.blocks]
 				for l, a := range v.a.Row(i)[l0:min(l0+depth, k)] {
-					a, at := math.Abs(v.alpha*a), (l0+l)*p.blocks
+					a, at := math.Abs(a), (l0+l)*p.blocks
 					for block, x := range b[at : at+p.blocks] {
 						out[block] += a * x
 					}
 				}
 			}
+		}
+		for x := range abs[from*p.blocks : to*p.blocks] {
+			abs[from*p.blocks+x] *= math.Abs(v.alpha)
 		}
 		if v.beta != 0 {
 			row, extra := make([]float64, n), make([]float64, p.blocks)
@@ -492,6 +492,18 @@ func (v *floatVerifier[T]) scales(p *projection) []float64 {
 		}
 	})
 	return abs
+}
+
+// norm returns ‖x‖₂, whose squares may be beyond the range of float64.
+func norm(x []float64) float64 {
+	var sum float64
+	for _, x := range x {
+		sum += x * x
+	}
+	if sum >= 0x1p-900 && sum <= math.MaxFloat64 { // what underflowed is nothing beside it
+		return math.Sqrt(sum)
+	}
+	return blas64.Nrm2(blas64.Vector{N: len(x), Inc: 1, Data: x})
 }
 
 // signedSums writes the sums of row over each block, signed by each probe, in

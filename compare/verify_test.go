@@ -443,3 +443,49 @@ func TestInfiniteScale(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// TestFarMagnitudes wants right results to pass, and a lost element to be found, where squares
+// of elements are beyond the range of float64 but products are not.
+func TestFarMagnitudes(t *testing.T) {
+	const n = 300 // probed
+	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1}, {0x1p-500, 0x1p500, 0x1p-600}} {
+		o, right := rightFloat[float64](n)
+		for i := range o.a.Data {
+			o.a.Data[i] *= test.a
+			o.b.Data[i] *= test.b
+			right.Data[i] *= test.a * test.b * test.alpha
+		}
+		op := Product(o.a, o.b)
+		op.Alpha = test.alpha
+		v := NewVerifier(op, 1)
+		for _, limit := range []Limit{{gemm.Componentwise, gemm.Gamma(n, 0x1p-53)}, {gemm.Normwise, n * gemm.Gamma(n, 0x1p-53)}} {
+			if got := v.Check(right, limit); !got.OK() || got.Weak {
+				t.Errorf("%+v: %+v, want ok", test, got)
+			}
+			lost := right.At(200, 100)
+			right.Set(200, 100, 0)
+			if got := v.Check(right, limit); got.OK() {
+				t.Errorf("%+v: a lost element passes: %+v", test, got)
+			}
+			right.Set(200, 100, lost)
+		}
+	}
+}
+
+// TestUnderflow wants α·(A·B) and (α·A)·B to pass alike where products underflow before α
+// multiplies them, and no error beyond that.
+func TestUnderflow(t *testing.T) {
+	const tiny, large = 0x1p-560, 0x1p600
+	a, b, c := gemm.NewMatrix[float64](1, 2), gemm.NewMatrix[float64](2, 1), gemm.NewMatrix[float64](1, 1)
+	copy(a.Data, []float64{tiny, tiny})
+	copy(b.Data, []float64{tiny, tiny})
+	op := Product(a, b)
+	op.Alpha = large
+	v := NewVerifier(op, 1)
+	for x, want := range map[float64]bool{0: true, 2 * large * tiny * tiny: true, 0x1p-460: false} {
+		c.Set(0, 0, x)
+		if got := v.Check(c, Limit{gemm.Componentwise, gemm.Gamma(2, 0x1p-53)}); got.OK() != want {
+			t.Errorf("%g: %+v, want ok %t", x, got, want)
+		}
+	}
+}

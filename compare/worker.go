@@ -12,10 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gemm"
@@ -64,7 +62,7 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 	gone := make(chan struct{})
 	defer close(gone)
 	said := &lines{to: make(chan []byte, 64), gone: gone}
-	var told tail
+	var told child.Tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), said, &told
 	ended := make(chan error, 1)
 	go func() { ended <- child.Run(cmd, cmp.Or(d.stop, stopTime)) }()
@@ -104,14 +102,14 @@ func (d *Driver) attemptWorker(ctx context.Context, cases []Case, notes map[stri
 	}
 	switch {
 	case ctx.Err() != nil, w.over:
-	case !w.spoke && cmd.ProcessState != nil && NoWorker(cmd.ProcessState, w.first, told.reason()) != nil:
-		f.lost = NoWorker(cmd.ProcessState, w.first, told.reason())
+	case !w.spoke && cmd.ProcessState != nil && NoWorker(cmd.ProcessState, w.first, told.Reason()) != nil:
+		f.lost = NoWorker(cmd.ProcessState, w.first, told.Reason())
 	case w.broken != nil:
 		f.lost = w.broken
 	case f.silent:
 		f.lost = errMute
 	default:
-		f.lost = ending(cmd, err, told.reason(), said.rest)
+		f.lost = ending(cmd, err, told.Reason(), said.rest)
 	}
 	return f.attempt, ctx.Err()
 }
@@ -187,6 +185,9 @@ func (w *working) take(line []byte) (broken, err error) {
 		return nil, w.d.meet(*m.Device)
 	case m.Row != nil && w.wants(*m.Row):
 		w.sign(-1)
+		if w.d.other != "" {
+			m.Row.Warnings = append(m.Row.Warnings, w.d.other)
+		}
 		return nil, w.keep([]Record{*m.Row})
 	case m.Row != nil:
 		return fmt.Errorf("%s wrote a row that was not asked for: %s", workerName, short(line)), nil
@@ -207,16 +208,26 @@ func (d *Driver) meet(f found) error {
 	}
 	maps.Copy(d.run.Libraries, f.Libraries)
 	d.run.Libraries[workerName] = f.Git
+	if d.other == "" && f.Git != d.run.Git && f.Git != unknownGit && d.run.Git != unknownGit {
+		d.other = fmt.Sprintf("%s is of revision %s and this program of %s: build both from one source", workerName, f.Git, d.run.Git)
+		if d.Warn != nil {
+			d.Warn(d.other)
+		}
+	}
 	for _, c := range f.Ceilings {
 		c.Unit, c.Run = "gpu", d.run.ID
-		same := func(old Ceiling) bool { return old.Unit == c.Unit && old.Run == c.Run && old.Pipe == c.Pipe }
+		same := func(old Ceiling) bool {
+			return old.Unit == c.Unit && old.Run == c.Run && old.Device == c.Device && old.Pipe == c.Pipe
+		}
 		if !slices.ContainsFunc(d.host.Ceilings, same) {
 			d.host.Ceilings = append(d.host.Ceilings, c)
 		}
 	}
 	for _, b := range f.Bandwidths {
 		b.Unit, b.Run = "gpu", d.run.ID
-		same := func(old Bandwidth) bool { return old.Unit == b.Unit && old.Run == b.Run && old.Name == b.Name }
+		same := func(old Bandwidth) bool {
+			return old.Unit == b.Unit && old.Run == b.Run && old.Device == b.Device && old.Name == b.Name
+		}
 		if !slices.ContainsFunc(d.host.Bandwidths, same) {
 			d.host.Bandwidths = append(d.host.Bandwidths, b)
 		}
@@ -264,52 +275,4 @@ func short(line []byte) string {
 		return fmt.Sprintf("%q…", line[:mostShown])
 	}
 	return fmt.Sprintf("%q", line)
-}
-
-// tail keeps the last line of what is written to it, and the first that says why a Go
-// program was ended.
-type tail struct {
-	mu    sync.Mutex
-	line  []byte // not ended yet
-	last  string
-	cause string
-}
-
-// causes are the lines in which a Go program says why it ends.
-var causes = regexp.MustCompile(`^(panic|fatal error|SIG[A-Z]+): `)
-
-// mostReason is how many bytes of a line are kept.
-const mostReason = 1 << 10
-
-// Write implements io.Writer.
-func (t *tail) Write(data []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for part := range bytes.SplitAfterSeq(data, []byte("\n")) {
-		t.line = append(t.line, part[:min(len(part), max(0, mostReason-len(t.line)))]...)
-		if bytes.HasSuffix(part, []byte("\n")) {
-			t.end()
-		}
-	}
-	return len(data), nil
-}
-
-func (t *tail) end() {
-	text := strings.TrimSpace(string(t.line))
-	t.line = nil
-	if text == "" {
-		return
-	}
-	t.last = text
-	if t.cause == "" && causes.MatchString(text) {
-		t.cause = text
-	}
-}
-
-// reason returns why the program ended, as far as it said so.
-func (t *tail) reason() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end()
-	return cmp.Or(t.cause, t.last)
 }

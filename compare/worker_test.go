@@ -4,6 +4,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
 	var out []gemm.Variant
 	for _, name := range []string{"cuda/a", "cuda/b", "cuda/c"} {
 		v := variant(name, nil)
+		v.Params = []gemm.Param{{Name: "device", Default: 0}}
 		v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
 			if plant == nil {
 				return nil, fmt.Errorf("%w: it is in another program", gemm.ErrUnavailable)
@@ -104,11 +106,11 @@ func fakeWorker(fault string) {
 			h.GPUs, h.Driver, h.CUDA = []string{"a GPU"}, "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
 		},
-		Ceilings: func(context.Context, time.Duration) ([]Ceiling, []Bandwidth, error) {
+		Ceilings: func(_ context.Context, device int, _ time.Duration) ([]Ceiling, []Bandwidth, error) {
 			if fault == "ceilings" {
 				return nil, nil, errors.New("no kernel for it")
 			}
-			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: 1e9}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
+			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: Number(1e9 * (1 + float64(device)))}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
 		},
 		Lost: func() bool { return lost },
 	}
@@ -201,6 +203,48 @@ func faultyWorker(fault string, first int, started *int) func(ctx context.Contex
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), plantedVariable+"="+fault)
 		return cmd, nil
+	}
+}
+
+// TestWorkerIsStartedAgain wants workers that cannot be started right after a fault to cost no
+// row as long as a later one can, after every fault anew.
+func TestWorkerIsStartedAgain(t *testing.T) {
+	for _, test := range []struct {
+		faults []string // of each start, the last one's of all that follow
+		status Status   // of the rows but that of cuda/b at 8
+		starts int
+	}{
+		{[]string{"signal", "absent", "absent", "crashes early", "none"}, OK, 5},
+		{[]string{"crashes early", "signal", "crashes early", "none"}, OK, 4},
+		{[]string{"signal", "absent"}, Unavailable, 2 + restarts},
+		{[]string{"signal", "crashes early"}, Failed, 2 + restarts},
+	} {
+		t.Run(strings.Join(test.faults, ", "), func(t *testing.T) {
+			t.Parallel()
+			starts := 0
+			d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, pause: time.Millisecond, Worker: func(ctx context.Context) (*exec.Cmd, error) {
+				cmd := exec.CommandContext(ctx, os.Args[0])
+				cmd.Env = append(os.Environ(), plantedVariable+"="+test.faults[min(starts, len(test.faults)-1)])
+				starts++
+				return cmd, nil
+			}}
+			if err := d.Run(t.Context(), gpuCases()); err != nil {
+				t.Fatal(err)
+			}
+			rows := d.Store.Document().Records
+			for _, r := range rows {
+				want := test.status
+				if r.Variant == "cuda/b" && r.N == 8 {
+					want = Failed
+				}
+				if r.Status != want {
+					t.Errorf("%s %d: %s %q, want %s", r.Variant, r.N, r.Status, r.Reason, want)
+				}
+			}
+			if starts != test.starts || len(rows) != 6 {
+				t.Errorf("%d starts, %d rows, want %d", starts, len(rows), test.starts)
+			}
+		})
 	}
 }
 
@@ -379,6 +423,61 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 			if r.Status != Unavailable || !strings.HasPrefix(r.Reason, name) {
 				t.Errorf("%s: %s %q, want %q", r.Variant, r.Status, r.Reason, name)
 			}
+		}
+	}
+}
+
+// TestCeilingsOfEachGPU wants rows to be measured against the peak of the GPU that they ran on.
+func TestCeilingsOfEachGPU(t *testing.T) {
+	starts := 0
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("none", 0, &starts)}
+	cases := Ladder{
+		Variants: gpuVariants(nil)[:1], Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
+	}.Cases()
+	if err := d.Run(t.Context(), cases); err != nil {
+		t.Fatal(err)
+	}
+	doc := d.Store.Document()
+	of := map[int]int{}
+	for _, c := range doc.Hosts[0].Ceilings {
+		if c.Unit == "gpu" {
+			of[c.Device]++
+		}
+	}
+	if len(of) != 2 || of[0] != 2 || of[2] != 2 {
+		t.Errorf("ceilings of GPUs %v", of)
+	}
+	for _, r := range doc.Records {
+		want := 100 * float64(r.Gflops) / (1e9 * (1 + float64(r.Params.Int("device"))))
+		if r.Status != OK || !(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) {
+			t.Errorf("%v: %s %s, %v %% of the peak, want %v", r.Params, r.Status, r.Reason, r.PercentPeak, want)
+		}
+	}
+}
+
+// TestWorkerOfAnotherRevision wants it to be told once, and to be in each row.
+func TestWorkerOfAnotherRevision(t *testing.T) {
+	const want = "gemm-cuda is of revision b and this program of a: build both from one source"
+	for _, test := range []struct {
+		mine, its string
+		want      []string
+	}{{"a", "a", nil}, {"a", "b", []string{want}}, {"a", unknownGit, nil}, {unknownGit, "b", nil}} {
+		var told []string
+		cases := gpuCases()
+		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine}, Warn: func(text string) { told = append(told, text) }}
+		w := working{following: d.follow(cases, nil)}
+		row := cases[0].record()
+		for _, m := range []message{{Device: &found{Git: test.its}}, {Device: &found{Git: test.its}}, {Row: &row}} {
+			line, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if broken, err := w.take(line); broken != nil || err != nil {
+				t.Fatal(broken, err)
+			}
+		}
+		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) || !slices.Equal(told, test.want) {
+			t.Errorf("%q and %q: told %q, rows %+v", test.mine, test.its, told, rows)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"gemm"
+	"gemm/gf256"
 	"gemm/serial"
 )
 
@@ -22,6 +23,7 @@ func packedVariant() gemm.Variant {
 		Bound: gemm.Classical,
 		F32:   onTeam(newPacked[float32]),
 		F64:   onTeam(newPacked[float64]),
+		GF256: onTeam(newPackedField),
 	}
 }
 
@@ -40,4 +42,22 @@ func (x packed[T]) Resolved() gemm.Params {
 
 func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], error) {
 	return packed[T]{serial.NewPacked[T](t.pool.Loop()), t}, nil
+}
+
+// packedField is serial/packed in GF(2⁸) on a team. A task is a block of columns of
+// B by all of A, or by a sliver of it where there are few blocks.
+type packedField struct {
+	serial.PackedField
+	toucher[gf256.Elem]
+}
+
+// Resolved implements gemm.Explainer.
+func (x packedField) Resolved() gemm.Params {
+	out := x.PackedField.Resolved()
+	maps.Copy(out, x.toucher.Resolved())
+	return out
+}
+
+func newPackedField(t toucher[gf256.Elem], _ gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return packedField{serial.NewPackedField(t.pool.Loop()), t}, nil
 }

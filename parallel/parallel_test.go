@@ -34,6 +34,7 @@ func TestLocalTypes(t *testing.T) {
 			t.Errorf("%s: %v, %v", v.Name, m, err)
 		}
 		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/blocked", "schedule": guided, "chunk": 3, "load": 2})
+		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/packed"})
 	}
 }
 
@@ -43,6 +44,38 @@ func TestCutoffs(t *testing.T) {
 		t.Run(fmt.Sprint(cutoff), func(t *testing.T) {
 			gemmtest.Suite{NonFinite: gemmtest.Spreads}.Run(t, strassenVariant(), gemm.Params{"threads": 3, "cutoff": cutoff})
 		})
+	}
+}
+
+// TestPackedFieldShares wants products in GF(2⁸) that are large enough for several workers
+// to be those of one: parities of long shards, and many rows of few columns.
+func TestPackedFieldShares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, shape := range [][3]int{{4, 150_001, 10}, {50, 20_000, 20}, {900, 100, 120}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		a, b := gemm.NewMatrix[gf256.Elem](m, k), gemm.NewMatrix[gf256.Elem](k, n)
+		for _, x := range [][]gf256.Elem{a.Data, b.Data} {
+			for i := range x {
+				x[i] = gf256.New(uint8(rng.Uint32()))
+			}
+		}
+		var want gemm.Matrix[gf256.Elem]
+		for _, threads := range []int{1, 2, 5} {
+			x, err := gemm.New[gf256.Elem](packedVariant(), gemm.Params{"threads": threads})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := gemm.NewMatrix[gf256.Elem](m, n)
+			if err := x.Multiply(t.Context(), c, a, b); err != nil {
+				t.Fatal(err)
+			}
+			if threads == 1 {
+				want = c
+			}
+			if !slices.Equal(c.Data, want.Data) {
+				t.Errorf("%v: %d threads differ from one", shape, threads)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package reference measures this suite against the libraries that people use:
-// OpenBLAS, Intel MKL and BLIS. They are no part of the build. A library is
-// looked for when a variant is constructed, and is absent (gemm.ErrUnavailable)
+// OpenBLAS, Intel MKL and BLIS, and in GF(2⁸) klauspost/reedsolomon, which is Go and
+// runs in this process. The others are no part of the build. A library is looked for when a variant is constructed, and is absent (gemm.ErrUnavailable)
 // where none is found, under the usual names or under the one that an environment
 // variable gives: GEMM_OPENBLAS, GEMM_MKL, GEMM_BLIS.
 //

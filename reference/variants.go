@@ -6,8 +6,8 @@ import (
 	"gemm"
 )
 
-// Variants returns the libraries in report order. All compute products and the
-// whole of gemm.Gemmer, in f32 and f64.
+// Variants returns the libraries in report order. Those of BLAS compute products and
+// the whole of gemm.Gemmer, in f32 and f64; the last one products in GF(2⁸).
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -25,7 +25,7 @@ func Variants() []gemm.Variant {
 			},
 		})
 	}
-	return out
+	return append(out, reedSolomonVariant())
 }
 
 // model predicts what any blocked product must cost, as the loops of a library are

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gf256"
 	"gemm/internal/block"
 	"gemm/internal/tuned"
 )
@@ -79,6 +80,28 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
 }
 
+// PackedField is Packed in GF(2⁸), where A is what is small and expensive: each of its
+// elements is packed as what the micro-kernel multiplies by, an 8×8 matrix over GF(2) or
+// tables, and B is read where it lies unless A has more rows than a tile (see
+// block.Field).
+type PackedField struct{ engine *block.Field }
+
+// NewPackedField returns serial/packed in GF(2⁸) on the workers of a loop.
+func NewPackedField(loop block.Loop) PackedField { return PackedField{block.HostField(loop)} }
+
+// Multiply implements gemm.Multiplier.
+func (p PackedField) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	return p.engine.Multiply(ctx, c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+}
+
+// Resolved implements gemm.Explainer: the micro-kernel.
+func (p PackedField) Resolved() gemm.Params {
+	return gemm.Params{"kernel": p.engine.Kernel().Name}
+}
+
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:  "serial/packed",
@@ -91,11 +114,15 @@ func packedVariant() gemm.Variant {
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) {
 			return NewPacked[float64](block.Serial), nil
 		},
+		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+			return NewPackedField(block.Serial), nil
+		},
 	}
 }
 
 // PackedModel predicts the costs of NewPacked's product in float64; float32 has more
-// elements in a block, and costs no more.
+// elements in a block, and costs no more. NewPackedField's goes through B and C alike; its
+// workspace is the panel of A, at most 1 MiB, and half of L2 a worker.
 func PackedModel(m, n, k int, loop block.Loop) gemm.Model {
 	s, e := sizeOf(m, n, k), block.Host[float64](loop)
 	if s.terms == 0 {

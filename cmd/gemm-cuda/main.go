@@ -81,15 +81,15 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 				}
 			}
 		},
-		Ceilings: func(ctx context.Context, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-			return ceilings(ctx, b, each)
+		Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+			return ceilings(ctx, b, gpu, each)
 		},
 	})
 }
 
-// ceilings measures the first GPU.
-func ceilings(ctx context.Context, b *device.Backend, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-	d, err := b.Device(0)
+// ceilings measures the GPU with that number.
+func ceilings(ctx context.Context, b *device.Backend, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+	d, err := b.Device(gpu)
 	if err != nil {
 		return nil, nil, err
 	}

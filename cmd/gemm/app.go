@@ -47,7 +47,6 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		UsageText: "gemm COMMAND [options]\ngemm COMMAND --help",
 		Description: "The main job is gemm compare: it measures every variant on this machine and\n" +
 			"writes a report.\n\n" +
-			"Not in this build yet: " + strings.Join(absentNames(), ", ") + ".\n\n" +
 			"Exit status: 0 all well, 1 something was wrong or failed, 2 usage,\n" +
 			"130 interrupted.",
 		Version:         version(),
@@ -60,14 +59,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
-			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), cudaCommand(ladders[3]), multiplyCommand(), listCommand(), infoCommand(), tuneCommand(),
+			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
 		},
 	}
 	for _, c := range app.Commands {
 		complete(c, "gemm "+c.Name)
-	}
-	for _, a := range absent {
-		app.Commands = append(app.Commands, absentCommand(a))
 	}
 	app.Action = func(c *cli.Context) error {
 		if !c.Args().Present() {
@@ -85,10 +81,10 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 // complete gives c, and the commands below it, what every command has: the help, one-line
 // errors that begin with its name, and no arguments besides flags.
 func complete(c *cli.Command, name string) {
-	wanted := "flags"
-	for _, below := range c.Subcommands {
-		complete(below, name+" "+below.Name)
-		wanted += " and the command " + below.Name
+	var below []string
+	for _, b := range c.Subcommands {
+		complete(b, name+" "+b.Name)
+		below = append(below, b.Name)
 	}
 	c.HideHelpCommand = true
 	c.CustomHelpTemplate = commandHelp
@@ -97,7 +93,11 @@ func complete(c *cli.Command, name string) {
 	c.Action = func(ctx *cli.Context) error {
 		_, err := cpu.Detect() // an error in GEMM_CPU
 		if ctx.Args().Present() {
-			err = usagef("argument %q: there are only %s; see %s --help", ctx.Args().First(), wanted, name)
+			known := "flags"
+			if below != nil {
+				known += " and the command " + strings.Join(below, " or ")
+			}
+			err = usagef("argument %q: there are only %s; see %s --help", ctx.Args().First(), known, name)
 		}
 		if err == nil {
 			err = action(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -84,8 +85,8 @@ func checkProfiler(c *cli.Context) error {
 
 // addCounters runs each of the rows that is ok and has no counters once more under the
 // profiler, and puts the counters into it; a row that has none then stays as it is, with a
-// warning. The cases are those that the rows are of. An error is that of the store, or says
-// how to go on after an interruption.
+// warning. The cases are those that the rows are of. An error is that of the store, says how
+// to go on after an interruption, or why none of the rows could have counters.
 func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, rows []compare.Record) error {
 	var todo []int
 	for i, r := range rows {
@@ -95,6 +96,8 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 	}
 	p := newProgress(c.App.ErrWriter, len(todo))
 	defer p.Close()
+	var first error // of those that have none
+	failed := 0
 	for n, i := range todo {
 		if c.Context.Err() != nil {
 			return withoutCounters(c, len(todo)-n, len(rows))
@@ -111,6 +114,8 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 		case err != nil:
 			p.Close() // the line takes the place of the bar
 			fmt.Fprintf(c.App.ErrWriter, "gemm %s: no counters of %s: %s\n", c.Command.Name, cases[at], oneLine(err))
+			first = cmp.Or(first, err)
+			failed++
 		default:
 			gpu := *rows[i].GPU
 			gpu.Counters = counters
@@ -121,7 +126,18 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 		}
 		p.step()
 	}
+	if failed > 0 && failed == len(todo) {
+		return fmt.Errorf("--counters: none of %d rows has any: %w", failed, first)
+	}
 	return nil
+}
+
+// remedy says what to do about a complaint of the profiler.
+func remedy(complaint string) string {
+	if strings.Contains(complaint, "ERR_NVGPUCTRPERM") {
+		return "run as root, or load the kernel module with NVreg_RestrictProfilingToAdminUsers=0"
+	}
+	return "see whether " + profilerName + " runs here by itself, or leave --counters out"
 }
 
 // withoutCounters returns the error of an interruption with rows that have no counters yet.
@@ -178,7 +194,7 @@ func profile(ctx context.Context, k compare.Case, row compare.Record, seed uint6
 		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved, row.Resolved)
 	}
 	if complaint := complaintOf(string(log)); err != nil && complaint != "" {
-		err = fmt.Errorf("%s: %s", profilerName, complaint)
+		err = fmt.Errorf("%s: %s: %s", profilerName, complaint, remedy(complaint))
 	}
 	return counters, err
 }

@@ -53,7 +53,7 @@ func serveCounted() error {
 	return compare.Serve(context.Background(), os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(countedBackend{tile: os.Getenv(profilerVariable + "_TILE")}),
 		Describe: func(h *compare.Host, _ *compare.RunInfo) { h.GPUs = []string{"Fake H1"} },
-		Ceilings: func(context.Context, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+		Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 			return nil, nil, errors.New("not faked")
 		},
 		Lost: func() bool { return false },
@@ -72,7 +72,7 @@ func (b countedBackend) F64(string, gemm.Params) (gemm.Multiplier[float64], erro
 }
 
 type countedProduct struct {
-	fakeMultiplier
+	fakeMultiplier[float64]
 	tile    string
 	c, a, b gemm.Matrix[float64]
 }
@@ -291,8 +291,8 @@ func TestCounters(t *testing.T) {
 func TestCountersThatFail(t *testing.T) {
 	args := []string{"cuda", "--variants", "cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters"}
 	for how, want := range map[string]string{
-		"fails":   "ncu: the driver is too old",
-		"denied":  "ncu: ERR_NVGPUCTRPERM - no permission",
+		"fails":   "ncu: the driver is too old: see whether ncu runs here by itself, or leave --counters out",
+		"denied":  "ncu: ERR_NVGPUCTRPERM - no permission: run as root, or load the kernel module with NVreg_RestrictProfilingToAdminUsers=0",
 		"broken":  "the table that ncu wrote is broken",
 		"blind":   "ncu wrote no table",
 		"another": "it runs with bk=0 block=0 device=0 l2=cold tile=another now and ran with bk=0 block=0 device=0 l2=cold tile=: measure it again with --force",
@@ -300,7 +300,9 @@ func TestCountersThatFail(t *testing.T) {
 		dir := t.TempDir()
 		variables, _ := withProfiler(t, how)
 		r := start(t, dir, variables, args...)
-		if r.status != 0 || !strings.HasPrefix(r.stderr, "gemm cuda: no counters of cuda/smem f64 16: "+want) || strings.Count(r.stderr, "\n") != 1 {
+		lines := strings.Split(r.stderr, "\n")
+		if r.status != 1 || len(lines) != 3 || !strings.HasPrefix(lines[0], "gemm cuda: no counters of cuda/smem f64 16: "+want) ||
+			!strings.HasPrefix(lines[1], "gemm cuda: --counters: none of 1 rows has any: "+want) {
 			t.Errorf("%s: status %d, %q; want %q", how, r.status, r.stderr, want)
 		}
 		doc, err := compare.Load(filepath.Join(dir, "r.json"))
@@ -325,26 +327,9 @@ func TestCountersThatFail(t *testing.T) {
 // TestCountersInterrupted ends the program while a row is under the profiler.
 func TestCountersInterrupted(t *testing.T) {
 	variables, notes := withProfiler(t, "hangs")
-	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
-	var stderr strings.Builder
-	cmd.Dir, cmd.Stderr, cmd.Env = t.TempDir(), &stderr, append(os.Environ(), variables...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(notes); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the profiler does not begin")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	r, _ := interruptedWhen(t, notes, t.TempDir(), variables, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
 	const want = "2 of 2 rows in r.json have no counters: go on with gemm cuda --variants cuda/naive,cuda/smem --sizes 16 --time 1ms --json r.json --counters --resume"
-	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), want) {
-		t.Errorf("status %d, %q; want %q", cmd.ProcessState.ExitCode(), stderr.String(), want)
+	if r.status != statusInterrupted || !strings.Contains(r.stderr, want) {
+		t.Errorf("status %d, %q; want %q", r.status, r.stderr, want)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/compare"
+	"gemm/cuda"
 	"gemm/cuda/occupancy"
 )
 
@@ -80,7 +82,42 @@ func checkExplain(c *cli.Context) error {
 			return usagef("--%s is for measuring, which --explain does not", name)
 		}
 	}
+	for _, name := range []string{"sizes", "maxregs", "pad", "multiprocessors", "gflops", "gbps"} {
+		if c.Bool("tiles") && c.IsSet(name) {
+			return usagef("--tiles has no use for --%s: leave one out", name)
+		}
+	}
 	return nil
+}
+
+// withSettings returns those of the cases whose settings their kernel can have, as a sweep
+// crosses what a variant has, and says how many are left out. A value that no kernel can have is
+// an error.
+func withSettings(c *cli.Context, l compare.Ladder, cases []compare.Case) ([]compare.Case, error) {
+	if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
+		return nil, err
+	}
+	var kept, left []compare.Case
+	var reasons []error // of those that are left out
+	for _, k := range cases {
+		if err := cuda.CheckSettings(k.Variant.Name, k.Type, k.Params); err != nil {
+			left, reasons = append(left, k), append(reasons, fmt.Errorf("%s %s: %w", k.Variant.Name, k.Type, err))
+			continue
+		}
+		kept = append(kept, k)
+	}
+	for i, k := range left {
+		for _, name := range slices.Sorted(maps.Keys(k.Params)) {
+			same := func(k compare.Case) bool { return k.Params[name] == left[i].Params[name] }
+			if len(l.Sweep[name]) > 0 && !slices.ContainsFunc(kept, same) {
+				return nil, usagef("--%s %v: %s", name, k.Params[name], oneLine(reasons[i]))
+			}
+		}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, whose kernel cannot be so: %s\n", c.Command.Name, len(left), len(cases), oneLine(reasons[0]))
+	}
+	return kept, nil
 }
 
 func occupancyCommand() *cli.Command {

@@ -94,25 +94,26 @@ func parseExplain(c *cli.Context) (t explainTask, err error) {
 	if t.capability, err = parseCapability(c); err != nil {
 		return t, err
 	}
-	for typ := range strings.SplitSeq(c.String("type"), ",") {
-		of := cuda.Ladder(typ)
-		if len(of) == 0 {
-			return t, usagef("--type %q: the ladders are f32, f64 and gf256", typ)
-		}
-		t.rungs = append(t.rungs, of...)
+	types, err := chosen("type", c.String("type"), []string{"f32", "f64", "gf256"})
+	if err != nil {
+		return t, err
+	}
+	for _, typ := range types {
+		t.rungs = append(t.rungs, cuda.Ladder(typ)...)
 	}
 	if c.Bool("tiles") {
-		for _, name := range []string{"maxregs", "pad", "multiprocessors", "gflops", "gbps"} {
-			if c.IsSet(name) {
-				return t, usagef("--tiles has no use for --%s: leave one out", name)
-			}
-		}
 		return t, nil
 	}
 	if t.shapes, err = parseSizes(c.String("sizes")); err != nil {
 		return t, err
 	}
-	if t.maxRegs, err = counts(c, "maxregs", 16, 255); err != nil {
+	for _, s := range t.shapes {
+		const most = math.MaxInt32 / 2 // that kernels count
+		if max(s.M, s.N, s.K) > most {
+			return t, usagef("--sizes %s: wants at most %d of each, as many as kernels count", s, most)
+		}
+	}
+	if t.maxRegs, err = counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
 		return t, err
 	}
 	if t.pads, err = counts(c, "pad", 1, 64); err != nil {
@@ -166,6 +167,9 @@ func (t *explainTask) roofline(c *cli.Context) error {
 	}
 	return nil
 }
+
+// The registers of a thread that the compiler can be limited to.
+const leastRegisters, mostRegisters = 16, 255
 
 // counts returns the numbers that a flag lists, each 0 or from least to most: 0 alone where
 // the flag is not there.

@@ -212,7 +212,11 @@ func TestExplainRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"cuda --explain":                                          "--cc is missing: wants the compute capability, one of 7.0,",
 		"cuda --explain --cc 6.1":                                 "--cc: ",
-		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": the ladders are f32, f64 and gf256`,
+		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": wants one or more of f32, f64, gf256`,
+		"cuda --explain --cc 8.6 --type f32,f32":                  "f32 is there twice",
+		"cuda --explain --cc 8.6 --sizes 4611686018427387904":     "wants at most 1073741823 of each",
+		"cuda --explain --cc 8.6 --sizes 8x8x1073741824":          "wants at most 1073741823 of each",
+		"cuda --explain --tiles --cc 8.6 --sizes 8":               "--tiles has no use for --sizes",
 		"cuda --explain --cc 8.6 --force":                         "--force is for the file in --json FILE",
 		"cuda --explain --cc 8.6 --type f32,gf512":                `--type "gf512"`,
 		"cuda --explain --cc 8.6 --sizes 0":                       `--sizes "0"`,

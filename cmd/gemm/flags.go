@@ -64,7 +64,7 @@ func useTuned(c *cli.Context) {
 		_ = os.Setenv(tuned.Variable, "off") // it fails for names that cannot be
 	}
 	if _, err := tuned.Load(); err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %v\n", c.Command.Name, err)
+		fmt.Fprintf(c.App.ErrWriter, "%s: %v\n", c.Command.HelpName, err)
 	}
 }
 

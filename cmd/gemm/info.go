@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -59,6 +60,7 @@ type information struct {
 	CUDA     *cuda.System `json:"cuda,omitempty"`
 	NoCUDA   string       `json:"cuda_reason,omitempty"`
 	Kernels  []engine     `json:"kernels"`  // how packed products are computed, a type each
+	Field    field        `json:"field"`    // how those over GF(2⁸) are
 	Backends []backend    `json:"backends"` // the variants that depend on what is installed
 }
 
@@ -71,6 +73,11 @@ type engine struct {
 	// where the settings are computed from the caches.
 	Tuned *tuned.Tune `json:"tuned"`
 	File  string      `json:"file,omitempty"`
+}
+
+// field is how packed products over GF(2⁸) are computed; there is nothing to tune.
+type field struct {
+	Kernel string `json:"kernel"` // the micro-kernel
 }
 
 // build is how the program was built.
@@ -100,20 +107,24 @@ func runInfo(c *cli.Context) error {
 	host.MPI = mpi.Version()
 	info := information{
 		Schema: compare.Schema, Host: host, Processors: cpu.Topology(), Allowed: cpu.Places(), Shared: cpu.SharedCaches(), Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
-		ISAs: cpu.Supported(), Build: describeBuild(), Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Backends: backends(),
+		ISAs: cpu.Supported(), Build: describeBuild(), Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name}, Backends: backends(),
 	}
 	if program, err := launch.Find(); err == nil {
 		if info.Mpirun, err = launch.Version(c.Context, program); err != nil {
 			info.Mpirun = err.Error()
 		}
 	}
-	if s, err := system(); err == nil {
+	s, err := system(c.Context)
+	switch {
+	case err == nil:
 		info.CUDA = &s
 		info.Host.Driver, info.Host.CUDA = s.Driver, s.CUDA
 		for _, g := range s.GPUs {
 			info.Host.GPUs = append(info.Host.GPUs, g.Name)
 		}
-	} else {
+	case errors.Is(err, errInterrupted):
+		return err
+	default:
 		info.NoCUDA = reason(err)
 	}
 	if c.Bool("peak") {
@@ -176,7 +187,7 @@ func cutoff() int {
 func backends() []backend {
 	var found []backend
 	for _, v := range catalog.Variants() {
-		if v.Family() != "reference" {
+		if v.Family() != "reference" || v.F64 == nil { // what is Go is part of this program
 			continue
 		}
 		b := backend{Name: v.Name}
@@ -249,6 +260,7 @@ func printInfo(c *cli.Context, info information) error {
 		v := e.InUse
 		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d parallel=%d cutoff=%d, %s", e.Kernel, v.MC, v.KC, v.NC, v.Direct, v.Parallel, v.Cutoff, origin(e))
 	}
+	row("packed gf256", "%s", info.Field.Kernel)
 	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
 	row("huge pages", "%s", h.PagePolicy)
 	row("system", "%s", known(h.OS))

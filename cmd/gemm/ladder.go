@@ -337,6 +337,11 @@ func (f ladder) run(c *cli.Context) error {
 			return usagef("--%s: none of the variants has it", name)
 		}
 	}
+	if f.family == cuda.Family {
+		if cases, err = withSettings(c, l, cases); err != nil {
+			return err
+		}
+	}
 	file := c.String("json")
 	how, err := mode(c)
 	if err != nil {
@@ -449,6 +454,10 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
 		d.Launch, d.Worker = launcher(c), worker
+		d.Warn = func(text string) {
+			p.Close() // the line takes the place of the bar
+			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)
+		}
 	}
 	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
 		args := serialArgs(cases, b, seed)

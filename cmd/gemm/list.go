@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -44,7 +46,9 @@ func runList(c *cli.Context) error {
 	doc := listing{Schema: compare.Schema}
 	for _, v := range catalog.Variants() {
 		row := listedVariant{Name: v.Name, Doc: v.Doc, Types: v.Types(), Available: true}
-		if err := available(v); err != nil {
+		if err := available(c.Context, v); errors.Is(err, errInterrupted) {
+			return err
+		} else if err != nil {
 			row.Available, row.Reason = false, reason(err)
 		}
 		doc.Variants = append(doc.Variants, row)
@@ -66,9 +70,9 @@ func runList(c *cli.Context) error {
 
 // available constructs v for its first type and returns the error, or that of finding
 // what starts it or computes it.
-func available(v gemm.Variant) error {
+func available(ctx context.Context, v gemm.Variant) error {
 	if v.Family() == cuda.Family {
-		return onGPU(v)
+		return onGPU(ctx, v)
 	}
 	var err error
 	switch v.Types()[0] {

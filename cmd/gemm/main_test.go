@@ -221,9 +221,6 @@ func TestUsageErrors(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
-	for _, a := range absent {
-		fail(t, dir, 1, "gemm "+a.name+": unavailable: ", a.name, "--threads", "4")
-	}
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "8,10000000")
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "1000000000")
 	fail(t, dir, 1, "of memory, ", "compare", "--sizes", "9223372036854775807")

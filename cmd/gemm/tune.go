@@ -139,7 +139,7 @@ func runTune(c *cli.Context) error {
 		return err
 	}
 	if onGPU {
-		if _, err := system(); err != nil {
+		if _, err := system(c.Context); err != nil {
 			return err
 		}
 	}
@@ -166,29 +166,45 @@ func runTune(c *cli.Context) error {
 	t.Schema, t.Settings = compare.Schema, before
 	t.forget(families)
 	start, spent := time.Now(), 0
+	var failed error
 	for _, s := range plan {
 		t.progress.describe(s.name)
 		spent += s.share
 		err := s.run(c.Context, t, start.Add(limit*time.Duration(spent)/time.Duration(whole)))
-		if c.Context.Err() != nil {
-			return fmt.Errorf("%w; the settings are what they were", errInterrupted)
+		switch {
+		case err == nil:
+			t.progress.step()
+			continue
+		case c.Context.Err() != nil:
+			err = errInterrupted
+		default:
+			err = fmt.Errorf("%s: %w", s.name, err)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w; the settings are what they were", s.name, err)
+		if s.family != cuda.Family || !t.found() {
+			return fmt.Errorf("%w; the settings are what they were", err)
 		}
-		t.progress.step()
+		failed = fmt.Errorf("%w; what was found is kept, %d classes of rungs stay as they were: gemm tune --families %s looks for all anew", err, t.CUDA.Left, cuda.Family)
 	}
 	t.progress.Close()
+	if failed == nil && t.CUDA != nil {
+		failed = t.CUDA.failed()
+	}
 	if t.File, err = tuned.Save(t.Settings); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	if file != "" {
 		err = writeJSON(c, file, t.tuning)
 	}
-	if file == stdoutName {
-		return err
+	if file != stdoutName {
+		err = errors.Join(err, t.print(c.App.Writer))
 	}
-	return errors.Join(err, t.print(c.App.Writer))
+	return errors.Join(failed, err)
+}
+
+// found reports whether there is anything to keep: of the processor once all of it is tuned, of
+// a GPU class by class.
+func (t *tuner) found() bool {
+	return len(t.Chosen) > 0 || t.CUDA != nil && len(t.CUDA.Chosen) > 0
 }
 
 // forget takes the settings of the families out of those that are in use, so that

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -27,7 +28,7 @@ type gpuTuning struct {
 	GPU    string      `json:"gpu"`
 	Trials []gpuTrial  `json:"trials"`
 	Chosen []gpuChoice `json:"chosen"`
-	Left   int         `json:"left"` // classes of rungs that there was no time for
+	Left   int         `json:"left"` // classes of rungs that the search did not come to
 }
 
 // gpuSetting is a setting of a kernel as it is run.
@@ -207,6 +208,7 @@ func (s *gpuSearch) run(ctx context.Context) error {
 			share = left / time.Duration(users-i)
 		}
 		if err := s.search(ctx, t, min(left, max(share, leastSearch))); err != nil {
+			s.Left = len(tasks) - i
 			return err
 		}
 	}
@@ -456,11 +458,15 @@ func (quiet) Done(compare.Record, bool) {}
 
 // tuneCUDA chooses settings of kernels on the first GPU.
 func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
-	found, err := system()
+	found, err := system(ctx)
 	if err != nil {
 		return err
 	}
 	var run *compare.RunInfo // of all rows
+	var warned sync.Once
+	warn := func(text string) {
+		warned.Do(func() { fmt.Fprintf(t.progress.stderr, "gemm tune: %s\n", text) })
+	}
 	s := gpuSearch{
 		gpu: found.GPUs[0], now: time.Now, until: until, say: t.progress.describe,
 		measure: func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
@@ -470,7 +476,7 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 					return compare.Document{}, err
 				}
 			}
-			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned}
+			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned, Warn: warn}
 			err := d.Run(ctx, cases)
 			doc := store.Document()
 			if len(doc.Runs) > 0 {
@@ -527,6 +533,25 @@ func (t *tuner) record(doc compare.Document) error {
 		}
 	}
 	return t.records.Put(doc.Records...)
+}
+
+// failed returns an error where the default of a search could not be measured.
+func (g gpuTuning) failed() error {
+	var first gpuChoice
+	n := 0
+	for _, c := range g.Chosen {
+		if c.Gflops.Known() {
+			continue
+		}
+		if n == 0 {
+			first = c
+		}
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen), first.gpuTask, first.Note)
 }
 
 // outcome says what a search came to.

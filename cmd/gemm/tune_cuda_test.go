@@ -283,22 +283,23 @@ func TestSearchEnds(t *testing.T) {
 }
 
 // tunedBackend computes on the processor and says that kernels take made-up times on
-// smallGPU: 4 ms, and with the setting of bestOf 2 ms.
-type tunedBackend struct{}
+// smallGPU: 4 ms, and with the setting of bestOf 2 ms. It has a fault: fails, or hangs in a
+// product of the second class that is tuned.
+type tunedBackend struct{ fault string }
 
-func (tunedBackend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return newTuned[float32]("f32", name, p)
+func (b tunedBackend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
+	return newTuned[float32](b.fault, "f32", name, p)
 }
 
-func (tunedBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return newTuned[float64]("f64", name, p)
+func (b tunedBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	return newTuned[float64](b.fault, "f64", name, p)
 }
 
-func (tunedBackend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return newTuned[gf256.Elem]("gf256", name, p)
+func (b tunedBackend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return newTuned[gf256.Elem](b.fault, "gf256", name, p)
 }
 
-func newTuned[T gemm.Element](typ, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+func newTuned[T gemm.Element](fault, typ, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	if strings.HasPrefix(name, "cublas") {
 		return nil, fmt.Errorf("%w: it is not faked", gemm.ErrUnavailable)
 	}
@@ -307,11 +308,12 @@ func newTuned[T gemm.Element](typ, name string, p gemm.Params) (gemm.Multiplier[
 		return nil, err
 	}
 	m, err := gemm.New[T](packed, nil)
-	return &tunedProduct[T]{Multiplier: m, rung: ladderOf(typ, name), params: p, resolved: gemm.Params{}}, err
+	return &tunedProduct[T]{Multiplier: m, fault: fault, rung: ladderOf(typ, name), params: p, resolved: gemm.Params{}}, err
 }
 
 type tunedProduct[T gemm.Element] struct {
 	gemm.Multiplier[T]
+	fault    string
 	rung     cuda.Rung
 	params   gemm.Params
 	resolved gemm.Params
@@ -320,8 +322,16 @@ type tunedProduct[T gemm.Element] struct {
 
 func (p *tunedProduct[T]) Resolved() gemm.Params { return p.resolved }
 
-func (p *tunedProduct[T]) Stage(_ context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+func (p *tunedProduct[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	p.c, p.a, p.b = c, a, b
+	switch {
+	case p.fault == "fails":
+		return nil, errors.New("the driver fell over")
+	case p.fault == "hangs" && p.rung.Name != "warptile":
+		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	_, resolved, err := planted(p.rung, smallGPU, c.Rows, c.Cols, a.Cols, p.params)
 	p.resolved = resolved
 	return p, err
@@ -411,6 +421,30 @@ func TestTuneCUDA(t *testing.T) {
 		if got := doc.Records[0].Resolved["tile"]; (got == want.Tile) != c.used {
 			t.Errorf("%q: the tile %v", c.args, got)
 		}
+	}
+}
+
+// What was found before the search is interrupted is kept.
+func TestTuneCUDAIsInterrupted(t *testing.T) {
+	variables := append(withWorker(t, "tunes and hangs"), tunedHost(t)...)
+	r, _ := interruptedInWorker(t, t.TempDir(), variables, "tune", "--families", "cuda", "--time", "1m")
+	kept, err := tuned.Read()
+	if err != nil || len(kept.Kernels) != 1 || kept.Kernels[0].Rung != "warptile" {
+		t.Errorf("%+v are kept, %v", kept, err)
+	}
+	if want := "interrupted; what was found is kept, "; r.status != statusInterrupted || !strings.Contains(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
+		t.Errorf("%+v, want %q", r, want)
+	}
+}
+
+// A search whose default cannot be measured is a failure, and changes nothing.
+func TestTuneCUDAFails(t *testing.T) {
+	variables := append(tunedHost(t), withWorker(t, "tunes and fails")...)
+	dir := t.TempDir()
+	r := start(t, dir, variables, "tune", "--families", "cuda", "--time", "400ms")
+	want := "gemm tune: 1 of 1 searches failed and leave the setting as it was, the first of warptile f32 medium: the default is error: the driver fell over\n"
+	if r.status != 1 || !strings.HasSuffix(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
+		t.Errorf("%+v, want %q", r, want)
 	}
 }
 

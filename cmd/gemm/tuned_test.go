@@ -71,8 +71,8 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		t.Errorf("info does not say %q twice:\n%s", want, text)
 	}
 	var doc information
-	if err := json.Unmarshal([]byte(start(t, "", variables, "info", "--json", "-").stdout), &doc); err != nil || len(doc.Kernels) != 2 {
-		t.Fatalf("%v, %+v", err, doc.Kernels)
+	if err := json.Unmarshal([]byte(start(t, "", variables, "info", "--json", "-").stdout), &doc); err != nil || len(doc.Kernels) != 2 || doc.Field.Kernel == "" {
+		t.Fatalf("%v, %+v, %+v", err, doc.Kernels, doc.Field)
 	}
 	for _, e := range doc.Kernels {
 		if e.Tuned == nil || e.Tuned.Values != planted || e.InUse != planted || e.File != path {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,19 +27,27 @@ import (
 // findWorker returns the program that computes on GPUs: the one beside this program, or on
 // PATH. The error wraps gemm.ErrUnavailable.
 func findWorker() (string, error) {
+	var folders []string
 	if program, err := os.Executable(); err == nil {
 		if resolved, err := filepath.EvalSymlinks(program); err == nil {
 			program = resolved
 		}
-		if beside, err := exec.LookPath(filepath.Join(filepath.Dir(program), cuda.Worker)); err == nil {
+		folders = []string{filepath.Dir(program)}
+		if beside, err := exec.LookPath(filepath.Join(folders[0], cuda.Worker)); err == nil {
 			return beside, nil
 		}
 	}
 	path, err := exec.LookPath(cuda.Worker)
-	if err != nil {
-		return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build CUDA=yes builds it", gemm.ErrUnavailable, cuda.Worker)
+	if err == nil {
+		return filepath.Abs(path)
 	}
-	return filepath.Abs(path)
+	for _, folder := range append(folders, filepath.SplitList(os.Getenv("PATH"))...) {
+		file := filepath.Join(folder, cuda.Worker)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return "", fmt.Errorf("%w: %s is not executable: chmod +x makes it so", gemm.ErrUnavailable, file)
+		}
+	}
+	return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build CUDA=yes builds it", gemm.ErrUnavailable, cuda.Worker)
 }
 
 // worker returns the command with which a driver has the worker serve its cases.
@@ -56,23 +65,41 @@ const (
 	describeStop = time.Second
 )
 
+// asked is what the worker has said of the system.
+var asked struct {
+	once  sync.Once
+	found cuda.System
+	err   error
+}
+
 // system returns what the worker finds: it is asked once. The error wraps
-// gemm.ErrUnavailable where there is no worker, no driver or no GPU.
-var system = sync.OnceValues(func() (cuda.System, error) {
-	var s cuda.System
+// gemm.ErrUnavailable where there is no worker, no driver or no GPU; it is errInterrupted where
+// the context ends before there is an answer.
+func system(ctx context.Context) (cuda.System, error) {
+	asked.once.Do(func() { asked.found, asked.err = describe(ctx) })
+	return asked.found, asked.err
+}
+
+// describe asks the worker for what it finds.
+func describe(interruptible context.Context) (s cuda.System, err error) {
 	program, err := findWorker()
 	if err != nil {
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), describeTime)
+	ctx, cancel := context.WithTimeout(interruptible, describeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "describe")
-	var stdout, stderr strings.Builder
+	var stdout strings.Builder
+	var stderr child.Tail
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := child.Run(cmd, describeStop); ctx.Err() != nil {
+	err = child.Run(cmd, describeStop)
+	switch {
+	case interruptible.Err() != nil:
+		return s, errInterrupted
+	case ctx.Err() != nil:
 		return s, fmt.Errorf("%w: %s does not describe the GPUs within %v", gemm.ErrUnavailable, cuda.Worker, describeTime)
-	} else if err != nil {
-		return s, refusal(cmd, err, stdout.String(), stderr.String())
+	case err != nil:
+		return s, refusal(cmd, err, stdout.String(), stderr.Reason())
 	}
 	if err := json.Unmarshal([]byte(stdout.String()), &s); err != nil {
 		return s, fmt.Errorf("%w: %s describes the GPUs in words of its own: build both from one source: %w", gemm.ErrUnavailable, cuda.Worker, err)
@@ -81,24 +108,24 @@ var system = sync.OnceValues(func() (cuda.System, error) {
 		return s, fmt.Errorf("%w: %s finds no GPU", gemm.ErrUnavailable, cuda.Worker)
 	}
 	return s, nil
-})
+}
 
-// refusal returns why the worker ended with err.
-func refusal(cmd *exec.Cmd, err error, stdout, stderr string) error {
-	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	last := lines[len(lines)-1]
-	if cmd.ProcessState != nil {
-		if why := compare.NoWorker(cmd.ProcessState, stdout, last); why != nil {
-			return why
-		}
+// refusal returns why the worker ended with err, for the reason that it gave.
+func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, cuda.Worker, err)
 	}
-	return fmt.Errorf("%w: %s ended with %v: %s", gemm.ErrUnavailable, cuda.Worker, err, last)
+	if why := compare.NoWorker(cmd.ProcessState, stdout, reason); why != nil {
+		return why
+	}
+	text := strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", cuda.Worker, err, strings.TrimPrefix(reason, cuda.Worker+": ")), ": ")
+	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, text)
 }
 
 // onGPU returns the error of finding what v needs: a GPU that is new enough, and the
 // compiler or the library.
-func onGPU(v gemm.Variant) error {
-	s, err := system()
+func onGPU(ctx context.Context, v gemm.Variant) error {
+	s, err := system(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +176,10 @@ func checkDevices(c *cli.Context, cases []compare.Case) error {
 		if !ok {
 			continue
 		}
-		s, err := system()
+		s, err := system(c.Context)
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
 		if err != nil {
 			return nil
 		}
@@ -194,7 +224,7 @@ func newRemote[T gemm.Element](name string, p gemm.Params) (remoteMultiplier[T],
 	if err != nil {
 		return remoteMultiplier[T]{}, err
 	}
-	return remoteMultiplier[T]{v.Name, p}, onGPU(v)
+	return remoteMultiplier[T]{v.Name, p}, onGPU(context.Background(), v) // choose has asked already
 }
 
 // remoteMultiplier computes the products of a variant in the worker.

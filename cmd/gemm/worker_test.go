@@ -77,21 +77,30 @@ func describeFake(kind string) error {
 	case "rubbish":
 		fmt.Println("GPU 0: Fake H1")
 		return nil
+	case "panics":
+		go panic("planted")
+		select {}
+	case "silent":
+		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
+		select {}
 	case "crashes":
 		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), os.ErrProcessDone)
 	}
 	found := fakeSystem
-	if kind == "tunes" {
+	if strings.HasPrefix(kind, "tunes") {
 		found.GPUs = []cuda.GPU{smallGPU}
 	}
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// fakeBackend computes products of f64 by the textbook, and hangs with the rung dmma where
-// it is to.
+// fakeBackend computes products of f64, and conflictfree's of f32, by the textbook, and hangs
+// with the rung dmma where it is to.
 type fakeBackend struct{ hangs bool }
 
-func (fakeBackend) F32(string, gemm.Params) (gemm.Multiplier[float32], error) {
+func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], error) {
+	if name == "conflictfree" {
+		return fakeMultiplier[float32]{}, nil
+	}
 	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
 }
 
@@ -103,12 +112,12 @@ func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], 
 	if n := p.Int("device"); n != 0 {
 		return nil, fmt.Errorf("%w: there is no GPU %d", gemm.ErrUnavailable, n)
 	}
-	return fakeMultiplier{b.hangs && name == "dmma"}, nil
+	return fakeMultiplier[float64]{b.hangs && name == "dmma"}, nil
 }
 
-type fakeMultiplier struct{ hangs bool }
+type fakeMultiplier[T gemm.Float] struct{ hangs bool }
 
-func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if m.hangs {
 		_ = os.WriteFile(os.Getenv(plantedVariable+"_FILE"), nil, 0o600)
 		<-ctx.Done()
@@ -116,7 +125,7 @@ func (m fakeMultiplier) Multiply(ctx context.Context, c, a, b gemm.Matrix[float6
 	}
 	for i := range c.Rows {
 		for j := range c.Cols {
-			sum := 0.0
+			var sum T
 			for l := range a.Cols {
 				sum += a.At(i, l) * b.At(l, j)
 			}
@@ -130,13 +139,13 @@ func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var backend cuda.Backend = fakeBackend{kind == "hangs"}
-	if kind == "tunes" {
-		backend = tunedBackend{}
+	if fault, ok := strings.CutPrefix(kind, "tunes"); ok {
+		backend = tunedBackend{strings.TrimPrefix(fault, " and ")}
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
 		Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
-		Ceilings: func(context.Context, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+		Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 			return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
 		},
 		Lost: func() bool { return false },
@@ -189,7 +198,7 @@ func TestCUDASweeps(t *testing.T) {
 		{"--variants cuda/packed-global --block 8,16", "block", "cuda/packed-global block=8"},
 		{"--variants cuda/dmma --stages 2,3 --device 0", "stages", "cuda/dmma device=0 stages=3"},
 		{"--variants cuda/dmma --split 1,2 --tile auto", "ladder", "cuda/dmma split=2 tile=auto"},
-		{"--variants cuda/conflictfree --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
+		{"--variants cuda/conflictfree --type f32 --maxregs 0,64", "maxregs", "cuda/conflictfree maxregs=64"},
 		{"--variants cuda/cublas --l2 warm,cold", "l2", "cuda/cublas l2=warm"},
 	} {
 		dir := t.TempDir()
@@ -217,6 +226,23 @@ func TestCUDASweeps(t *testing.T) {
 	failWith(t, "", works, 1, "--device 7: there is 0 (Fake H1)", "cuda", "--sizes", "8", "--device", "7")
 	failWith(t, "", works, 2, `"hot"`, "cuda", "--sizes", "8", "--l2", "hot")
 	failWith(t, "", works, 2, "--stages: none of the variants has it", "cuda", "--variants", "cuda/smem", "--stages", "2")
+	none := []string{"PATH=" + t.TempDir()} // no worker is wanted for these
+	for args, want := range map[string]string{
+		"--tile 7x7 --variants cuda/smem":              `--tile 7x7: cuda/smem f64: bad parameter: tile is "7x7", wants BMxBNxBK/TMxTN`,
+		"--tile 128x128x16/64x30 --variants cuda/dmma": "--tile 128x128x16/64x30: cuda/dmma f64: bad parameter: the kernel cannot have this tile",
+		"--block 8,99":                    "--block 99: cuda/packed-global f64: bad parameter: no setting of packed-global in f64 has block=99",
+		"--bk 8,9":                        "--bk 9: ",
+		"--stages 1 --variants cuda/dmma": "1 stages are too few",
+		"--maxregs 5 --type f32":          "--maxregs 5: wants 0 or 16 to 255",
+		"--maxregs 64 --type f64 --variants cuda/conflictfree": "the registers of conflictfree in f64 cannot be limited",
+	} {
+		failWith(t, "", none, 2, want, append([]string{"cuda", "--sizes", "8"}, strings.Fields(args)...)...)
+	}
+	r := start(t, "", works, "cuda", "--variants", "cuda/smem,cuda/packed-global", "--bk", "8,32", "--sizes", "8")
+	want := "gemm cuda: 1 of 4 rows are left out, whose kernel cannot be so: cuda/smem f64: bad parameter: no setting of smem in f64 has bk=32"
+	if r.status != 0 || !strings.HasPrefix(r.stderr, want) || strings.Count(r.stdout, " ok ") != 3 {
+		t.Errorf("%+v, want %q", r, want)
+	}
 	failWith(t, "", works, 2, "split is 65, wants at most 64", "cuda", "--sizes", "8", "--split", "65")
 }
 
@@ -243,7 +269,7 @@ func TestCUDAWithoutWorker(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"none": "there is no NVIDIA driver", "rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
-		"crashes": "gemm-cuda ended with signal: killed", "works": "",
+		"crashes": "gemm-cuda ended with signal: killed", "panics": "gemm-cuda ended with exit status 2: panic: planted", "works": "",
 	} {
 		listed := listing{}
 		r := start(t, "", withWorker(t, kind), "list", "--json", "-")
@@ -263,11 +289,66 @@ func TestCUDAWithoutWorker(t *testing.T) {
 					want = "needs compute capability 8.0, has 7.5"
 				}
 			}
-			if v.Available != (want == "") || !strings.HasPrefix(v.Reason, want) {
+			if v.Available != (want == "") || kind == "panics" && v.Reason != want || !strings.HasPrefix(v.Reason, want) {
 				t.Errorf("%s: %s is available: %v, %q; want %q", kind, v.Name, v.Available, v.Reason, want)
 			}
 		}
 	}
+}
+
+func TestWorkerThatIsNotExecutable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, cuda.Worker)
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, "", []string{"PATH=" + dir}, "cuda", "--sizes", "8")
+	if want := file + " is not executable: chmod +x makes it so"; r.status != 1 || !strings.Contains(r.stderr, want) {
+		t.Errorf("status %d, %s; want %q", r.status, r.stderr, want)
+	}
+}
+
+// TestDescribingInterrupted ends the program while its worker is silent.
+func TestDescribingInterrupted(t *testing.T) {
+	for _, args := range [][]string{{"list"}, {"info"}, {"tune", "--families", "cuda"}, {"cuda", "--sizes", "8", "--device", "0"}} {
+		r, took := interruptedInWorker(t, t.TempDir(), withWorker(t, "silent"), args...)
+		if r.status != statusInterrupted || r.stderr != "gemm "+args[0]+": interrupted\n" || took > describeTime/2 {
+			t.Errorf("%s: status %d after %v, %q", args, r.status, took, r.stderr)
+		}
+	}
+}
+
+// interruptedInWorker is interruptedWhen a worker with the variables hangs.
+func interruptedInWorker(t *testing.T, dir string, variables []string, args ...string) (result, time.Duration) {
+	t.Helper()
+	_, file, _ := strings.Cut(variables[1], "=")
+	return interruptedWhen(t, file, dir, variables, args...)
+}
+
+// interruptedWhen runs the program in dir and interrupts it once the file is there. It returns
+// how long the program took to end then.
+func interruptedWhen(t *testing.T, file, dir string, variables []string, args ...string) (result, time.Duration) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	var stdout, stderr strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &stdout, &stderr, append(os.Environ(), variables...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no %s within 20 s: %s", file, stderr.String())
+		}
+	}
+	begin := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}, time.Since(begin)
 }
 
 func TestInfoOfGPUs(t *testing.T) {
@@ -309,28 +390,9 @@ func TestCUDAMultiplies(t *testing.T) {
 // TestCUDAInterrupted ends the program while its worker is at a row.
 func TestCUDAInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	variables := withWorker(t, "hangs")
-	cmd := exec.CommandContext(t.Context(), binary, "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
-	var stderr strings.Builder
-	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), variables...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_, file, _ := strings.Cut(variables[1], "=")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(file); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the worker does not begin")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if cmd.ProcessState.ExitCode() != statusInterrupted || !strings.Contains(stderr.String(), "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
-		t.Errorf("status %d, %s", cmd.ProcessState.ExitCode(), stderr.String())
+	r, _ := interruptedInWorker(t, dir, withWorker(t, "hangs"), "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
+	if r.status != statusInterrupted || !strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
+		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	if _, err := compare.Load(filepath.Join(dir, "r.json")); err != nil {
 		t.Error(err)

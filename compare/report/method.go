@@ -101,7 +101,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 				threads, each = Text(fmt.Sprint(c.Threads)), Text(significant(float64(c.Gflops)/float64(c.Threads)))
 			}
 			t.Rows = append(t.Rows, Row{Cells: []Text{
-				escape(c.Unit), escape(c.Pipe), escape(cmp.Or(c.ISA, absent)), threads, Text(significant(float64(c.Gflops))), each,
+				escape(unit(c.Unit, c.Device)), escape(c.Pipe), escape(cmp.Or(c.ISA, absent)), threads, Text(significant(float64(c.Gflops))), each,
 			}})
 		}
 		s.add(t)
@@ -116,10 +116,18 @@ func (b *builder) ceilings(s *Section, v *view) {
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, Row{Cells: []Text{
-			escape(w.Unit), escape(w.Name), numbered(w.Threads), Text(significant(float64(w.GBps))),
+			escape(unit(w.Unit, w.Device)), escape(w.Name), numbered(w.Threads), Text(significant(float64(w.GBps))),
 		}})
 	}
 	s.add(t)
+}
+
+// unit names what computes or copies: cpu, gpu, and with its number a GPU that is not the first.
+func unit(of string, device int) string {
+	if device == 0 {
+		return of
+	}
+	return fmt.Sprintf("%s %d", of, device)
 }
 
 // sampling says how many samples the rows have, and what else was measured.

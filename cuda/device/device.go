@@ -291,6 +291,12 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	return memory{at, bytes}, nil
 }
 
+// void fills memory with what is no number. Products read rows to the end of the unit of 16 bytes
+// that their last elements lie in, and C only where they are to: nothing may come of it.
+func (d *Device) void(m memory, stream cu.Stream) error {
+	return failed("cuMemsetD8Async", cu.MemsetD8Async(m.at, 0xff, m.bytes, stream))
+}
+
 // free gives memory back. On a GPU that is lost nothing can be.
 func (d *Device) free(m *memory) error {
 	if m.at == 0 || d.Lost() {

@@ -163,6 +163,9 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 		return err
 	}
 	defer func() { err = errors.Join(err, d.free(&room)) }()
+	if err := d.void(room, d.up.stream); err != nil {
+		return err
+	}
 	at := func(slot int) operands {
 		moves := room.at + cu.DevicePtr(ofStays+int64(slot)*(ofMoves+ofC))
 		o := operands{a: moves, b: room.at, c: moves + cu.DevicePtr(ofMoves), lda: ldMoves, ldb: ldStays, ldc: ldc}
@@ -404,15 +407,17 @@ func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b
 		return nil, err
 	}
 	s := x.shape
-	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.K)+copied[T](s.K, s.N), true); err != nil {
+	if err := d.void(x.room, d.stream); err != nil {
 		return nil, err
 	}
 	if x.copies["d2h"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.N), false); err != nil {
 		return nil, err
 	}
-	// Not a number wherever nothing is written: between rows, and in C.
-	if err := cu.MemsetD8Async(x.room.at, 0xff, x.room.bytes, d.up.stream); err != nil {
-		return nil, failed("cuMemsetD8Async", err)
+	if x.copies["h2d"], err = d.copyTime(ctx, x.room.at, copied[T](s.M, s.K)+copied[T](s.K, s.N), true); err != nil {
+		return nil, err
+	}
+	if err := d.void(x.room, d.up.stream); err != nil {
+		return nil, err
 	}
 	o := x.set(0)
 	if err := upload(ctx, d, d.up, o.a, o.lda, a); err != nil {

@@ -7,7 +7,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -72,9 +71,13 @@ func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) 
 	}
 	requests, asking := io.Pipe()
 	answering, replies := io.Pipe()
-	var stderr bytes.Buffer
+	var stderr child.Tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = requests, replies, &stderr
-	go func() { asking.CloseWithError(ask(asking, p)) }()
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		asking.CloseWithError(ask(asking, p))
+	}()
 	answered := make(chan error, 1)
 	go func() {
 		err := answer(answering, p.C)
@@ -84,6 +87,7 @@ func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) 
 	ended := child.Run(cmd, stopTime)
 	_ = requests.Close()
 	_ = replies.Close()
+	<-asked // the operands are the caller's again
 	err := <-answered
 	switch {
 	case ctx.Err() != nil:
@@ -92,11 +96,10 @@ func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) 
 		return err
 	case ended != nil:
 		name := filepath.Base(cmd.Path)
-		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 		if cmd.ProcessState == nil {
 			return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, name, ended)
 		}
-		return fmt.Errorf("%s ended with %v: %s", name, ended, strings.TrimPrefix(lines[len(lines)-1], name+": "))
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, strings.TrimPrefix(stderr.Reason(), name+": ")), ": "))
 	}
 	return fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
 }

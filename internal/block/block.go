@@ -188,7 +188,7 @@ func (e *Engine[T]) run() error {
 
 // grown returns a slice of n elements, buf's own where it is large enough, and
 // otherwise a new one on huge pages where the system gives them.
-func grown[T kernel.Float](buf []T, n int) []T {
+func grown[T any](buf []T, n int) []T {
 	if cap(buf) < n {
 		buf = make([]T, n)
 		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(buf)), uintptr(n)*unsafe.Sizeof(buf[0]))

@@ -1,18 +1,19 @@
 package kernel
 
 import (
+	"slices"
+
+	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel/f32"
 	"gemm/internal/kernel/f64"
+	"gemm/internal/kernel/gf"
 )
 
 // Best returns the fastest kernel of this build for the instruction set that
 // cpu.Detect chose.
 func Best[T Float]() Kernel[T] {
-	isa, err := cpu.Detect()
-	if err != nil {
-		isa = cpu.Generic // the command has said so
-	}
+	isa := detected()
 	var zero T
 	var k any
 	switch any(zero).(type) {
@@ -52,4 +53,61 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 		return portable[float64]()
 	}
 	return k
+}
+
+// BestField returns the fastest kernel in GF(2⁸) of this build for the instruction set
+// that cpu.Detect chose.
+func BestField() Field { return fieldOf(detected(), slices.Contains(cpu.Supported(), cpu.AVX2)) }
+
+// fieldOf returns the kernel for an instruction set of a processor with or without the
+// Galois-field instructions, of which AVX512 says nothing.
+func fieldOf(isa cpu.ISA, gfni bool) Field {
+	switch isa {
+	case cpu.AVX512:
+		if !gfni {
+			return fieldOf(cpu.AVX2NoGFNI, false)
+		}
+		return Field{Name: "gfni512-24x64", MR: 24, NR: 64, words: matrixWords, pack: packMatrices, run: gf.GFNI512}
+	case cpu.AVX2:
+		return Field{Name: "gfni256-6x64", MR: 6, NR: 64, words: matrixWords, pack: packMatrices, run: gf.GFNI256}
+	case cpu.AVX2NoGFNI:
+		return Field{Name: "avx2-4x64", MR: 4, NR: 64, words: nibbleWords, pack: packNibbles, run: gf.AVX2}
+	case cpu.SSSE3:
+		return Field{Name: "ssse3-4x32", MR: 4, NR: 32, words: nibbleWords, pack: packNibbles, run: gf.SSSE3}
+	default:
+		return portableField()
+	}
+}
+
+func matrixWords(rows int) int { return rows }
+
+// packMatrices packs a matrix for each element; see gf.Matrices.
+func packMatrices(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
+	table := gf.Matrices()
+	for i := range rows {
+		for l, x := range a[i*lda:][:k] {
+			dst[l*rows+i] = table[x.Byte()]
+		}
+	}
+}
+
+func nibbleWords(rows int) int { return 4 * rows }
+
+// packNibbles packs two tables for each element; see gf.Nibbles.
+func packNibbles(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
+	table := gf.Nibbles()
+	for i := range rows {
+		for l, x := range a[i*lda:][:k] {
+			*(*[4]uint64)(dst[4*(l*rows+i):]) = table[x.Byte()]
+		}
+	}
+}
+
+// detected returns the instruction set to use.
+func detected() cpu.ISA {
+	isa, err := cpu.Detect()
+	if err != nil {
+		return cpu.Generic // the command has said so
+	}
+	return isa
 }

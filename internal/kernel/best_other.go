@@ -4,3 +4,6 @@ package kernel
 
 // Best returns the fastest kernel of this build.
 func Best[T Float]() Kernel[T] { return portable[T]() }
+
+// BestField returns the fastest kernel in GF(2⁸) of this build.
+func BestField() Field { return portableField() }

@@ -1,0 +1,331 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gemm/internal/catalog"
+)
+
+// archive writes a file of n bytes for shards and returns them.
+func archive(t *testing.T, dir string, n int) []byte {
+	t.Helper()
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
+	if err := os.WriteFile(filepath.Join(dir, "file"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// rs returns the arguments of gemm rs.
+func rs(what string, args ...string) []string { return append([]string{"rs", what}, args...) }
+
+// encoding returns the arguments that encode file as 4+2 shards.
+func encoding(more ...string) []string {
+	return append(rs("encode", "--data", "4", "--parity", "2", "--in", "file", "--out", "shards"), more...)
+}
+
+func TestShards(t *testing.T) {
+	t.Parallel()
+	for _, matrix := range []string{"vandermonde", "cauchy"} {
+		dir := t.TempDir()
+		data := archive(t, dir, 12345678)
+		if r := succeed(t, dir, encoding("--matrix", matrix)...); r.stdout != "" || !strings.Contains(r.stderr, "4+2 shards "+matrix) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("encode: %q, %q", r.stdout, r.stderr)
+		}
+		if r := succeed(t, dir, rs("verify", "--in", "shards")...); !strings.HasPrefix(r.stdout, "SHARD") || strings.Count(r.stdout, " good ") != 6 || r.stderr != "" {
+			t.Errorf("verify: %q, %q", r.stdout, r.stderr)
+		}
+		for _, lost := range []string{"001.shard", "004.shard"} {
+			if err := os.Remove(filepath.Join(dir, "shards", lost)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := start(t, dir, nil, rs("verify", "--in", "shards")...)
+		if r.status != 1 || strings.Count(r.stdout, " missing ") != 2 || !strings.Contains(r.stderr, "lost are 1,4: gemm rs reconstruct --in shards --repair") {
+			t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
+		}
+		r = succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored")...)
+		if !strings.Contains(r.stderr, "shard 1 (001.shard) is missing") {
+			t.Errorf("reconstruct: %q", r.stderr)
+		}
+		if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
+			t.Errorf("%s: the file does not come back: %v", matrix, err)
+		}
+		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 shards", "reconstruct: shards: no shard is lost\n"} {
+			if r := succeed(t, dir, rs("reconstruct", "--in", "shards", "--repair")...); !strings.Contains(r.stderr, want) {
+				t.Errorf("reconstruct --repair: %q, want %q", r.stderr, want)
+			}
+		}
+		succeed(t, dir, rs("verify", "--in", "shards")...)
+	}
+}
+
+// TestShardsByVariant: every variant that multiplies in the field here computes the same.
+func TestShardsByVariant(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 100000)
+	var want []byte
+	for _, v := range catalog.Variants() {
+		if !slices.Contains(v.Types(), "gf256") || available(t.Context(), v) != nil || v.Family() == mpiFamily {
+			continue
+		}
+		if r := succeed(t, dir, encoding("--variant", v.Name, "--force")...); !strings.HasSuffix(r.stderr, "by "+v.Name+"\n") {
+			t.Errorf("%s: %q", v.Name, r.stderr)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "shards", "005.shard"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = got[64:] // the id is another each time
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s computes another parity", v.Name)
+		}
+	}
+	if want == nil {
+		t.Error("no variant multiplies in the field")
+	}
+}
+
+func TestShardsJSON(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 1000)
+	succeed(t, dir, encoding()...)
+	if err := os.Rename(filepath.Join(dir, "shards", "002.shard"), filepath.Join(dir, "shards", "other")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "shards", "003.shard"), 100); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, dir, nil, rs("verify", "--in", "shards", "--json", "-")...)
+	var doc struct {
+		Schema int
+		Set    struct {
+			ID, Matrix                  string
+			Data, Parity, Length, Block int
+		}
+		Shards []struct {
+			Index, Bytes              int
+			Kind, State, File, Reason string
+		}
+		Warnings []string
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.status != 1 {
+		t.Fatalf("status %d, %v: %s", r.status, err, r.stdout)
+	}
+	if doc.Schema != 1 || len(doc.Set.ID) != 32 || doc.Set.Matrix != "vandermonde" || doc.Set.Data != 4 || doc.Set.Parity != 2 || doc.Set.Length != 1000 || doc.Set.Block != 65536 {
+		t.Errorf("the set is %+v", doc.Set)
+	}
+	if len(doc.Shards) != 6 || len(doc.Warnings) != 1 {
+		t.Fatalf("%+v", doc)
+	}
+	if s := doc.Shards[2]; s.State != "good" || s.File != "other" || s.Kind != "data" || s.Bytes != 64+250+4 {
+		t.Errorf("a renamed shard is %+v", s)
+	}
+	if s := doc.Shards[3]; s.State != "truncated" || s.Index != 3 || s.Bytes != 100 || s.Reason != "218 bytes are missing at its end" {
+		t.Errorf("a truncated shard is %+v", s)
+	}
+	fail(t, dir, 1, "file is there already", rs("verify", "--in", "shards", "--json", "file")...)
+}
+
+func TestShardsRefuse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 1000)
+	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{2, "what to do is missing: encode, verify or reconstruct", []string{"rs"}},
+		{2, `argument "encod": there are only flags and the command encode or verify or reconstruct`, []string{"rs", "encod"}},
+		{2, "--data is missing; see gemm rs encode --help", rs("encode", "--parity", "2", "--in", "file", "--out", "shards")},
+		{2, "--out is missing", rs("encode", "--data", "4", "--parity", "2", "--in", "file")},
+		{2, "--data 0: wants a positive integer", encoding("--data", "0")},
+		{2, "--parity -1: wants a positive integer", encoding("--parity", "-1")},
+		{2, "--data 255 and --parity 2: wants 256 shards in all at most", encoding("--data", "255")},
+		{2, "--data 9223372036854775807 and --parity 2", encoding("--data", "9223372036854775807")},
+		{2, `invalid value "many" for --data`, encoding("--data", "many")},
+		{2, `--matrix "cauch": wants one of vandermonde, cauchy`, encoding("--matrix", "cauch")},
+		{2, `variant "serial/ijk" is unknown`, encoding("--variant", "serial/ijk")},
+		{1, "serial/strassen", encoding("--variant", "serial/strassen")},
+		{1, "absent: cannot be read: no such file", encoding("--in", "absent")},
+		{1, "empty: is empty", encoding("--in", "empty")},
+		{1, "is a folder", encoding("--in", ".")},
+		{1, "no regular file", encoding("--in", os.DevNull)},
+		{1, "absent/shards: cannot be made: no such file", encoding("--out", "absent/shards")},
+		{1, "file: is no folder", encoding("--out", "file")},
+		{2, "--in is missing", rs("verify")},
+		{1, "absent: cannot be read: no such file", rs("verify", "--in", "absent")},
+		{1, "file: is no folder", rs("verify", "--in", "file")},
+		{1, ".: there are no shards", rs("verify", "--in", ".")},
+		{2, "--force is for the file in --json FILE", rs("verify", "--in", ".", "--force")},
+		{2, "--out is missing, or --repair", rs("reconstruct", "--in", "shards")},
+		{1, "file: is there already", rs("reconstruct", "--in", ".", "--out", "file")},
+		{1, ".: there are no shards", rs("reconstruct", "--in", ".", "--out", "out")},
+	} {
+		fail(t, dir, c.status, c.want, c.args...)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("refusals left %v, %v", left, err)
+	}
+	succeed(t, dir, encoding()...)
+	fail(t, dir, 1, "shards are there already", encoding()...)
+	succeed(t, dir, encoding("--force")...)
+	if os.Getuid() != 0 {
+		if err := os.Chmod(filepath.Join(dir, "shards"), 0); err != nil {
+			t.Fatal(err)
+		}
+		fail(t, dir, 1, "shards: cannot be read: permission denied", rs("verify", "--in", "shards")...)
+	}
+}
+
+// entries returns the names in a folder, hidden ones too.
+func entries(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range list {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TestShardsInterrupted: Ctrl-C leaves nothing.
+func TestShardsInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 0)
+	if err := os.Truncate(filepath.Join(dir, "file"), 1<<32); err != nil { // takes minutes
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), binary, encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if list, err := os.ReadDir(filepath.Join(dir, "shards")); err == nil && len(list) == 256 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no temporary files within 30 s")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at below
+	if got := cmd.ProcessState.ExitCode(); got != 130 || stderr.String() != "gemm rs encode: interrupted; nothing was written\n" {
+		t.Errorf("status %d, %q", got, stderr.String())
+	}
+	if left := entries(t, dir); !slices.Equal(left, []string{"file"}) {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// TestShardsOnAFullDisk: the shell's limit on files stands in for one, and a small file
+// system in memory, where one may be mounted, is one.
+func TestShardsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive(t, dir, 1<<20)
+	succeed(t, dir, encoding()...)
+	limited := func(args ...string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), "sh", append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", binary}, args...)...)
+	}
+	full := func(cmd *exec.Cmd, want string) {
+		t.Helper()
+		cmd.Dir = dir
+		before := entries(t, dir)
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%v, %s; want one line with %q", err, out, want)
+		}
+		if after := entries(t, dir); !slices.Equal(after, before) {
+			t.Errorf("left are %v of %v", after, before)
+		}
+	}
+	full(limited(encoding("--out", "more")...), ".shard: cannot be written: file too large")
+	full(limited(rs("reconstruct", "--in", "shards", "--out", "restored")...), "restored: cannot be written: file too large")
+
+	small := filepath.Join(dir, "small")
+	if err := os.Mkdir(small, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small).CombinedOutput(); err != nil {
+		t.Logf("no file system in memory: %v, %s", err, out)
+		return
+	}
+	defer func() {
+		if out, err := exec.Command("umount", small).CombinedOutput(); err != nil {
+			t.Errorf("%v, %s", err, out)
+		}
+	}()
+	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small")...), ".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small/shards")...), ".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), binary, rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...), "small/restored: cannot be written: no space left on device")
+	if left := entries(t, small); len(left) > 0 {
+		t.Errorf("a full disk is left with %v", left)
+	}
+}
+
+// TestShardsInLittleMemory encodes and restores a file that is larger than the memory that
+// is used at most.
+func TestShardsInLittleMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the peak of memory is in other units")
+	}
+	t.Parallel()
+	const most = 128 << 20
+	dir := t.TempDir()
+	archive(t, dir, 0)
+	if err := os.Truncate(filepath.Join(dir, "file"), 256<<20); err != nil {
+		t.Fatal(err)
+	}
+	peak := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), binary, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v, %s", err, out)
+		}
+		if got := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; got > most {
+			t.Errorf("gemm %s takes %d bytes of memory, want at most %d", strings.Join(args, " "), got, most)
+		}
+	}
+	for _, code := range [][2]int{{4, 2}, {254, 2}} {
+		data, parity := fmt.Sprint(code[0]), fmt.Sprint(code[1])
+		peak(encoding("--data", data, "--parity", parity, "--force")...)
+		if err := os.Remove(filepath.Join(dir, "shards", "000.shard")); err != nil {
+			t.Fatal(err)
+		}
+		peak(rs("reconstruct", "--in", "shards", "--out", "restored", "--repair", "--force")...)
+		peak(rs("verify", "--in", "shards")...)
+	}
+}

@@ -1,0 +1,99 @@
+package gf256
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Matrix is a dense row-major matrix over the field: element (i, j) is
+// Data[i*Cols+j].
+type Matrix struct {
+	Rows, Cols int
+	Data       []Elem // Rows·Cols elements
+}
+
+// ErrSingular: a matrix has no inverse.
+var ErrSingular = errors.New("gf256: the matrix is singular")
+
+// NewMatrix returns a rows×cols matrix of zeros.
+func NewMatrix(rows, cols int) Matrix {
+	return Matrix{Rows: rows, Cols: cols, Data: make([]Elem, rows*cols)}
+}
+
+// Identity returns the n×n matrix with ones on the diagonal.
+func Identity(n int) Matrix {
+	m := NewMatrix(n, n)
+	for i := range n {
+		m.Row(i)[i] = New(1)
+	}
+	return m
+}
+
+// Row returns row i, which shares m's data.
+func (m Matrix) Row(i int) []Elem { return m.Data[i*m.Cols : (i+1)*m.Cols] }
+
+// Select returns a copy of the rows of m whose numbers are listed, in that order.
+func (m Matrix) Select(rows []int) Matrix {
+	s := NewMatrix(len(rows), m.Cols)
+	for i, row := range rows {
+		copy(s.Row(i), m.Row(row))
+	}
+	return s
+}
+
+// Mul returns m·b. It panics unless m has as many columns as b has rows.
+func (m Matrix) Mul(b Matrix) Matrix {
+	if m.Cols != b.Rows {
+		panic(fmt.Sprintf("gf256: %d×%d times %d×%d: shapes do not conform", m.Rows, m.Cols, b.Rows, b.Cols))
+	}
+	c := NewMatrix(m.Rows, b.Cols)
+	for i := range m.Rows {
+		for k, a := range m.Row(i) {
+			AddScaled(c.Row(i), a, b.Row(k))
+		}
+	}
+	return c
+}
+
+// Inverse returns the matrix whose product with m is the identity, by Gauss–Jordan
+// elimination in 2n³ multiply-adds. Arithmetic is exact, so that any element but zero
+// is as good a pivot as another. The error is ErrSingular where there is no inverse.
+// It panics unless m is square.
+func (m Matrix) Inverse() (Matrix, error) {
+	if m.Rows != m.Cols {
+		panic(fmt.Sprintf("gf256: %d×%d is not square", m.Rows, m.Cols))
+	}
+	n := m.Rows
+	work := NewMatrix(n, 2*n) // m beside the identity becomes the identity beside its inverse
+	for i := range n {
+		copy(work.Row(i), m.Row(i))
+		work.Row(i)[n+i] = New(1)
+	}
+	for col := range n {
+		pivot := col
+		for pivot < n && work.Row(pivot)[col] == (Elem{}) {
+			pivot++
+		}
+		if pivot == n {
+			return Matrix{}, fmt.Errorf("%w: its rank is below %d", ErrSingular, n)
+		}
+		row := work.Row(col)
+		for j, other := range work.Row(pivot) {
+			row[j], work.Row(pivot)[j] = other, row[j]
+		}
+		scale := Inv(row[col])
+		for j := range row {
+			row[j] = Mul(row[j], scale)
+		}
+		for i := range n {
+			if i != col {
+				AddScaled(work.Row(i), work.Row(i)[col], row)
+			}
+		}
+	}
+	inverse := NewMatrix(n, n)
+	for i := range n {
+		copy(inverse.Row(i), work.Row(i)[n:])
+	}
+	return inverse, nil
+}

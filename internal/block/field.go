@@ -1,0 +1,243 @@
+package block
+
+import (
+	"context"
+
+	"gemm/gf256"
+	"gemm/internal/kernel"
+)
+
+// Field computes products in GF(2⁸) by loops round a micro-kernel:
+//
+//	for ic over m by MC, for pc over k by KP   pack A[ic, pc] into slivers of MR rows
+//	  for jc over n by NC
+//	    for lc over KP by KC                   pack B[lc, jc], or not: in L2
+//	      for ir over MC by MR                 micro-kernel: a sliver of A, in L1, by the block of B
+//
+// The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
+// for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
+// once, from where it lies. Otherwise the block of B is met by every sliver of A, and is
+// copied first where k is large. Rows that are a power of two apart share the sets of a
+// cache, which has room for a few of them: no more are read side by side.
+//
+// It keeps its buffers from one product to the next and serves one product at a time.
+type Field struct {
+	kernel  kernel.Field
+	caches  Caches
+	loop    Loop
+	a       []uint64 // packed panel of A
+	workers []fieldSpace
+	packA   func(worker, lo, hi int) // e.packSlivers and e.updateTasks, made once:
+	update  func(worker, lo, hi int) // a method value is an allocation
+	job     fieldJob
+}
+
+// fieldSpace is what one worker has for itself.
+type fieldSpace struct {
+	b []gf256.Elem // packed block of B, or its last columns
+	c []gf256.Elem // last columns of a sliver of C
+	_ [64]byte     // no two workers write to one line of a cache
+}
+
+// fieldJob is what the workers are busy with: the rows of a panel of A.
+type fieldJob struct {
+	ctx           context.Context
+	m, n, k       int
+	a, b, c       []gf256.Elem // from the job's first elements on
+	lda, ldb, ldc int
+	add           bool
+
+	plan                    fieldPlan
+	height, taller, slivers int
+	shares                  int // tasks for a block of columns
+}
+
+// fieldPlan is how one product is computed.
+type fieldPlan struct {
+	MC, KP  int  // of the panel of A
+	KC, NC  int  // of the block of B
+	PackB   bool // whether blocks of B are copied
+	Share   int  // slivers of A in a task
+	Workers int
+}
+
+// NewField returns an engine for the kernel.
+func NewField(k kernel.Field, caches Caches, loop Loop) *Field {
+	e := &Field{kernel: k, caches: caches, loop: loop, workers: make([]fieldSpace, loop.Workers)}
+	e.packA, e.update = e.packSlivers, e.updateTasks
+	return e
+}
+
+// HostField returns the engine of this host in GF(2⁸).
+func HostField(loop Loop) *Field { return NewField(kernel.BestField(), HostCaches(), loop) }
+
+// Kernel returns the engine's micro-kernel.
+func (e *Field) Kernel() kernel.Field { return e.kernel }
+
+const (
+	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
+	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
+	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
+)
+
+// plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
+// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less. Of a B
+// that is not copied as many rows are read side by side as L1 has ways, pages of its size.
+func (e *Field) plan(m, n, k int) fieldPlan {
+	height, _, slivers := e.kernel.Slivers(m)
+	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
+	ways := max(4, e.caches.L1>>12)
+	p := fieldPlan{KP: pieces(k, max(8, panel/column), 8)}
+	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
+	p.KC = max(8, e.caches.L1/2/column)
+	p.PackB = slivers > 1 && min(p.KP, p.KC) > 2*ways
+	if !p.PackB {
+		p.KC = ways
+	}
+	p.KC = pieces(p.KP, p.KC, 1)
+	p.NC = fieldWidth
+	if p.PackB {
+		p.NC = min(p.NC, e.caches.L2/2/p.KC)
+	}
+	p.Workers = max(1, int(min(float64(e.loop.Workers), float64(m)*float64(n)*float64(k)/fieldAlone)))
+	if p.Workers > 1 {
+		p.NC = min(p.NC, n/(8*p.Workers))
+	}
+	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
+	if p.Share = slivers; n/p.NC < 4*p.Workers {
+		p.Share = 1 // too few blocks for all workers
+	}
+	return p
+}
+
+// panel returns the words of a packed panel of A.
+func (e *Field) panel(p fieldPlan) int {
+	height, taller, slivers := e.kernel.Slivers(p.MC)
+	return p.KP * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
+}
+
+// columns returns the columns of B that a worker has room for.
+func (e *Field) columns(p fieldPlan) int {
+	if p.PackB {
+		return p.NC
+	}
+	return e.kernel.NR
+}
+
+// Multiply computes C ← A·B with A m×k, B k×n and C m×n; row i of A begins at a[i*lda],
+// and so on. The error is ctx's, which is looked at once a block of B; C is then
+// undefined. Once the buffers have grown to the shape it allocates nothing.
+func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if m == 0 || n == 0 {
+		return nil
+	}
+	if k == 0 {
+		for i := range m {
+			clear(c[i*ldc:][:n])
+		}
+		return nil
+	}
+	p := e.plan(m, n, k)
+	e.a = grown(e.a, e.panel(p))
+	for w := range p.Workers {
+		x := &e.workers[w]
+		x.b, x.c = grown(x.b, e.columns(p)*p.KC), grown(x.c, e.kernel.MR*e.kernel.NR)
+	}
+	defer func() { e.job = fieldJob{} }() // lets go of the operands
+	for ic := 0; ic < m; ic += p.MC {
+		for pc := 0; pc < k; pc += p.KP {
+			e.job = fieldJob{
+				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KP, k-pc),
+				a: a[ic*lda+pc:], b: b[pc*ldb:], c: c[ic*ldc:], lda: lda, ldb: ldb, ldc: ldc, add: pc > 0, plan: p,
+			}
+			g := &e.job
+			g.height, g.taller, g.slivers = e.kernel.Slivers(g.m)
+			e.loop.Run(p.Workers, g.slivers, e.packA)
+			g.shares = (g.slivers + p.Share - 1) / p.Share
+			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sliver returns the first row and the height of a sliver of A, and where it is packed.
+func (e *Field) sliver(s int) (row, height int, packed []uint64) {
+	g := &e.job
+	tall := min(s, g.taller)
+	row = tall*g.height + (s-tall)*(g.height-1)
+	at := g.k * (tall*e.kernel.Words(g.height) + (s-tall)*e.kernel.Words(g.height-1))
+	if height = g.height; s >= g.taller {
+		height--
+	}
+	return row, height, e.a[at:]
+}
+
+// packSlivers packs slivers of A's panel.
+func (e *Field) packSlivers(_, lo, hi int) {
+	g := &e.job
+	for s := lo; s < hi; s++ {
+		row, height, packed := e.sliver(s)
+		e.kernel.Pack(height, g.k, packed, g.a[row*g.lda:], g.lda)
+	}
+}
+
+// updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
+// follow each other, and a worker that has several of them packs the block once.
+func (e *Field) updateTasks(worker, lo, hi int) {
+	g := &e.job
+	for lo < hi {
+		first := lo % g.shares
+		end := min(g.shares, first+hi-lo)
+		e.updateBlock(worker, lo/g.shares*g.plan.NC, first*g.plan.Share, min(end*g.plan.Share, g.slivers))
+		lo += end - first
+	}
+}
+
+// updateBlock multiplies some slivers of A by the block of columns of B from j on. The
+// last columns, fewer than a tile has, are computed in buffers.
+func (e *Field) updateBlock(worker, j, first, end int) {
+	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
+	n := min(g.plan.NC, g.n-j)
+	whole := n / nr * nr
+	rest := n - whole
+	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += g.plan.KC {
+		k, add := min(g.plan.KC, g.k-lc), g.add || lc > 0
+		b, ldb := g.b[lc*g.ldb+j:], g.ldb
+		last, stride := w.b, nr // the last columns of B
+		switch {
+		case g.plan.PackB:
+			stride = up(n, nr)
+			copyRows(k, n, w.b, stride, b, ldb)
+			b, ldb, last = w.b, stride, w.b[whole:]
+		case rest > 0:
+			copyRows(k, rest, w.b, nr, b[whole:], ldb)
+		}
+		for s := first; s < end; s++ {
+			row, height, a := e.sliver(s)
+			a = a[lc*e.kernel.Words(height):]
+			c := g.c[row*g.ldc+j:]
+			e.kernel.Run(height, k, whole, a, b, ldb, c, g.ldc, add)
+			if rest == 0 {
+				continue
+			}
+			if add {
+				copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
+			}
+			e.kernel.Run(height, k, nr, a, last, stride, w.c, nr, add)
+			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
+		}
+	}
+}
+
+// copyRows copies a block of rows×cols.
+func copyRows(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
+	for i := range rows {
+		copy(dst[i*ldd:][:cols], src[i*lds:])
+	}
+}

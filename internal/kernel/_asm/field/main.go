@@ -1,0 +1,407 @@
+// Command field generates the micro-kernels of gemm/internal/kernel/gf, products in
+// GF(2⁸), for one instruction set: a function that computes a sliver of rows, with a
+// loop for each number of rows.
+//
+//	field -isa gfni512 -pkg gf -out gfni512_amd64.s -stubs gfni512_amd64.go
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// generator holds what the instruction set decides.
+type generator struct {
+	rows    int // of a full sliver
+	vectors int // in a row of a tile
+	wide    int // tiles of so many rows or fewer are twice as wide where there is room
+	width   int // bytes of a vector
+	packed  int // bytes of an element of packed A
+
+	vector func(i int) reg.VecPhysical
+	move   func(from, to Op)
+	begin  func() // nil, or what comes before all tiles
+	// multiply adds A·B, for one step of k or two, to the sums of a tile; where set, of
+	// one step, A·B becomes the sums.
+	multiply func(t shape, steps int, set bool)
+}
+
+// shape is a tile's: so many rows, and vectors in each.
+type shape struct{ rows, vectors int }
+
+// shape returns the widest tile of so many rows. The steps of few rows are so short that
+// the loop's own instructions count.
+func (g *generator) shape(rows int) shape {
+	if rows <= g.wide {
+		return shape{rows, 2 * g.vectors}
+	}
+	return shape{rows, g.vectors}
+}
+
+// sum is the register of a vector of the tile.
+func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
+	return g.vector(row*t.vectors + vector)
+}
+
+// from is a vector of B, in the first of two steps or the second.
+func (g *generator) from(step, vector int) Mem {
+	m := Mem{Base: bAt, Disp: vector * g.width}
+	if step == 1 {
+		m.Index, m.Scale = ldb, 1
+	}
+	return m
+}
+
+// element is where element i of a column of the sliver is packed.
+func (g *generator) element(t shape, step, i int) Mem {
+	return Mem{Base: aAt, Disp: g.packed * (step*t.rows + i)}
+}
+
+// The general registers.
+var (
+	rows    = reg.RAX
+	a       = reg.RBX // the sliver of A
+	aAt     = reg.RCX // column l of it
+	b       = reg.RSI // the tile's columns of B
+	bAt     = reg.RDI // row l of them
+	ldb     = reg.R8  // bytes between rows of B
+	c       = reg.R9  // the tile of C
+	cAt     = reg.R10 // row i of it
+	ldc     = reg.R11 // bytes between rows of C
+	columns = reg.R12 // to come
+	depth   = reg.R13 // k
+	steps   = reg.RDX // of k, to come
+)
+
+var zmm = []reg.VecPhysical{
+	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10,
+	reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20,
+	reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+}
+
+var ymm = []reg.VecPhysical{
+	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7,
+	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+}
+
+var xmm = []reg.VecPhysical{
+	reg.X0, reg.X1, reg.X2, reg.X3, reg.X4, reg.X5, reg.X6, reg.X7,
+	reg.X8, reg.X9, reg.X10, reg.X11, reg.X12, reg.X13, reg.X14, reg.X15,
+}
+
+func main() {
+	isa := flag.String("isa", "gfni512", "instruction set: gfni512, gfni256, avx2 or ssse3")
+	flag.Parse()
+	sets := map[string]struct {
+		make func() *generator
+		name string
+		doc  string
+	}{
+		"gfni512": {gfni512, "mulGFNI512", "affine transformations of 64 bytes"},
+		"gfni256": {gfni256, "mulGFNI256", "affine transformations of 32 bytes"},
+		"avx2":    {avx2, "mulAVX2", "look-ups of 32 nibbles"},
+		"ssse3":   {ssse3, "mulSSSE3", "look-ups of 16 nibbles"},
+	}
+	set, ok := sets[*isa]
+	if !ok {
+		log.Fatalf("-isa %s: gfni512, gfni256, avx2 or ssse3", *isa)
+	}
+	set.make().function(set.name, set.doc, *isa)
+	Generate()
+}
+
+// gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
+// of which takes its matrix from memory. Two steps of k share the addition to a sum, so
+// that the port that adds is never what limits.
+func gfni512() *generator {
+	g := &generator{rows: 24, vectors: 1, wide: 12, width: 64, packed: 8}
+	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
+	g.move = func(x, y Op) { VMOVDQU64(x, y) }
+	g.multiply = func(t shape, steps int, set bool) {
+		x, product := zmm[24:28], zmm[28:32]
+		for step := range steps {
+			for v := range t.vectors {
+				VMOVDQU64(g.from(step, v), x[2*v+step])
+			}
+		}
+		at := 0
+		for i := range t.rows {
+			for v := range t.vectors {
+				sum, p, q := g.sum(t, i, v), product[at%4], product[at%4+1]
+				at += 2
+				if set {
+					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], sum)
+					continue
+				}
+				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], p)
+				if steps == 1 {
+					VPXORQ(p, sum, sum)
+					continue
+				}
+				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 1, i), x[2*v+1], q)
+				VPTERNLOGQ(U8(0x96), p, q, sum) // the sum of the three
+			}
+		}
+	}
+	return g
+}
+
+// gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row.
+func gfni256() *generator {
+	g := &generator{rows: 6, vectors: 2, wide: 2, width: 32, packed: 8}
+	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
+	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
+		for v := range t.vectors {
+			VMOVDQU(g.from(step, v), x[v])
+		}
+		for i := range t.rows {
+			VPBROADCASTQ(g.element(t, step, i), matrix)
+			for v := range t.vectors {
+				sum := g.sum(t, i, v)
+				if set {
+					VGF2P8AFFINEQB(U8(0), matrix, x[v], sum)
+					continue
+				}
+				VGF2P8AFFINEQB(U8(0), matrix, x[v], product)
+				VPXOR(product, sum, sum)
+			}
+		}
+	})
+	return g
+}
+
+// stepwise returns the multiplication by steps of k one after the other.
+func (g *generator) stepwise(multiply func(t shape, step int, set bool)) func(t shape, steps int, set bool) {
+	return func(t shape, steps int, set bool) {
+		for step := range steps {
+			multiply(t, step, set)
+		}
+	}
+}
+
+// constant returns 32 bytes of read-only data, of one word.
+func constant(name string, word uint64) Mem {
+	m := GLOBL(name, RODATA|NOPTR)
+	for i := range 4 {
+		DATA(8*i, U64(word))
+	}
+	return m
+}
+
+// nibbles selects the low nibbles of bytes.
+func nibbles() Mem { return constant("nibbles", 0x0f0f0f0f0f0f0f0f) }
+
+// avx2: 4 rows of two vectors. A product is the sum of two look-ups, of the products
+// with the low nibbles and with the high ones. The nibbles are separated once for all
+// rows, and a table is loaded once for all vectors of a row. The high ones come down by a
+// multiplication, of 16 bits by 2¹² of which the high half is kept: AMD's processors
+// shift where they look up, which is what limits.
+func avx2() *generator {
+	g := &generator{rows: 4, vectors: 2, wide: 2, width: 32, packed: 32}
+	nibbles, down := nibbles(), constant("down", 0x1000100010001000)
+	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
+	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	product, selects := ymm[14], ymm[15]
+	g.begin = func() { VMOVDQU(nibbles, selects) }
+	load := func(step, v int, low, high reg.VecPhysical) {
+		VMOVDQU(g.from(step, v), low)
+		VPMULHUW(down, low, high)
+		VPAND(selects, low, low)
+		VPAND(selects, high, high)
+	}
+	table := func(t shape, step, i, half int, to reg.VecPhysical) {
+		m := g.element(t, step, i)
+		m.Disp += 16 * half
+		VBROADCASTI128(m, to)
+	}
+	add := func(index, table, sum reg.VecPhysical, set bool) {
+		if set {
+			VPSHUFB(index, table, sum)
+			return
+		}
+		VPSHUFB(index, table, product)
+		VPXOR(product, sum, sum)
+	}
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		if t.rows <= 2 { // there is room for all tables
+			tables, low, high := ymm[8:12], ymm[12], ymm[13]
+			for i := range 2 * t.rows {
+				table(t, step, i/2, i%2, tables[i])
+			}
+			for v := range t.vectors {
+				load(step, v, low, high)
+				for i := range t.rows {
+					add(low, tables[2*i], g.sum(t, i, v), set)
+					add(high, tables[2*i+1], g.sum(t, i, v), false)
+				}
+			}
+			return
+		}
+		index, tables := [][]reg.VecPhysical{ymm[8:10], ymm[10:12]}, ymm[12:14]
+		for v := range t.vectors {
+			load(step, v, index[0][v], index[1][v])
+		}
+		for i := range t.rows {
+			for half := range 2 {
+				table(t, step, i, half, tables[half])
+				for v := range t.vectors {
+					add(index[half][v], tables[half], g.sum(t, i, v), set && half == 0)
+				}
+			}
+		}
+	})
+	return g
+}
+
+// ssse3: avx2 with half the bytes. A look-up overwrites its table, which is loaded
+// anew for each.
+func ssse3() *generator {
+	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32}
+	nibbles := nibbles()
+	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
+	g.move = func(x, y Op) { MOVOU(x, y) }
+	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
+	g.begin = func() { MOVOU(nibbles, selects) }
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		for v := range t.vectors {
+			low, high := index[0][v], index[1][v]
+			MOVOU(g.from(step, v), low)
+			MOVO(low, high)
+			PSRLQ(U8(4), high)
+			PAND(selects, low)
+			PAND(selects, high)
+		}
+		for i := range t.rows {
+			for half := range 2 {
+				for v := range t.vectors {
+					p, m := product[(4*i+2*half+v)%3], g.element(t, step, i)
+					m.Disp += 16 * half
+					if set && half == 0 {
+						p = g.sum(t, i, v)
+					}
+					MOVOU(m, p)
+					PSHUFB(index[half][v], p)
+					if p != g.sum(t, i, v) {
+						PXOR(p, g.sum(t, i, v))
+					}
+				}
+			}
+		}
+	})
+	return g
+}
+
+// function generates the function called name.
+func (g *generator) function(name, doc, isa string) {
+	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)")
+	Doc(fmt.Sprintf("%s computes a sliver by %s; see kernel.Field.", name, doc))
+	Pragma("noescape")
+	Load(Param("rows"), rows)
+	Load(Param("k"), depth)
+	Load(Param("n"), columns)
+	Load(Param("a").Base(), a)
+	Load(Param("b").Base(), b)
+	Load(Param("ldb"), ldb)
+	Load(Param("c").Base(), c)
+	Load(Param("ldc"), ldc)
+	if g.begin != nil {
+		g.begin()
+	}
+	for n := g.rows; n > 1; n-- {
+		CMPQ(rows, U8(n))
+		JEQ(LabelRef(label("rows", g.shape(n))))
+	}
+	for n := 1; n <= g.rows; n++ {
+		g.tiles(n)
+	}
+	Label("done")
+	if isa != "ssse3" {
+		VZEROUPPER()
+	}
+	RET()
+}
+
+// label names a place in the loop over tiles of a shape.
+func label(place string, t shape) string { return fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors) }
+
+// tiles generates the loops over the tiles of a sliver of n rows: the wide ones, and the
+// narrow one that is left.
+func (g *generator) tiles(n int) {
+	wide, narrow := g.shape(n), shape{n, g.vectors}
+	bytes := U8(wide.vectors * g.width)
+	Label(label("rows", wide))
+	if wide != narrow {
+		CMPQ(columns, bytes)
+		JLT(LabelRef(label("tile", narrow)))
+		g.tile(wide)
+		CMPQ(columns, bytes)
+		JGE(LabelRef(label("tile", wide)))
+		TESTQ(columns, columns)
+		JEQ(LabelRef("done"))
+	}
+	g.tile(narrow)
+	JNE(LabelRef(label("tile", narrow)))
+	JMP(LabelRef("done"))
+}
+
+// tile generates one tile, and goes on to the columns after it.
+func (g *generator) tile(t shape) {
+	Label(label("tile", t))
+	add, err := Param("add").Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	MOVQ(a, aAt)
+	MOVQ(b, bAt)
+	MOVQ(depth, steps)
+	CMPB(add.Addr, I8(0))
+	JNE(LabelRef(label("load", t)))
+	g.multiply(t, 1, true)
+	ADDQ(U32(t.rows*g.packed), aAt)
+	ADDQ(ldb, bAt)
+	DECQ(steps)
+	JMP(LabelRef(label("sum", t)))
+	Label(label("load", t))
+	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(at, sum) })
+
+	Label(label("sum", t))
+	SUBQ(U8(2), steps)
+	JLT(LabelRef(label("last", t)))
+	Label(label("step", t))
+	g.multiply(t, 2, false)
+	ADDQ(U32(2*t.rows*g.packed), aAt)
+	LEAQ(Mem{Base: bAt, Index: ldb, Scale: 2}, bAt)
+	SUBQ(U8(2), steps)
+	JGE(LabelRef(label("step", t)))
+	Label(label("last", t))
+	CMPQ(steps, I8(-2))
+	JEQ(LabelRef(label("store", t)))
+	g.multiply(t, 1, false)
+
+	Label(label("store", t))
+	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
+	bytes := U8(t.vectors * g.width)
+	ADDQ(bytes, b)
+	ADDQ(bytes, c)
+	SUBQ(bytes, columns)
+}
+
+// each calls f for every vector of a tile of C and the register of its sum.
+func (g *generator) each(t shape, f func(at Mem, sum reg.VecPhysical)) {
+	MOVQ(c, cAt)
+	for i := range t.rows {
+		for v := range t.vectors {
+			f(Mem{Base: cAt, Disp: v * g.width}, g.sum(t, i, v))
+		}
+		if i < t.rows-1 {
+			ADDQ(ldc, cAt)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package kernel
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gemm/gf256"
+)
+
+// Field is a micro-kernel of products in GF(2⁸), which keeps a sliver's tile of C in
+// registers while it goes through the whole of k, and the form in which it wants A: what
+// its instructions multiply by, a table or a matrix in the place of an element.
+type Field struct {
+	Name   string // instructions and tile, as in "gfni512-24x64"
+	MR, NR int    // rows and columns of a full tile; those of C are a multiple of NR
+
+	words func(rows int) int // of a packed column of a sliver
+	pack  func(rows, k int, dst []uint64, a []gf256.Elem, lda int)
+	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+}
+
+// Run computes a sliver, C ← A·B or, where add, C ← C + A·B:
+//
+//	for i := range rows {
+//		for l := range k {
+//			gf256.AddScaled(c[i*ldc:][:n], A(i, l), b[l*ldb:][:n])
+//		}
+//	}
+//
+// with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
+// NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. It
+// panics before it writes anything where that is not so or a slice is too short. Assembly
+// cannot be preempted: callers limit k and n so that a call is some hundred microseconds
+// at most.
+func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, add bool) {
+	if rows <= 0 || n <= 0 {
+		return
+	}
+	if rows > f.MR || n%f.NR != 0 {
+		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR, f.NR, rows, n))
+	}
+	_, _, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1], c[(rows-1)*ldc+n-1]
+	f.run(rows, k, n, a, bytes(b), ldb, bytes(c), ldc, add)
+}
+
+// bytes returns the elements as the bytes that they are laid out as.
+func bytes(x []gf256.Elem) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// Slivers returns how m rows, m above 0, are cut into slivers; see Kernel.Slivers.
+func (f *Field) Slivers(m int) (height, taller, slivers int) { return cut(m, f.MR) }
+
+// Words returns how many words a column of a sliver of so many rows is packed into.
+func (f *Field) Words(rows int) int { return f.words(rows) }
+
+// Pack packs the rows×k sliver of A whose row i begins at a[i·lda] into k·Words(rows)
+// words of dst, a column after the other. It panics where a slice is too short.
+func (f *Field) Pack(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
+	if rows <= 0 || k <= 0 {
+		return
+	}
+	_, _ = dst[k*f.words(rows)-1], a[(rows-1)*lda+k-1]
+	f.pack(rows, k, dst, a, lda)
+}

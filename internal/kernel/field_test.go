@@ -1,0 +1,139 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gemm/gf256"
+)
+
+// TestFieldElements multiplies every element by every element.
+func TestFieldElements(t *testing.T) {
+	f := BestField()
+	n := 256
+	b, c := make([]gf256.Elem, n), make([]gf256.Elem, n)
+	for j := range b {
+		b[j] = gf256.New(uint8(j))
+	}
+	packed := make([]uint64, f.Words(1))
+	for x := range 256 {
+		a := gf256.New(uint8(x))
+		f.Pack(1, 1, packed, []gf256.Elem{a}, 1)
+		f.Run(1, 1, n, packed, b, n, c, n, false)
+		for j, got := range c {
+			if want := gf256.Mul(a, b[j]); got != want {
+				t.Fatalf("%s: %d·%d is %d, want %d", f.Name, x, j, got, want)
+			}
+		}
+	}
+}
+
+// TestFieldRun compares the best kernel with the loop that it equals, for every height of
+// sliver, one tile and several, and strides beyond the columns, whose rest must stay.
+func TestFieldRun(t *testing.T) {
+	f := BestField()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for rows := 1; rows <= f.MR; rows++ {
+		for _, n := range []int{0, f.NR, 2 * f.NR, 5 * f.NR} {
+			for _, k := range []int{1, 2, 3, 4, 8, 17} {
+				for _, add := range []bool{false, true} {
+					testFieldRun(t, &f, rng, rows, k, n, add)
+				}
+			}
+		}
+	}
+}
+
+func testFieldRun(t *testing.T, f *Field, rng *rand.Rand, rows, k, n int, add bool) {
+	lda, ldb, ldc := k+2, n+5, n+3
+	a, b, c := random(rng, rows*lda), random(rng, k*ldb), random(rng, rows*ldc)
+	was := append([]gf256.Elem(nil), c...)
+	packed := make([]uint64, k*f.Words(rows))
+	f.Pack(rows, k, packed, a, lda)
+	f.Run(rows, k, n, packed, b, ldb, c, ldc, add)
+	for at, got := range c {
+		i, j := at/ldc, at%ldc
+		want := was[at]
+		if j < n {
+			if !add {
+				want = gf256.Elem{}
+			}
+			for l := range k {
+				want = gf256.Add(want, gf256.Mul(a[i*lda+l], b[l*ldb+j]))
+			}
+		}
+		if got != want {
+			t.Fatalf("%s: %d×%d×%d, add %v: element (%d, %d) is %v, want %v", f.Name, rows, n, k, add, i, j, got, want)
+		}
+	}
+}
+
+func random(rng *rand.Rand, n int) []gf256.Elem {
+	x := make([]gf256.Elem, n)
+	for i := range x {
+		x[i] = gf256.New(uint8(rng.Uint32()))
+	}
+	return x
+}
+
+// TestFieldPreconditions wants a panic, and C as it was, for what the kernel cannot
+// compute and slices that are too short.
+func TestFieldPreconditions(t *testing.T) {
+	f := BestField()
+	const k = 3
+	rows, n := f.MR, 2*f.NR
+	for name, spoil := range map[string]func(rows, n *int, a *[]uint64, b, c *[]gf256.Elem){
+		"a row too many":         func(rows, _ *int, _ *[]uint64, _, _ *[]gf256.Elem) { *rows++ },
+		"a column less":          func(_, n *int, _ *[]uint64, _, _ *[]gf256.Elem) { *n-- },
+		"A is a word short":      func(_, _ *int, a *[]uint64, _, _ *[]gf256.Elem) { *a = (*a)[1:] },
+		"B is an element short":  func(_, _ *int, _ *[]uint64, b, _ *[]gf256.Elem) { *b = (*b)[1:] },
+		"C is an element short":  func(_, _ *int, _ *[]uint64, _, c *[]gf256.Elem) { *c = (*c)[1:] },
+		"there is nothing in B":  func(_, _ *int, _ *[]uint64, b, _ *[]gf256.Elem) { *b = nil },
+		"there is no packed A":   func(_, _ *int, a *[]uint64, _, _ *[]gf256.Elem) { *a = nil },
+		"there is nothing to C":  func(_, _ *int, _ *[]uint64, _, c *[]gf256.Elem) { *c = nil },
+		"a column more than NR":  func(_, n *int, _ *[]uint64, _, _ *[]gf256.Elem) { *n = f.NR + 1 },
+		"more rows than C holds": func(rows, _ *int, _ *[]uint64, _, c *[]gf256.Elem) { *c = (*c)[:(*rows-1)*n] },
+	} {
+		rows, cols := rows, n
+		a, b, whole := make([]uint64, k*f.Words(rows)), make([]gf256.Elem, k*n), make([]gf256.Elem, rows*n)
+		for i := range b {
+			b[i] = gf256.New(1)
+		}
+		c := whole
+		f.Pack(rows, k, a, random(rand.New(rand.NewPCG(3, 4)), rows*k), k)
+		spoil(&rows, &cols, &a, &b, &c)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f.Run(rows, k, cols, a, b, n, c, n, false)
+		}()
+		for i, x := range whole {
+			if x != (gf256.Elem{}) {
+				t.Fatalf("%s: element %d of C was written", name, i)
+			}
+		}
+	}
+}
+
+// BenchmarkField measures the rate with which a kernel runs from the first level of
+// cache, by rows of C.
+func BenchmarkField(b *testing.B) {
+	f := BestField()
+	const k = 16
+	n := 512
+	rng := rand.New(rand.NewPCG(1, 2))
+	for rows := 1; rows <= f.MR; rows++ {
+		b.Run(fmt.Sprintf("%s/rows=%d", f.Name, rows), func(b *testing.B) {
+			x, c, packed := random(rng, k*n), make([]gf256.Elem, rows*n), make([]uint64, k*f.Words(rows))
+			f.Pack(rows, k, packed, random(rng, rows*k), k)
+			for b.Loop() {
+				f.Run(rows, k, n, packed, x, n, c, n, false)
+			}
+			b.ReportMetric(float64(b.N)*float64(rows*k*n)/b.Elapsed().Seconds()/1e9, "Gmul/s")
+		})
+	}
+}

@@ -1,0 +1,30 @@
+package gf
+
+//go:generate go run -C ../_asm ./field -isa gfni512 -pkg gf -out ../gf/gfni512_amd64.s -stubs ../gf/gfni512_amd64.go
+//go:generate go run -C ../_asm ./field -isa gfni256 -pkg gf -out ../gf/gfni256_amd64.s -stubs ../gf/gfni256_amd64.go
+//go:generate go run -C ../_asm ./field -isa avx2 -pkg gf -out ../gf/avx2_amd64.s -stubs ../gf/avx2_amd64.go
+//go:generate go run -C ../_asm ./field -isa ssse3 -pkg gf -out ../gf/ssse3_amd64.s -stubs ../gf/ssse3_amd64.go
+
+// GFNI512 computes a sliver of up to 24 rows, see kernel.Field, by affine
+// transformations of 64 bytes; A is packed as Matrices. It needs AVX-512 and GFNI.
+func GFNI512(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
+	mulGFNI512(rows, k, n, a, b, ldb, c, ldc, add)
+}
+
+// GFNI256 computes a sliver of up to 6 rows, see kernel.Field, by affine
+// transformations of 32 bytes; A is packed as Matrices. It needs AVX2 and GFNI.
+func GFNI256(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
+	mulGFNI256(rows, k, n, a, b, ldb, c, ldc, add)
+}
+
+// AVX2 computes a sliver of up to 4 rows, see kernel.Field, by look-ups of 32 nibbles;
+// A is packed as Nibbles.
+func AVX2(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
+	mulAVX2(rows, k, n, a, b, ldb, c, ldc, add)
+}
+
+// SSSE3 computes a sliver of up to 4 rows, see kernel.Field, by look-ups of 16 nibbles;
+// A is packed as Nibbles.
+func SSSE3(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
+	mulSSSE3(rows, k, n, a, b, ldb, c, ldc, add)
+}

@@ -1,0 +1,195 @@
+// Package shard keeps a file as Reed–Solomon shards: data shards, which are the file cut
+// into equal parts, and parity shards, from any of which, in the number of the data shards,
+// the file comes back. The parities are a product of matrices over GF(2⁸),
+//
+//	P (parity×S) = G (parity×data) · D (data×S),
+//
+// where row j of D is data shard j, S bytes long, and G the lower part of a generator
+// matrix of package gf256; lost shards are another such product. Both are streamed in
+// slices of columns by any Multiplier, so that a file of any size takes the same memory.
+//
+// A shard is a header of 64 bytes, the payload and a table of checksums; docs/rs.md has the
+// offsets. The payload is what klauspost/reedsolomon's Split and Encode make of the file.
+package shard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// Coder makes shards, checks them and makes files of them.
+type Coder struct {
+	// Multiplier computes parities and lost shards; Verify does without.
+	Multiplier gemm.Multiplier[gf256.Elem]
+	// Progress is told what is being done, and how many bytes of payload of how many are;
+	// nil is not.
+	Progress func(what string, done, total int64)
+
+	block, buffer int // bytes, 0 for the defaults: tests take small ones
+}
+
+// defaultBlock is the bytes of payload under one checksum, and the least that is read at
+// once. The table is then 1/16384 of the payload. Larger blocks are not read: memory would
+// depend on the file.
+const defaultBlock = 64 << 10
+
+// defaultBuffer is the bytes of all rows of one slice of columns. There are three in
+// memory, one that is read, one that is multiplied and one that is written. With 256
+// shards a row of it is just a block.
+const defaultBuffer = 16 << 20
+
+func (c *Coder) blockBytes() int  { return cmp.Or(c.block, defaultBlock) }
+func (c *Coder) bufferBytes() int { return cmp.Or(c.buffer, defaultBuffer) }
+
+// meter counts what is done for Coder.Progress.
+type meter struct {
+	mu          sync.Mutex
+	what        string
+	done, total int64
+	progress    func(what string, done, total int64)
+}
+
+func (c *Coder) meter(what string, total int64) *meter {
+	return &meter{what: what, total: total, progress: c.Progress}
+}
+
+func (m *meter) add(n int64) {
+	if m.progress == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done += n
+	m.progress(m.what, m.done, m.total)
+}
+
+// transfer is a product of matrices of bytes, C = matrix·B, with rows of any length that
+// are read and written in slices of columns.
+type transfer struct {
+	length int64        // bytes of a row
+	block  int          // bytes: rows are cut at multiples of it
+	in     []source     // rows of B
+	matrix gf256.Matrix // len(in) columns
+	out    [][]sink     // what takes each row of B, then of C
+}
+
+// source reads the bytes of a row from off on. Calls are in the order of off and leave out
+// nothing; each but the last is for whole blocks.
+type source interface {
+	read(p []byte, off int64) error
+}
+
+// sink writes the bytes of a row from off on; the calls are those of a source.
+type sink interface {
+	write(p []byte, off int64) error
+}
+
+// slice is some columns of B, and of C below them.
+type slice struct {
+	off  int64
+	rows gemm.Matrix[gf256.Elem]
+}
+
+// probes is how many columns of a slice are computed twice.
+const probes = 16
+
+// errProduct: the multiplier computed something else than the product.
+var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
+
+// probe returns an errProduct where rows, those of B and below them those of C, are not a
+// product with the matrix in the first column, the last or one of some at random. A kernel
+// that is wrong on this processor would otherwise show when shards are lost.
+func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
+	columns := [probes]int{0, rows.Cols - 1}
+	for p := range columns[2:] {
+		columns[2+p] = rand.IntN(rows.Cols)
+	}
+	b := gf256.NewMatrix(matrix.Cols, probes)
+	for i := range b.Rows {
+		for p, j := range columns {
+			b.Row(i)[p] = rows.At(i, j)
+		}
+	}
+	c := matrix.Mul(b)
+	for i := range c.Rows {
+		for p, j := range columns {
+			if c.Row(i)[p] != rows.At(b.Rows+i, j) {
+				return errProduct
+			}
+		}
+	}
+	return nil
+}
+
+// transfer runs t: while one slice is written the next is multiplied and the one after it
+// is read. The first error ends it.
+func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	height := len(t.in) + t.matrix.Rows
+	width := max(c.bufferBytes()/(height*t.block), 1) * t.block
+	width = int(min(int64(width), t.length))
+
+	const slices = 3 // channels have room for all, so that nobody waits to send
+	free, filled, multiplied := make(chan *slice, slices), make(chan *slice, slices), make(chan *slice, slices)
+	for range slices {
+		free <- &slice{rows: gemm.NewMatrix[gf256.Elem](height, width)}
+	}
+	var stages sync.WaitGroup
+	// After an error the slices still go round, so that the others do not wait for ever.
+	stage := func(from <-chan *slice, to chan<- *slice, work func(*slice) error) {
+		stages.Go(func() {
+			defer close(to)
+			for s := range from {
+				if ctx.Err() == nil {
+					if err := work(s); err != nil {
+						cancel(err)
+					}
+				}
+				to <- s
+			}
+		})
+	}
+	a := gemm.Matrix[gf256.Elem]{Rows: t.matrix.Rows, Cols: t.matrix.Cols, Stride: t.matrix.Cols, Data: t.matrix.Data}
+	stage(filled, multiplied, func(s *slice) error {
+		if a.Rows == 0 {
+			return nil
+		}
+		below := s.rows.Slice(a.Cols, 0, a.Rows, s.rows.Cols)
+		if err := c.Multiplier.Multiply(ctx, below, a, s.rows.Slice(0, 0, a.Cols, s.rows.Cols)); err != nil {
+			return err
+		}
+		return probe(t.matrix, s.rows)
+	})
+	stage(multiplied, free, func(s *slice) error {
+		for i, sinks := range t.out {
+			for _, to := range sinks {
+				if err := to.write(gf256.Bytes(s.rows.Row(i)), s.off); err != nil {
+					return err
+				}
+			}
+		}
+		done.add(int64(a.Cols) * int64(s.rows.Cols))
+		return nil
+	})
+	for off := int64(0); off < t.length && ctx.Err() == nil; off += int64(width) {
+		s := <-free
+		s.off, s.rows.Cols = off, int(min(int64(width), t.length-off))
+		for i, from := range t.in {
+			if err := from.read(gf256.Bytes(s.rows.Row(i)), off); err != nil {
+				cancel(err)
+				break
+			}
+		}
+		filled <- s
+	}
+	close(filled)
+	stages.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,156 @@
+package shard
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gemm/gf256"
+)
+
+// Encoding is what Encode is to make of what.
+type Encoding struct {
+	File         string // to be encoded
+	Dir          string // for the shards; made where it is not there
+	Data, Parity int    // shards
+	Matrix       Matrix
+	Force        bool // replace the shards that are there
+}
+
+// Encode makes the shards of a file. They get their names when all are whole and on the
+// disk; an error before that leaves nothing. A process that is killed leaves temporary
+// files, which are no shards and which the next Encode removes.
+func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
+	file, info, err := openFile(e.File)
+	if err != nil {
+		return Set{}, err
+	}
+	defer file.Close()
+	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes()}
+	_, _ = rand.Read(set.ID[:]) // it never fails
+	generator, err := set.generator()
+	if err != nil {
+		return Set{}, err
+	}
+	old, err := e.replaced(info)
+	if err != nil {
+		return Set{}, err
+	}
+	switch err := os.Mkdir(e.Dir, 0o777); {
+	case err == nil:
+		defer os.Remove(e.Dir) // nothing, once there is a shard
+	case !errors.Is(err, fs.ErrExist):
+		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, cause(err))
+	}
+	sweep(e.Dir, isName)
+
+	var files pendings
+	defer files.discard()
+	t := transfer{
+		length: set.Payload(), block: set.Block,
+		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
+	}
+	var writers []*writer
+	for i := range set.Shards() {
+		if i < set.Data {
+			t.in = append(t.in, part{file, int64(i) * set.Payload(), set.Length})
+		}
+		w, err := newWriter(&files, e.Dir, header{Set: set, index: i}, info.Mode())
+		if err != nil {
+			return Set{}, err
+		}
+		writers = append(writers, w)
+		t.out = append(t.out, []sink{w})
+	}
+	err = c.transfer(ctx, t, c.meter("encoding", set.Payload()*int64(set.Data)))
+	if err == nil && changed(file, info) || errors.Is(err, io.EOF) {
+		return Set{}, fmt.Errorf("%s: was changed while it was read: encode it again", e.File)
+	}
+	if err != nil {
+		return Set{}, err
+	}
+	for _, w := range writers {
+		if err := w.finish(); err != nil {
+			return Set{}, err
+		}
+	}
+	if err := files.commit(ctx); err != nil {
+		return Set{}, err
+	}
+	for _, f := range old {
+		if i, named := index(f.name); named && i < set.Shards() {
+			continue // it is one of the new ones
+		}
+		if err := os.Remove(filepath.Join(e.Dir, f.name)); err != nil {
+			return Set{}, fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))
+		}
+	}
+	return set, nil
+}
+
+// openFile opens a file to be encoded.
+func openFile(name string) (*os.File, fs.FileInfo, error) {
+	info, err := os.Stat(name) // before it is opened, which waits where it is a pipe
+	switch {
+	case err != nil:
+		return nil, nil, unreadable(name, err)
+	case info.IsDir():
+		return nil, nil, fmt.Errorf("%s: is a folder: pack it into one file first, with tar for example", name)
+	case !info.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s: is no regular file: shards are cut from several places of it at once", name)
+	case info.Size() == 0:
+		return nil, nil, fmt.Errorf("%s: is empty: shards of no bytes would protect nothing", name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, unreadable(name, err)
+	}
+	return file, info, nil
+}
+
+// changed reports whether the file is another than it was.
+func changed(file *os.File, before fs.FileInfo) bool {
+	now, err := file.Stat()
+	return err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
+}
+
+// replaced returns the shards that are in the folder already. They are an error without
+// Force, and with it where the file to be encoded is among them.
+func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
+	if _, err := os.Stat(e.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	old, err := find(e.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) > 0 && !e.Force {
+		return nil, fmt.Errorf("%s: shards are there already, %d with %s: name another folder, or replace them with --force",
+			e.Dir, len(old), old[0].name)
+	}
+	for _, f := range old {
+		name := filepath.Join(e.Dir, f.name)
+		info, err := os.Stat(name)
+		switch {
+		case err == nil && os.SameFile(info, file):
+			return nil, fmt.Errorf("%s: is to be encoded, and replaced as %s: name another folder", e.File, name)
+		case err == nil && info.IsDir():
+			return nil, fmt.Errorf("%s: is a folder: name another place for the shards", name)
+		}
+	}
+	return old, nil
+}
+
+// newWriter adds the shard that h is of to the files to come in dir.
+func newWriter(files *pendings, dir string, h header, mode fs.FileMode) (*writer, error) {
+	file, err := files.create(filepath.Join(dir, Name(h.index)), mode)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{header: h, file: file}, nil
+}

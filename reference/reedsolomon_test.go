@@ -1,0 +1,117 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/internal/block"
+	"gemm/serial"
+)
+
+// fieldMatrix returns a matrix of random elements, whose rows are a few elements apart.
+func fieldMatrix(rng *rand.Rand, rows, cols int) gemm.Matrix[gf256.Elem] {
+	m := gemm.Matrix[gf256.Elem]{Rows: rows, Cols: cols, Stride: cols + 3, Data: make([]gf256.Elem, rows*(cols+3))}
+	for i := range m.Data {
+		m.Data[i] = gf256.New(uint8(rng.Uint32()))
+	}
+	return m
+}
+
+// TestReedSolomon compares our products with the library's, byte for byte: each is the
+// oracle of the other.
+func TestReedSolomon(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, err := newReedSolomon(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := serial.NewPackedField(block.Serial)
+	for _, shape := range [][3]int{
+		{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {4, 1000, 10}, {4, 1000, 10}, {4, 1001, 11}, {2, 70_000, 4},
+		{3, 65, 17}, {16, 4097, 16}, {20, 5000, 50}, {32, 3000, 128}, {128, 300, 128}, {255, 77, 1}, {1, 77, 255},
+	} {
+		m, n, k := shape[0], shape[1], shape[2]
+		a, b, c, want := fieldMatrix(rng, m, k), fieldMatrix(rng, k, n), fieldMatrix(rng, m, n), fieldMatrix(rng, m, n)
+		copy(want.Data, c.Data)
+		if err := errors.Join(x.Multiply(t.Context(), c, a, b), ours.Multiply(t.Context(), want, a, b)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Data, want.Data) {
+			t.Errorf("%v: the products differ", shape)
+		}
+	}
+}
+
+// TestReedSolomonErrors wants C as it was where the library cannot compute it.
+func TestReedSolomonErrors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, err := newReedSolomon(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, test := range map[string]struct {
+		ctx     context.Context
+		m, n, k int
+		rows    int // of B
+		want    error
+	}{
+		"too many shards": {t.Context(), 100, 5, 157, 157, gemm.ErrUnavailable},
+		"no product":      {t.Context(), 2, 5, 3, 4, gemm.ErrShape},
+		"cancelled":       {cancelled, 2, 5, 3, 3, context.Canceled},
+	} {
+		c := fieldMatrix(rng, test.m, test.n)
+		was := slices.Clone(c.Data)
+		err := x.Multiply(test.ctx, c, fieldMatrix(rng, test.m, test.k), fieldMatrix(rng, test.rows, test.n))
+		if !errors.Is(err, test.want) || !slices.Equal(c.Data, was) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// BenchmarkReedSolomon measures our products and the library's in turn, on one thread: the
+// data GB/s of both, the medians of all turns, and their ratio. For several threads there is
+// gemm compare, which lets the workers of one rest before it measures the other.
+func BenchmarkReedSolomon(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, code := range [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} {
+		for _, size := range []int{64 << 10, 1 << 20} {
+			k, m := code[0], code[1]
+			b.Run(fmt.Sprintf("%d+%d/%dKiB", k, m, size>>10), func(b *testing.B) {
+				peer, err := newReedSolomon(1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				multipliers := []gemm.Multiplier[gf256.Elem]{serial.NewPackedField(block.Serial), peer}
+				a, x, c := fieldMatrix(rng, m, k), fieldMatrix(rng, k, size), fieldMatrix(rng, m, size)
+				x.Stride, c.Stride = size, size // as shards in one buffer lie
+				var samples [2][]float64
+				for b.Loop() {
+					for i, multiplier := range multipliers {
+						start := time.Now()
+						if err := multiplier.Multiply(b.Context(), c, a, x); err != nil {
+							b.Fatal(err)
+						}
+						samples[i] = append(samples[i], time.Since(start).Seconds())
+					}
+				}
+				var rates [2]float64
+				for i, s := range samples {
+					slices.Sort(s)
+					rates[i] = float64(k*size) / s[len(s)/2] / 1e9
+				}
+				b.ReportMetric(rates[0], "GB/s")
+				b.ReportMetric(rates[1], "peer-GB/s")
+				b.ReportMetric(rates[0]/rates[1], "ratio")
+			})
+		}
+	}
+}
