@@ -227,10 +227,7 @@ func freeTurn(cases []Case, taken map[string]bool) {
 	if turn == "" {
 		return
 	}
-	name := turn
-	for part := 2; taken[name]; part++ {
-		name = fmt.Sprintf("%s, part %d", turn, part)
-	}
+	name := freePart(turn, func(name string) bool { return taken[name] })
 	taken[name] = true
 	for i := range cases {
 		cases[i].Turn = name

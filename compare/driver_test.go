@@ -535,6 +535,39 @@ func TestMergeKeepsEveryRowOnce(t *testing.T) {
 	}
 }
 
+// TestMergeKeepsTurnsApart wants rows that were sampled in turn, and no others, to have one turn.
+func TestMergeKeepsTurnsApart(t *testing.T) {
+	doc := func(second float64, names ...string) Document {
+		d := Document{Schema: 1}
+		for _, name := range names {
+			r := Case{Variant: variant(name, nil), Type: "f64", Shape: Cube(8), Op: "nn", Turn: "t"}.record()
+			r.Host, r.Status, r.Samples, r.Median = "a", OK, []float64{second}, Number(second)
+			d.Records = append(d.Records, r)
+		}
+		return d
+	}
+	for _, test := range []struct {
+		docs []Document
+		want map[string]string
+	}{
+		{[]Document{doc(1, "test/x", "test/y"), doc(1, "test/x", "test/y", "test/z")}, map[string]string{"test/x": "t", "test/y": "t", "test/z": "t"}},
+		{[]Document{doc(1, "test/x"), doc(2, "test/y", "test/z"), doc(3, "test/u")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/z": "t, part 2", "test/u": "t, part 3"}},
+		{[]Document{doc(1, "test/x", "test/y"), doc(2, "test/x")}, map[string]string{"test/x": "t, part 2", "test/y": "t"}},
+	} {
+		merged, err := Merge(test.docs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, r := range merged.Records {
+			got[r.Variant] = r.Turn
+		}
+		if !maps.Equal(got, test.want) {
+			t.Errorf("turns are %v, want %v", got, test.want)
+		}
+	}
+}
+
 func TestUnwritableFolderIsFoundAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {

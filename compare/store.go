@@ -113,15 +113,54 @@ func Parse(data []byte) (Document, error) {
 
 // Merge concatenates documents. A host, run or row that is in several of them,
 // by its id or identity, is kept once; of two rows with one identity and
-// different runs the later stands.
+// different runs the later stands. Turns of one name stay apart where they are of different
+// documents, but for a turn that has a row in common with the one before.
 func Merge(docs ...Document) (Document, error) {
 	var s Store
 	for _, doc := range docs {
+		doc.Records = s.renamed(doc.Records)
 		if err := s.adopt(doc); err != nil {
 			return Document{}, err
 		}
 	}
 	return s.Document(), nil
+}
+
+// renamed returns records with a free name for each turn whose name rows of s have that were
+// not sampled with it.
+func (s *Store) renamed(records []Record) []Record {
+	type turn struct{ host, name string }
+	of := func(r Record) turn { return turn{r.Host, r.Turn} }
+	taken, common := map[turn]bool{}, map[turn]bool{}
+	for _, r := range s.doc.Records {
+		taken[of(r)] = r.Turn != "" && r.Speed() || taken[of(r)]
+	}
+	for _, r := range records {
+		old, ok := s.Find(rowKey(r.Host, r))
+		common[of(r)] = ok && old.Turn == r.Turn && slices.Equal(old.Samples, r.Samples) || common[of(r)]
+	}
+	names := map[turn]string{}
+	out := slices.Clone(records)
+	for i, r := range out {
+		t := of(r)
+		if !taken[t] || common[t] {
+			continue
+		}
+		if names[t] == "" {
+			names[t] = freePart(r.Turn, func(name string) bool { return taken[turn{r.Host, name}] })
+		}
+		out[i].Turn = names[t]
+	}
+	return out
+}
+
+// freePart returns the turn's name, or where that is taken the first of a part that is not.
+func freePart(turn string, taken func(name string) bool) string {
+	name := turn
+	for part := 2; taken(name); part++ {
+		name = fmt.Sprintf("%s, part %d", turn, part)
+	}
+	return name
 }
 
 // Encode returns the document as JSON, a line a record.

@@ -113,7 +113,7 @@ func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
 			}
 			lanes++
 			all[address] = true
-			for word := address / wordBytes; word < (address+bytes)/wordBytes; word++ {
+			for word := address / wordBytes; word <= (address+bytes-1)/wordBytes; word++ {
 				words[word] = true
 			}
 		}
@@ -156,6 +156,10 @@ var banks = map[string]func(t Tile, w Widths) []request{
 	"f64/conflictfree": func(t Tile, w Widths) []request { return halfSlices(t, w, padOf(t, 2)) },
 	"f64/dmma-wmma":    func(t Tile, w Widths) []request { return rowSlices(t, w, 8, 4, 4) },
 	"f64/dmma":         func(t Tile, w Widths) []request { return append(mmaReads(t), rowSlices(t, w, 8, 4, 4)...) },
+
+	"gf256/square-tiled": func(t Tile, _ Widths) []request { return plainSlices(t, 1, 1, 1) },
+	"gf256/tiled":        func(t Tile, _ Widths) []request { return byteAccesses(t, 1) },
+	"gf256/word":         func(t Tile, _ Widths) []request { return byteAccesses(t, t.TN) },
 }
 
 // NoPad is the Pad of a tile whose rows of a slice lie one behind the other: 0 leaves the
@@ -199,6 +203,30 @@ func plainSlices(t Tile, size, tm, tn int) []request {
 		}},
 		inOrder("A", t.BM*t.BK, threads, size, 1),
 		inOrder("B", t.BK*t.BN, threads, size, 1),
+	}
+}
+
+// byteAccesses reads bytes of As[BM][BK] and words of so many bytes of Bs[BK][BN]. A row of
+// threads copies a row of A's slice, a column of threads a column of B's.
+func byteAccesses(t Tile, width int) []request {
+	across := t.BN / width
+	return []request{
+		{"A", false, 1, t.BK, func(thread, i int) int { return thread/across*t.BK + i }},
+		{"B", false, width, t.BK, func(thread, i int) int { return i*t.BN + thread%across*width }},
+		{"A", true, 1, ceil(t.BK, across), func(thread, i int) int {
+			p := thread%across + i*across
+			if p >= t.BK {
+				return -1
+			}
+			return thread/across*t.BK + p
+		}},
+		{"B", true, width, ceil(t.BK, t.BM), func(thread, i int) int {
+			p := thread/across + i*t.BM
+			if p >= t.BK {
+				return -1
+			}
+			return p*t.BN + thread%across*width
+		}},
 	}
 }
 
@@ -355,7 +383,7 @@ func (r Rung) Sectors(t Tile) float64 {
 	switch r.Type + "/" + r.Name {
 	case "f32/naive":
 		row, col = func(thread int) int { return thread % t.BM }, func(thread int) int { return thread / t.BM }
-	case "f32/coalesced", "f64/naive":
+	case "f32/coalesced", "f64/naive", "gf256/naive":
 	case "f64/packed-global": // blocks of BK elements a row, and a column
 		across, down = t.BK, t.BK
 	default:

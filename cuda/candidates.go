@@ -105,6 +105,24 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		return first(warpsFill(t), multiples(8, t.WM, t.WN, t.BK, t.BN), unitsEvenly(t, w, warpTiles(t)), staged2(t),
 			results(warpTiles(t)/32*8*(t.WN+4), paddedSlices(t)/8))
 	},
+	"gf256/square-tiled": func(t Tile, _ Widths) string {
+		if t.BM != t.BN || t.BN != t.BK {
+			return fmt.Sprintf("%dx%dx%d are no squares", t.BM, t.BN, t.BK)
+		}
+		return oneElement(t, Widths{})
+	},
+	"gf256/word": func(t Tile, _ Widths) string {
+		if t.TM != 1 || t.TN != 4 && t.TN != 8 && t.TN != 16 {
+			return fmt.Sprintf("a thread has 4, 8 or 16 bytes of one row, not %dx%d", t.TM, t.TN)
+		}
+		return threadsFill(t)
+	},
+	"gf256/tuned": func(t Tile, _ Widths) string {
+		if t.BM != t.TM {
+			return "a thread has all rows of its block"
+		}
+		return first(threadsFill(t), multiples(16, t.TN), multiples(2, t.BK), fits(20*t.BK*t.TM))
+	},
 	"f64/dmma": func(t Tile, w Widths) string {
 		// On 9.0 a product of the tensor cores is 16×8 by MMA_K, which is 16 unless the tile
 		// says so; with 8×8×4 on older ones all holds that holds there.
@@ -266,6 +284,10 @@ func (r Rung) registers(t Tile) int {
 		return t.WM*t.WN/32 + 2*(t.WM+t.WN)/16*4
 	case "dmma-wmma":
 		return words * (t.WM*t.WN/32 + (t.WM+t.WN)/8)
+	case "word": // a word, its product and its sum
+		return 3 * t.TN / 4
+	case "tuned": // sums, four rows of B, and what looks two of them up
+		return t.TN / 4 * (t.TM + 4 + 2*3)
 	case "dmma": // two fragments of A, and B's of the warp, as on 9.0
 		depth := cmp.Or(t.MMAK, 16)
 		return words * (t.WM*t.WN/32 + 2*16*depth/32 + t.WN*depth/32)
@@ -389,6 +411,9 @@ func (r Rung) space() []Tile {
 	if own.BK == 0 || r.Name == "packed-global" {
 		return nil
 	}
+	if r.Type == "gf256" {
+		return r.bytes()
+	}
 	edges := []int{32, 64, 96, 128, 256}
 	depths, stages := []int{8, 16, 32}, []int{0}
 	if own.Stages != 0 {
@@ -437,4 +462,29 @@ func (r Rung) space() []Tile {
 	return slices.DeleteFunc(out, func(t Tile) bool {
 		return t.TM > t.BM || t.TN > t.BN || t.WM > t.BM || t.WN > t.BN || r.Threads(t) < 64
 	})
+}
+
+// bytes is space for elements that are bytes: rows of 32 to 1024 threads, as many of them as
+// a block can have of those of the rung's first setting.
+func (r Rung) bytes() []Tile {
+	var out []Tile
+	for width := 4; width <= 32; width *= 2 { // of a thread
+		for across := 32; across <= 1024; across *= 2 { // threads
+			t := r.Tiles[0]
+			switch r.Name {
+			case "square-tiled":
+				continue // its own settings are all
+			case "tiled":
+				t.BM, t.BN = min(t.BM, 1024/across), across
+			case "word":
+				t.BM, t.BN, t.TN = min(t.BM, 1024/across), across*width, width
+			case "tuned":
+				t.BN, t.TN = across*width, width
+			}
+			if r.Check(t, r.Widest()) == nil && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
 }

@@ -42,6 +42,11 @@ func draw(r Rung, random *rand.Rand) Tile {
 		t.Stages = 1 + random.IntN(4)
 	}
 	switch {
+	case r.Name == "square-tiled" && random.IntN(2) == 0:
+		t.BN, t.BK = t.BM, t.BM
+	case r.Name == "tuned":
+		t.TM = t.BM >> random.IntN(2)
+		t.TN, t.BN = 8<<random.IntN(3), 512<<random.IntN(5)
 	case r.Name == "dmma":
 		t.MMAK = []int{0, 4, 8, 16}[random.IntN(4)]
 	case (r.Name == "conflictfree" || r.Name == "doublebuffer") && random.IntN(3) == 0:
@@ -73,8 +78,11 @@ func TestCheck(t *testing.T) {
 	gemmtest.Require(t, "nvrtc", err)
 	random := rand.New(rand.NewPCG(6, 16))
 	const each = 4
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
+			if r.AtLaunch { // what the compiler does not know it does not assert
+				continue
+			}
 			source := assertionsOf(t, r)
 			want := map[bool]int{true: each, false: each}
 			for tries := 0; (want[true] > 0 || want[false] > 0) && tries < 100000; tries++ {
@@ -110,7 +118,7 @@ func TestCheck(t *testing.T) {
 // TestCheckEmpty wants settings that lack a number, or have a negative one, refused: a
 // kernel's own default would take its place.
 func TestCheckEmpty(t *testing.T) {
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
 			for _, m := range r.macros() {
 				if m.of(r.Tiles[0]) == 0 {
@@ -145,7 +153,7 @@ func TestCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, typ := range []string{"f32", "f64"} {
+		for _, typ := range []string{"f32", "f64", "gf256"} {
 			for _, r := range Ladder(typ) {
 				tiles := r.Candidates(c)
 				if len(tiles) == 0 != (10*c.Major+c.Minor < r.Least) || len(tiles) > mostCandidates {
@@ -172,7 +180,7 @@ func TestCandidates(t *testing.T) {
 				if c == hopper && !slices.Equal(tiles[:len(r.Tiles)], r.Tiles) {
 					t.Errorf("%s/%s: its own settings are not the first: %v", typ, r.Name, tiles)
 				}
-				if r.Tiles[0].BK != 0 && r.Name != "packed-global" && len(tiles) > 0 && len(tiles) < 5 {
+				if r.Tiles[0].BK != 0 && r.Name != "packed-global" && r.Name != "square-tiled" && len(tiles) > 0 && len(tiles) < 5 {
 					t.Errorf("%v %s/%s has %d candidates", c, typ, r.Name, len(tiles))
 				}
 			}
@@ -191,7 +199,7 @@ func TestCandidatesCompile(t *testing.T) {
 	}
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
 			tiles := r.Candidates(hopper)
 			tile := tiles[len(tiles)/2]

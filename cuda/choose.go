@@ -49,6 +49,7 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 	var best Plan
 	least := 0.0
 	for _, t := range tiles {
+		t = r.Fitted(t, s)
 		for _, n := range r.splits(t, g, s, parts) {
 			plan := Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
 			// Operands that are not wide are laid out anew, with zeros beyond their edges.

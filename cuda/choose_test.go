@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 
@@ -38,6 +39,56 @@ func TestChoice(t *testing.T) {
 		}
 		if p.Tile.Name() != c.tile || p.Split != c.split {
 			t.Errorf("%s %s %v: tile %s in %d parts, want %s in %d", c.typ, c.name, c.s, p.Tile.Name(), p.Split, c.tile, c.split)
+		}
+	}
+}
+
+// TestFitted wants tiles of bytes to have no more rows and k indices than the product, and in
+// several tiles and slices about as many in each.
+func TestFitted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		s     Shape
+		tile  string // asked for
+		want  string
+		bytes int // of dynamic shared memory
+	}{
+		{"tiled", Shape{4, 1 << 24, 10}, Auto, "4x64x10", 10 * (4 + 64)},
+		{"tiled", Shape{4, 1 << 24, 10}, "4x256x8", "4x256x5", 5 * (4 + 256)},
+		{"tiled", Shape{17, 100, 33}, Auto, "9x64x17", 17 * (9 + 64)},
+		{"tiled", Shape{0, 5, 0}, Auto, "1x64x1", 65},
+		{"word", Shape{3, 1 << 24, 7}, Auto, "3x1024x7/1x16", 32 + 7*1024},
+		{"word", Shape{4, 1 << 24, 10}, "16x256x32/1x4", "4x256x10/1x4", 48 + 10*256},
+		{"tuned", Shape{4, 1 << 28, 10}, Auto, "4x4096x10/4x16", 0},
+		{"tuned", Shape{20, 1 << 20, 50}, Auto, "10x4096x26/10x16", 0}, // of an even number
+		{"tuned", Shape{1, math.MaxInt32, 1}, "8x8192x32/8x32", "1x8192x2/1x32", 0},
+		{"square-tiled", Shape{4, 1 << 24, 10}, Auto, "16x16x16", 0},
+	} {
+		r := rung(t, "gf256", c.name)
+		p, err := r.Plan(h200, c.s, packed(max(1, c.s.K)), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": c.tile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Tile.Name(); got != c.want || r.Shared(p.Tile) != c.bytes {
+			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile), c.want, c.bytes)
+		}
+	}
+	if _, err := rung(t, "gf256", "tuned").Plan(h200, Shape{1, math.MaxInt32 + 1, 1}, packed(1), packed(1), packed(1), gemm.Params{}); err == nil {
+		t.Error("more columns than are counted: no error")
+	}
+}
+
+// TestByteWidths wants bytes copied as many at once as address and leading dimension allow.
+func TestByteWidths(t *testing.T) {
+	r := rung(t, "gf256", "tuned")
+	for _, c := range []struct{ address, ld, want int }{{1 << 20, 4096, 16}, {1 << 20, 4088, 8}, {1<<20 + 4, 4096, 4}, {1 << 20, 4098, 2}, {1 << 20, 4095, 1}} {
+		o := Operand{uintptr(c.address), c.ld}
+		p, err := r.Plan(h200, Shape{4, 4000, 10}, packed(10), o, o, gemm.Params{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := (Widths{1, c.want, c.want}); p.Widths != want {
+			t.Errorf("at %#x with rows %d apart: %v, want %v", c.address, c.ld, p.Widths, want)
 		}
 	}
 }

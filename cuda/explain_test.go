@@ -135,7 +135,7 @@ func TestExplainLimited(t *testing.T) {
 
 // TestSteps wants a sentence for every rung.
 func TestSteps(t *testing.T) {
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
 			says, err := r.Step()
 			if err != nil || !strings.HasSuffix(says, ".") || len(says) > 160 || strings.Contains(says, "//") {

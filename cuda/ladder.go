@@ -15,7 +15,7 @@ import (
 // Rung is a step of the ladder: a kernel in one element type.
 type Rung struct {
 	Name  string // such as blocktile2d
-	Type  string // f32, f64
+	Type  string // f32, f64, gf256
 	File  string // in package kernels
 	Least int    // compute capability that it needs: 80 is 8.0
 	// Tiles are the settings that the kernel is offered with, the default first.
@@ -32,6 +32,12 @@ type Rung struct {
 	Pads bool
 	// Capped reports whether its registers can be limited.
 	Capped bool
+	// AtLaunch reports whether the tile of a block is given when the kernel is launched, by
+	// TileArguments, not when it is compiled.
+	AtLaunch bool
+	// fit returns the setting for a product of the shape, where a tile says the most that a
+	// block has of rows and k indices; nil: a tile is used as it is.
+	fit    func(t Tile, s Shape) Tile
 	speeds map[string]Speed // by Tile.Name
 	// narrow is the share of its rate that the kernel keeps where it copies single elements;
 	// 0: that is not known.
@@ -139,13 +145,16 @@ func (r Rung) Widest() Widths {
 
 // Size returns the bytes of an element.
 func (r Rung) Size() int {
-	if r.Type == "f64" {
+	switch r.Type {
+	case "f64":
 		return 8
+	case "gf256":
+		return 1
 	}
 	return 4
 }
 
-// Pipe returns what computes: f32, f64, tf32 or f64-tensor.
+// Pipe returns what computes: f32, f64, tf32, f64-tensor or gf256.
 func (r Rung) Pipe() string {
 	switch r.Name {
 	case "tf32-wmma":
@@ -188,10 +197,25 @@ func (r Rung) Program(t Tile, w Widths, arch int) (nvrtc.Program, error) {
 		return nvrtc.Program{}, err
 	}
 	options := t.options()
+	if r.AtLaunch {
+		options = Tile{TN: t.TN}.options()
+	}
 	if r.Copies {
 		options = append(options, fmt.Sprintf("-DVA=%d", w.A), fmt.Sprintf("-DVB=%d", w.B), fmt.Sprintf("-DVC=%d", w.C))
 	}
 	return nvrtc.Program{Name: r.File, Source: source, Arch: arch, Options: options}, nil
+}
+
+// TileArguments returns the last arguments of a kernel whose tile is given AtLaunch.
+func (t Tile) TileArguments() []int { return []int{t.BM, t.BN, t.BK} }
+
+// Fitted returns the setting with which the rung computes a product of the shape where it is
+// to have the tile.
+func (r Rung) Fitted(t Tile, s Shape) Tile {
+	if r.fit == nil {
+		return t
+	}
+	return r.fit(t, s)
 }
 
 // Ladder returns the rungs of an element type in their order.

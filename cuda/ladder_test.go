@@ -25,7 +25,7 @@ var archs = []int{75, 80, 86, 89, 90}
 // TestLadder wants every file of the ladders to be a rung, and settings that a block and
 // the registers of any GPU have room for.
 func TestLadder(t *testing.T) {
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		var files []string
 		for _, r := range Ladder(typ) {
 			files = append(files, r.File)
@@ -62,7 +62,7 @@ func TestKernels(t *testing.T) {
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
 	got := map[string]string{}
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
 			for i, tile := range r.Tiles {
 				for _, arch := range archs {
@@ -77,7 +77,11 @@ func TestKernels(t *testing.T) {
 			}
 		}
 	}
-	for _, typ := range []string{"f32", "f64"} {
+	for _, rows := range []int{1, 4} { // parities of codes
+		r := rung(t, "gf256", "tuned")
+		compile(t, l, r, r.Fitted(r.Tiles[0], Shape{rows, 1 << 24, 10}), r.Widest(), 90, got)
+	}
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		names, err := kernels.Names(typ)
 		if err != nil {
 			t.Fatal(err)

@@ -45,13 +45,17 @@ type Plan struct {
 type Layout struct{ Rows, LD int }
 
 // errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
-var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d", math.MaxInt32/2)
+var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d, n of gf256 %d", math.MaxInt32/2, math.MaxInt32)
 
 // Plan returns how the rung computes a product of the shape on the GPU with the parameters,
 // which are resolved. The error is a gemm.ErrParam where they do not fit the rung, and a
 // gemm.ErrUnavailable where the GPU does not have what they need.
 func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
-	if limit := math.MaxInt32 / 2; s.M > limit || s.N > limit || s.K > limit {
+	limit, columns := math.MaxInt32/2, math.MaxInt32/2
+	if r.Type == "gf256" { // its columns are counted in 64 bits
+		columns = math.MaxInt32
+	}
+	if s.M > limit || s.N > columns || s.K > limit {
 		return Plan{}, errShapeLimit
 	}
 	plan, err := r.choose(g, s, r.wide(a, b, c), p)
@@ -154,9 +158,12 @@ func (r Rung) fits(t Tile, g GPU) error {
 	return nil
 }
 
-// AlignedLD returns a leading dimension for rows of n elements that begin at multiples of 32
-// bytes, a sector of global memory.
-func AlignedLD(n int) int { return max(1, ceil(n, 8)) * 8 }
+// AlignedLD returns a leading dimension for rows of n elements of so many bytes that begin at
+// multiples of 32 bytes, a sector of global memory.
+func AlignedLD(n, size int) int {
+	unit := max(8, sectorBytes/size)
+	return max(1, ceil(n, unit)) * unit
+}
 
 // bytes returns the size of the layout with elements of so many bytes.
 func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int64(l.LD) }
@@ -172,7 +179,7 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	most, now := 16/r.Size(), r.widths(*a, *b, Operand{})
 	layA, layB := now.A < most, now.B < most
 	if r.Single {
-		layA = a.LD%AlignedLD(1) != 0
+		layA = a.LD%AlignedLD(1, r.Size()) != 0
 	}
 	layA, layB = layA || layB && r.Pads, layB || layA && r.Pads
 	took := 0.0
@@ -193,10 +200,10 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	}
 	var toA, toB Layout
 	if layA {
-		toA = Layout{pad(p.M, p.Tile.BM), AlignedLD(p.K)}
+		toA = Layout{pad(p.M, p.Tile.BM), AlignedLD(p.K, r.Size())}
 	}
 	if layB {
-		toB = Layout{p.K, AlignedLD(pad(p.N, p.Tile.BN))}
+		toB = Layout{p.K, AlignedLD(pad(p.N, p.Tile.BN), r.Size())}
 	}
 	if !g.holds(p.PartialBytes() + toA.bytes(r.Size()) + toB.bytes(r.Size())) {
 		return
@@ -331,6 +338,9 @@ func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 	return out, nil
 }
 
+// mostEdge is the most that a number of a tile can be.
+const mostEdge = 1 << 14
+
 // ParseTile returns the setting that is written as Tile.Name writes it.
 func (r Rung) ParseTile(text string) (Tile, error) {
 	t := r.Tiles[0]
@@ -362,7 +372,7 @@ func (r Rung) ParseTile(text string) (Tile, error) {
 		}
 		for j, to := range part {
 			n, err := strconv.Atoi(numbers[j])
-			if err != nil || n < 1 || n > 1024 {
+			if err != nil || n < 1 || n > mostEdge {
 				return t, wrong
 			}
 			*to = n

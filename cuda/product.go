@@ -33,10 +33,13 @@ var barriers = map[string]struct {
 	"f32/warptile": {1, 1, true}, "f32/tf32-wmma": {1, 1, true},
 	"f64/smem": {2, 0, false}, "f64/conflictfree": {1, 1, true},
 	"f64/dmma-wmma": {1, 1, true}, "f64/dmma": {1, 1, true},
+	"gf256/square-tiled": {2, 0, false}, "gf256/tiled": {2, 0, false}, "gf256/word": {2, 0, false},
+	"gf256/tuned": {2, 0, false},
 }
 
 // Product returns what a product of A of m×k and B of k×n takes with the setting.
 func (r Rung) Product(t Tile, m, n, k int) Product {
+	t = r.Fitted(t, Shape{m, n, k})
 	p := Product{M: m, N: n, K: k}
 	rows, cols, slices := ceil(m, t.BM), ceil(n, t.BN), 0
 	p.Blocks = rows * cols

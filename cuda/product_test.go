@@ -33,12 +33,15 @@ func TestProduct(t *testing.T) {
 		// 9 indices of k are two blocks of 8: A becomes 16×16, B 16×8.
 		{"f64", "packed-global", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
 			Blocks: 2, GlobalReads: 2*10*7*16 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8}},
+		// 4 rows of 10 indices and 3 tiles of columns: B is read once, A by each tile.
+		{"gf256", "tiled", Tile{BM: 16, BN: 64, BK: 32}, 4, 130, 10, Product{
+			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64, SharedWrites: 3 * 10 * (4 + 64), Barriers: 2}},
 		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 1, 1, 0, Product{Blocks: 1, GlobalWrites: 1}},
 	} {
 		got := rung(t, test.typ, test.name).Product(test.tile, test.m, test.n, test.k)
 		want := test.want
 		want.M, want.N, want.K, want.Flops = test.m, test.n, test.k, 2*float64(test.m)*float64(test.n)*float64(test.k)
-		bytes := map[string]float64{"f32": 4, "f64": 8}[test.typ]
+		bytes := map[string]float64{"f32": 4, "f64": 8, "gf256": 1}[test.typ]
 		want.Intensity = want.Flops / (want.GlobalReads + want.GlobalWrites) / bytes
 		if !(math.Abs(got.Intensity-want.Intensity) <= 1e-9*want.Intensity) {
 			t.Errorf("%s/%s %v: %v flop a byte, want %v", test.typ, test.name, test.tile, got.Intensity, want.Intensity)
@@ -53,7 +56,7 @@ func TestProduct(t *testing.T) {
 // TestBarriers wants barriers of the rungs, and of no others, whose kernels have one.
 func TestBarriers(t *testing.T) {
 	comment := regexp.MustCompile(`//.*`)
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
 			source, err := kernels.Source(typ, r.File)
 			if err != nil {

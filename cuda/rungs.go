@@ -53,6 +53,20 @@ var rungs = []Rung{
 		"128x128x16/64x32": {Share: 0.963, Blocks: 1, Alone: 0.963},
 		"64x64x16/32x32":   {Share: 0.77, Blocks: 4, Alone: 0.70},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
+
+	{Name: "naive", Type: "gf256", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 4, BN: 64}}, threads: elements, reads: unshared},
+	{Name: "square-tiled", Type: "gf256", File: "02_square-tiled.cu", Least: 70, Tiles: []Tile{
+		{BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
+	}, threads: elements, reads: sliced},
+	{Name: "tiled", Type: "gf256", File: "03_tiled.cu", Least: 70, AtLaunch: true, Tiles: []Tile{
+		{BM: 16, BN: 64, BK: 32}, {BM: 8, BN: 128, BK: 32}, {BM: 4, BN: 256, BK: 32},
+	}, threads: elements, shared: byteSlices, fit: fewRows, reads: sliced},
+	{Name: "word", Type: "gf256", File: "04_word.cu", Least: 70, AtLaunch: true, Single: true, Tiles: []Tile{
+		{BM: 16, BN: 1024, BK: 32, TM: 1, TN: 16}, {BM: 16, BN: 512, BK: 32, TM: 1, TN: 8}, {BM: 16, BN: 256, BK: 32, TM: 1, TN: 4},
+	}, Copies: true, threads: threadTiles, shared: wordSlices, fit: fewRows, reads: thread},
+	{Name: "tuned", Type: "gf256", File: "05_tuned.cu", Least: 70, Single: true, Tiles: []Tile{
+		{BM: 16, BN: 4096, BK: 32, TM: 16, TN: 16}, {BM: 8, BN: 8192, BK: 32, TM: 8, TN: 32},
+	}, Copies: true, threads: threadTiles, fit: fewTables, reads: lookUps},
 }
 
 // staged returns the settings with so many stages.
@@ -71,6 +85,29 @@ func unevenSlices(t Tile) int { return 4 * t.Stages * (t.BM*(t.BK+4) + t.BK*(t.B
 
 // paddedSlices is the bytes of STAGES·(BM·(BK + 4) + BK·(BN + 4)) elements.
 func paddedSlices(t Tile) int { return 8 * t.Stages * (t.BM*(t.BK+4) + t.BK*(t.BN+4)) }
+
+// byteSlices is the bytes of slices of both operands, one behind the other.
+func byteSlices(t Tile) int { return t.BM*t.BK + t.BK*t.BN }
+
+// wordSlices is byteSlices where the second begins at a multiple of 16 bytes.
+func wordSlices(t Tile) int { return ceil(t.BM*t.BK, 16)*16 + t.BK*t.BN }
+
+// fewRows returns the tile with no more rows and k indices than the shape has, and with about
+// as many in each of several tiles and slices.
+func fewRows(t Tile, s Shape) Tile {
+	share := func(n, most int) int { return max(1, ceil(n, max(1, ceil(n, most)))) }
+	t.BM, t.BK = share(s.M, t.BM), share(s.K, t.BK)
+	return t
+}
+
+// fewTables is fewRows where a thread has all rows of its block, and slices an even number of
+// k indices.
+func fewTables(t Tile, s Shape) Tile {
+	t = fewRows(t, s)
+	t.TM = t.BM
+	t.BK += t.BK % 2
+	return t
+}
 
 // squares are the settings of the table of the report of 2024: thread blocks of 16×16 and
 // 8×8, slices of 8 and 16, 8×8 elements a thread.

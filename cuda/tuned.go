@@ -29,15 +29,28 @@ const (
 // let the kernel copy all it could at once, as at 4095.
 const Narrow = "-narrow"
 
+// The classes of products in GF(2⁸), by the rows of C, as codes have them.
+const (
+	Rows4  Class = "4-rows"  // up to 4
+	Rows16 Class = "16-rows" // up to 16
+	Rows   Class = "rows"    // more
+)
+
 // classEdge is the edge of the tiles of C by which classes tell how full a GPU is.
 const classEdge = 128
 
-// ClassOf returns the class of a product on the GPU. Where wide is false its operands do not
+// Class returns the class of a product of the rung on the GPU. Where wide is false its operands do not
 // let the kernel copy all it could at once.
-func ClassOf(g GPU, s Shape, wide bool) Class {
+func (r Rung) Class(g GPU, s Shape, wide bool) Class {
 	tiles, each := ceil(s.M, classEdge)*ceil(s.N, classEdge), max(1, g.Multiprocessors)
 	class := Large
-	switch {
+	switch field := r.Type == "gf256"; {
+	case field && s.M <= 4:
+		class = Rows4
+	case field && s.M <= 16:
+		class = Rows16
+	case field:
+		class = Rows
 	case s.K >= 8*max(s.M, s.N):
 		class = Deep
 	case s.N <= classEdge && s.M >= 8*s.N:
@@ -58,9 +71,16 @@ func ClassOf(g GPU, s Shape, wide bool) Class {
 // Classes returns the classes that products of the rung fall into on the GPU, those first
 // that are asked for most.
 func (r Rung) Classes(g GPU) []Class {
+	if r.Type == "gf256" {
+		out := []Class{Rows4, Rows16, Rows}
+		if r.Copies {
+			out = append(out, Rows4+Narrow, Rows16+Narrow, Rows+Narrow)
+		}
+		return out
+	}
 	out := []Class{Large, Medium, Large + Narrow, Small, Tall, Deep, Wide, Medium + Narrow, Small + Narrow, Tall + Narrow, Deep + Narrow, Wide + Narrow}
 	return slices.DeleteFunc(out, func(c Class) bool {
-		return ClassOf(g, c.Shape(g), !c.narrow()) != c || c.narrow() && !r.Copies
+		return r.Class(g, c.Shape(g), !c.narrow()) != c || c.narrow() && !r.Copies
 	})
 }
 
@@ -85,6 +105,12 @@ func (c Class) Shape(g GPU) Shape {
 		s = Shape{classEdge / 2, half, half}
 	case Deep:
 		s = Shape{cube(0.125), cube(0.125), 16 * cube(0.125)}
+	case Rows4:
+		s = Shape{4, 1 << 24, 10}
+	case Rows16:
+		s = Shape{16, 1 << 24, 16}
+	case Rows:
+		s = Shape{64, 1 << 22, 64}
 	default:
 		s = Shape{cube(8), cube(8), cube(8)}
 	}
@@ -123,7 +149,7 @@ func (r Rung) tuned(g GPU, s Shape, wide bool, p gemm.Params) (plan Plan, ignore
 	if !open(p) {
 		return Plan{}, ""
 	}
-	class := ClassOf(g, s, wide)
+	class := r.Class(g, s, wide)
 	k, ok := tuned.ForKernel(g.Name, r.Type, r.Name, string(class))
 	if !ok {
 		return Plan{}, ""
@@ -132,7 +158,7 @@ func (r Rung) tuned(g GPU, s Shape, wide bool, p gemm.Params) (plan Plan, ignore
 	if err != nil {
 		return Plan{}, fmt.Sprintf("the tuned setting of %s in %s for the class %s is ignored: %v; gemm tune --families cuda measures it anew", r.Name, r.Type, class, err)
 	}
-	plan = Plan{Rung: r, Tile: t, Split: 1, Depth: s.K, Shape: s}
+	plan = Plan{Rung: r, Tile: r.Fitted(t, s), Split: 1, Depth: s.K, Shape: s}
 	// No more parts than the shape has room for: shapes of a class differ.
 	parts := 1
 	for _, n := range r.Parts(t, g, s) {

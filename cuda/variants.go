@@ -6,18 +6,20 @@ import (
 	"slices"
 
 	"gemm"
+	"gemm/gf256"
 )
 
 // Backend constructs the multipliers that run on a GPU.
 type Backend interface {
 	F32(name string, p gemm.Params) (gemm.Multiplier[float32], error)
 	F64(name string, p gemm.Params) (gemm.Multiplier[float64], error)
+	GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error)
 }
 
 // Worker is the program whose variants run: it alone is linked with the driver.
 const Worker = "gemm-cuda"
 
-// The algorithms of the family in report order, which is that of both ladders.
+// The algorithms of the family in report order, which is that of all ladders.
 var algorithms = []struct {
 	name, doc string
 	types     string // those of NVIDIA's library; rungs say theirs
@@ -36,6 +38,10 @@ var algorithms = []struct {
 	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32"},
 	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
 	{name: "dmma", doc: "warp tiles by tensor cores, by mma"},
+	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
+	{name: "tiled", doc: "tiles of any shape, given when the kernel is launched"},
+	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied packed in words"},
+	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C"},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64"},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32"},
 }
@@ -70,11 +76,15 @@ func Variants(b Backend) []gemm.Variant {
 		if IsTF32(a.name) {
 			v.Bound, v.Compute = tf32, "tf32"
 		}
-		if a.types == "f32" || a.types == "f32 f64" || slices.ContainsFunc(of, func(r Rung) bool { return r.Type == "f32" }) {
+		has := func(typ string) bool { return slices.ContainsFunc(of, func(r Rung) bool { return r.Type == typ }) }
+		if a.types == "f32" || a.types == "f32 f64" || has("f32") {
 			v.F32 = func(p gemm.Params) (gemm.Multiplier[float32], error) { return b.F32(a.name, p) }
 		}
-		if a.types == "f32 f64" || slices.ContainsFunc(of, func(r Rung) bool { return r.Type == "f64" }) {
+		if a.types == "f32 f64" || has("f64") {
 			v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) { return b.F64(a.name, p) }
+		}
+		if has("gf256") {
+			v.GF256 = func(p gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return b.GF256(a.name, p) }
 		}
 		out = append(out, v)
 	}
@@ -92,6 +102,9 @@ type absent struct{}
 
 func (absent) F32(string, gemm.Params) (gemm.Multiplier[float32], error) { return nil, errAbsent }
 func (absent) F64(string, gemm.Params) (gemm.Multiplier[float64], error) { return nil, errAbsent }
+func (absent) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return nil, errAbsent
+}
 
 var errAbsent = fmt.Errorf("%w: runs in the program %s, which gemm cuda and gemm compare start", gemm.ErrUnavailable, Worker)
 

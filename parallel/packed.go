@@ -44,8 +44,8 @@ func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], e
 	return packed[T]{serial.NewPacked[T](t.pool.Loop()), t}, nil
 }
 
-// packedField is serial/packed in GF(2⁸) on a team. A task is a sliver of A by a block of
-// columns of B.
+// packedField is serial/packed in GF(2⁸) on a team. A task is a block of columns of
+// B by all of A, or by a sliver of it where there are few blocks.
 type packedField struct {
 	serial.PackedField
 	toucher[gf256.Elem]

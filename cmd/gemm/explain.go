@@ -94,7 +94,7 @@ func parseExplain(c *cli.Context) (t explainTask, err error) {
 	if t.capability, err = parseCapability(c); err != nil {
 		return t, err
 	}
-	types, err := chosen("type", c.String("type"), []string{"f32", "f64"})
+	types, err := chosen("type", c.String("type"), []string{"f32", "f64", "gf256"})
 	if err != nil {
 		return t, err
 	}

@@ -254,7 +254,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 }
 
 // fastest returns the production variant that multiplies matrices of medium size
-// in the least time. In the field, which has none yet, it tries every variant.
+// in the least time. In the field, where none is a Gemmer, it tries every variant.
 func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, error) {
 	const size, calls = 192, 3
 	var best gemm.Variant

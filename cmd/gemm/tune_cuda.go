@@ -128,7 +128,7 @@ type gpuSearch struct {
 }
 
 // userRungs are the rungs that users choose for their products; they are tuned first.
-var userRungs = []string{"warptile", "tf32-wmma", "dmma"}
+var userRungs = []string{"warptile", "tf32-wmma", "dmma", "tuned"}
 
 // The rounds of a search. A turn has the default and so many others; the first round ends
 // with that share of the time, the second with the other.
@@ -157,7 +157,7 @@ func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
 		return nil, 0
 	}
 	var of []gpuTask
-	for _, typ := range []string{"f32", "f64"} {
+	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range cuda.Ladder(typ) {
 			if len(r.Candidates(capability)) < 2 {
 				continue
@@ -346,7 +346,7 @@ func (s *gpuSearch) round(ctx context.Context, t gpuTask, round int, from []gpuS
 }
 
 // turn measures the default, which is the first of the rows, and other settings in turn, and
-// notes them as trials. In the last round the library is behind them.
+// notes them as trials. In the last round the library, if there is one, is behind them.
 func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpuSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
 	variants := family(cuda.Family)
 	v, err := named(cuda.Family+"/"+t.Rung, variants)
@@ -365,7 +365,7 @@ func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpu
 	for _, o := range others {
 		cases = append(cases, row(v, o.params()))
 	}
-	if round == 3 {
+	if round == 3 && t.Type != "gf256" {
 		library := cuda.CuBLAS
 		if cuda.IsTF32(t.Rung) {
 			library = cuda.CuBLASTF32
@@ -417,7 +417,7 @@ func (s *gpuSearch) last(ctx context.Context, c *gpuChoice, left []gpuSetting) (
 	if err != nil {
 		return doc, err
 	}
-	base, library := rows[0], rows[len(rows)-1]
+	base, others := rows[0], rows[1:1+len(left)]
 	c.Default, c.Best, c.Gflops = resolvedSetting(base), resolvedSetting(base), base.Gflops
 	doc.Records = rows[:1]
 	if !base.Speed() {
@@ -426,7 +426,7 @@ func (s *gpuSearch) last(ctx context.Context, c *gpuChoice, left []gpuSetting) (
 	}
 	quickest := base
 	var best compare.Record
-	for _, r := range rows[1 : len(rows)-1] {
+	for _, r := range others {
 		if r.Speed() && (best.Variant == "" || r.Median < best.Median) {
 			best = r
 		}
@@ -441,7 +441,9 @@ func (s *gpuSearch) last(ctx context.Context, c *gpuChoice, left []gpuSetting) (
 	if c.Kept {
 		quickest, c.Gflops = best, best.Gflops
 	}
-	c.Library = ratioOf(library, quickest)
+	if len(rows) > 1+len(left) {
+		c.Library = ratioOf(rows[1+len(left)], quickest)
+	}
 	return doc, nil
 }
 

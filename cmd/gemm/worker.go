@@ -20,6 +20,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/wire"
+	"gemm/gf256"
 	"gemm/internal/child"
 )
 
@@ -203,47 +204,57 @@ type remote struct{}
 
 // F32 implements cuda.Backend.
 func (remote) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return newRemote[float32](name, p)
+	m, err := newRemote[float32](name, p)
+	return remoteGemmer[float32]{m}, err
 }
 
 // F64 implements cuda.Backend.
 func (remote) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return newRemote[float64](name, p)
+	m, err := newRemote[float64](name, p)
+	return remoteGemmer[float64]{m}, err
 }
 
-func newRemote[T gemm.Float](name string, p gemm.Params) (gemm.Multiplier[T], error) {
+// GF256 implements cuda.Backend.
+func (remote) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return newRemote[gf256.Elem](name, p)
+}
+
+func newRemote[T gemm.Element](name string, p gemm.Params) (remoteMultiplier[T], error) {
 	v, err := named(cuda.Family+"/"+name, family(cuda.Family))
 	if err != nil {
-		return nil, err
+		return remoteMultiplier[T]{}, err
 	}
-	if err := onGPU(context.Background(), v); err != nil { // choose has asked already
-		return nil, err
-	}
-	return remoteMultiplier[T]{v.Name, p}, nil
+	return remoteMultiplier[T]{v.Name, p}, onGPU(context.Background(), v) // choose has asked already
 }
 
 // remoteMultiplier computes the products of a variant in the worker.
-type remoteMultiplier[T gemm.Float] struct {
+type remoteMultiplier[T gemm.Element] struct {
 	variant string
 	params  gemm.Params
 }
 
 // Multiply implements gemm.Multiplier.
 func (m remoteMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	return m.Gemm(ctx, blas.NoTrans, blas.NoTrans, 1, a, b, 0, c)
+	return m.product(ctx, 1, a, b, 0, c)
 }
 
-// Gemm implements gemm.Gemmer of operands that are not transposed.
-func (m remoteMultiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
-	if tA != blas.NoTrans || tB != blas.NoTrans {
-		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
-	}
+// product computes C ← α·A·B + β·C.
+func (m remoteMultiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) error {
 	program, err := findWorker()
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, "multiply")
-	return wire.Multiply(ctx, cmd, wire.Product[T]{
-		Variant: m.variant, Params: m.params, Alpha: float64(alpha), Beta: float64(beta), A: a, B: b, C: c,
-	})
+	return wire.Multiply(ctx, cmd, wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
+}
+
+// remoteGemmer is a remoteMultiplier in floating point.
+type remoteGemmer[T gemm.Float] struct{ remoteMultiplier[T] }
+
+// Gemm implements gemm.Gemmer of operands that are not transposed.
+func (m remoteGemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+	if tA != blas.NoTrans || tB != blas.NoTrans {
+		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
+	}
+	return m.product(ctx, float64(alpha), a, b, float64(beta), c)
 }

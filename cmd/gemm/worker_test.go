@@ -21,6 +21,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/cuda/wire"
+	"gemm/gf256"
 )
 
 // plantedVariable has this test binary be a worker of the kind that it names.
@@ -101,6 +102,10 @@ func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], er
 		return fakeMultiplier[float32]{}, nil
 	}
 	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
+}
+
+func (fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return nil, fmt.Errorf("%w: gf256 is not faked", gemm.ErrUnavailable)
 }
 
 func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {

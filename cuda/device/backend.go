@@ -13,6 +13,7 @@ import (
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
+	"gemm/gf256"
 )
 
 // Backend constructs the multipliers of cuda.Variants on the GPUs of this host.
@@ -58,18 +59,25 @@ func (b *Backend) Close() error {
 
 // F32 implements cuda.Backend.
 func (b *Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return construct[float32](b, name, p)
+	out, err := construct[float32](b, name, p)
+	return gemmer[float32]{out}, err
 }
 
 // F64 implements cuda.Backend.
 func (b *Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return construct[float64](b, name, p)
+	out, err := construct[float64](b, name, p)
+	return gemmer[float64]{out}, err
+}
+
+// GF256 implements cuda.Backend.
+func (b *Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return construct[gf256.Elem](b, name, p)
 }
 
 // tops are the algorithms that users choose for their products.
-var tops = []string{cuda.CuBLAS, cuda.CuBLASTF32, "warptile", "tf32-wmma", "dmma"}
+var tops = []string{cuda.CuBLAS, cuda.CuBLASTF32, "warptile", "tf32-wmma", "dmma", "tuned"}
 
-func construct[T gemm.Float](b *Backend, name string, p gemm.Params) (gemm.Multiplier[T], error) {
+func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product[T], error) {
 	d, err := b.Device(p.Int("device"))
 	if err != nil {
 		return nil, err

@@ -314,9 +314,10 @@ type kernel struct {
 	nvrtc.Kernel
 }
 
-// load compiles the program, or finds it compiled, and returns its function of that name.
+// load compiles the program, or finds it compiled, and returns its function of that name, whose
+// launches may ask for so many bytes of shared memory.
 func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
-	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, p.Source)
+	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, shared, p.Source)
 	if k := d.kernels[key]; k != nil {
 		return k, nil
 	}

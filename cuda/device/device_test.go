@@ -3,13 +3,16 @@
 package device_test
 
 import (
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
 	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/device"
+	"gemm/gf256"
 	"gemm/internal/gemmtest"
 )
 
@@ -30,15 +33,20 @@ func TestVariants(t *testing.T) {
 			if v.Compute != "" || v.Name == "cuda/"+cuda.CuBLAS {
 				suite.NonFinite = gemmtest.Spreads
 			}
-			only := v
-			only.F64 = nil
-			if s := settings(v, "f32"); v.F32 != nil && len(s) > 0 {
-				suite.Run(t, only, s...)
-			}
-			only = v
-			only.F32 = nil
-			if s := settings(v, "f64"); v.F64 != nil && len(s) > 0 {
-				suite.Run(t, only, s...)
+			for _, typ := range v.Types() {
+				only := v
+				if typ != "f32" {
+					only.F32 = nil
+				}
+				if typ != "f64" {
+					only.F64 = nil
+				}
+				if typ != "gf256" {
+					only.GF256 = nil
+				}
+				if s := settings(v, typ); len(s) > 0 {
+					suite.Run(t, only, s...)
+				}
 			}
 		})
 	}
@@ -86,6 +94,11 @@ func TestStaged(t *testing.T) {
 		if v.F64 != nil {
 			for _, p := range settings(v, "f64") {
 				t.Run("f64/"+v.Name+"/"+p.String(), func(t *testing.T) { staged[float64](t, v, p) })
+			}
+		}
+		if v.GF256 != nil {
+			for _, p := range settings(v, "gf256") {
+				t.Run("gf256/"+v.Name+"/"+p.String(), func(t *testing.T) { stagedBytes(t, v, p) })
 			}
 		}
 	}
@@ -137,7 +150,56 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 	}
 }
 
+// stagedBytes is staged in GF(2⁸): widths around those of words and of tiles, more rows and k
+// indices than a tile has, and leading dimensions that allow copies of 16, 8, 4, 2 and 1 bytes.
+func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
+	m, err := gemm.New[gf256.Elem](v, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(8, 0))
+	for _, s := range []struct{ m, n, k, ld int }{
+		{4, 10000, 10, 10000}, {4, 8191, 10, 8192}, {4, 8193, 10, 8200}, {3, 4097, 7, 4100}, {5, 4095, 11, 4098}, {17, 1001, 33, 1001},
+		{70, 300, 65, 304}, {1, 1, 1, 1}, {2, 15, 1, 16}, {5, 300, 0, 300}, {0, 5, 7, 5}, {5, 0, 7, 1}, {0, 0, 0, 1},
+	} {
+		a, x, c := padded[gf256.Elem](s.m, s.k, 1), padded[gf256.Elem](s.k, s.n, s.ld-s.n), padded[gf256.Elem](s.m, s.n, s.ld-s.n)
+		for _, data := range [][]gf256.Elem{a.Data, x.Data} {
+			for i := range data {
+				data[i] = gf256.New(uint8(random.Uint32()))
+			}
+		}
+		run, err := m.(gemm.Stager[gf256.Elem]).Stage(t.Context(), c, a, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			clear(c.Data)
+			if _, err := run.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := run.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range s.m {
+				want := make([]gf256.Elem, s.n)
+				for l := range s.k {
+					gf256.AddScaled(want, a.At(i, l), x.Row(l))
+				}
+				if !slices.Equal(c.Row(i), want) {
+					t.Fatalf("%d×%d×%d, rows %d apart: row %d differs", s.m, s.n, s.k, s.ld, i)
+				}
+			}
+		}
+		if d := run.(gemm.OnDevice).Device(); d.Pipe != "gf256" || d.L2 != "cold" {
+			t.Errorf("%+v", d)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // padded returns a matrix whose rows have so many elements between them.
-func padded[T gemm.Float](rows, cols, pad int) gemm.Matrix[T] {
+func padded[T gemm.Element](rows, cols, pad int) gemm.Matrix[T] {
 	return gemm.NewMatrix[T](rows, cols+pad).Slice(0, 0, rows, cols)
 }

@@ -123,11 +123,11 @@ func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error)
 		return err
 	}
 	if op.tA {
-		o.a, o.lda = 0, cuda.AlignedLD(s.K)
+		o.a, o.lda = 0, cuda.AlignedLD(s.K, e.rung.Size())
 		gpu.Free -= size * int64(s.M) * int64(o.lda)
 	}
 	if op.tB {
-		o.b, o.ldb = 0, cuda.AlignedLD(s.N)
+		o.b, o.ldb = 0, cuda.AlignedLD(s.N, e.rung.Size())
 		gpu.Free -= size * int64(s.K) * int64(o.ldb)
 	}
 	gpu.Free = max(1, gpu.Free) // 0 would be not known
@@ -193,7 +193,7 @@ func (e *rungEngine) lay(s cuda.Shape) (err error) {
 		program := nvrtc.Program{Arch: e.d.arch(), Options: []string{"-DELEMENT=" + element}}
 		to := x.layout
 		if to == (cuda.Layout{}) {
-			to = cuda.Layout{Rows: x.rows, LD: cuda.AlignedLD(x.cols)}
+			to = cuda.Layout{Rows: x.rows, LD: cuda.AlignedLD(x.cols, e.rung.Size())}
 		}
 		l := laid{ld: to.LD}
 		switch {
@@ -266,6 +266,15 @@ func (e *rungEngine) start(o operands) error {
 			return failed("cuEventRecord", err)
 		}
 		return e.d.launch(e.kernel, x, 1, threads, 0, []uint64{m, n, k, e.bits(alpha), uint64(packedA), uint64(packedB), e.bits(beta), uint64(o.c), uint64(o.ldc)})
+	}
+	if e.rung.Type == "gf256" {
+		arguments := []uint64{m, n, k, uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), uint64(o.c), uint64(o.ldc)}
+		if e.rung.AtLaunch {
+			for _, edge := range e.plan.Tile.TileArguments() {
+				arguments = append(arguments, number(edge))
+			}
+		}
+		return e.d.launch(e.kernel, x, 1, threads, e.shared, arguments)
 	}
 	arguments := []uint64{m, n, k, e.bits(alpha), uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), e.bits(beta), uint64(o.c), uint64(o.ldc)}
 	if e.plan.Split == 1 {

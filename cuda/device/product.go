@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"strings"
 	"time"
 	"unsafe"
@@ -19,7 +20,7 @@ import (
 )
 
 // product is one algorithm on a device.
-type product[T gemm.Float] struct {
+type product[T gemm.Element] struct {
 	d      *Device
 	engine engine
 	warm   bool // operands are the same from call to call
@@ -40,21 +41,28 @@ type layout struct {
 	lda, ldb, ldc int
 }
 
-// asStored is the leading dimension of a matrix on the host, aligned one with rows that begin at
-// a sector of the device's memory.
-func asStored[T gemm.Float](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
-func aligned[T gemm.Float](x gemm.Matrix[T]) int  { return cuda.AlignedLD(x.Cols) }
+// asStored is the leading dimension of a matrix on the host, aligned that of rows that begin at a
+// sector of the device's memory.
+func asStored[T gemm.Element](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
+func aligned[T gemm.Element](cols int) int          { return cuda.AlignedLD(cols, int(sizeOf[T]())) }
 
-// layoutOf lays out operands with such leading dimensions.
-func layoutOf[T gemm.Float](c, a, b gemm.Matrix[T], ld func(gemm.Matrix[T]) int) layout {
-	round := func(n int64) int64 { return (n + align - 1) / align * align }
-	bytes := func(x gemm.Matrix[T], ld int) int64 {
-		return round(int64(unsafe.Sizeof(T(0))) * int64(x.Rows) * int64(ld))
-	}
-	l := layout{lda: ld(a), ldb: ld(b), ldc: ld(c)}
-	l.b = bytes(a, l.lda)
-	l.c = l.b + bytes(b, l.ldb)
-	l.bytes = l.c + bytes(c, l.ldc)
+// sizeOf returns the bytes of an element.
+func sizeOf[T gemm.Element]() int64 {
+	var zero T
+	return int64(unsafe.Sizeof(zero))
+}
+
+// roomOf returns the bytes that rows with the leading dimension take.
+func roomOf[T gemm.Element](rows, ld int) int64 {
+	return (sizeOf[T]()*int64(rows)*int64(ld) + align - 1) / align * align
+}
+
+// layoutOf lays out operands as they are stored.
+func layoutOf[T gemm.Element](c, a, b gemm.Matrix[T]) layout {
+	l := layout{lda: asStored(a), ldb: asStored(b), ldc: asStored(c)}
+	l.b = roomOf[T](a.Rows, l.lda)
+	l.c = l.b + roomOf[T](b.Rows, l.ldb)
+	l.bytes = l.c + roomOf[T](c.Rows, l.ldc)
 	return l
 }
 
@@ -71,9 +79,12 @@ func (p *product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	return p.whole(ctx, plain, a, b, c)
 }
 
+// gemmer is a product in floating point, which has the full BLAS operation.
+type gemmer[T gemm.Float] struct{ *product[T] }
+
 // Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the
 // device, but by cuBLAS.
-func (p *product[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
@@ -81,7 +92,7 @@ func (p *product[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a
 }
 
 // shapeOf returns the shape of the product of op(A) and op(B).
-func shapeOf[T gemm.Float](op operation, c, a gemm.Matrix[T]) cuda.Shape {
+func shapeOf[T gemm.Element](op operation, c, a gemm.Matrix[T]) cuda.Shape {
 	s := cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
 	if op.tA {
 		s.K = a.Rows
@@ -89,22 +100,20 @@ func shapeOf[T gemm.Float](op operation, c, a gemm.Matrix[T]) cuda.Shape {
 	return s
 }
 
-// What a panel has at least; tests have panels of small products.
-var (
-	panelBytes int64 = 64 << 20
-	panelRows        = 512
-)
+// panels are of the products that users choose variants for: a kernel in floating point is faster
+// with large ones. Tests have panels of small products.
+var panels = cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}
 
-// panels returns into how many panels of rows a product is cut, so that copies and products
-// of them overlap.
-func panels(rows int, bytes int64) int {
-	const most = 8
-	return max(1, min(most, rows/panelRows, int(bytes/panelBytes)))
+// part returns rows or columns of a matrix.
+func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix[T] {
+	if columns {
+		return x.Slice(0, at, x.Rows, n)
+	}
+	return x.Slice(at, 0, n, x.Cols)
 }
 
-// whole computes the operation from and to the host's memory. Of big products op(A) and C
-// come in panels of rows: one is on its way to the device while another is multiplied and a
-// third is on its way back.
+// whole computes the operation from and to the host's memory. Of big products one panel is on
+// its way to the device while another is multiplied and a third is on its way back.
 func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -124,8 +133,32 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	if op.alpha == 0 {
 		s.K = 0 // A and B are not read
 	}
-	l := layoutOf(c, a, b, aligned)
-	room, err := d.allocate(l.bytes)
+	free, err := d.room()
+	if err != nil {
+		return err
+	}
+	panels := panels
+	if gemm.TypeName[T]() == "gf256" {
+		panels.Most = math.MaxInt // copies are what takes the time
+	}
+	q := panels.Cut(s, int(sizeOf[T]()), free)
+	moving, staying := a, b
+	if q.Columns {
+		moving, staying = b, a
+	}
+	// The panels of the operand that moves are columns of it as it is stored, or rows.
+	across := q.Columns && !op.tB || !q.Columns && op.tA
+	rows, cols := q.Size, moving.Cols
+	if across {
+		rows, cols = moving.Rows, q.Size
+	}
+	shape := cuda.Shape{M: q.Size, N: s.N, K: s.K}
+	if q.Columns {
+		shape = cuda.Shape{M: s.M, N: q.Size, K: s.K}
+	}
+	ldStays, ldMoves, ldc := aligned[T](staying.Cols), aligned[T](cols), aligned[T](shape.N)
+	ofStays, ofMoves, ofC := roomOf[T](staying.Rows, ldStays), roomOf[T](rows, ldMoves), roomOf[T](shape.M, ldc)
+	room, err := d.allocate(ofStays + int64(q.Slots)*(ofMoves+ofC))
 	if err != nil {
 		return err
 	}
@@ -133,22 +166,26 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	if err := d.void(room, d.up.stream); err != nil {
 		return err
 	}
-	o := l.at(room.at)
-	size := int(unsafe.Sizeof(T(0)))
-	n := panels(s.M, l.bytes)
-	height := (s.M + n - 1) / n
+	at := func(slot int) operands {
+		moves := room.at + cu.DevicePtr(ofStays+int64(slot)*(ofMoves+ofC))
+		o := operands{a: moves, b: room.at, c: moves + cu.DevicePtr(ofMoves), lda: ldMoves, ldb: ldStays, ldc: ldc}
+		if q.Columns {
+			o.a, o.b, o.lda, o.ldb = o.b, o.a, o.ldb, o.lda
+		}
+		return o
+	}
 	defer func() { err = errors.Join(err, p.engine.close()) }()
-	if err := p.engine.prepare(cuda.Shape{M: height, N: s.N, K: s.K}, o, op); err != nil {
+	if err := p.engine.prepare(shape, at(0), op); err != nil {
 		return err
 	}
 	p.chosen = p.engine.resolved()
 	if s.K > 0 {
-		if err := upload(ctx, d, d.up, o.b, l.ldb, b); err != nil {
+		if err := upload(ctx, d, d.up, room.at, ldStays, staying); err != nil {
 			return err
 		}
 	}
-	come := make([]cu.Event, n) // panels that have been uploaded, and that have been multiplied
-	multiplied := make([]cu.Event, n)
+	come := make([]cu.Event, q.Slots) // panels that have been uploaded, and that have been multiplied
+	multiplied := make([]cu.Event, q.Slots)
 	for _, events := range [][]cu.Event{come, multiplied} {
 		for i := range events {
 			if events[i], err = cu.MakeEvent(cu.DisableTiming); err != nil {
@@ -157,73 +194,70 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 			defer func() { err = errors.Join(err, failed("cuEventDestroy", cu.DestroyEvent(&events[i]))) }()
 		}
 	}
-	panel := func(i int) (row, rows int, o operands) {
-		row = i * height
-		o = l.at(room.at)
-		o.a += cu.DevicePtr(row * l.lda * size)
-		if op.tA {
-			o.a = l.at(room.at).a + cu.DevicePtr(row*size)
-		}
-		o.c += cu.DevicePtr(row * l.ldc * size)
-		return row, min(height, s.M-row), o
+	// Panels go down on another thread, which waits for each and then gives its slot back.
+	ready, empty := make(chan int, q.Slots), make(chan int, q.Slots)
+	for slot := range q.Slots {
+		empty <- slot
 	}
-	// Panels go down on another thread, which waits for each.
-	ready := make(chan int, n)
 	down := make(chan error, 1)
 	go func() {
 		var err error
 		defer func() { down <- err }()
 		defer d.bind(&err)()
 		for i := range ready {
-			row, rows, o := panel(i)
+			slot := i % q.Slots
 			if err == nil {
-				err = failed("cuStreamWaitEvent", d.down.stream.Wait(multiplied[i], 0))
+				err = failed("cuStreamWaitEvent", d.down.stream.Wait(multiplied[slot], 0))
 			}
 			if err == nil {
-				err = download(ctx, d, d.down, c.Slice(row, 0, rows, c.Cols), o.c, l.ldc)
+				first, n := q.Panel(s, i)
+				err = download(ctx, d, d.down, part(c, q.Columns, first, n), at(slot).c, ldc)
 			}
+			empty <- slot
 		}
 	}()
 	up := func() error {
-		for i := range n {
-			row, rows, o := panel(i)
-			if rows <= 0 { // the others have them all
-				break
-			}
+		for i := range q.Count {
+			slot := <-empty // in their order
+			first, n := q.Panel(s, i)
+			o := at(slot)
 			if s.K > 0 {
-				part := func() gemm.Matrix[T] {
-					if op.tA {
-						return a.Slice(0, row, a.Rows, rows)
-					}
-					return a.Slice(row, 0, rows, a.Cols)
+				to := o.a
+				if q.Columns {
+					to = o.b
 				}
-				if err := upload(ctx, d, d.up, o.a, l.lda, part()); err != nil {
+				if err := upload(ctx, d, d.up, to, ldMoves, part(moving, across, first, n)); err != nil {
 					return err
 				}
 			}
 			if op.beta != 0 {
-				if err := upload(ctx, d, d.up, o.c, l.ldc, c.Slice(row, 0, rows, c.Cols)); err != nil {
+				if err := upload(ctx, d, d.up, o.c, ldc, part(c, q.Columns, first, n)); err != nil {
 					return err
 				}
 			}
-			if err := come[i].Record(d.up.stream); err != nil {
+			if err := come[slot].Record(d.up.stream); err != nil {
 				return failed("cuEventRecord", err)
 			}
-			if err := d.stream.Wait(come[i], 0); err != nil {
+			if err := d.stream.Wait(come[slot], 0); err != nil {
 				return failed("cuStreamWaitEvent", err)
 			}
-			if rows != height { // the last panel
+			if n != q.Size { // the last panel
 				if err := d.settle(ctx); err != nil {
 					return err
 				}
-				if err := p.engine.prepare(cuda.Shape{M: rows, N: s.N, K: s.K}, o, op); err != nil {
+				if q.Columns {
+					shape.N = n
+				} else {
+					shape.M = n
+				}
+				if err := p.engine.prepare(shape, o, op); err != nil {
 					return err
 				}
 			}
 			if err := p.engine.start(o); err != nil {
 				return err
 			}
-			if err := multiplied[i].Record(d.stream); err != nil {
+			if err := multiplied[slot].Record(d.stream); err != nil {
 				return failed("cuEventRecord", err)
 			}
 			ready <- i
@@ -271,7 +305,7 @@ type placed struct {
 }
 
 // staged is a product whose operands are on the device.
-type staged[T gemm.Float] struct {
+type staged[T gemm.Element] struct {
 	p  *product[T]
 	op operation
 	c  gemm.Matrix[T]
@@ -282,8 +316,8 @@ type staged[T gemm.Float] struct {
 }
 
 // copied returns the bytes of a matrix without what lies between its rows.
-func copied[T gemm.Float](rows, cols int) int64 {
-	return int64(unsafe.Sizeof(T(0))) * int64(rows) * int64(cols)
+func copied[T gemm.Element](rows, cols int) int64 {
+	return sizeOf[T]() * int64(rows) * int64(cols)
 }
 
 // Stage implements gemm.Stager. The operands must not change while the Run is open: others of
@@ -296,7 +330,7 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Ru
 }
 
 // StageGemm stages the full BLAS operation, of which each product begins with this c.
-func (p *product[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error) {
+func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error) {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return nil, err
 	}
@@ -349,11 +383,11 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 // place brings the operands to the device where they are not there yet, as often as keeps each
 // product from finding those of the last in the L2 cache unless that is to be warm, and measures
 // the copies.
-func place[T gemm.Float](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T], warm bool) (_ *placed, err error) {
-	l := layoutOf(c, a, b, asStored)
+func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T], warm bool) (_ *placed, err error) {
+	l := layoutOf(c, a, b)
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, int(unsafe.Sizeof(T(0))), 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, int(sizeOf[T]()), 1,
 	}
 	if !warm && l.bytes > 0 {
 		const times = 3 // the size of the cache that lies between two uses of a set

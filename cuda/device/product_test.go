@@ -4,12 +4,15 @@ package device
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/gf256"
 	"gemm/internal/gemmtest"
 )
 
@@ -34,7 +37,7 @@ func at[T gemm.Float](transposed bool, x gemm.Matrix[T], i, j int) T {
 // integers: with a last panel of fewer rows, with panels that are left without any, of operands
 // that are stored transposed, and of a C that is read.
 func TestPanels(t *testing.T) {
-	defer func(bytes int64, rows int) { panelBytes, panelRows = bytes, rows }(panelBytes, panelRows)
+	defer func(p cuda.Panels) { panels = p }(panels)
 	b := NewBackend()
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -50,6 +53,9 @@ func TestPanels(t *testing.T) {
 		if v.F64 != nil {
 			t.Run("f64/"+v.Name, func(t *testing.T) { inPanels[float64](t, v) })
 		}
+		if v.GF256 != nil {
+			t.Run("gf256/"+v.Name, func(t *testing.T) { bytesInPanels(t, v) })
+		}
 	}
 }
 
@@ -61,11 +67,10 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	panelBytes = 1
-	for _, s := range []struct{ m, n, k, rows, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7}, {9, 33, 17, 1, 8}, {64, 130, 40, 16, 4}} {
-		panelRows = s.rows
-		if got := panels(s.m, 1<<20); got != s.panels {
-			t.Fatalf("%d rows are %d panels, want %d", s.m, got, s.panels)
+	for _, s := range []struct{ m, n, k, edge, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7}, {33, 9, 17, 1, 7}, {9, 33, 17, 1, 7}, {64, 130, 40, 16, 8}} {
+		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
+		if got := panels.Cut(cuda.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
+			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
 		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1}, {tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {
 			a, x, c := integers[T](s.m, s.k, 5), integers[T](s.k, s.n, 3), integers[T](s.m, s.n, 2)
@@ -95,6 +100,40 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 						t.Fatalf("%d×%d×%d in %d panels, %+v: element (%d, %d) is %v, want %v", s.m, s.n, s.k, s.panels, op, i, j, got, want.At(i, j))
 					}
 				}
+			}
+		}
+	}
+}
+
+// randomBytes returns a matrix of elements of GF(2⁸) whose rows have 3 elements between them.
+func randomBytes(rows, cols int, seed uint64) gemm.Matrix[gf256.Elem] {
+	random := rand.New(rand.NewPCG(seed, 0))
+	m := gemm.NewMatrix[gf256.Elem](rows, cols+3)
+	for i := range m.Data {
+		m.Data[i] = gf256.New(uint8(random.Uint32()))
+	}
+	return m.Slice(0, 0, rows, cols)
+}
+
+// bytesInPanels is inPanels in GF(2⁸), with more panels than there are slots for.
+func bytesInPanels(t *testing.T, v gemm.Variant) {
+	multiplier, err := gemm.New[gf256.Elem](v, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct{ m, n, k, edge int }{{4, 5000, 10, 1 << 20}, {4, 5000, 10, 300}, {300, 70, 33, 40}, {5, 90, 0, 16}} {
+		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
+		a, x, c := randomBytes(s.m, s.k, 1), randomBytes(s.k, s.n, 2), randomBytes(s.m, s.n, 3)
+		if err := multiplier.Multiply(t.Context(), c, a, x); err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.m {
+			want := make([]gf256.Elem, s.n)
+			for l := range s.k {
+				gf256.AddScaled(want, a.At(i, l), x.Row(l))
+			}
+			if !slices.Equal(c.Row(i), want) {
+				t.Fatalf("%d×%d×%d, panels of %d: row %d differs", s.m, s.n, s.k, s.edge, i)
 			}
 		}
 	}

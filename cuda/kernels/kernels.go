@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-//go:embed f32/*.cu f64/*.cu
+//go:embed f32/*.cu f64/*.cu gf256/*.cu
 var files embed.FS
 
 // Transpose is the source of the kernel that lays an operand out anew where it is stored

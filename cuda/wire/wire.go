@@ -20,18 +20,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/gf256"
 	"gemm/internal/child"
 )
 
 // protocol is the version of request and reply.
 const protocol = 1
 
-// Product is C ← α·A·B + β·C as the variant computes it.
-type Product[T gemm.Float] struct {
+// Product is C ← α·A·B + β·C as the variant computes it; C ← A·B in GF(2⁸).
+type Product[T gemm.Element] struct {
 	Variant     string
 	Params      gemm.Params
 	Alpha, Beta float64
@@ -63,7 +65,7 @@ const stopTime = 5 * time.Second
 
 // Multiply has the command, which was made with the context and answers as Serve does,
 // compute p into p.C.
-func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) error {
+func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) error {
 	if err := gemm.CheckShapes(p.C, p.A, p.B); err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func Multiply[T gemm.Float](ctx context.Context, cmd *exec.Cmd, p Product[T]) er
 var errAnswered = errors.New("the product failed")
 
 // ask writes the request.
-func ask[T gemm.Float](to io.Writer, p Product[T]) error {
+func ask[T gemm.Element](to io.Writer, p Product[T]) error {
 	w := bufio.NewWriter(to)
 	head := request{protocol, p.Variant, gemm.TypeName[T](), p.Params, p.C.Rows, p.C.Cols, p.A.Cols, p.Alpha, p.Beta}
 	if err := json.NewEncoder(w).Encode(head); err != nil {
@@ -120,7 +122,7 @@ func ask[T gemm.Float](to io.Writer, p Product[T]) error {
 }
 
 // answer reads the reply into c.
-func answer[T gemm.Float](from io.Reader, c gemm.Matrix[T]) error {
+func answer[T gemm.Element](from io.Reader, c gemm.Matrix[T]) error {
 	r := bufio.NewReader(from)
 	var head reply
 	if err := line(r, &head); err != nil {
@@ -166,16 +168,21 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 	var err error
 	switch head.Type {
 	case "f32":
-		err = serve[float32](ctx, r, w, variants[i], head)
+		err = serve(ctx, r, w, variants[i], head, full[float32])
 	case "f64":
-		err = serve[float64](ctx, r, w, variants[i], head)
+		err = serve(ctx, r, w, variants[i], head, full[float64])
+	case "gf256":
+		err = serve(ctx, r, w, variants[i], head, plain)
 	default:
 		err = fmt.Errorf("there is no type %q", head.Type)
 	}
 	return errors.Join(err, w.Flush())
 }
 
-func serve[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
+// blasOf computes the product of a request that is more than C = A·B.
+type blasOf[T gemm.Element] func(ctx context.Context, m gemm.Multiplier[T], head request, c, a, b gemm.Matrix[T]) error
+
+func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request, more blasOf[T]) error {
 	for _, d := range [][2]int{{head.M, head.K}, {head.K, head.N}, {head.M, head.N}} {
 		if over, n := bits.Mul64(uint64(d[0]), uint64(d[1])); d[0] < 0 || d[1] < 0 || over != 0 || n > math.MaxInt/8 {
 			return fmt.Errorf("the request is of %d×%d×%d elements", head.M, head.N, head.K)
@@ -192,7 +199,7 @@ func serve[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, 
 		}
 	}
 	var answer reply
-	if err := compute(ctx, v, head, c, a, b); err != nil {
+	if err := compute(ctx, v, head, c, a, b, more); err != nil {
 		answer.Error = strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": ")
 		answer.Unavailable = errors.Is(err, gemm.ErrUnavailable)
 	}
@@ -203,7 +210,7 @@ func serve[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, 
 }
 
 // compute has the variant compute what head says.
-func compute[T gemm.Float](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T]) error {
+func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T], more blasOf[T]) error {
 	m, err := gemm.New[T](v, head.Params)
 	if err != nil {
 		return err
@@ -211,11 +218,21 @@ func compute[T gemm.Float](ctx context.Context, v gemm.Variant, head request, c,
 	if head.Alpha == 1 && head.Beta == 0 {
 		return m.Multiply(ctx, c, a, b)
 	}
+	return more(ctx, m, head, c, a, b)
+}
+
+// full is the operation in floating point.
+func full[T gemm.Float](ctx context.Context, m gemm.Multiplier[T], head request, c, a, b gemm.Matrix[T]) error {
 	g, ok := m.(gemm.Gemmer[T])
 	if !ok {
-		return fmt.Errorf("%s computes C = A*B only", v.Name)
+		return fmt.Errorf("%s computes C = A*B only", head.Variant)
 	}
 	return g.Gemm(ctx, blas.NoTrans, blas.NoTrans, T(head.Alpha), a, b, T(head.Beta), c)
+}
+
+// plain is all there is of the operation in GF(2⁸).
+func plain(context.Context, gemm.Multiplier[gf256.Elem], request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem]) error {
+	return errors.New("alpha and beta are of f32 and f64: gf256 has C = A*B only")
 }
 
 // mostHead is the length that the line of a request or a reply can have.
@@ -238,18 +255,26 @@ func line(r *bufio.Reader, v any) error {
 	}
 }
 
-func write[T gemm.Float](w io.Writer, x gemm.Matrix[T]) error {
+// elements returns the row as package binary takes it: elements of GF(2⁸) are laid out as bytes.
+func elements[T gemm.Element](row []T) any {
+	if e, ok := any(row).([]gf256.Elem); ok {
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(e))), len(e))
+	}
+	return row
+}
+
+func write[T gemm.Element](w io.Writer, x gemm.Matrix[T]) error {
 	for i := range x.Rows {
-		if err := binary.Write(w, binary.LittleEndian, x.Row(i)); err != nil {
+		if err := binary.Write(w, binary.LittleEndian, elements(x.Row(i))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func read[T gemm.Float](r io.Reader, x gemm.Matrix[T]) error {
+func read[T gemm.Element](r io.Reader, x gemm.Matrix[T]) error {
 	for i := range x.Rows {
-		if err := binary.Read(r, binary.LittleEndian, x.Row(i)); err != nil {
+		if err := binary.Read(r, binary.LittleEndian, elements(x.Row(i))); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gf256"
 	"gemm/serial"
 )
 
@@ -86,7 +87,7 @@ func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
 	v := serial.Variants()[slices.IndexFunc(serial.Variants(), func(v gemm.Variant) bool { return v.Name == "serial/packed" })]
 	head := request{Alpha: alpha, Beta: beta}
-	if err := compute(t.Context(), v, head, want, a, b); err != nil {
+	if err := compute(t.Context(), v, head, want, a, b, full); err != nil {
 		t.Fatal(err)
 	}
 	p := Product[T]{Variant: v.Name, Alpha: alpha, Beta: beta, A: a, B: b, C: c}
@@ -103,6 +104,35 @@ func TestProductsAreCarried(t *testing.T) {
 		carries[float64](t, s[0], s[1], s[2], 1, 0)
 		carries[float32](t, s[0], s[1], s[2], 1, 0)
 		carries[float32](t, s[0], s[1], s[2], -2, 0.5)
+	}
+}
+
+func TestBytesAreCarried(t *testing.T) {
+	a, b, c := gemm.NewMatrix[gf256.Elem](2, 3), gemm.NewMatrix[gf256.Elem](3, 70), gemm.NewMatrix[gf256.Elem](2, 70)
+	for i := range b.Data {
+		b.Data[i] = gf256.New(uint8(i))
+	}
+	for i := range a.Data {
+		a.Data[i] = gf256.New(uint8(0x80 + 40*i))
+	}
+	p := Product[gf256.Elem]{Variant: "serial/naive", Alpha: 1, A: a, B: b, C: c}
+	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Rows {
+		for j := range c.Cols {
+			var want gf256.Elem
+			for l := range a.Cols {
+				want = gf256.Add(want, gf256.Mul(a.At(i, l), b.At(l, j)))
+			}
+			if c.At(i, j) != want {
+				t.Fatalf("element (%d, %d) is %v, want %v", i, j, c.At(i, j), want)
+			}
+		}
+	}
+	p.Beta = 1
+	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err == nil || !strings.Contains(err.Error(), "gf256 has C = A*B only") {
+		t.Errorf("with a beta: %v", err)
 	}
 }
 

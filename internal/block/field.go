@@ -17,8 +17,8 @@ import (
 // The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
 // for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
 // once, from where it lies. Otherwise the block of B is met by every sliver of A, and is
-// copied first. Rows that are a power of two apart share the sets of a cache, which has
-// room for a few of them: no more are read side by side.
+// copied first where k is large. Rows that are a power of two apart share the sets of a
+// cache, which has room for a few of them: no more are read side by side.
 //
 // It keeps its buffers from one product to the next and serves one product at a time.
 type Field struct {
@@ -47,15 +47,17 @@ type fieldJob struct {
 	lda, ldb, ldc int
 	add           bool
 
-	plan                    FieldPlan
+	plan                    fieldPlan
 	height, taller, slivers int
+	shares                  int // tasks for a block of columns
 }
 
-// FieldPlan is how one product in GF(2⁸) is computed.
-type FieldPlan struct {
+// fieldPlan is how one product is computed.
+type fieldPlan struct {
 	MC, KP  int  // of the panel of A
 	KC, NC  int  // of the block of B
 	PackB   bool // whether blocks of B are copied
+	Share   int  // slivers of A in a task
 	Workers int
 }
 
@@ -73,23 +75,24 @@ func HostField(loop Loop) *Field { return NewField(kernel.BestField(), HostCache
 func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
-	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
-	fieldShared = 8       // rows of B that are read side by side, however far apart
-	fieldWidth  = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
-	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
+	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
+	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
+	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
 
-// Plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
-// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less.
-func (e *Field) Plan(m, n, k int) FieldPlan {
+// plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
+// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less. Of a B
+// that is not copied as many rows are read side by side as L1 has ways, pages of its size.
+func (e *Field) plan(m, n, k int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
-	p := FieldPlan{KP: pieces(k, max(8, panel/column), 8)}
+	ways := max(4, e.caches.L1>>12)
+	p := fieldPlan{KP: pieces(k, max(8, panel/column), 8)}
 	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
 	p.KC = max(8, e.caches.L1/2/column)
-	p.PackB = slivers > 1 && min(p.KP, p.KC) > fieldShared
+	p.PackB = slivers > 1 && min(p.KP, p.KC) > 2*ways
 	if !p.PackB {
-		p.KC = fieldShared
+		p.KC = ways
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
 	p.NC = fieldWidth
@@ -98,20 +101,23 @@ func (e *Field) Plan(m, n, k int) FieldPlan {
 	}
 	p.Workers = max(1, int(min(float64(e.loop.Workers), float64(m)*float64(n)*float64(k)/fieldAlone)))
 	if p.Workers > 1 {
-		p.NC = min(p.NC, n/(4*p.Workers))
+		p.NC = min(p.NC, n/(8*p.Workers))
 	}
-	p.NC = clamp(p.NC, e.kernel.NR, 512, fieldWidth)
+	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
+	if p.Share = slivers; n/p.NC < 4*p.Workers {
+		p.Share = 1 // too few blocks for all workers
+	}
 	return p
 }
 
 // panel returns the words of a packed panel of A.
-func (e *Field) panel(p FieldPlan) int {
+func (e *Field) panel(p fieldPlan) int {
 	height, taller, slivers := e.kernel.Slivers(p.MC)
 	return p.KP * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
 }
 
 // columns returns the columns of B that a worker has room for.
-func (e *Field) columns(p FieldPlan) int {
+func (e *Field) columns(p fieldPlan) int {
 	if p.PackB {
 		return p.NC
 	}
@@ -134,7 +140,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		}
 		return nil
 	}
-	p := e.Plan(m, n, k)
+	p := e.plan(m, n, k)
 	e.a = grown(e.a, e.panel(p))
 	for w := range p.Workers {
 		x := &e.workers[w]
@@ -150,7 +156,8 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 			g := &e.job
 			g.height, g.taller, g.slivers = e.kernel.Slivers(g.m)
 			e.loop.Run(p.Workers, g.slivers, e.packA)
-			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.slivers, e.update)
+			g.shares = (g.slivers + p.Share - 1) / p.Share
+			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -180,14 +187,14 @@ func (e *Field) packSlivers(_, lo, hi int) {
 	}
 }
 
-// updateTasks computes tasks, a sliver of A by a block of B each. Those of one block
+// updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
 // follow each other, and a worker that has several of them packs the block once.
 func (e *Field) updateTasks(worker, lo, hi int) {
 	g := &e.job
 	for lo < hi {
-		first := lo % g.slivers
-		end := min(g.slivers, first+hi-lo)
-		e.updateBlock(worker, lo/g.slivers*g.plan.NC, first, end)
+		first := lo % g.shares
+		end := min(g.shares, first+hi-lo)
+		e.updateBlock(worker, lo/g.shares*g.plan.NC, first*g.plan.Share, min(end*g.plan.Share, g.slivers))
 		lo += end - first
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"gemm/internal/kernel"
 )
 
-// narrow are caches that every dimension is cut for: KC is eight, and a panel of A one
-// sliver.
+// narrow are caches that every dimension is cut for: KC is four or eight, and a panel of A
+// one sliver.
 var narrow = Caches{L1: 1, L2: 1, L3: 1}
 
 // TestField compares products with the definition: shapes round those of tiles and
@@ -25,7 +25,7 @@ func TestField(t *testing.T) {
 			mr, nr := e.kernel.MR, e.kernel.NR
 			for _, shape := range [][3]int{
 				{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {mr, nr, 9}, {mr + 1, nr - 1, 8}, {2*mr + 1, nr + 1, 17},
-				{4, 2*512 + 3*nr + 5, 10}, {2 * mr, 513, 25}, {3*mr - 1, 5, 31}, {2, 4096 + 77, 9}, {mr + 2, 9000, 16},
+				{4, 2*2048 + 3*nr + 5, 10}, {2 * mr, 2049, 25}, {3*mr - 1, 5, 31}, {2, 4096 + 77, 9}, {mr + 2, 9000, 16},
 			} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, caches, shape), func(t *testing.T) {
 					testField(t, e, rng, shape[0], shape[1], shape[2])
@@ -70,7 +70,7 @@ func TestFieldPlan(t *testing.T) {
 	for _, m := range []int{1, 4, 24, 100, 5000} {
 		for _, n := range []int{1, 100, 65536, 1 << 20} {
 			for _, k := range []int{1, 10, 128, 3000} {
-				p := e.Plan(m, n, k)
+				p := e.plan(m, n, k)
 				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR || p.NC%e.kernel.NR != 0 {
 					t.Errorf("%d×%d×%d: %+v", m, n, k, p)
 				}
@@ -86,7 +86,7 @@ func TestFieldPlan(t *testing.T) {
 			}
 		}
 	}
-	if w := e.Plan(4, 65536, 10).Workers; w != 2 {
+	if w := e.plan(4, 65536, 10).Workers; w != 2 {
 		t.Errorf("4×65536×10 has %d workers, want 2", w)
 	}
 }
@@ -101,7 +101,7 @@ func TestFieldCancelled(t *testing.T) {
 		if err := e.Multiply(ctx, m, n, k, a, k, b, n, c, n); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d looks: got %v", left, err)
 		}
-		if most := 1 + (n+511)/512*m; -ctx.left > most+2 {
+		if most := 1 + (n+2047)/2048*m; -ctx.left > most+2 {
 			t.Errorf("cancelled after %d looks: looked %d times more, want %d at most", left, -ctx.left, most)
 		}
 	}

@@ -57,13 +57,15 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 
 // BestField returns the fastest kernel in GF(2⁸) of this build for the instruction set
 // that cpu.Detect chose.
-func BestField() Field { return fieldOf(detected()) }
+func BestField() Field { return fieldOf(detected(), slices.Contains(cpu.Supported(), cpu.AVX2)) }
 
-func fieldOf(isa cpu.ISA) Field {
+// fieldOf returns the kernel for an instruction set of a processor with or without the
+// Galois-field instructions, of which AVX512 says nothing.
+func fieldOf(isa cpu.ISA, gfni bool) Field {
 	switch isa {
 	case cpu.AVX512:
-		if !slices.Contains(cpu.Supported(), cpu.AVX2) { // which has GFNI
-			return fieldOf(cpu.AVX2NoGFNI)
+		if !gfni {
+			return fieldOf(cpu.AVX2NoGFNI, false)
 		}
 		return Field{Name: "gfni512-24x64", MR: 24, NR: 64, words: matrixWords, pack: packMatrices, run: gf.GFNI512}
 	case cpu.AVX2:

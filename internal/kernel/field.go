@@ -19,9 +19,13 @@ type Field struct {
 	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
 }
 
-// Run computes a sliver,
+// Run computes a sliver, C ← A·B or, where add, C ← C + A·B:
 //
-//	C ← A·B, or C ← C + A·B where add,
+//	for i := range rows {
+//		for l := range k {
+//			gf256.AddScaled(c[i*ldc:][:n], A(i, l), b[l*ldb:][:n])
+//		}
+//	}
 //
 // with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
 // NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. It

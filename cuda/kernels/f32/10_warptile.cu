@@ -132,13 +132,6 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
-// meet is a barrier of all threads of the block, whose warps come to it from different loops:
-// __syncthreads may stand only where all come from the same.
-static __device__ void meet()
-{
-    asm volatile("barrier.sync.aligned 1, %0;" :: "n"(THREADS) : "memory");
-}
-
 // store_c updates the unit of C at c, of which `inside` elements (or more) lie inside.
 // beta == 0 must not read C: it may hold NaN.
 static __device__ void store_c(float *c, int inside, float alpha, const float *sum, float beta)
@@ -286,15 +279,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     auto next = [&]() {
         commit();
         wait();
-        meet();
+        __syncthreads();
         free = now;
         now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
         rest -= BK;
     };
 
     // slice multiplies the slice at hand and has another copied, which lies inside A and B or
-    // of which that is not known.
-    auto slice = [&](bool inside) {
+    // of which that is not known. A warp that is idle has nothing inside C: it copies, and comes
+    // to the same barrier as the others, as __syncthreads wants it.
+    auto slice = [&](bool inside, bool idle) {
         if (!inside && rest > (STAGES - 1) * BK)
             fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
@@ -308,6 +302,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
                     if (c < COPIES)
                         copy(c, free, rest, true);
             }
+            if (idle)
+                continue;
             #pragma unroll
             for (int y = 0; y < TN; y++)
                 #pragma unroll
@@ -317,20 +313,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
                 }
         }
     };
-    if (PADDED ? row0 + warp_row < m && col0 + warp_col < n : row0 + BM <= m && col0 + BN <= n)
+    if (PADDED || row0 + BM <= m && col0 + BN <= n)
         #pragma unroll 1
         while (rest >= STAGES * BK)
-            slice(true);
-    const bool idle = row0 + warp_row >= m || col0 + warp_col >= n; // nothing inside C
-    #pragma unroll 1
-    while (idle && rest > 0) {
-        if (rest > (STAGES - 1) * BK)
-            fetch(free, rest - (STAGES - 1) * BK);
-        next();
-    }
+            slice(true, false);
+    const bool idle = row0 + warp_row >= m || col0 + warp_col >= n;
     #pragma unroll 1
     while (rest > 0)
-        slice(false);
+        slice(false, idle);
 
     // C by way of shared memory: a warp writes rows of its tile to a place of its own where the
     // slices were, and reads them back along a row.

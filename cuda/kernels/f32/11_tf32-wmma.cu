@@ -124,13 +124,6 @@ static __device__ void wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
 }
 
-// meet is a barrier of all threads of the block, whose warps come to it from different loops:
-// __syncthreads may stand only where all come from the same.
-static __device__ void meet()
-{
-    asm volatile("barrier.sync.aligned 1, %0;" :: "n"(THREADS) : "memory");
-}
-
 // round_tf32 rounds the bits of a float to the nearest TF32 number, ties away from zero: half
 // a unit in its last place is added, and the tensor cores ignore what is behind that place.
 // Infinity and NaN stay as they are.
@@ -312,7 +305,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     auto next = [&]() {
         commit();
         wait();
-        meet();
+        __syncthreads();
         free = now;
         now = now < (STAGES - 1) * SLICE ? now + SLICE : 0;
         rest -= BK;
@@ -320,8 +313,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
 
     // slice multiplies the slice at hand and has another copied, which lies inside A and B or
     // of which that is not known: then at once, else spread over the rows of fragments.
+    // A warp that is idle has nothing inside C: it copies, and comes to the same barrier as the
+    // others, as __syncthreads wants it.
     constexpr int ROWS = WM / 16, PER_ROW = (COPIES - 1) / ((BK / 8 - 1) * ROWS) + 1;
-    auto slice = [&](bool inside) {
+    auto slice = [&](bool inside, bool idle) {
         if (!inside && rest > (STAGES - 1) * BK)
             fetch(free, rest - (STAGES - 1) * BK);
         #pragma unroll
@@ -330,6 +325,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             if (p == BK - 8)
                 next();
             read(1 - half, now, (p + 8) % BK);
+            if (idle)
+                continue;
             #pragma unroll
             for (int x = 0; x < ROWS; x++) {
                 #pragma unroll
@@ -349,20 +346,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             round(1 - half);
         }
     };
-    if (PADDED ? row0 + row < m && col0 + col < n : row0 + BM <= m && col0 + BN <= n)
+    if (PADDED || row0 + BM <= m && col0 + BN <= n)
         #pragma unroll 1
         while (rest >= STAGES * BK)
-            slice(true);
-    const bool idle = row0 + row >= m || col0 + col >= n; // nothing inside C
-    #pragma unroll 1
-    while (idle && rest > 0) {
-        if (rest > (STAGES - 1) * BK)
-            fetch(free, rest - (STAGES - 1) * BK);
-        next();
-    }
+            slice(true, false);
+    const bool idle = row0 + row >= m || col0 + col >= n;
     #pragma unroll 1
     while (rest > 0)
-        slice(false);
+        slice(false, idle);
 
     // C: a lane has two neighbouring elements of rows 2*(lane%4) and the next of each 8 x 16.
     #pragma unroll

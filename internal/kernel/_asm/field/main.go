@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -18,11 +17,11 @@ import (
 
 // generator holds what the instruction set decides.
 type generator struct {
-	rows    int                // of a full sliver
-	vectors func(rows int) int // in a row of a tile
-	narrow  int                // vectors in a row of the narrowest tile
-	width   int                // bytes of a vector
-	packed  int                // bytes of an element of packed A
+	rows    int // of a full sliver
+	vectors int // in a row of a tile
+	wide    int // tiles of so many rows or fewer are twice as wide where there is room
+	width   int // bytes of a vector
+	packed  int // bytes of an element of packed A
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
@@ -34,6 +33,15 @@ type generator struct {
 
 // shape is a tile's: so many rows, and vectors in each.
 type shape struct{ rows, vectors int }
+
+// shape returns the widest tile of so many rows. The steps of few rows are so short that
+// the loop's own instructions count.
+func (g *generator) shape(rows int) shape {
+	if rows <= g.wide {
+		return shape{rows, 2 * g.vectors}
+	}
+	return shape{rows, g.vectors}
+}
 
 // sum is the register of a vector of the tile.
 func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
@@ -107,22 +115,11 @@ func main() {
 	Generate()
 }
 
-// wideUpTo returns the vectors of a tile: twice as many for few rows, whose steps are so
-// short that the loop's own instructions count.
-func wideUpTo(rows, vectors int) func(int) int {
-	return func(n int) int {
-		if n <= rows {
-			return 2 * vectors
-		}
-		return vectors
-	}
-}
-
 // gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
 // of which takes its matrix from memory. Two steps of k share the addition to a sum, so
 // that the port that adds is never what limits.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: wideUpTo(12, 1), narrow: 1, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, width: 64, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.multiply = func(t shape, steps int, set bool) {
@@ -135,19 +132,19 @@ func gfni512() *generator {
 		at := 0
 		for i := range t.rows {
 			for v := range t.vectors {
-				sum, p := g.sum(t, i, v), slices.Clone(product[at%4:][:2])
-				if at += 2; set {
-					p[0] = sum
+				sum, p, q := g.sum(t, i, v), product[at%4], product[at%4+1]
+				at += 2
+				if set {
+					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], sum)
+					continue
 				}
-				for step := range steps {
-					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, step, i), x[2*v+step], p[step])
+				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], p)
+				if steps == 1 {
+					VPXORQ(p, sum, sum)
+					continue
 				}
-				switch {
-				case steps == 2:
-					VPTERNLOGQ(U8(0x96), p[0], p[1], sum) // the sum of the three
-				case !set:
-					VPXORQ(p[0], sum, sum)
-				}
+				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 1, i), x[2*v+1], q)
+				VPTERNLOGQ(U8(0x96), p, q, sum) // the sum of the three
 			}
 		}
 	}
@@ -156,7 +153,7 @@ func gfni512() *generator {
 
 // gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row.
 func gfni256() *generator {
-	g := &generator{rows: 6, vectors: wideUpTo(2, 2), narrow: 2, width: 32, packed: 8}
+	g := &generator{rows: 6, vectors: 2, wide: 2, width: 32, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
 	g.multiply = g.stepwise(func(t shape, step int, set bool) {
@@ -207,7 +204,7 @@ func nibbles() Mem { return constant("nibbles", 0x0f0f0f0f0f0f0f0f) }
 // multiplication, of 16 bits by 2¹² of which the high half is kept: AMD's processors
 // shift where they look up, which is what limits.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: wideUpTo(2, 2), narrow: 2, width: 32, packed: 32}
+	g := &generator{rows: 4, vectors: 2, wide: 2, width: 32, packed: 32}
 	nibbles, down := nibbles(), constant("down", 0x1000100010001000)
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
@@ -266,7 +263,7 @@ func avx2() *generator {
 // ssse3: avx2 with half the bytes. A look-up overwrites its table, which is loaded
 // anew for each.
 func ssse3() *generator {
-	g := &generator{rows: 4, vectors: wideUpTo(0, 2), narrow: 2, width: 16, packed: 32}
+	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32}
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
 	g.move = func(x, y Op) { MOVOU(x, y) }
@@ -319,7 +316,7 @@ func (g *generator) function(name, doc, isa string) {
 	}
 	for n := g.rows; n > 1; n-- {
 		CMPQ(rows, U8(n))
-		JEQ(LabelRef(label("rows", shape{n, g.vectors(n)})))
+		JEQ(LabelRef(label("rows", g.shape(n))))
 	}
 	for n := 1; n <= g.rows; n++ {
 		g.tiles(n)
@@ -337,13 +334,14 @@ func label(place string, t shape) string { return fmt.Sprintf("%s%dx%d", place, 
 // tiles generates the loops over the tiles of a sliver of n rows: the wide ones, and the
 // narrow one that is left.
 func (g *generator) tiles(n int) {
-	wide, narrow := shape{n, g.vectors(n)}, shape{n, g.narrow}
+	wide, narrow := g.shape(n), shape{n, g.vectors}
+	bytes := U8(wide.vectors * g.width)
 	Label(label("rows", wide))
 	if wide != narrow {
-		CMPQ(columns, U8(g.vectors(n)*g.width))
+		CMPQ(columns, bytes)
 		JLT(LabelRef(label("tile", narrow)))
 		g.tile(wide)
-		CMPQ(columns, U8(g.vectors(n)*g.width))
+		CMPQ(columns, bytes)
 		JGE(LabelRef(label("tile", wide)))
 		TESTQ(columns, columns)
 		JEQ(LabelRef("done"))

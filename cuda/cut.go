@@ -1,0 +1,42 @@
+package cuda
+
+// Panels says how products from and to the host's memory are cut, so that copies and products
+// overlap: panels have at least so many rows or columns and bytes, and are so many at most where
+// the GPU's memory does not want more.
+type Panels struct {
+	Edge  int
+	Bytes int64
+	Most  int
+}
+
+// Cut is a product whose C comes to the GPU and goes back in panels along its longer edge: of
+// columns of C and op(B), while op(A) stays there, or of rows of C and op(A).
+type Cut struct {
+	Columns bool
+	Size    int // rows or columns of a panel, but for the last
+	Count   int
+	Slots   int // panels on the GPU at a time: one comes, one is multiplied, one goes
+}
+
+// Cut cuts a product of elements of so many bytes, with as many bytes free on the GPU. Panels take
+// at most half of what the operand that stays leaves, since kernels may want memory too.
+func (p Panels) Cut(s Shape, size int, free int64) Cut {
+	const slots = 3
+	edge, across := max(1, s.M, s.N), min(s.M, s.N)
+	stays := int64(size) * int64(s.K) * int64(across)
+	moves := int64(size) * int64(edge) * int64(s.K+across)
+	for n := max(1, min(p.Most, edge/p.Edge, int((moves+stays)/p.Bytes))); ; n *= 2 {
+		c := Cut{Columns: s.N > s.M, Size: ceil(edge, n)}
+		c.Count = ceil(edge, c.Size)
+		c.Slots = min(slots, c.Count)
+		if c.Size == 1 || moves/int64(c.Count)*int64(c.Slots) <= (free-stays)/2 {
+			return c
+		}
+	}
+}
+
+// Panel returns the first row or column of a panel, and how many it has.
+func (c Cut) Panel(s Shape, i int) (first, n int) {
+	first = i * c.Size
+	return first, min(c.Size, max(s.M, s.N)-first)
+}
