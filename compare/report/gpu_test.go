@@ -382,9 +382,6 @@ var gpuSentences = []sentence{
 	{"copies one after another", planted(row("serial/packed", 64, 1e-3, single), kernel("warptile", 64, 1e-4, copied(1e-4, 2e-4, 0))), []string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
 }
 
-// codeRungs are the rungs that multiply over GF(2⁸) alone.
-var codeRungs = []string{"square-tiled", "tiled", "word", "tuned"}
-
 // TestGPUOrder wants the names of the family that the report knows to be those of the
 // ladder, and the rungs with wide copies to be those that have them.
 func TestGPUOrder(t *testing.T) {
@@ -398,9 +395,6 @@ func TestGPUOrder(t *testing.T) {
 	var order []string
 	for _, name := range gpuOrder {
 		order = append(order, onGPU+"/"+name)
-	}
-	if len(cuda.Ladder("gf256")) == 0 {
-		order = slices.DeleteFunc(order, func(name string) bool { return slices.Contains(codeRungs, algorithm(name)) })
 	}
 	if !slices.Equal(names, order) {
 		t.Errorf("the family is %v, the report has %v", names, order)
