@@ -335,12 +335,12 @@ func interruptedWhen(t *testing.T, file, dir string, variables []string, args ..
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("there is no %s within 20 s: %s", file, stderr.String())
+			t.Fatalf("there is no %s within 2 min: %s", file, stderr.String())
 		}
 	}
 	begin := time.Now()
