@@ -29,7 +29,7 @@ const module = "gemm"
 // one way:
 //
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
-//	{internal/cpu, gf256} ← internal/kernel ← internal/block ← {serial, parallel} ← blas
+//	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
 //	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}
@@ -58,7 +58,7 @@ var importTable = closure(map[string][]string{
 
 	"internal/child":   nil,
 	"internal/sample":  nil,
-	"internal/peak":    {"internal/cpu"},
+	"internal/peak":    {"internal/cpu", "gf256"},
 	"internal/matfile": {"."},
 	"internal/shard":   {"."},
 	"compare":          {".", "internal/sample", "internal/peak", "internal/child"},

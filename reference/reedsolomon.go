@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/klauspost/reedsolomon"
 
@@ -74,10 +73,10 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 	}
 	defer clear(x.shards) // lets go of the operands
 	for l := range b.Rows {
-		x.shards[l] = shard(b.Row(l))
+		x.shards[l] = gf256.Bytes(b.Row(l))
 	}
 	for i := range c.Rows {
-		x.shards[b.Rows+i] = shard(c.Row(i))
+		x.shards[b.Rows+i] = gf256.Bytes(c.Row(i))
 	}
 	return x.encoder.Encode(x.shards)
 }
@@ -90,14 +89,14 @@ func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 	}
 	same := x.encoder != nil && a.Rows == x.rows && a.Cols == x.cols
 	for i := 0; same && i < a.Rows; i++ {
-		same = slices.Equal(shard(a.Row(i)), x.a[i*a.Cols:][:a.Cols])
+		same = slices.Equal(gf256.Bytes(a.Row(i)), x.a[i*a.Cols:][:a.Cols])
 	}
 	if same {
 		return nil
 	}
 	x.encoder, x.a = nil, x.a[:0]
 	for i := range a.Rows {
-		x.a = append(x.a, shard(a.Row(i))...)
+		x.a = append(x.a, gf256.Bytes(a.Row(i))...)
 	}
 	matrix := slices.Collect(slices.Chunk(x.a, a.Cols))
 	encoder, err := reedsolomon.New(a.Cols, a.Rows, append(slices.Clone(x.options), reedsolomon.WithCustomMatrix(matrix))...)
@@ -106,11 +105,6 @@ func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 	}
 	x.rows, x.cols, x.encoder, x.shards = a.Rows, a.Cols, encoder, make([][]byte, a.Rows+a.Cols)
 	return nil
-}
-
-// shard returns the elements as the bytes that they are laid out as.
-func shard(x []gf256.Elem) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 func reedSolomonVariant() gemm.Variant {

@@ -446,14 +446,7 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (Section, bool) {
 	for _, r := range rows {
 		var state Text
 		state, notes = b.state(r, notes)
-		gain, p, verdict := Text(absent), Text(absent), Text(absent)
-		if i := slices.IndexFunc(steps, func(c climb) bool { return c.after.Variant == r.Variant }); i >= 0 {
-			c := steps[i]
-			gain, p = times(c.Ratio, c.Lo, c.Hi), Text(probability(c.P))
-			if !math.IsNaN(c.P) {
-				verdict = b.verdict(c.Outcome)
-			}
-		}
+		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
 			code(algorithm(r.Variant)), state, Text(b.median(r)), Text(b.ci(r)), Text(significant(known(r, r.DataGBps))), Text(significant(known(r, r.Rate))),
 			Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), gain, p, verdict,

@@ -116,19 +116,26 @@ func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Reco
 		if found {
 			of = Text(percent(float64(library.Median / r.Median)))
 		}
-		gain, p, verdict := Text(absent), Text(absent), Text(absent)
-		if i := slices.IndexFunc(steps, func(c climb) bool { return c.after.Variant == r.Variant }); i >= 0 {
-			c := steps[i]
-			gain, p = times(c.Ratio, c.Lo, c.Hi), Text(probability(c.P))
-			if !math.IsNaN(c.P) {
-				verdict = b.verdict(c.Outcome)
-			}
-		}
+		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
 			code(algorithm(r.Variant)), state, Text(b.median(r)), Text(b.ci(r)), tflops(r), of, Text(significant(known(r, r.PercentPeak))), gain, p, verdict,
 		}})
 	}
 	return t, notes
+}
+
+// stepTo returns how much faster a rung is than the one before it, with what probability that
+// is chance, and the verdict.
+func (b *builder) stepTo(r compare.Record, steps []climb) (gain, p, verdict Text) {
+	gain, p, verdict = Text(absent), Text(absent), Text(absent)
+	if i := slices.IndexFunc(steps, func(c climb) bool { return c.after.Variant == r.Variant }); i >= 0 {
+		c := steps[i]
+		gain, p = times(c.Ratio, c.Lo, c.Hi), Text(probability(c.P))
+		if !math.IsNaN(c.P) {
+			verdict = b.verdict(c.Outcome)
+		}
+	}
+	return gain, p, verdict
 }
 
 // needs is the table of what the kernels take of the GPU.

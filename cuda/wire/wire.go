@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -258,7 +257,7 @@ func line(r *bufio.Reader, v any) error {
 // elements returns the row as package binary takes it: elements of GF(2⁸) are laid out as bytes.
 func elements[T gemm.Element](row []T) any {
 	if e, ok := any(row).([]gf256.Elem); ok {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(e))), len(e))
+		return gf256.Bytes(e)
 	}
 	return row
 }

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"unsafe"
 
 	"gemm/gf256"
 )
@@ -40,12 +39,7 @@ func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR, f.NR, rows, n))
 	}
 	_, _, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1], c[(rows-1)*ldc+n-1]
-	f.run(rows, k, n, a, bytes(b), ldb, bytes(c), ldc, add)
-}
-
-// bytes returns the elements as the bytes that they are laid out as.
-func bytes(x []gf256.Elem) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	f.run(rows, k, n, a, gf256.Bytes(b), ldb, gf256.Bytes(c), ldc, add)
 }
 
 // Slivers returns how m rows, m above 0, are cut into slivers; see Kernel.Slivers.

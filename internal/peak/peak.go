@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"gemm/gf256"
 	"gemm/internal/cpu"
 )
 
@@ -84,7 +85,7 @@ func widest(pipe string, sets []cpu.ISA) loop {
 // doubles are the elements of GF(2⁸) times 2.
 var doubles = func() (table [256]uint8) {
 	for i := range table {
-		table[i] = uint8(2*i ^ i>>7*0x11d)
+		table[i] = gf256.Mul(gf256.New(2), gf256.New(uint8(i))).Byte()
 	}
 	return table
 }()
