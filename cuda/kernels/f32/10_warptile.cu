@@ -10,8 +10,8 @@
 // The products of a k index go down one column of a thread tile and up the next. Each then
 // has an operand in common with the one before it, which need not be read from a register
 // again: a register file of two banks gives the other two operands at once, but not three.
-// The copies of a slice are spread over the steps of another, behind one another from a
-// pointer that moves on. While all lies inside A and B they have no condition, and the loop
+// The copies of a slice are spread over the first half of another's steps, behind one another
+// from a pointer that moves on. While all lies inside A and B they have no condition, and the loop
 // no branch, so that the compiler mixes copies, reads and products; the last slices, and all
 // of a block at an edge, have a loop of their own, where copies come at once. A warp with
 // nothing inside C copies and does not multiply. Where C cannot be written in units of 4
@@ -244,8 +244,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             copy(c, to, rest, false);
     };
 
-    // Copies in each step of a slice but the last.
-    constexpr int PER_STEP = (COPIES + BK - 2) / (BK - 1);
+    // Copies in each step of the first half of a slice.
+    constexpr int PER_STEP = (COPIES + BK / 2 - 1) / (BK / 2);
 
     // Fragments for two k indices: one is read while the other is multiplied.
     alignas(16) float a[2][TM], b[2][TN];
@@ -302,14 +302,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
                     if (c < COPIES)
                         copy(c, free, rest, true);
             }
-            if (idle)
-                continue;
             #pragma unroll
             for (int y = 0; y < TN; y++)
                 #pragma unroll
                 for (int x = 0; x < TM; x++) {
                     const int z = y % 2 ? TM - 1 - x : x;
-                    sum[z][y] += a[p % 2][z] * b[p % 2][y];
+                    if (!idle)
+                        sum[z][y] += a[p % 2][z] * b[p % 2][y];
                 }
         }
     };
