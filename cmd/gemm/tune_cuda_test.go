@@ -317,6 +317,7 @@ type tunedProduct[T gemm.Element] struct {
 	rung     cuda.Rung
 	params   gemm.Params
 	resolved gemm.Params
+	took     time.Duration
 	c, a, b  gemm.Matrix[T]
 }
 
@@ -333,20 +334,16 @@ func (p *tunedProduct[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (ge
 		return nil, ctx.Err()
 	}
 	_, resolved, err := planted(p.rung, smallGPU, c.Rows, c.Cols, a.Cols, p.params)
-	p.resolved = resolved
+	p.resolved, p.took = resolved, 4*time.Millisecond
+	if resolved.Text("tile") == firstOther(p.rung).Tile {
+		p.took = 2 * time.Millisecond
+	}
 	return p, err
 }
 
-func (p *tunedProduct[T]) Do(ctx context.Context) (gemm.Cost, error) {
-	took := 4 * time.Millisecond
-	if p.resolved.Text("tile") == firstOther(p.rung).Tile {
-		took = 2 * time.Millisecond
-	}
-	return gemm.Cost{Time: took}, p.Multiply(ctx, p.c, p.a, p.b)
-}
-
-func (p *tunedProduct[T]) Collect(context.Context) error { return nil }
-func (p *tunedProduct[T]) Close() error                  { return nil }
+func (p *tunedProduct[T]) Do(context.Context) (gemm.Cost, error) { return gemm.Cost{Time: p.took}, nil }
+func (p *tunedProduct[T]) Collect(ctx context.Context) error     { return p.Multiply(ctx, p.c, p.a, p.b) }
+func (p *tunedProduct[T]) Close() error                          { return nil }
 
 // firstOther returns the setting that a search tries first of those that the rung is not
 // offered with.
