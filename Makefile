@@ -75,14 +75,13 @@ generate: ## write the generated code anew
 # The records of products over GF(2^8), one host a file.
 FIELD := $(sort $(wildcard results/gf256*.json))
 
-docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results, docs/cuda-counters, docs/gf256 and docs/performance.md from the records in results/
+docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results, docs/gf256 and docs/performance.md from the records in results/
 	bin/gemm report --in results/serial.json --format md --out docs/serial
 	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
 	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
 	bin/gemm report --in results/cuda-h200.json --format md --out docs/cuda-results
-	bin/gemm report --in results/cuda-h200-counters.json --format md --out docs/cuda-counters
 	$(if $(FIELD),bin/gemm report $(addprefix --in ,$(FIELD)) --format md --out docs/gf256)
-	rm -rf docs/gf256/figures/*.png docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/cuda-counters/figures/*.png docs/performance
+	rm -rf docs/gf256/figures/*.png docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/performance
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
