@@ -10,6 +10,7 @@
 // The products of a k index go down one column of a thread tile and up the next. Each then
 // has an operand in common with the one before it, which need not be read from a register
 // again: a register file of two banks gives the other two operands at once, but not three.
+// Odd k indices begin at the bottom, which changes nothing but the compiler's schedule.
 // The copies of a slice are spread over the first half of another's steps, behind one another
 // from a pointer that moves on. While all lies inside A and B they have no condition, and the loop
 // no branch, so that the compiler mixes copies, reads and products; the last slices, and all
@@ -306,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
             for (int y = 0; y < TN; y++)
                 #pragma unroll
                 for (int x = 0; x < TM; x++) {
-                    const int z = y % 2 ? TM - 1 - x : x;
+                    const int z = (y + p) % 2 ? TM - 1 - x : x;
                     if (!idle)
                         sum[z][y] += a[p % 2][z] * b[p % 2][y];
                 }
