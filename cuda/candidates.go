@@ -124,7 +124,7 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		if t.TN != 16 {
 			return fmt.Sprintf("a thread has 16 bytes of a row, not %d", t.TN)
 		}
-		return first(threadsFill(t), multiples(3, t.BK), fits(64*(t.BK/3)*t.TM))
+		return first(multiples(32*t.TN, t.BN), threadsFill(t), multiples(3, t.BK), fits(64*(t.BK/3)*t.TM))
 	},
 	"f64/dmma": func(t Tile, w Widths) string {
 		// On 9.0 a product of the tensor cores is 16×8 by MMA_K, which is 16 unless the tile

@@ -18,8 +18,9 @@
 // 16-byte column of B, of which three rows are on their way while three are multiplied. Only
 // the tables of BK columns of A are in shared memory, built by the block itself, where all
 // threads of a warp read the same.
-// VB and VC are how many bytes a copy of B and C has: 16, 8, 4, 2 or 1, as alignment and
-// leading dimension of each allow. VA has no meaning here.
+// VB and VC are how many bytes a copy of B and C has: 16, 8 or 4, as alignment and leading
+// dimension of each allow. Where that is 2 or 1, copies are of words at multiples of 4 all the
+// same, and shifts make the thread's own of them and the reverse. VA has no meaning here.
 //
 // Tile: a block of THREADS = BN/TN threads computes BM x BN elements of C, BM = TM.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks, those of the same columns side by side; 64/3*BK*TM
@@ -53,33 +54,45 @@
 #define WORDS (TN / 4)
 
 static_assert(BM == TM, "a thread has all rows of its block");
-static_assert(TN == 16 && BN % TN == 0, "a thread has 16 bytes of a row");
+static_assert(TN == 16, "a thread has 16 bytes of a row");
+static_assert(BN % (32 * TN) == 0, "a block has whole warps");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
 static_assert(BK % 3 == 0, "three rows of B are multiplied at once");
 static_assert(64 * (BK / 3) * TM <= 48 * 1024, "static shared memory ends at 48 KiB");
 
-// What one instruction copies.
-template <int BYTES> struct Copy { typedef unsigned char Unit; };
-template <> struct Copy<2> { typedef unsigned short Unit; };
-template <> struct Copy<4> { typedef unsigned Unit; };
+// What one instruction copies: words where rows begin anywhere.
+template <int BYTES> struct Copy { typedef unsigned Unit; };
 template <> struct Copy<8> { typedef uint2 Unit; };
 template <> struct Copy<16> { typedef uint4 Unit; };
 typedef Copy<VB>::Unit UnitB;
 typedef Copy<VC>::Unit UnitC;
 
-// load reads the 16 bytes at b.
+// early returns how many bytes before p the word at a multiple of 4 begins that has p's: 0
+// where rows begin at multiples of `width` bytes, 4 or more.
+static __device__ int early(const void *p, int width)
+{
+    return width < 4 ? (unsigned long long)p % 4 : 0;
+}
+
+// load reads the 16 bytes at b; where rows begin anywhere, the five words that they lie in.
 static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b)
 {
     alignas(16) unsigned x[WORDS];
     #pragma unroll
-    for (int v = 0; v < TN; v += VB)
-        *(UnitB *)((unsigned char *)x + v) = *(const UnitB *)(b + v);
+    for (int v = 0; v < TN; v += sizeof(UnitB))
+        *(UnitB *)((unsigned char *)x + v) = *(const UnitB *)(b - early(b, VB) + v);
     #pragma unroll
     for (int w = 0; w < WORDS; w++)
         word[w] = x[w];
+    if (VB < 4) {
+        const unsigned last = *(const unsigned *)(b - early(b, VB) + TN);
+        #pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            word[w] = __funnelshift_r(x[w], w + 1 < WORDS ? x[w + 1] : last, 8 * early(b, VB));
+    }
 }
 
-// load reads the first `inside` bytes at b, fewer than 16. The others are 0.
+// load reads the first `inside` bytes at b, 16 at most. The others are 0.
 static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b, int inside)
 {
     unsigned x[WORDS] = {};
@@ -95,26 +108,45 @@ static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b, int
         word[w] = x[w];
 }
 
-// store writes the first `inside` bytes to c.
+// part writes the first n bytes of a word to c: 4 at most.
+static __device__ void part(unsigned char *c, int n, unsigned word)
+{
+    for (int v = 0; v < n; v++)
+        c[v] = word >> 8 * v;
+}
+
+// store writes the first `inside` bytes to c, 16 at most. All threads of a warp call it: where
+// rows begin anywhere, a thread writes the words that end among its bytes, the first of which
+// begins among those of the thread before.
 static __device__ void store(unsigned char *c, int inside, const unsigned (&word)[WORDS])
 {
+    const int before = early(c, VC), lane = threadIdx.x % 32;
     alignas(16) unsigned x[WORDS];
     #pragma unroll
     for (int w = 0; w < WORDS; w++)
         x[w] = word[w];
-    if (inside == TN) {
+    if (VC < 4) {
+        x[0] = __funnelshift_l(__shfl_up_sync(~0u, word[WORDS - 1], 1), word[0], 8 * before);
         #pragma unroll
-        for (int v = 0; v < TN; v += VC)
-            *(UnitC *)(c + v) = *(const UnitC *)((const unsigned char *)x + v);
-        return;
+        for (int w = 1; w < WORDS; w++)
+            x[w] = __funnelshift_l(word[w - 1], word[w], 8 * before);
     }
-    #pragma unroll 1
-    for (int v = 0; v < inside; v++) {
-        c[v] = x[0];
+    if (inside < TN) {
         #pragma unroll
         for (int w = 0; w < WORDS; w++)
-            x[w] = x[w] >> 8 | (w + 1 < WORDS ? x[w + 1] << 24 : 0);
+            part(c + 4 * w, min(inside - 4 * w, 4), word[w]);
+        return;
     }
+    // Nobody has the whole of the words at both ends of a warp's bytes, and at the edge.
+    const bool begins = before > 0 && lane == 0;
+    if (begins)
+        part(c, 4 - before, word[0]);
+    #pragma unroll
+    for (int v = 0; v < TN; v += sizeof(UnitC))
+        if (v > 0 || !begins)
+            *(UnitC *)(c - before + v) = *(const UnitC *)((const unsigned char *)x + v);
+    if (before > 0 && (lane == 31 || inside < 2 * TN))
+        part(c + TN - before, before, word[WORDS - 1] >> (32 - 8 * before));
 }
 
 // table returns the 8 sums of x, y and z: byte i has x where bit 0 of i is set, y where bit 1
@@ -201,14 +233,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     const int row0 = (int)blockIdx.x % tiles_m * BM;
     const long long col0 = (long long)((int)blockIdx.x / tiles_m) * BN + threadIdx.x * TN;
 
-    // The columns of this thread that lie inside of B and C: 16, but at the edge.
-    const int inside = (int)min(max(n - col0, 0ll), (long long)TN);
+    // The columns of this thread and the next that lie inside of B and C: 32, but at the edge.
+    const int inside = (int)min(max(n - col0, 0ll), 2ll * TN);
 
     // fetch reads three rows of B from p on, as far as B has them.
     unsigned now[3][WORDS] = {}, sum[TM][WORDS] = {};
     const unsigned char *b = B + col0;
     auto fetch = [&](int p) {
-        if (inside == TN) {
+        if (inside >= (VB < 4 ? TN + 4 : TN)) {
             #pragma unroll
             for (int q = 0; q < 3; q++)
                 if (p + q < k)
@@ -217,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
             #pragma unroll
             for (int q = 0; q < 3; q++)
                 if (p + q < k)
-                    load(now[q], b + q * ldb, inside);
+                    load(now[q], b + q * ldb, min(inside, TN));
         }
         b += 3 * ldb;
     };
