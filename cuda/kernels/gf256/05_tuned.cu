@@ -111,6 +111,7 @@ static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b, int
 // part writes the first n bytes of a word to c: 4 at most.
 static __device__ void part(unsigned char *c, int n, unsigned word)
 {
+    #pragma unroll 1
     for (int v = 0; v < n; v++)
         c[v] = word >> 8 * v;
 }
