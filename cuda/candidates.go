@@ -121,7 +121,10 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		if t.BM != t.TM {
 			return "a thread has all rows of its block"
 		}
-		return first(threadsFill(t), multiples(16, t.TN), multiples(2, t.BK), fits(20*t.BK*t.TM))
+		if t.TN != 16 {
+			return fmt.Sprintf("a thread has 16 bytes of a row, not %d", t.TN)
+		}
+		return first(multiples(32*t.TN, t.BN), threadsFill(t), multiples(3, t.BK), fits(64*(t.BK/3)*t.TM))
 	},
 	"f64/dmma": func(t Tile, w Widths) string {
 		// On 9.0 a product of the tensor cores is 16×8 by MMA_K, which is 16 unless the tile
@@ -286,8 +289,8 @@ func (r Rung) registers(t Tile) int {
 		return words * (t.WM*t.WN/32 + (t.WM+t.WN)/8)
 	case "word": // a word, its product and its sum
 		return 3 * t.TN / 4
-	case "tuned": // sums, four rows of B, and what looks two of them up
-		return t.TN / 4 * (t.TM + 4 + 2*3)
+	case "tuned": // sums, three rows of B, and what looks them up
+		return t.TN / 4 * (t.TM + 3 + 4*2)
 	case "dmma": // two fragments of A, and B's of the warp, as on 9.0
 		depth := cmp.Or(t.MMAK, 16)
 		return words * (t.WM*t.WN/32 + 2*16*depth/32 + t.WN*depth/32)
@@ -468,7 +471,7 @@ func (r Rung) space() []Tile {
 // a block can have of those of the rung's first setting.
 func (r Rung) bytes() []Tile {
 	var out []Tile
-	for width := 4; width <= 32; width *= 2 { // of a thread
+	for width := 4; width <= 16; width *= 2 { // of a thread
 		for across := 32; across <= 1024; across *= 2 { // threads
 			t := r.Tiles[0]
 			switch r.Name {
@@ -479,7 +482,7 @@ func (r Rung) bytes() []Tile {
 			case "word":
 				t.BM, t.BN, t.TN = min(t.BM, 1024/across), across*width, width
 			case "tuned":
-				t.BN, t.TN = across*width, width
+				t.BN, t.TN = across*width, width // 16 alone passes
 			}
 			if r.Check(t, r.Widest()) == nil && !slices.Contains(out, t) {
 				out = append(out, t)

@@ -46,7 +46,7 @@ func draw(r Rung, random *rand.Rand) Tile {
 		t.BN, t.BK = t.BM, t.BM
 	case r.Name == "tuned":
 		t.TM = t.BM >> random.IntN(2)
-		t.TN, t.BN = 8<<random.IntN(3), 512<<random.IntN(5)
+		t.BK, t.TN, t.BN = t.BK+t.BK/2*random.IntN(2), 8<<random.IntN(2), 512<<random.IntN(5)
 	case r.Name == "dmma":
 		t.MMAK = []int{0, 4, 8, 16}[random.IntN(4)]
 	case (r.Name == "conflictfree" || r.Name == "doublebuffer") && random.IntN(3) == 0:

@@ -59,9 +59,9 @@ func TestFitted(t *testing.T) {
 		{"tiled", Shape{0, 5, 0}, Auto, "1x64x1", 65},
 		{"word", Shape{3, 1 << 24, 7}, Auto, "3x1024x7/1x16", 32 + 7*1024},
 		{"word", Shape{4, 1 << 24, 10}, "16x256x32/1x4", "4x256x10/1x4", 48 + 10*256},
-		{"tuned", Shape{4, 1 << 28, 10}, Auto, "4x4096x10/4x16", 0},
-		{"tuned", Shape{20, 1 << 20, 50}, Auto, "10x4096x26/10x16", 0}, // of an even number
-		{"tuned", Shape{1, math.MaxInt32, 1}, "8x8192x32/8x32", "1x8192x2/1x32", 0},
+		{"tuned", Shape{4, 1 << 28, 10}, Auto, "4x2048x12/4x16", 0},
+		{"tuned", Shape{20, 1 << 20, 50}, Auto, "10x2048x27/10x16", 0}, // of a multiple of three
+		{"tuned", Shape{1, math.MaxInt32, 1}, "8x8192x48/8x16", "1x8192x3/1x16", 0},
 		{"square-tiled", Shape{4, 1 << 24, 10}, Auto, "16x16x16", 0},
 	} {
 		r := rung(t, "gf256", c.name)

@@ -152,8 +152,8 @@ func column(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTil
 func thread(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(t.TM, t.TN) }
 func warp(t Tile) (global, block float64)   { return perTile(t.BM, t.BN), perTile(t.WM, t.WN) }
 
-// lookUps is thread where a row of B is in registers, and an element of A is five words of tables.
-func lookUps(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 20 / float64(t.TN) }
+// lookUps is thread where rows of B are in registers, and three elements of A are 64 bytes of tables.
+func lookUps(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 64.0 / 3 / float64(t.TN) }
 
 // perTile is 1/rows + 1/cols.
 func perTile(rows, cols int) float64 { return 1/float64(rows) + 1/float64(cols) }

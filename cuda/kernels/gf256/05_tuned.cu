@@ -1,35 +1,41 @@
 // tuned: products by look-ups in registers, and each byte of B read from memory once.
 //
 // Against word: multiplication by a constant is linear, a*(x + y) = a*x + a*y, so that a*b is
-// the sum of what a makes of the bits 0 to 2, 3 to 5, and 6 and 7 of b. Tables of these have
-// 8, 8 and 4 bytes: two, two and one registers, in which PRMT looks four bytes up at once. A
-// product of a word costs 3 PRMT and, as exclusive ors of three operands go, 1.5 LOP3, where
-// word takes 8 steps of 7. What PRMT wants of a word of B, three bits a byte packed into 16,
-// costs 9 instructions for all rows of the thread, 3 of them multiplications, which are in
-// another pipe. At m = 4 that is 4*4.5 + 6 = 24 of a pipe of 64 lanes for 4 bytes of B: with
-// 132 multiprocessors at 1.75 GHz, 2.5 TB/s of B and 3.4 TB/s with C.
+// the sum of what a makes of the bits 0 to 2, 3, 4 to 6, and 7 of b. What it makes of three
+// bits are 8 bytes, in two registers: PRMT looks up four of them at once, by four digits in the
+// lower half of a third register, each of four bits of which the highest must be 0.
 //
-// A thread has TM rows of C, which are all that its block has, in registers; it goes down
-// 16-byte columns of B, of which two rows are on their way while two are multiplied. Only the
-// tables of BK columns of A are in shared memory, built by the block itself, where all
+// The halves of bytes lie as such digits do. Those of two words of B, by turns, are a word with
+// digits for two PRMT, one half after the other, and nothing is packed; products and sums lie
+// by turns too, until C is written. The fourth bits of three rows of B are a digit of their
+// own, so that 12 bytes of B take 8 PRMT and, as exclusive ors of three operands go, 4 LOP3 for
+// a row of C, where word takes 8 steps of 7 for 4 bytes. The digits take 17.5 for all rows of C,
+// and shifts to the left that are multiplications, in another pipe. At m = 4 that is
+// (4*12 + 17.5)/3 = 22 of a pipe of 64 lanes for 4 bytes of B: with 132 multiprocessors at
+// 1.75 GHz, 2.7 TB/s of B and 3.8 TB/s with C.
+//
+// A thread has TM rows of C, which are all that its block has, in registers; it goes down a
+// 16-byte column of B, of which three rows are on their way while three are multiplied. Only
+// the tables of BK columns of A are in shared memory, built by the block itself, where all
 // threads of a warp read the same.
-// VB and VC are how many bytes a copy of B and C has: 16, 8, 4, 2 or 1, as alignment and
-// leading dimension of each allow. VA has no meaning here.
+// VB and VC are how many bytes a copy of B and C has: 16, 8 or 4, as alignment and leading
+// dimension of each allow. Where that is 2 or 1, copies are of words at multiples of 4 all the
+// same, and shifts make the thread's own of them and the reverse. VA has no meaning here.
 //
 // Tile: a block of THREADS = BN/TN threads computes BM x BN elements of C, BM = TM.
-// Launch: ceil(m/BM) * ceil(n/BN) blocks, those of the same columns side by side; 20*BK*TM
+// Launch: ceil(m/BM) * ceil(n/BN) blocks, those of the same columns side by side; 64/3*BK*TM
 // bytes of shared memory.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) bytes.
-// Shared reads: 20*BM*BN*BK/TN bytes a block and slice.
+// Shared reads: 64/3*BM*BN*BK/TN bytes a block and slice.
 
 #ifndef BM
 #define BM 4
 #endif
 #ifndef BN
-#define BN 4096
+#define BN 2048
 #endif
 #ifndef BK
-#define BK 32
+#define BK 48
 #endif
 #ifndef TM
 #define TM 4
@@ -48,80 +54,112 @@
 #define WORDS (TN / 4)
 
 static_assert(BM == TM, "a thread has all rows of its block");
-static_assert(TN % 16 == 0 && BN % TN == 0, "a thread has whole units of 16 bytes");
+static_assert(TN == 16, "a thread has 16 bytes of a row");
+static_assert(BN % (32 * TN) == 0, "a block has whole warps");
 static_assert(THREADS <= 1024, "a block has at most 1024 threads");
-static_assert(BK % 2 == 0, "two rows of B are multiplied at once");
-static_assert(20 * BK * TM <= 48 * 1024, "static shared memory ends at 48 KiB");
+static_assert(BK % 3 == 0, "three rows of B are multiplied at once");
+static_assert(64 * (BK / 3) * TM <= 48 * 1024, "static shared memory ends at 48 KiB");
 
-// What one instruction copies.
-template <int BYTES> struct Copy { typedef unsigned char Unit; };
-template <> struct Copy<2> { typedef unsigned short Unit; };
-template <> struct Copy<4> { typedef unsigned Unit; };
+// What one instruction copies: words where rows begin anywhere.
+template <int BYTES> struct Copy { typedef unsigned Unit; };
 template <> struct Copy<8> { typedef uint2 Unit; };
 template <> struct Copy<16> { typedef uint4 Unit; };
 typedef Copy<VB>::Unit UnitB;
 typedef Copy<VC>::Unit UnitC;
 
-// load reads the 16 bytes at b, of which `inside` (or more) lie inside of the matrix. The
-// others are 0.
-static __device__ void load(unsigned *word, const unsigned char *b, int inside)
+// early returns how many bytes before p the word at a multiple of 4 begins that has p's: 0
+// where rows begin at multiples of `width` bytes, 4 or more.
+static __device__ int early(const void *p, int width)
 {
-    alignas(16) unsigned x[4] = {};
-    unsigned char *to = (unsigned char *)x;
-    if (inside >= 16) {
+    return width < 4 ? (unsigned long long)p % 4 : 0;
+}
+
+// load reads the 16 bytes at b; where rows begin anywhere, the five words that they lie in.
+static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b)
+{
+    alignas(16) unsigned x[WORDS];
+    #pragma unroll
+    for (int v = 0; v < TN; v += sizeof(UnitB))
+        *(UnitB *)((unsigned char *)x + v) = *(const UnitB *)(b - early(b, VB) + v);
+    #pragma unroll
+    for (int w = 0; w < WORDS; w++)
+        word[w] = x[w];
+    if (VB < 4) {
+        const unsigned last = *(const unsigned *)(b - early(b, VB) + TN);
         #pragma unroll
-        for (int v = 0; v < 16; v += VB)
-            *(UnitB *)(to + v) = *(const UnitB *)(b + v);
-    } else {
+        for (int w = 0; w < WORDS; w++)
+            word[w] = __funnelshift_r(x[w], w + 1 < WORDS ? x[w + 1] : last, 8 * early(b, VB));
+    }
+}
+
+// load reads the first `inside` bytes at b, 16 at most. The others are 0.
+static __device__ void load(unsigned (&word)[WORDS], const unsigned char *b, int inside)
+{
+    unsigned x[WORDS] = {};
+    #pragma unroll 1
+    for (int v = inside - 1; v >= 0; v--) {
         #pragma unroll
-        for (int v = 0; v < 16; v++)
-            if (v < inside)
-                to[v] = b[v];
+        for (int w = WORDS - 1; w > 0; w--)
+            x[w] = x[w] << 8 | x[w - 1] >> 24;
+        x[0] = x[0] << 8 | b[v];
     }
     #pragma unroll
-    for (int w = 0; w < 4; w++)
+    for (int w = 0; w < WORDS; w++)
         word[w] = x[w];
 }
 
-// store is the reverse of load.
-static __device__ void store(unsigned char *c, int inside, const unsigned *word)
+// part writes the first n bytes of a word to c: 4 at most.
+static __device__ void part(unsigned char *c, int n, unsigned word)
 {
-    alignas(16) unsigned x[4];
+    #pragma unroll 1
+    for (int v = 0; v < n; v++)
+        c[v] = word >> 8 * v;
+}
+
+// store writes the first `inside` bytes to c, 16 at most. All threads of a warp call it: where
+// rows begin anywhere, a thread writes the words that end among its bytes, the first of which
+// begins among those of the thread before.
+static __device__ void store(unsigned char *c, int inside, const unsigned (&word)[WORDS])
+{
+    const int before = early(c, VC), lane = threadIdx.x % 32;
+    alignas(16) unsigned x[WORDS];
     #pragma unroll
-    for (int w = 0; w < 4; w++)
+    for (int w = 0; w < WORDS; w++)
         x[w] = word[w];
-    const unsigned char *from = (const unsigned char *)x;
-    if (inside >= 16) {
+    if (VC < 4) {
+        x[0] = __funnelshift_l(__shfl_up_sync(~0u, word[WORDS - 1], 1), word[0], 8 * before);
         #pragma unroll
-        for (int v = 0; v < 16; v += VC)
-            *(UnitC *)(c + v) = *(const UnitC *)(from + v);
+        for (int w = 1; w < WORDS; w++)
+            x[w] = __funnelshift_l(word[w - 1], word[w], 8 * before);
+    }
+    if (inside < TN) {
+        #pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            part(c + 4 * w, min(inside - 4 * w, 4), word[w]);
         return;
     }
+    // Nobody has the whole of the words at both ends of a warp's bytes, and at the edge.
+    const bool begins = before > 0 && lane == 0;
+    if (begins)
+        part(c, 4 - before, word[0]);
     #pragma unroll
-    for (int v = 0; v < 16; v++)
-        if (v < inside)
-            c[v] = from[v];
+    for (int v = 0; v < TN; v += sizeof(UnitC))
+        if (v > 0 || !begins)
+            *(UnitC *)(c - before + v) = *(const UnitC *)((const unsigned char *)x + v);
+    if (before > 0 && (lane == 31 || inside < 2 * TN))
+        part(c + TN - before, before, word[WORDS - 1] >> (32 - 8 * before));
 }
 
-// Selectors are what PRMT takes to look up the bits 0 to 2, 3 to 5, and 6 and 7 of each of
-// four bytes: a digit of four bits for each, in the order of the bytes.
-struct Selectors { unsigned low, middle, high; };
-
-static __device__ Selectors selectors(unsigned word)
+// table returns the 8 sums of x, y and z: byte i has x where bit 0 of i is set, y where bit 1
+// is, and z where bit 2 is.
+static __device__ uint2 table(unsigned x, unsigned y, unsigned z)
 {
-    // The multiplications put the bits of byte i beside those of byte i + 1; of the bytes of
-    // the result two have such pairs.
-    const unsigned low = (word & 0x07070707) * 0x110, middle = (word & 0x38383838) * 0x22;
-    const unsigned long long high = (word & 0xc0c0c0c0) * 0x440ull;
-    Selectors s;
-    s.low = __byte_perm(low, 0, 0x31);
-    s.middle = __byte_perm(middle, 0, 0x31);
-    s.high = __byte_perm((unsigned)high, (unsigned)(high >> 32), 0x42);
-    return s;
+    const unsigned low = x * 0x01000100 ^ y * 0x01010000;
+    return make_uint2(low, low ^ z * 0x01010101);
 }
 
-// lookup returns the bytes of low and high, 0 to 7, that four digits select. __byte_perm would
-// clear the fourth bit of each digit first, which is 0 here.
+// lookup returns the bytes of low and high, 0 to 7, that the lower four digits select.
+// __byte_perm would clear the fourth bit of each digit first, which is 0 here.
 static __device__ unsigned lookup(unsigned low, unsigned high, unsigned digits)
 {
     unsigned bytes;
@@ -129,101 +167,143 @@ static __device__ unsigned lookup(unsigned low, unsigned high, unsigned digits)
     return bytes;
 }
 
+// nibbles returns (x & 0x0f0f0f0f) | (y & 0xf0f0f0f0), of which the compiler makes two LOP3.
+static __device__ unsigned nibbles(unsigned x, unsigned y)
+{
+    unsigned both;
+    asm("lop3.b32 %0, %1, %2, 0x0f0f0f0f, 0xe4;" : "=r"(both) : "r"(x), "r"(y));
+    return both;
+}
+
+// Digits are what PRMT takes to look up the bytes of ROWS rows of B: of each row the bits 0
+// to 2 and 4 to 6, and last the bits 3 and 7 of all. Words w and w + 1, for even w, have in
+// their lower halves the digits of the lower and the upper halves of the words w and w + 1 of B.
+template <int ROWS> struct Digits { unsigned of[ROWS + 1][2][WORDS]; };
+
+template <int ROWS> static __device__ Digits<ROWS> digits(const unsigned (&rows)[3][WORDS])
+{
+    Digits<ROWS> s;
+    #pragma unroll
+    for (int w = 0; w < WORDS; w += 2) {
+        unsigned fourth[2] = {};
+        #pragma unroll
+        for (int q = 0; q < ROWS; q++) {
+            const unsigned x = rows[q][w], y = rows[q][w + 1];
+            const unsigned halves[2] = {nibbles(x, y << 4), nibbles(x >> 4, y)};
+            #pragma unroll
+            for (int half = 0; half < 2; half++) {
+                s.of[q][half][w] = halves[half] & 0x77777777;
+                s.of[q][half][w + 1] = s.of[q][half][w] >> 16;
+                fourth[half] = fourth[half] >> 1 | (halves[half] & 0x88888888);
+            }
+        }
+        #pragma unroll
+        for (int half = 0; half < 2; half++) {
+            s.of[ROWS][half][w] = fourth[half] >> (4 - ROWS);
+            s.of[ROWS][half][w + 1] = s.of[ROWS][half][w] >> 16;
+        }
+    }
+    return s;
+}
+
+// add adds the products of the rows of B by TM elements of A each, whose tables are these.
+template <int ROWS> static __device__ void add(unsigned (&sum)[TM][WORDS],
+    const uint4 (&tables)[TM][4], const Digits<ROWS> &s)
+{
+    #pragma unroll
+    for (int row = 0; row < TM; row++)
+        #pragma unroll
+        for (int q = 0; q <= ROWS; q++) {
+            const uint4 t = tables[row][q < ROWS ? q : 3];
+            #pragma unroll
+            for (int w = 0; w < WORDS; w++)
+                sum[row][w] ^= lookup(t.x, t.y, s.of[q][0][w]) ^ lookup(t.z, t.w, s.of[q][1][w]);
+        }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     const unsigned char *A, long long lda, const unsigned char *B, long long ldb,
     unsigned char *C, long long ldc)
 {
-    // The products of elements of A by all values of the bits 0 to 2 (x, y) and 3 to 5
-    // (z, w); and, of two columns, by those of the bits 6 and 7.
-    __shared__ uint4 sixes[BK][TM];
-    __shared__ uint2 twos[BK / 2][TM];
+    // Of three elements of a row of A: what each makes of the bits 0 to 2 (x, y) and 4 to 6
+    // (z, w) of a byte; last, what all make of the bits 3 and of the bits 7 of three bytes.
+    __shared__ uint4 tables[BK / 3][TM][4];
 
     // The first row of this block and the first column of this thread.
     const int tiles_m = (m + BM - 1) / BM;
     const int row0 = (int)blockIdx.x % tiles_m * BM;
-    const long long col0 = (long long)((int)blockIdx.x / tiles_m) * BN + threadIdx.x * 16;
+    const long long col0 = (long long)((int)blockIdx.x / tiles_m) * BN + threadIdx.x * TN;
 
-    // The columns of each unit that lie inside of B and C: 16 or more, but at the edge.
-    int inside[TN / 16];
-    #pragma unroll
-    for (int u = 0; u < TN / 16; u++) {
-        const long long columns = n - col0 - u * 16 * THREADS;
-        inside[u] = columns < 0 ? 0 : columns < 16 ? (int)columns : 16;
-    }
+    // The columns of this thread and the next that lie inside of B and C: 32, but at the edge.
+    const int inside = (int)min(max(n - col0, 0ll), 2ll * TN);
 
-    // fetch reads the rows p and p + 1 of B. One that B does not have stays as it was: its
-    // tables are 0.
-    auto fetch = [&](unsigned (&to)[2][WORDS], int p) {
-        #pragma unroll
-        for (int q = 0; q < 2; q++)
-            if (p + q < k)
-                #pragma unroll
-                for (int u = 0; u < TN / 16; u++)
-                    load(&to[q][4 * u], B + (p + q) * ldb + col0 + u * 16 * THREADS, inside[u]);
+    // fetch reads three rows of B from p on, as far as B has them.
+    unsigned now[3][WORDS] = {}, sum[TM][WORDS] = {};
+    const unsigned char *b = B + col0;
+    auto fetch = [&](int p) {
+        if (inside >= (VB < 4 ? TN + 4 : TN)) {
+            #pragma unroll
+            for (int q = 0; q < 3; q++)
+                if (p + q < k)
+                    load(now[q], b + q * ldb);
+        } else {
+            #pragma unroll
+            for (int q = 0; q < 3; q++)
+                if (p + q < k)
+                    load(now[q], b + q * ldb, min(inside, TN));
+        }
+        b += 3 * ldb;
     };
-
-    unsigned now[2][WORDS] = {}, next[2][WORDS] = {}, sum[TM][WORDS] = {};
-    fetch(now, 0);
+    fetch(0);
 
     for (int p0 = 0; p0 < k; p0 += BK) {
         // Nobody builds tables before all have used those of the slice before.
         __syncthreads();
-        for (int e = threadIdx.x; e < BK * TM; e += THREADS) {
-            const int q = e / TM, row = e % TM;
-            unsigned a = row0 + row < m && p0 + q < k ? A[(row0 + row) * lda + p0 + q] : 0;
-            // Byte i of `pair` is a times the bits of i, as of 0 to 3, of `four` times 4.
-            unsigned pair[3], four[3];
+        for (int e = threadIdx.x; e < BK / 3 * TM; e += THREADS) {
+            const int set = e / TM, row = e % TM;
+            unsigned fourth[2][3];
             #pragma unroll
-            for (int bits = 0; bits < 3; bits++) {
-                unsigned power[3];
+            for (int q = 0; q < 3; q++) {
+                const int p = p0 + 3 * set + q;
+                unsigned power[8]; // of x, times the element
+                power[0] = row0 + row < m && p < k ? A[(row0 + row) * lda + p] : 0;
                 #pragma unroll
-                for (int b = 0; b < 3; b++) {
-                    power[b] = a;
-                    if (bits < 2 || b < 2)
-                        a = a << 1 ^ (a >> 7) * 0x11d;
-                }
-                pair[bits] = power[0] * 0x01000100 ^ power[1] * 0x01010000;
-                four[bits] = power[2] * 0x01010101;
+                for (int bit = 1; bit < 8; bit++)
+                    power[bit] = power[bit - 1] << 1 ^ (power[bit - 1] >> 7) * 0x11d;
+                const uint2 low = table(power[0], power[1], power[2]);
+                const uint2 high = table(power[4], power[5], power[6]);
+                tables[set][row][q] = make_uint4(low.x, low.y, high.x, high.y);
+                fourth[0][q] = power[3];
+                fourth[1][q] = power[7];
             }
-            sixes[q][row] = make_uint4(pair[0], pair[0] ^ four[0], pair[1], pair[1] ^ four[1]);
-            ((unsigned *)&twos[q / 2][row])[q % 2] = pair[2];
+            const uint2 low = table(fourth[0][0], fourth[0][1], fourth[0][2]);
+            const uint2 high = table(fourth[1][0], fourth[1][1], fourth[1][2]);
+            tables[set][row][3] = make_uint4(low.x, low.y, high.x, high.y);
         }
         // Nobody multiplies before all have built.
         __syncthreads();
 
-        const int depth = k - p0 < BK ? k - p0 : BK;
-        for (int p = 0; p < depth; p += 2) {
-            fetch(next, p0 + p + 2);
-            Selectors s[2][WORDS];
-            #pragma unroll
-            for (int q = 0; q < 2; q++)
-                #pragma unroll
-                for (int w = 0; w < WORDS; w++)
-                    s[q][w] = selectors(now[q][w]);
-            #pragma unroll
-            for (int row = 0; row < TM; row++) {
-                const uint4 t = sixes[p][row], u = sixes[p + 1][row];
-                const uint2 high = twos[p / 2][row];
-                #pragma unroll
-                for (int w = 0; w < WORDS; w++)
-                    sum[row][w] ^=
-                        lookup(t.x, t.y, s[0][w].low) ^ lookup(t.z, t.w, s[0][w].middle) ^
-                        lookup(high.x, 0, s[0][w].high) ^
-                        lookup(u.x, u.y, s[1][w].low) ^ lookup(u.z, u.w, s[1][w].middle) ^
-                        lookup(high.y, 0, s[1][w].high);
-            }
-            #pragma unroll
-            for (int q = 0; q < 2; q++)
-                #pragma unroll
-                for (int w = 0; w < WORDS; w++)
-                    now[q][w] = next[q][w];
+        const int depth = min(k - p0, BK);
+        for (int set = 0; set < depth / 3; set++) {
+            const Digits<3> s = digits<3>(now);
+            fetch(p0 + 3 * set + 3);
+            add(sum, tables[set], s);
         }
+        if (depth % 3 == 2)
+            add(sum, tables[depth / 3], digits<2>(now));
+        else if (depth % 3 == 1)
+            add(sum, tables[depth / 3], digits<1>(now));
     }
 
     #pragma unroll
     for (int row = 0; row < TM; row++)
-        #pragma unroll
-        for (int u = 0; u < TN / 16; u++)
-            if (row0 + row < m)
-                store(C + (row0 + row) * ldc + col0 + u * 16 * THREADS, inside[u], &sum[row][4 * u]);
+        if (row0 + row < m) {
+            unsigned word[WORDS];
+            #pragma unroll
+            for (int w = 0; w < WORDS; w += 2) {
+                word[w] = __byte_perm(sum[row][w], sum[row][w + 1], 0x6420);
+                word[w + 1] = __byte_perm(sum[row][w], sum[row][w + 1], 0x7531);
+            }
+            store(C + (row0 + row) * ldc + col0, inside, word);
+        }
 }
