@@ -82,7 +82,7 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 
 // PackedField is Packed in GF(2⁸), where A is what is small and expensive: each of its
 // elements is packed as what the micro-kernel multiplies by, an 8×8 matrix over GF(2) or
-// tables, and B is read where it lies unless A has more rows than a tile (see
+// tables, and B is read where it lies unless A and B both have many rows (see
 // block.Field).
 type PackedField struct{ engine *block.Field }
 

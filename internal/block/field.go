@@ -16,9 +16,9 @@ import (
 //
 // The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
 // for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
-// once, from where it lies. Otherwise the block of B is met by every sliver of A, and is
-// copied first where k is large. Rows that are a power of two apart share the sets of a
-// cache, which has room for a few of them: no more are read side by side.
+// once. Rows that are whole pages apart, as shards of a power of two are, share the sets of
+// a cache, which has room for a few of them: B is read where it lies, some of its rows at a
+// time, or, where both it and C have many, copied to where they share none.
 //
 // It keeps its buffers from one product to the next and serves one product at a time.
 type Field struct {
@@ -29,6 +29,8 @@ type Field struct {
 	workers []fieldSpace
 	packA   func(worker, lo, hi int) // e.packSlivers and e.updateTasks, made once:
 	update  func(worker, lo, hi int) // a method value is an allocation
+	shape   [4]int                   // of the last product, m, n, k and ldb, for which are
+	plan    fieldPlan                // and the buffers
 	job     fieldJob
 }
 
@@ -42,12 +44,11 @@ type fieldSpace struct {
 // fieldJob is what the workers are busy with: the rows of a panel of A.
 type fieldJob struct {
 	ctx           context.Context
-	m, n, k       int
+	n, k          int
 	a, b, c       []gf256.Elem // from the job's first elements on
 	lda, ldb, ldc int
 	add           bool
 
-	plan                    fieldPlan
 	height, taller, slivers int
 	shares                  int // tasks for a block of columns
 }
@@ -77,27 +78,46 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 const (
 	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
 	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
+	fieldCopy  = 1 << 12 // columns of a block that is copied, at most
+	fieldPass  = 2       // rows of B in a long pass, in ways of L1
+	fieldApart = 8       // long passes over rows of B that share no sets, before it is copied
 	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
 
-// plan returns how an m×n×k product is computed, no dimension of which is 0. A sliver of
-// A takes half of L1, a block of B half of L2, and A's panel half of L3 or less. Of a B
-// that is not copied as many rows are read side by side as L1 has ways, pages of its size.
-func (e *Field) plan(m, n, k int) fieldPlan {
+// choose returns how an m×n×k product is computed, no dimension of which is 0, where rows
+// of B are ldb apart. A sliver of A takes half of L1, a block of B half of L2, and A's panel
+// half of L3 or less.
+//
+// Of a B that is not copied, rows that share sets are read in short passes, as many side by
+// side as L1 has ways, pages of its size. Passes are long where they share none, and over a
+// tall sliver, of more rows than there are ways: to read that much of C again costs more
+// than the lines of B that are lost. B is copied where it has more than one long pass, or
+// many if its rows share no sets, for tall slivers and for three or more: two are faster
+// without.
+func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
 	ways := max(4, e.caches.L1>>12)
+	tall, shared := height > ways, ldb%4096 == 0
+	pass, long := ways, fieldPass*ways
+	if tall || !shared {
+		pass = long
+	}
+	uncopied := long // rows of B
+	if !shared {
+		uncopied *= fieldApart
+	}
 	p := fieldPlan{KP: pieces(k, max(8, panel/column), 8)}
 	p.MC = pieces(m, max(1, panel/column/p.KP)*height, height)
 	p.KC = max(8, e.caches.L1/2/column)
-	p.PackB = slivers > 1 && min(p.KP, p.KC) > 2*ways
+	p.PackB = (tall || slivers > 2) && p.KP > uncopied && p.KC > long
 	if !p.PackB {
-		p.KC = ways
+		p.KC = min(p.KC, pass)
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
 	p.NC = fieldWidth
 	if p.PackB {
-		p.NC = min(p.NC, e.caches.L2/2/p.KC)
+		p.NC = min(fieldCopy, e.caches.L2/2/p.KC)
 	}
 	p.Workers = max(1, int(min(float64(e.loop.Workers), float64(m)*float64(n)*float64(k)/fieldAlone)))
 	if p.Workers > 1 {
@@ -110,6 +130,22 @@ func (e *Field) plan(m, n, k int) fieldPlan {
 	return p
 }
 
+// prepare plans products of a shape and makes the buffers, unless they are there. Shards
+// can be so short that this is a third of the time.
+func (e *Field) prepare(m, n, k, ldb int) {
+	shape := [4]int{m, n, k, ldb}
+	if e.shape == shape {
+		return
+	}
+	p := e.choose(m, n, k, ldb)
+	e.a = grown(e.a, e.panel(p))
+	for w := range p.Workers {
+		x := &e.workers[w]
+		x.b, x.c = grown(x.b, e.columns(p)*p.KC), grown(x.c, e.kernel.MR*e.kernel.NR)
+	}
+	e.shape, e.plan = shape, p
+}
+
 // panel returns the words of a packed panel of A.
 func (e *Field) panel(p fieldPlan) int {
 	height, taller, slivers := e.kernel.Slivers(p.MC)
@@ -119,10 +155,14 @@ func (e *Field) panel(p fieldPlan) int {
 // columns returns the columns of B that a worker has room for.
 func (e *Field) columns(p fieldPlan) int {
 	if p.PackB {
-		return p.NC
+		return stride(p.NC)
 	}
 	return e.kernel.NR
 }
+
+// stride returns the elements between the copied rows of n columns of B: an odd number
+// of lines of a cache, so that they do not share its sets.
+func stride(n int) int { return up(n, 128) + 64 }
 
 // Multiply computes C ← A·B with A m×k, B k×n and C m×n; row i of A begins at a[i*lda],
 // and so on. The error is ctx's, which is looked at once a block of B; C is then
@@ -140,23 +180,17 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		}
 		return nil
 	}
-	p := e.plan(m, n, k)
-	e.a = grown(e.a, e.panel(p))
-	for w := range p.Workers {
-		x := &e.workers[w]
-		x.b, x.c = grown(x.b, e.columns(p)*p.KC), grown(x.c, e.kernel.MR*e.kernel.NR)
-	}
-	defer func() { e.job = fieldJob{} }() // lets go of the operands
+	e.prepare(m, n, k, ldb)
+	p, g := &e.plan, &e.job
+	defer func() { g.ctx, g.a, g.b, g.c = nil, nil, nil, nil }() // lets go of the operands
+	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
 	for ic := 0; ic < m; ic += p.MC {
+		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
+		g.shares = (g.slivers + p.Share - 1) / p.Share
 		for pc := 0; pc < k; pc += p.KP {
-			e.job = fieldJob{
-				ctx: ctx, m: min(p.MC, m-ic), n: n, k: min(p.KP, k-pc),
-				a: a[ic*lda+pc:], b: b[pc*ldb:], c: c[ic*ldc:], lda: lda, ldb: ldb, ldc: ldc, add: pc > 0, plan: p,
-			}
-			g := &e.job
-			g.height, g.taller, g.slivers = e.kernel.Slivers(g.m)
+			g.k, g.add = min(p.KP, k-pc), pc > 0
+			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			e.loop.Run(p.Workers, g.slivers, e.packA)
-			g.shares = (g.slivers + p.Share - 1) / p.Share
 			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
@@ -194,7 +228,7 @@ func (e *Field) updateTasks(worker, lo, hi int) {
 	for lo < hi {
 		first := lo % g.shares
 		end := min(g.shares, first+hi-lo)
-		e.updateBlock(worker, lo/g.shares*g.plan.NC, first*g.plan.Share, min(end*g.plan.Share, g.slivers))
+		e.updateBlock(worker, lo/g.shares*e.plan.NC, first*e.plan.Share, min(end*e.plan.Share, g.slivers))
 		lo += end - first
 	}
 }
@@ -203,18 +237,18 @@ func (e *Field) updateTasks(worker, lo, hi int) {
 // last columns, fewer than a tile has, are computed in buffers.
 func (e *Field) updateBlock(worker, j, first, end int) {
 	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
-	n := min(g.plan.NC, g.n-j)
+	n := min(e.plan.NC, g.n-j)
 	whole := n / nr * nr
 	rest := n - whole
-	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += g.plan.KC {
-		k, add := min(g.plan.KC, g.k-lc), g.add || lc > 0
+	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += e.plan.KC {
+		k, add := min(e.plan.KC, g.k-lc), g.add || lc > 0
 		b, ldb := g.b[lc*g.ldb+j:], g.ldb
-		last, stride := w.b, nr // the last columns of B
+		last, ldl := w.b, nr // the last columns of B
 		switch {
-		case g.plan.PackB:
-			stride = up(n, nr)
-			copyRows(k, n, w.b, stride, b, ldb)
-			b, ldb, last = w.b, stride, w.b[whole:]
+		case e.plan.PackB:
+			ldl = stride(n)
+			copyRows(k, n, w.b, ldl, b, ldb)
+			b, ldb, last = w.b, ldl, w.b[whole:]
 		case rest > 0:
 			copyRows(k, rest, w.b, nr, b[whole:], ldb)
 		}
@@ -229,7 +263,7 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 			if add {
 				copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
 			}
-			e.kernel.Run(height, k, nr, a, last, stride, w.c, nr, add)
+			e.kernel.Run(height, k, nr, a, last, ldl, w.c, nr, add)
 			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
 		}
 	}

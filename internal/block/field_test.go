@@ -26,6 +26,7 @@ func TestField(t *testing.T) {
 			for _, shape := range [][3]int{
 				{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {mr, nr, 9}, {mr + 1, nr - 1, 8}, {2*mr + 1, nr + 1, 17},
 				{4, 2*2048 + 3*nr + 5, 10}, {2 * mr, 2049, 25}, {3*mr - 1, 5, 31}, {2, 4096 + 77, 9}, {mr + 2, 9000, 16},
+				{3 * mr, 2*4096 - 3, 25}, {3*mr + 1, 77, 200}, // copied: rows of whole pages, and many
 			} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, caches, shape), func(t *testing.T) {
 					testField(t, e, rng, shape[0], shape[1], shape[2])
@@ -53,29 +54,31 @@ func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k int) {
 			gf256.AddScaled(row, a[i*lda+l], b[l*ldb:][:n])
 		}
 	}
-	if err := e.Multiply(t.Context(), m, n, k, a, lda, b, ldb, c, ldc); err != nil {
-		t.Fatal(err)
-	}
-	for at, got := range c {
-		if got != want[at] {
-			t.Fatalf("element (%d, %d) is %v, want %v", at/ldc, at%ldc, got, want[at])
+	for product := range 2 { // the second finds the first's plan
+		if err := e.Multiply(t.Context(), m, n, k, a, lda, b, ldb, c, ldc); err != nil {
+			t.Fatal(err)
+		}
+		for at, got := range c {
+			if got != want[at] {
+				t.Fatalf("product %d: element (%d, %d) is %v, want %v", product, at/ldc, at%ldc, got, want[at])
+			}
 		}
 	}
 }
 
-// TestFieldPlan: blocks are within the dimensions, a block of B is copied only where
-// several slivers of A meet it, and there are tasks for all workers.
+// TestFieldPlan: blocks are within the dimensions, a block of B is copied only where C has
+// many rows, and there are tasks for all workers.
 func TestFieldPlan(t *testing.T) {
 	e := NewField(kernel.BestField(), DefaultCaches, goroutines)
 	for _, m := range []int{1, 4, 24, 100, 5000} {
 		for _, n := range []int{1, 100, 65536, 1 << 20} {
 			for _, k := range []int{1, 10, 128, 3000} {
-				p := e.plan(m, n, k)
+				p := e.choose(m, n, k, n)
 				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR || p.NC%e.kernel.NR != 0 {
 					t.Errorf("%d×%d×%d: %+v", m, n, k, p)
 				}
-				if p.PackB && m <= e.kernel.MR {
-					t.Errorf("%d×%d×%d: copies B for one sliver of A: %+v", m, n, k, p)
+				if p.PackB && m <= 4 {
+					t.Errorf("%d×%d×%d: copies B for %d rows of C: %+v", m, n, k, m, p)
 				}
 				if words := e.panel(p); 8*words > fieldPanel && p.MC > e.kernel.MR {
 					t.Errorf("%d×%d×%d: packs A into %d bytes: %+v", m, n, k, 8*words, p)
@@ -86,8 +89,44 @@ func TestFieldPlan(t *testing.T) {
 			}
 		}
 	}
-	if w := e.plan(4, 65536, 10).Workers; w != 2 {
+	if w := e.choose(4, 65536, 10, 65536).Workers; w != 2 {
 		t.Errorf("4×65536×10 has %d workers, want 2", w)
+	}
+}
+
+// TestFieldPasses: how many rows of B a pass goes through, and whether they are copied,
+// with the tallest tile and a shorter one, of 24 rows and 6, and an L1 of 12 ways. Rows of
+// 1 MiB share sets, those of some bytes more do not.
+func TestFieldPasses(t *testing.T) {
+	best := kernel.BestField()
+	if best.Words(1) > 4 {
+		t.Skip("the portable kernel's tables leave room in L1 for fewer rows")
+	}
+	for _, test := range []struct {
+		mr, m, k, more int
+		want           int // 0: as many as fit
+		copied         bool
+	}{
+		{24, 4, 10, 0, 10, false}, {24, 3, 17, 0, 9, false}, {24, 16, 16, 0, 16, false}, {24, 20, 24, 0, 24, false},
+		{24, 20, 25, 0, 0, true}, {24, 32, 128, 0, 0, true}, {24, 12, 50, 0, 10, false},
+		{6, 16, 16, 0, 8, false}, {6, 12, 50, 0, 10, false}, {6, 20, 50, 0, 0, true},
+		{24, 3, 17, 8, 17, false}, {24, 32, 128, 8, 22, false}, {6, 20, 192, 8, 24, false}, {6, 20, 193, 8, 0, true},
+	} {
+		k := best
+		k.MR = test.mr
+		p := NewField(k, Caches{L1: 48 << 10, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k, 1<<20+test.more)
+		if p.PackB != test.copied || test.want > 0 && p.KC != test.want || p.PackB && p.NC > fieldCopy {
+			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m, 1<<20+test.more, test.mr, p, test.want, test.copied)
+		}
+	}
+}
+
+// TestFieldStride: copied rows follow each other by an odd number of lines.
+func TestFieldStride(t *testing.T) {
+	for n := 1; n < 1000; n++ {
+		if s := stride(n); s < up(n, 64) || s > n+192 || s%128 != 64 {
+			t.Fatalf("rows of %d columns are %d apart", n, s)
+		}
 	}
 }
 

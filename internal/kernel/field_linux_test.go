@@ -44,7 +44,7 @@ func TestFieldFences(t *testing.T) {
 	for rows := 1; rows <= f.MR; rows++ {
 		for _, k := range []int{1, 2, 5} {
 			for _, behind := range []bool{false, true} {
-				for _, n := range []int{f.NR, 3 * f.NR} {
+				for _, n := range []int{f.NR, 3 * f.NR, 5 * f.NR} {
 					elements := func(n int) []gf256.Elem { return unsafe.Slice((*gf256.Elem)(fenced(t, n, behind)), n) }
 					words := k * f.Words(rows)
 					packed := unsafe.Slice((*uint64)(fenced(t, 8*words, behind)), words)

@@ -15,7 +15,7 @@ DATA down<>+24(SB)/8, $0x1000100010001000
 GLOBL down<>(SB), RODATA|NOPTR, $32
 
 // func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	MOVQ    rows+0(FP), AX
 	MOVQ    k+8(FP), R13
@@ -32,7 +32,7 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	JEQ     rows3x2
 	CMPQ    AX, $0x02
 	JEQ     rows2x4
-	CMPQ    R12, $0x80
+	CMPQ    R12, $0x00000080
 	JLT     tile1x2
 
 tile1x4:
@@ -44,6 +44,7 @@ tile1x4:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -58,6 +59,7 @@ tile1x4:
 	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y1, Y1
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -91,6 +93,7 @@ step1x4:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -107,6 +110,7 @@ step1x4:
 	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y1, Y1
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -125,6 +129,7 @@ step1x4:
 	VBROADCASTI128 32(CX), Y8
 	VBROADCASTI128 48(CX), Y9
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -141,6 +146,7 @@ step1x4:
 	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y1, Y1
 	VMOVDQU        64(DI)(R8*1), Y12
+	PREFETCHT0     320(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -167,6 +173,7 @@ last1x4:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -183,6 +190,7 @@ last1x4:
 	VPSHUFB        Y13, Y9, Y14
 	VPXOR          Y14, Y1, Y1
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -205,10 +213,10 @@ store1x4:
 	VMOVDQU Y1, 32(R10)
 	VMOVDQU Y2, 64(R10)
 	VMOVDQU Y3, 96(R10)
-	ADDQ    $0x80, SI
-	ADDQ    $0x80, R9
-	SUBQ    $0x80, R12
-	CMPQ    R12, $0x80
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
 	JGE     tile1x4
 	TESTQ   R12, R12
 	JEQ     done
@@ -222,6 +230,7 @@ tile1x2:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -253,6 +262,7 @@ step1x2:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -271,6 +281,7 @@ step1x2:
 	VBROADCASTI128 32(CX), Y8
 	VBROADCASTI128 48(CX), Y9
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -297,6 +308,7 @@ last1x2:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -317,14 +329,14 @@ store1x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile1x2
 	JMP     done
 
 rows2x4:
-	CMPQ R12, $0x80
+	CMPQ R12, $0x00000080
 	JLT  tile2x2
 
 tile2x4:
@@ -338,6 +350,7 @@ tile2x4:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -358,6 +371,7 @@ tile2x4:
 	VPSHUFB        Y13, Y11, Y14
 	VPXOR          Y14, Y5, Y5
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -404,6 +418,7 @@ step2x4:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -428,6 +443,7 @@ step2x4:
 	VPSHUFB        Y13, Y11, Y14
 	VPXOR          Y14, Y5, Y5
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -456,6 +472,7 @@ step2x4:
 	VBROADCASTI128 96(CX), Y10
 	VBROADCASTI128 112(CX), Y11
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -480,6 +497,7 @@ step2x4:
 	VPSHUFB        Y13, Y11, Y14
 	VPXOR          Y14, Y5, Y5
 	VMOVDQU        64(DI)(R8*1), Y12
+	PREFETCHT0     320(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -516,6 +534,7 @@ last2x4:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -540,6 +559,7 @@ last2x4:
 	VPSHUFB        Y13, Y11, Y14
 	VPXOR          Y14, Y5, Y5
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -575,10 +595,10 @@ store2x4:
 	VMOVDQU Y5, 32(R10)
 	VMOVDQU Y6, 64(R10)
 	VMOVDQU Y7, 96(R10)
-	ADDQ    $0x80, SI
-	ADDQ    $0x80, R9
-	SUBQ    $0x80, R12
-	CMPQ    R12, $0x80
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
 	JGE     tile2x4
 	TESTQ   R12, R12
 	JEQ     done
@@ -594,6 +614,7 @@ tile2x2:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -636,6 +657,7 @@ step2x2:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -664,6 +686,7 @@ step2x2:
 	VBROADCASTI128 96(CX), Y10
 	VBROADCASTI128 112(CX), Y11
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -700,6 +723,7 @@ last2x2:
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y12, Y13
 	VPAND          Y15, Y12, Y12
 	VPAND          Y15, Y13, Y13
@@ -731,9 +755,9 @@ store2x2:
 	ADDQ    R11, R10
 	VMOVDQU Y2, (R10)
 	VMOVDQU Y3, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile2x2
 	JMP     done
 
@@ -745,6 +769,7 @@ tile3x2:
 	CMPB           add+112(FP), $+0
 	JNE            load3x2
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -798,6 +823,7 @@ sum3x2:
 
 step3x2:
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -836,6 +862,7 @@ step3x2:
 	VPSHUFB        Y11, Y13, Y14
 	VPXOR          Y14, Y5, Y5
 	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -882,6 +909,7 @@ last3x2:
 	CMPQ           DX, $-2
 	JEQ            store3x2
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -930,9 +958,9 @@ store3x2:
 	ADDQ    R11, R10
 	VMOVDQU Y4, (R10)
 	VMOVDQU Y5, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile3x2
 	JMP     done
 
@@ -944,6 +972,7 @@ tile4x2:
 	CMPB           add+112(FP), $+0
 	JNE            load4x2
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -1008,6 +1037,7 @@ sum4x2:
 
 step4x2:
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -1056,6 +1086,7 @@ step4x2:
 	VPSHUFB        Y11, Y13, Y14
 	VPXOR          Y14, Y7, Y7
 	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -1112,6 +1143,7 @@ last4x2:
 	CMPQ           DX, $-2
 	JEQ            store4x2
 	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
 	VPMULHUW       down<>+0(SB), Y8, Y10
 	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y10, Y10
@@ -1173,9 +1205,9 @@ store4x2:
 	ADDQ    R11, R10
 	VMOVDQU Y6, (R10)
 	VMOVDQU Y7, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile4x2
 
 done:

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
-// Requires: AVX, AVX2, GFNI
+// Requires: AVX, AVX2, GFNI, MMX+
 TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 	MOVQ rows+0(FP), AX
 	MOVQ k+8(FP), R13
@@ -23,7 +23,7 @@ TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 	JEQ  rows3x2
 	CMPQ AX, $0x02
 	JEQ  rows2x4
-	CMPQ R12, $0x80
+	CMPQ R12, $0x00000080
 	JLT  tile1x2
 
 tile1x4:
@@ -33,8 +33,10 @@ tile1x4:
 	CMPB           add+112(FP), $+0
 	JNE            load1x4
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y0
@@ -59,8 +61,10 @@ sum1x4:
 
 step1x4:
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -72,8 +76,10 @@ step1x4:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y3, Y3
 	VMOVDQU        (DI)(R8*1), Y10
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y11
 	VMOVDQU        64(DI)(R8*1), Y12
+	PREFETCHT0     320(DI)(R8*1)
 	VMOVDQU        96(DI)(R8*1), Y13
 	VPBROADCASTQ   8(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -93,8 +99,10 @@ last1x4:
 	CMPQ           DX, $-2
 	JEQ            store1x4
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -112,10 +120,10 @@ store1x4:
 	VMOVDQU Y1, 32(R10)
 	VMOVDQU Y2, 64(R10)
 	VMOVDQU Y3, 96(R10)
-	ADDQ    $0x80, SI
-	ADDQ    $0x80, R9
-	SUBQ    $0x80, R12
-	CMPQ    R12, $0x80
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
 	JGE     tile1x4
 	TESTQ   R12, R12
 	JEQ     done
@@ -127,6 +135,7 @@ tile1x2:
 	CMPB           add+112(FP), $+0
 	JNE            load1x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -147,6 +156,7 @@ sum1x2:
 
 step1x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -154,6 +164,7 @@ step1x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y1, Y1
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   8(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -169,6 +180,7 @@ last1x2:
 	CMPQ           DX, $-2
 	JEQ            store1x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -180,14 +192,14 @@ store1x2:
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile1x2
 	JMP     done
 
 rows2x4:
-	CMPQ R12, $0x80
+	CMPQ R12, $0x00000080
 	JLT  tile2x2
 
 tile2x4:
@@ -197,8 +209,10 @@ tile2x4:
 	CMPB           add+112(FP), $+0
 	JNE            load2x4
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y0
@@ -233,8 +247,10 @@ sum2x4:
 
 step2x4:
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -255,8 +271,10 @@ step2x4:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y7, Y7
 	VMOVDQU        (DI)(R8*1), Y10
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y11
 	VMOVDQU        64(DI)(R8*1), Y12
+	PREFETCHT0     320(DI)(R8*1)
 	VMOVDQU        96(DI)(R8*1), Y13
 	VPBROADCASTQ   16(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -285,8 +303,10 @@ last2x4:
 	CMPQ           DX, $-2
 	JEQ            store2x4
 	VMOVDQU        (DI), Y10
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
 	VMOVDQU        64(DI), Y12
+	PREFETCHT0     320(DI)
 	VMOVDQU        96(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y10, Y15
@@ -318,10 +338,10 @@ store2x4:
 	VMOVDQU Y5, 32(R10)
 	VMOVDQU Y6, 64(R10)
 	VMOVDQU Y7, 96(R10)
-	ADDQ    $0x80, SI
-	ADDQ    $0x80, R9
-	SUBQ    $0x80, R12
-	CMPQ    R12, $0x80
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
 	JGE     tile2x4
 	TESTQ   R12, R12
 	JEQ     done
@@ -333,6 +353,7 @@ tile2x2:
 	CMPB           add+112(FP), $+0
 	JNE            load2x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -359,6 +380,7 @@ sum2x2:
 
 step2x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -371,6 +393,7 @@ step2x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y3, Y3
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   16(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -391,6 +414,7 @@ last2x2:
 	CMPQ           DX, $-2
 	JEQ            store2x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -410,9 +434,9 @@ store2x2:
 	ADDQ    R11, R10
 	VMOVDQU Y2, (R10)
 	VMOVDQU Y3, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile2x2
 	JMP     done
 
@@ -424,6 +448,7 @@ tile3x2:
 	CMPB           add+112(FP), $+0
 	JNE            load3x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -456,6 +481,7 @@ sum3x2:
 
 step3x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -473,6 +499,7 @@ step3x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y5, Y5
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   24(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -498,6 +525,7 @@ last3x2:
 	CMPQ           DX, $-2
 	JEQ            store3x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -525,9 +553,9 @@ store3x2:
 	ADDQ    R11, R10
 	VMOVDQU Y4, (R10)
 	VMOVDQU Y5, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile3x2
 	JMP     done
 
@@ -539,6 +567,7 @@ tile4x2:
 	CMPB           add+112(FP), $+0
 	JNE            load4x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -577,6 +606,7 @@ sum4x2:
 
 step4x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -599,6 +629,7 @@ step4x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y7, Y7
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   32(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -629,6 +660,7 @@ last4x2:
 	CMPQ           DX, $-2
 	JEQ            store4x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -664,9 +696,9 @@ store4x2:
 	ADDQ    R11, R10
 	VMOVDQU Y6, (R10)
 	VMOVDQU Y7, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile4x2
 	JMP     done
 
@@ -678,6 +710,7 @@ tile5x2:
 	CMPB           add+112(FP), $+0
 	JNE            load5x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -722,6 +755,7 @@ sum5x2:
 
 step5x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -749,6 +783,7 @@ step5x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y9, Y9
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   40(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -784,6 +819,7 @@ last5x2:
 	CMPQ           DX, $-2
 	JEQ            store5x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -827,9 +863,9 @@ store5x2:
 	ADDQ    R11, R10
 	VMOVDQU Y8, (R10)
 	VMOVDQU Y9, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile5x2
 	JMP     done
 
@@ -841,6 +877,7 @@ tile6x2:
 	CMPB           add+112(FP), $+0
 	JNE            load6x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y0
@@ -891,6 +928,7 @@ sum6x2:
 
 step6x2:
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -923,6 +961,7 @@ step6x2:
 	VGF2P8AFFINEQB $0x00, Y14, Y13, Y15
 	VPXOR          Y15, Y11, Y11
 	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y13
 	VPBROADCASTQ   48(CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -963,6 +1002,7 @@ last6x2:
 	CMPQ           DX, $-2
 	JEQ            store6x2
 	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
 	VPBROADCASTQ   (CX), Y14
 	VGF2P8AFFINEQB $0x00, Y14, Y12, Y15
@@ -1014,9 +1054,9 @@ store6x2:
 	ADDQ    R11, R10
 	VMOVDQU Y10, (R10)
 	VMOVDQU Y11, 32(R10)
-	ADDQ    $0x40, SI
-	ADDQ    $0x40, R9
-	SUBQ    $0x40, R12
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000040, R12
 	JNE     tile6x2
 
 done:

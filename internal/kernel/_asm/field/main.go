@@ -20,6 +20,7 @@ type generator struct {
 	rows    int // of a full sliver
 	vectors int // in a row of a tile
 	wide    int // tiles of so many rows or fewer are twice as wide where there is room
+	wider   int // and of so many, four times
 	width   int // bytes of a vector
 	packed  int // bytes of an element of packed A
 
@@ -37,10 +38,14 @@ type shape struct{ rows, vectors int }
 // shape returns the widest tile of so many rows. The steps of few rows are so short that
 // the loop's own instructions count.
 func (g *generator) shape(rows int) shape {
-	if rows <= g.wide {
+	switch {
+	case rows <= g.wider:
+		return shape{rows, 4 * g.vectors}
+	case rows <= g.wide:
 		return shape{rows, 2 * g.vectors}
+	default:
+		return shape{rows, g.vectors}
 	}
-	return shape{rows, g.vectors}
 }
 
 // sum is the register of a vector of the tile.
@@ -55,6 +60,17 @@ func (g *generator) from(step, vector int) Mem {
 		m.Index, m.Scale = ldb, 1
 	}
 	return m
+}
+
+// load loads a vector of B and, by lines of a cache, fetches what is so many bytes ahead:
+// hardware loses the rows of B where they are many or share the sets of the cache.
+func (g *generator) load(step, vector int, to Op, ahead int) {
+	from := g.from(step, vector)
+	g.move(from, to)
+	if vector*g.width%64 == 0 {
+		from.Disp += ahead
+		PREFETCHT0(from)
+	}
 }
 
 // element is where element i of a column of the sliver is packed.
@@ -116,35 +132,51 @@ func main() {
 }
 
 // gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
-// of which takes its matrix from memory. Two steps of k share the addition to a sum, so
-// that the port that adds is never what limits.
+// of which takes its matrix from memory. Fewer rows have more vectors, which share a
+// matrix in a register. Two steps of k share the addition to a sum, so that the port that
+// adds is never what limits.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, width: 64, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.multiply = func(t shape, steps int, set bool) {
-		x, product := zmm[24:28], zmm[28:32]
+		ahead := 512
+		if t.vectors == 1 { // so many rows that a tile takes long
+			ahead = 256
+		}
+		rest := zmm[t.rows*t.vectors:]
+		x, matrix, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
 		for step := range steps {
 			for v := range t.vectors {
-				VMOVDQU64(g.from(step, v), x[2*v+step])
+				g.load(step, v, x[2*v+step], ahead)
 			}
 		}
-		at := 0
 		for i := range t.rows {
+			for step := range steps {
+				if t.vectors > 1 {
+					VPBROADCASTQ(g.element(t, step, i), matrix[step])
+				}
+			}
+			transform := func(step, v int, to reg.VecPhysical) {
+				if t.vectors > 1 {
+					VGF2P8AFFINEQB(U8(0), matrix[step], x[2*v+step], to)
+				} else {
+					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, step, i), x[2*v+step], to)
+				}
+			}
 			for v := range t.vectors {
-				sum, p, q := g.sum(t, i, v), product[at%4], product[at%4+1]
-				at += 2
-				if set {
-					VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], sum)
-					continue
+				sum := g.sum(t, i, v)
+				switch {
+				case set:
+					transform(0, v, sum)
+				case steps == 1:
+					transform(0, v, product[0])
+					VPXORQ(product[0], sum, sum)
+				default:
+					transform(0, v, product[0])
+					transform(1, v, product[1])
+					VPTERNLOGQ(U8(0x96), product[0], product[1], sum) // the sum of the three
 				}
-				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 0, i), x[2*v], p)
-				if steps == 1 {
-					VPXORQ(p, sum, sum)
-					continue
-				}
-				VGF2P8AFFINEQB_BCST(U8(0), g.element(t, 1, i), x[2*v+1], q)
-				VPTERNLOGQ(U8(0x96), p, q, sum) // the sum of the three
 			}
 		}
 	}
@@ -159,7 +191,7 @@ func gfni256() *generator {
 	g.multiply = g.stepwise(func(t shape, step int, set bool) {
 		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
 		for v := range t.vectors {
-			VMOVDQU(g.from(step, v), x[v])
+			g.load(step, v, x[v], 256)
 		}
 		for i := range t.rows {
 			VPBROADCASTQ(g.element(t, step, i), matrix)
@@ -211,7 +243,7 @@ func avx2() *generator {
 	product, selects := ymm[14], ymm[15]
 	g.begin = func() { VMOVDQU(nibbles, selects) }
 	load := func(step, v int, low, high reg.VecPhysical) {
-		VMOVDQU(g.from(step, v), low)
+		g.load(step, v, low, 256)
 		VPMULHUW(down, low, high)
 		VPAND(selects, low, low)
 		VPAND(selects, high, high)
@@ -272,7 +304,7 @@ func ssse3() *generator {
 	g.multiply = g.stepwise(func(t shape, step int, set bool) {
 		for v := range t.vectors {
 			low, high := index[0][v], index[1][v]
-			MOVOU(g.from(step, v), low)
+			g.move(g.from(step, v), low)
 			MOVO(low, high)
 			PSRLQ(U8(4), high)
 			PAND(selects, low)
@@ -335,7 +367,7 @@ func label(place string, t shape) string { return fmt.Sprintf("%s%dx%d", place, 
 // narrow one that is left.
 func (g *generator) tiles(n int) {
 	wide, narrow := g.shape(n), shape{n, g.vectors}
-	bytes := U8(wide.vectors * g.width)
+	bytes := U32(wide.vectors * g.width)
 	Label(label("rows", wide))
 	if wide != narrow {
 		CMPQ(columns, bytes)
@@ -387,7 +419,7 @@ func (g *generator) tile(t shape) {
 
 	Label(label("store", t))
 	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
-	bytes := U8(t.vectors * g.width)
+	bytes := U32(t.vectors * g.width)
 	ADDQ(bytes, b)
 	ADDQ(bytes, c)
 	SUBQ(bytes, columns)
