@@ -80,6 +80,7 @@ const (
 	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
 	fieldCopy  = 1 << 12 // columns of a block that is copied, at most
 	fieldPass  = 2       // rows of B in a long pass, in ways of L1
+	fieldTall  = 8       // rows of a sliver of A above which it is tall
 	fieldApart = 8       // long passes over rows of B that share no sets, before it is copied
 	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
 )
@@ -90,15 +91,18 @@ const (
 //
 // Of a B that is not copied, rows that share sets are read in short passes, as many side by
 // side as L1 has ways, pages of its size. Passes are long where they share none, and over a
-// tall sliver, of more rows than there are ways: to read that much of C again costs more
-// than the lines of B that are lost. B is copied where it has more than one long pass, or
-// many if its rows share no sets, for tall slivers and for three or more: two are faster
-// without.
+// tall sliver: to read that much of C again costs more than the lines of B that are lost. B
+// is copied where it has more than one long pass, or many if its rows share no sets, for
+// tall slivers and for three or more: two are faster without.
+//
+// Workers have up to eight blocks of columns each, for an even finish, but fewer where these
+// would be worth no worker of their own: who gets another's columns of the product before
+// finds them in that one's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
 	ways := max(4, e.caches.L1>>12)
-	tall, shared := height > ways, ldb%4096 == 0
+	tall, shared := height > fieldTall, ldb%4096 == 0
 	pass, long := ways, fieldPass*ways
 	if tall || !shared {
 		pass = long
@@ -119,9 +123,11 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	if p.PackB {
 		p.NC = min(fieldCopy, e.caches.L2/2/p.KC)
 	}
-	p.Workers = max(1, int(min(float64(e.loop.Workers), float64(m)*float64(n)*float64(k)/fieldAlone)))
+	products := float64(m) * float64(n) * float64(k)
+	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
 	if p.Workers > 1 {
-		p.NC = min(p.NC, n/(8*p.Workers))
+		blocks := p.Workers * min(8, int(products/fieldAlone)/p.Workers)
+		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
 	if p.Share = slivers; n/p.NC < 4*p.Workers {

@@ -83,7 +83,7 @@ func TestFieldPlan(t *testing.T) {
 				if words := e.panel(p); 8*words > fieldPanel && p.MC > e.kernel.MR {
 					t.Errorf("%d×%d×%d: packs A into %d bytes: %+v", m, n, k, 8*words, p)
 				}
-				if tasks := (n + p.NC - 1) / p.NC; n >= 65536 && tasks < 2*p.Workers {
+				if tasks := (n + p.NC - 1) / p.NC; n >= 65536 && tasks < p.Workers {
 					t.Errorf("%d×%d×%d: %d tasks for %d workers", m, n, k, tasks, p.Workers)
 				}
 			}
@@ -108,7 +108,7 @@ func TestFieldPasses(t *testing.T) {
 		copied         bool
 	}{
 		{24, 4, 10, 0, 10, false}, {24, 3, 17, 0, 9, false}, {24, 16, 16, 0, 16, false}, {24, 20, 24, 0, 24, false},
-		{24, 20, 25, 0, 0, true}, {24, 32, 128, 0, 0, true}, {24, 12, 50, 0, 10, false},
+		{24, 20, 25, 0, 0, true}, {24, 32, 128, 0, 0, true}, {24, 12, 50, 0, 0, true}, {24, 8, 50, 0, 10, false},
 		{6, 16, 16, 0, 8, false}, {6, 12, 50, 0, 10, false}, {6, 20, 50, 0, 0, true},
 		{24, 3, 17, 8, 17, false}, {24, 32, 128, 8, 22, false}, {6, 20, 192, 8, 24, false}, {6, 20, 193, 8, 0, true},
 	} {
