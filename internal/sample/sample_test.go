@@ -49,6 +49,23 @@ func TestLongCallsAreNotBatched(t *testing.T) {
 	}
 }
 
+// TestTheFirstCallIsCold: how long it takes says nothing of those that follow.
+func TestTheFirstCallIsCold(t *testing.T) {
+	var calls int
+	warm := fixed(100*time.Nanosecond, &calls)
+	s := Sampler{Call: func(ctx context.Context, times int) (time.Duration, error) {
+		if calls == 0 {
+			calls++
+			return time.Millisecond, nil
+		}
+		return warm(ctx, times)
+	}}
+	d, err := s.Warm(t.Context())
+	if err != nil || d != 100*time.Nanosecond || time.Duration(s.Inner)*d < batchTo {
+		t.Errorf("Warm = %v, %v and %d calls a sample, want 100ns and a sample of at least %v", d, err, s.Inner, batchTo)
+	}
+}
+
 func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
 	var calls int
 	s := Sampler{Call: fixed(time.Millisecond, &calls)}
