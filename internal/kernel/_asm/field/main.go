@@ -62,13 +62,13 @@ func (g *generator) from(step, vector int) Mem {
 	return m
 }
 
-// load loads a vector of B and, by lines of a cache, fetches what is so many bytes ahead:
+// load loads a vector of B and, by lines of a cache, fetches what is 256 bytes ahead:
 // hardware loses the rows of B where they are many or share the sets of the cache.
-func (g *generator) load(step, vector int, to Op, ahead int) {
+func (g *generator) load(step, vector int, to Op) {
 	from := g.from(step, vector)
 	g.move(from, to)
 	if vector*g.width%64 == 0 {
-		from.Disp += ahead
+		from.Disp += 256
 		PREFETCHT0(from)
 	}
 }
@@ -140,15 +140,11 @@ func gfni512() *generator {
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.multiply = func(t shape, steps int, set bool) {
-		ahead := 512
-		if t.vectors == 1 { // so many rows that a tile takes long
-			ahead = 256
-		}
 		rest := zmm[t.rows*t.vectors:]
 		x, matrix, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
 		for step := range steps {
 			for v := range t.vectors {
-				g.load(step, v, x[2*v+step], ahead)
+				g.load(step, v, x[2*v+step])
 			}
 		}
 		for i := range t.rows {
@@ -191,7 +187,7 @@ func gfni256() *generator {
 	g.multiply = g.stepwise(func(t shape, step int, set bool) {
 		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
 		for v := range t.vectors {
-			g.load(step, v, x[v], 256)
+			g.load(step, v, x[v])
 		}
 		for i := range t.rows {
 			VPBROADCASTQ(g.element(t, step, i), matrix)
@@ -243,7 +239,7 @@ func avx2() *generator {
 	product, selects := ymm[14], ymm[15]
 	g.begin = func() { VMOVDQU(nibbles, selects) }
 	load := func(step, v int, low, high reg.VecPhysical) {
-		g.load(step, v, low, 256)
+		g.load(step, v, low)
 		VPMULHUW(down, low, high)
 		VPAND(selects, low, low)
 		VPAND(selects, high, high)
