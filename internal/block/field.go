@@ -95,7 +95,7 @@ const (
 // is copied where it has more than one long pass, or many if its rows share no sets, for
 // tall slivers and for three or more: two are faster without.
 //
-// Workers have up to eight blocks of columns each, for an even finish, but fewer where these
+// Workers have up to four blocks of columns each, for an even finish, but fewer where these
 // would be worth no worker of their own: who gets another's columns of the product before
 // finds them in that one's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
@@ -126,7 +126,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	products := float64(m) * float64(n) * float64(k)
 	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
 	if p.Workers > 1 {
-		blocks := p.Workers * min(8, int(products/fieldAlone)/p.Workers)
+		blocks := p.Workers * min(4, int(products/fieldAlone)/p.Workers)
 		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
