@@ -169,8 +169,8 @@ func (b *builder) subtitle() string {
 // rerun returns the command that measures rows again.
 //
 // A family's own command runs the ladder of one family, and the experiments on
-// sharing work; everything else, several families, peers, child builds and sweeps, is
-// planned by compare.
+// sharing work, and the tuner writes its own; everything else, several families, peers,
+// child builds and sweeps, is planned by compare.
 func (b *builder) rerun(v *view, rows []compare.Record) string {
 	if len(rows) == 0 {
 		return ""
@@ -181,6 +181,10 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 		return b.rerunShared(v, rows)
 	}
 	families := distinct(rows, func(r compare.Record) string { return family(r.Variant) })
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "tuned" }) {
+		args := append([]string{b.program, "tune", "--families", strings.Join(families, ",")}, v.asked(rows, "time")...)
+		return strings.Join(append(args, "--records", "tuned.json", "&&", b.program, "report", "--in", "tuned.json", "--out", "again"), " ")
+	}
 	typ := strings.Join(types(rows), ",")
 	own := len(families) == 1 && families[0] != "reference" &&
 		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "ladder" })
