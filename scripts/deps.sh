@@ -42,6 +42,7 @@ lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
 report|texlive-latex-recommended|texfile booktabs.sty|the compilation of report.tex
+report|texlive-fonts-recommended|texfile pzdr.tfm|links in report.tex
 report|fonts-lmodern|texfile lmroman10-regular.otf|the compilation of report.tex'
 
 say() { echo "deps: $*" >&2; }

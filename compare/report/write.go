@@ -65,7 +65,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 	}
 	if slices.Contains(wanted, "pdf") {
 		if _, err := exec.LookPath("xelatex"); err != nil {
-			return nil, errors.New("report: format pdf needs xelatex, which is not on PATH: install it (Debian: texlive-xetex texlive-latex-recommended, for zh texlive-lang-chinese too) or ask for tex")
+			return nil, errors.New("report: format pdf needs xelatex, which is not on PATH: install it (Debian: texlive-xetex texlive-latex-recommended texlive-fonts-recommended, for zh texlive-lang-chinese too) or ask for tex")
 		}
 		wanted = append(slices.Clone(wanted), "tex")
 	}
