@@ -482,7 +482,7 @@ func (r Rung) bytes() []Tile {
 			case "word":
 				t.BM, t.BN, t.TN = min(t.BM, 1024/across), across*width, width
 			case "tuned":
-				t.BN, t.TN = across*width, width // 16 alone passes
+				t.BN = across * t.TN
 			}
 			if r.Check(t, r.Widest()) == nil && !slices.Contains(out, t) {
 				out = append(out, t)

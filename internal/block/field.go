@@ -126,11 +126,11 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	products := float64(m) * float64(n) * float64(k)
 	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
 	if p.Workers > 1 {
-		blocks := p.Workers * min(4, int(products/fieldAlone)/p.Workers)
+		blocks := p.Workers * int(min(4, products/fieldAlone/float64(p.Workers)))
 		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
-	if p.Share = slivers; n/p.NC < 4*p.Workers {
+	if p.Share = slivers; (n+p.NC-1)/p.NC < 4*p.Workers {
 		p.Share = 1 // too few blocks for all workers
 	}
 	return p
