@@ -310,6 +310,10 @@ func (e *Engine[T]) updateColumns(w *workspace[T], m, columns int) {
 // packBlock packs a block of kc rows and nc columns of B.
 func (e *Engine[T]) packBlock(to []T, b View[T], kc, nc int) {
 	nr := e.kernel.NR
+	if b.Col == 1 {
+		e.kernel.Split(kc, nc, to, nr*kc, b.Data, b.Row)
+		return
+	}
 	for jr := 0; jr < nc; jr += nr {
 		e.pack(to[jr*kc:][:nr*kc], nr, min(nr, nc-jr), kc, b.Data[jr*b.Col:], b.Col, b.Row)
 	}

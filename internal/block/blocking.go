@@ -82,13 +82,14 @@ func Host[T kernel.Float](loop Loop) *Engine[T] {
 // TOMS 43(2), 2016), with A and B exchanged:
 //
 //   - the sliver of A, mr×KC, stays in half of L1, while slivers of B pass;
-//   - the block of B, KC×NC, stays in half of L2, while slivers of A pass;
+//   - the block of B, KC×NC, four slivers or more, stays in half of L2, while slivers
+//     of A pass;
 //   - the panel of A, MC×KC, stays in half of L3.
 //
 // KC is limited to 512, beyond which the update of C is no longer noticeable, and
 // MC×KC to 6 MiB.
 func Fit(c Caches, size, mr, nr int) Blocking {
-	kc := clamp(c.L1/2/size/mr, 4, 64, 384)
+	kc := clamp(min(c.L1/2/size/mr, c.L2/2/size/(4*nr)), 4, 64, 512)
 	return Blocking{
 		MC:     clamp(min(c.L3/2, 6<<20)/size/kc, mr, 4*mr, 1<<20),
 		KC:     kc,

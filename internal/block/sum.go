@@ -179,6 +179,11 @@ const strip = 8
 // packBlockOfSum packs kc rows and nc columns of B's sum, from column j on.
 func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
 	g, nr := &e.sums.job, e.kernel.NR
+	if len(g.b) == 1 {
+		x := g.b[0].from(g.column, j)
+		e.kernel.Split(kc, nc, to, nr*kc, x.Data, x.Stride)
+		return
+	}
 	for l := 0; l < kc; l += strip {
 		for jr := 0; jr < nc; jr += nr {
 			e.sum(to[jr*kc+l*nr:], nr, min(strip, kc-l), min(nr, nc-jr), g.b, g.column+l, j+jr)
@@ -186,14 +191,10 @@ func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
 	}
 }
 
-// sum forms the sum of the rows×cols blocks of terms at element (i, j) in dst, term by
-// term.
+// sum forms the sum of the rows×cols blocks of two terms or more at element (i, j) in
+// dst, term by term.
 func (e *Engine[T]) sum(dst []T, ldd, rows, cols int, terms []Term[T], i, j int) {
 	x := terms[0].from(i, j)
-	if len(terms) == 1 {
-		e.kernel.Copy(rows, cols, dst, ldd, x.Data, x.Stride)
-		return
-	}
 	for _, term := range terms[1:] {
 		y := term.from(i, j)
 		e.kernel.Add(rows, cols, dst, ldd, x.Data, x.Stride, y.Sign, y.Data, y.Stride)

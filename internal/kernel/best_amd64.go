@@ -30,10 +30,10 @@ func bestF32(isa cpu.ISA) Kernel[float32] {
 	switch isa {
 	case cpu.AVX512:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x48", 8, 48, 16, f32.ColumnAVX512
-		k.run = f32.AVX512
+		k.split, k.run = f32.Split48, f32.AVX512
 	case cpu.AVX2, cpu.AVX2NoGFNI:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x24", 4, 24, 8, f32.ColumnAVX2
-		k.run = f32.AVX2
+		k.split, k.run = f32.Split24, f32.AVX2
 	default:
 		return portable[float32]()
 	}
@@ -45,10 +45,10 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 	switch isa {
 	case cpu.AVX512:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx512-8x24", 8, 24, 8, f64.ColumnAVX512
-		k.run = f64.AVX512
+		k.split, k.run = f64.Split24, f64.AVX512
 	case cpu.AVX2, cpu.AVX2NoGFNI:
 		k.Name, k.MR, k.NR, k.Lanes, k.column = "avx2-4x12", 4, 12, 4, f64.ColumnAVX2
-		k.run = f64.AVX2
+		k.split, k.run = f64.Split12, f64.AVX2
 	default:
 		return portable[float64]()
 	}

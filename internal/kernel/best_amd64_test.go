@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"slices"
 	"testing"
 
 	"gemm/internal/cpu"
@@ -24,4 +25,13 @@ func TestFieldOf(t *testing.T) {
 			t.Errorf("%s, GFNI %v: %s, want %s", test.isa, test.gfni, got, test.want)
 		}
 	}
+}
+
+// TestCopiesOfAVX512: the copies that go with kernels for AVX-512 need AVX2 alone.
+func TestCopiesOfAVX512(t *testing.T) {
+	if !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) {
+		t.Skip("this processor has no AVX2")
+	}
+	t.Run("f32", func(t *testing.T) { testCopies(t, bestF32(cpu.AVX512)) })
+	t.Run("f64", func(t *testing.T) { testCopies(t, bestF64(cpu.AVX512)) })
 }

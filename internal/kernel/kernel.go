@@ -27,6 +27,7 @@ type Kernel[T Float] struct {
 	run       func(t unsafe.Pointer) // to Tiles[T]
 	column    Column[T]
 	copy      Copy[T]
+	split     Split[T]
 	transpose Copy[T] // into columns, of as many rows as
 	together  int
 	add       Add[T]
@@ -73,6 +74,10 @@ type Column[T Float] func(m, k int, alpha T, a []T, aRow int, x []T, beta T, c [
 // Copy copies a block of rows×cols from src to dst: row i of src begins at
 // src[i·lds].
 type Copy[T Float] func(rows, cols int, dst []T, ldd int, src []T, lds int)
+
+// Split copies rows into slivers of NR columns each, sliver s to dst[s·next:], one row
+// after another without a gap: row i of src begins at src[i·lds].
+type Split[T Float] func(rows, slivers int, dst []T, next int, src []T, lds int)
 
 // Add computes dst ← x + α·y for blocks of rows×cols, each element with one rounding
 // or two; row i of x begins at x[i·ldx]. dst may be x or y.
@@ -143,6 +148,22 @@ func (k *Kernel[T]) Copy(rows, cols int, dst []T, ldd int, src []T, lds int) {
 	}
 	_, _ = src[(rows-1)*lds+cols-1], dst[(rows-1)*ldd+cols-1]
 	k.copy(rows, cols, dst, ldd, src, lds)
+}
+
+// Split copies the rows×cols block src into slivers of NR columns: element (i, j) to
+// dst[j/NR·next + i·NR + j%NR]. What the last sliver has beside them it leaves.
+func (k *Kernel[T]) Split(rows, cols int, dst []T, next int, src []T, lds int) {
+	if rows <= 0 {
+		return
+	}
+	slivers := cols / k.NR
+	if slivers > 0 {
+		_, _ = src[(rows-1)*lds+slivers*k.NR-1], dst[(slivers-1)*next+rows*k.NR-1]
+		k.split(rows, slivers, dst, next, src, lds)
+	}
+	if rest := cols - slivers*k.NR; rest > 0 {
+		k.Copy(rows, rest, dst[slivers*next:], k.NR, src[slivers*k.NR:], lds)
+	}
 }
 
 // Transpose copies the rows×cols block src into the columns of dst: element (i, l)

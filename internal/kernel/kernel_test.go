@@ -227,14 +227,13 @@ func testColumn[T Float](t *testing.T) {
 }
 
 func TestCopies(t *testing.T) {
-	t.Run("f32", testCopies[float32])
-	t.Run("f64", testCopies[float64])
+	t.Run("f32", func(t *testing.T) { testCopies(t, Best[float32]()) })
+	t.Run("f64", func(t *testing.T) { testCopies(t, Best[float64]()) })
 }
 
-func testCopies[T Float](t *testing.T) {
-	k := Best[T]()
+func testCopies[T Float](t *testing.T, k Kernel[T]) {
 	for rows := range 12 {
-		for cols := range 60 {
+		for cols := range 100 {
 			src := make([]T, rows*(cols+3))
 			for i := range src {
 				src[i] = T(i + 1)
@@ -250,6 +249,19 @@ func testCopies[T Float](t *testing.T) {
 					if got := dst[i*(cols+2)+j]; got != want {
 						t.Fatalf("%s: copy %d×%d: (%d, %d) is %v, want %v", k.Name, rows, cols, i, j, got, want)
 					}
+				}
+			}
+			next := rows*k.NR + 1
+			dst = filled((cols/k.NR+1)*next, T(-1))
+			k.Split(rows, cols, dst, next, src, cols+3)
+			for at, got := range dst {
+				want := T(-1)
+				i, j := at%next/k.NR, at/next*k.NR+at%next%k.NR
+				if i < rows && j < cols {
+					want = src[i*(cols+3)+j]
+				}
+				if got != want {
+					t.Fatalf("%s: split %d×%d: element %d is %v, want %v", k.Name, rows, cols, at, got, want)
 				}
 			}
 			ldd := (rows+3)/4*4 + 1

@@ -7,6 +7,16 @@ package f32
 //go:noescape
 func copyAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
 
+// split24AVX2 copies rows into slivers of 24 columns; see kernel.Split.
+//
+//go:noescape
+func split24AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+
+// split48AVX2 copies rows into slivers of 48 columns; see kernel.Split.
+//
+//go:noescape
+func split48AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+
 // transposeAVX2 copies up to four rows into columns; see kernel.Transpose.
 //
 //go:noescape

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func copyAVX2(rows int, cols int, dst []float32, ldd int, src []float32, lds int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·copyAVX2(SB), NOSPLIT, $0-80
 	MOVQ  rows+0(FP), AX
 	MOVQ  cols+8(FP), CX
@@ -16,35 +16,6 @@ TEXT ·copyAVX2(SB), NOSPLIT, $0-80
 	SHLQ  $0x02, DI
 	TESTQ AX, AX
 	JLE   done
-	CMPQ  CX, $0x000000c0
-	JNE   row
-
-	// A whole sliver of B with AVX-512, which the hardware does not fetch ahead: its rows are short.
-	MOVQ DI, CX
-	SHLQ $0x03, CX
-
-whole:
-	VMOVDQU    (BX), Y0
-	VMOVDQU    32(BX), Y1
-	VMOVDQU    64(BX), Y2
-	VMOVDQU    Y0, (DX)
-	VMOVDQU    Y1, 32(DX)
-	VMOVDQU    Y2, 64(DX)
-	VMOVDQU    96(BX), Y0
-	VMOVDQU    128(BX), Y1
-	VMOVDQU    160(BX), Y2
-	VMOVDQU    Y0, 96(DX)
-	VMOVDQU    Y1, 128(DX)
-	VMOVDQU    Y2, 160(DX)
-	PREFETCHT0 (BX)(CX*1)
-	PREFETCHT0 64(BX)(CX*1)
-	PREFETCHT0 128(BX)(CX*1)
-	PREFETCHT0 191(BX)(CX*1)
-	ADDQ       DI, BX
-	ADDQ       SI, DX
-	DECQ       AX
-	JNZ        whole
-	JMP        done
 
 row:
 	XORQ R8, R8
@@ -81,6 +52,95 @@ next:
 	JNZ  row
 
 done:
+	VZEROUPPER
+	RET
+
+// func split24AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+// Requires: AVX, MMX+
+TEXT ·split24AVX2(SB), NOSPLIT, $0-80
+	MOVQ rows+0(FP), AX
+	MOVQ slivers+8(FP), CX
+	MOVQ dst_base+16(FP), DX
+	MOVQ src_base+48(FP), BX
+	MOVQ next+40(FP), SI
+	MOVQ lds+72(FP), DI
+	SHLQ $0x02, SI
+	SHLQ $0x02, DI
+
+	// Rows of a block are short: the hardware does not fetch the next ones ahead.
+	MOVQ DI, R8
+	SHLQ $0x02, R8
+
+row:
+	MOVQ BX, R9
+	MOVQ DX, R10
+	MOVQ CX, R11
+
+sliver:
+	VMOVDQU    (R9), Y0
+	VMOVDQU    32(R9), Y1
+	VMOVDQU    64(R9), Y2
+	PREFETCHT0 (R9)(R8*1)
+	PREFETCHT0 64(R9)(R8*1)
+	VMOVDQU    Y0, (R10)
+	VMOVDQU    Y1, 32(R10)
+	VMOVDQU    Y2, 64(R10)
+	ADDQ       $0x00000060, R9
+	ADDQ       SI, R10
+	DECQ       R11
+	JNZ        sliver
+	ADDQ       DI, BX
+	ADDQ       $0x00000060, DX
+	DECQ       AX
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func split48AVX2(rows int, slivers int, dst []float32, next int, src []float32, lds int)
+// Requires: AVX, MMX+
+TEXT ·split48AVX2(SB), NOSPLIT, $0-80
+	MOVQ rows+0(FP), AX
+	MOVQ slivers+8(FP), CX
+	MOVQ dst_base+16(FP), DX
+	MOVQ src_base+48(FP), BX
+	MOVQ next+40(FP), SI
+	MOVQ lds+72(FP), DI
+	SHLQ $0x02, SI
+	SHLQ $0x02, DI
+
+	// Rows of a block are short: the hardware does not fetch the next ones ahead.
+	MOVQ DI, R8
+	SHLQ $0x02, R8
+
+row:
+	MOVQ BX, R9
+	MOVQ DX, R10
+	MOVQ CX, R11
+
+sliver:
+	VMOVDQU    (R9), Y0
+	VMOVDQU    32(R9), Y1
+	VMOVDQU    64(R9), Y2
+	VMOVDQU    96(R9), Y3
+	VMOVDQU    128(R9), Y4
+	VMOVDQU    160(R9), Y5
+	PREFETCHT0 (R9)(R8*1)
+	PREFETCHT0 64(R9)(R8*1)
+	PREFETCHT0 128(R9)(R8*1)
+	VMOVDQU    Y0, (R10)
+	VMOVDQU    Y1, 32(R10)
+	VMOVDQU    Y2, 64(R10)
+	VMOVDQU    Y3, 96(R10)
+	VMOVDQU    Y4, 128(R10)
+	VMOVDQU    Y5, 160(R10)
+	ADDQ       $0x000000c0, R9
+	ADDQ       SI, R10
+	DECQ       R11
+	JNZ        sliver
+	ADDQ       DI, BX
+	ADDQ       $0x000000c0, DX
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 

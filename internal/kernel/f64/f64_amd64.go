@@ -31,6 +31,16 @@ func Copy(rows, cols int, dst []float64, ldd int, src []float64, lds int) {
 	copyAVX2(rows, cols, dst, ldd, src, lds)
 }
 
+// Split12 copies rows into slivers of 12 columns; see kernel.Split. It needs AVX2.
+func Split12(rows, slivers int, dst []float64, next int, src []float64, lds int) {
+	split12AVX2(rows, slivers, dst, next, src, lds)
+}
+
+// Split24 copies rows into slivers of 24 columns; see kernel.Split. It needs AVX2.
+func Split24(rows, slivers int, dst []float64, next int, src []float64, lds int) {
+	split24AVX2(rows, slivers, dst, next, src, lds)
+}
+
 // Transpose copies up to four rows into columns of at least four elements; see
 // kernel.Transpose. It needs AVX2.
 func Transpose(rows, cols int, dst []float64, ldd int, src []float64, lds int) {

@@ -7,6 +7,16 @@ package f64
 //go:noescape
 func copyAVX2(rows int, cols int, dst []float64, ldd int, src []float64, lds int)
 
+// split12AVX2 copies rows into slivers of 12 columns; see kernel.Split.
+//
+//go:noescape
+func split12AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+
+// split24AVX2 copies rows into slivers of 24 columns; see kernel.Split.
+//
+//go:noescape
+func split24AVX2(rows int, slivers int, dst []float64, next int, src []float64, lds int)
+
 // transposeAVX2 copies up to four rows into columns; see kernel.Transpose.
 //
 //go:noescape

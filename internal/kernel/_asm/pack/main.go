@@ -26,6 +26,8 @@ func main() {
 	}
 	name := fmt.Sprintf("float%d", 8*size)
 	duplicate(size, name)
+	split(size, name, 3)
+	split(size, name, 6)
 	transpose(size, name)
 	add(size, name)
 	Generate()
@@ -56,33 +58,6 @@ func duplicate(size int, typ string) {
 	}
 	TESTQ(rows, rows)
 	JLE(LabelRef("done"))
-	CMPQ(cols, U32(6*width))
-	JNE(LabelRef("row"))
-
-	Comment("A whole sliver of B with AVX-512, which the hardware does not fetch ahead: its rows are short.")
-	ahead := GP64()
-	MOVQ(lds, ahead)
-	SHLQ(U8(3), ahead)
-	Label("whole")
-	for half := range 2 {
-		var x [3]reg.VecVirtual
-		for i := range x {
-			x[i] = YMM()
-			VMOVDQU(Mem{Base: src, Disp: (3*half + i) * width}, x[i])
-		}
-		for i := range x {
-			VMOVDQU(x[i], Mem{Base: dst, Disp: (3*half + i) * width})
-		}
-	}
-	for at := 0; at <= 6*width; at += 64 {
-		PREFETCHT0(Mem{Base: src, Index: ahead, Scale: 1, Disp: min(at, 6*width-1)})
-	}
-	ADDQ(lds, src)
-	ADDQ(ldd, dst)
-	DECQ(rows)
-	JNZ(LabelRef("whole"))
-	JMP(LabelRef("done"))
-
 	Label("row")
 	at, left := GP64(), GP64()
 	XORQ(at, at)
@@ -115,6 +90,53 @@ func duplicate(size int, typ string) {
 	DECQ(rows)
 	JNZ(LabelRef("row"))
 	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// split generates the copy of a block into slivers of so many vectors a row. It goes along
+// rows, over all slivers: neighbours share lines of a cache, which would be gone until
+// the second one is copied where rows compete for the sets.
+func split(size int, typ string, vectors int) {
+	name := fmt.Sprintf("split%dAVX2", vectors*width/size)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows, slivers int, dst []%[1]s, next int, src []%[1]s, lds int)", typ))
+	Doc(fmt.Sprintf("%s copies rows into slivers of %d columns; see kernel.Split.", name, vectors*width/size))
+	Pragma("noescape")
+	rows, slivers := Load(Param("rows"), GP64()), Load(Param("slivers"), GP64())
+	dst, src := Load(Param("dst").Base(), GP64()), Load(Param("src").Base(), GP64())
+	next, lds := Load(Param("next"), GP64()), Load(Param("lds"), GP64())
+	shift := U8(map[int]int{4: 2, 8: 3}[size])
+	SHLQ(shift, next)
+	SHLQ(shift, lds)
+	Comment("Rows of a block are short: the hardware does not fetch the next ones ahead.")
+	ahead := GP64()
+	MOVQ(lds, ahead)
+	SHLQ(U8(2), ahead)
+	Label("row")
+	from, to, left := GP64(), GP64(), GP64()
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(slivers, left)
+	Label("sliver")
+	var x []reg.VecVirtual
+	for i := range vectors {
+		x = append(x, YMM())
+		VMOVDQU(Mem{Base: from, Disp: i * width}, x[i])
+	}
+	for at := 0; at < vectors*width; at += 64 {
+		PREFETCHT0(Mem{Base: from, Index: ahead, Scale: 1, Disp: at})
+	}
+	for i := range x {
+		VMOVDQU(x[i], Mem{Base: to, Disp: i * width})
+	}
+	ADDQ(U32(vectors*width), from)
+	ADDQ(next, to)
+	DECQ(left)
+	JNZ(LabelRef("sliver"))
+	ADDQ(lds, src)
+	ADDQ(U32(vectors*width), dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
 	VZEROUPPER()
 	RET()
 }
