@@ -20,6 +20,10 @@ type Variant struct {
 	Model func(m, n, k int, p Params) Model
 	// Bound limits the error of a product.
 	Bound Bound
+	// BoundOf, where it is not nil, returns the bound with resolved parameters, in place
+	// of Bound: of a variant that leaves products to others, of which the parameters
+	// choose one.
+	BoundOf func(p Params) Bound
 	// Compute is the arithmetic where it is not that of the element type: tf32.
 	Compute string
 	// The constructors. A nil one means that there is no such element type; one
@@ -27,6 +31,14 @@ type Variant struct {
 	F32   func(Params) (Multiplier[float32], error)
 	F64   func(Params) (Multiplier[float64], error)
 	GF256 func(Params) (Multiplier[gf256.Elem], error)
+}
+
+// BoundWith returns the bound on the error of a product with resolved parameters.
+func (v Variant) BoundWith(p Params) Bound {
+	if v.BoundOf != nil {
+		return v.BoundOf(p)
+	}
+	return v.Bound
 }
 
 // Family returns the part of the name before the slash.

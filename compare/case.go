@@ -245,6 +245,10 @@ func (c Case) record() Record {
 	if params == nil {
 		params = gemm.Params{}
 	}
+	bound := c.Variant.Bound
+	if resolved, err := c.Variant.Resolve(params); err == nil {
+		bound = c.Variant.BoundWith(resolved)
+	}
 	r := Record{
 		Experiment: c.Experiment, Variant: c.Variant.Name, Build: c.Build,
 		Type: c.Type, Compute: compute, Op: c.Op, Alpha: c.Alpha, Beta: c.Beta,
@@ -252,7 +256,7 @@ func (c Case) record() Record {
 		Threads: c.Threads(), Params: params, Resolved: gemm.Params{},
 		Samples: []float64{}, Turn: c.Turn, Unit: unit,
 		Median: None(), Gflops: None(), Rate: None(), DataGBps: None(), PercentPeak: None(),
-		Residual: None(), Bound: None(), BoundKind: c.Variant.Bound.Kind,
+		Residual: None(), Bound: None(), BoundKind: bound.Kind,
 	}
 	if c.Type == "gf256" {
 		r.BoundKind = gemm.Exact

@@ -208,7 +208,7 @@ func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
 	if u == 0 || c.Alpha != math.Trunc(c.Alpha) || c.Beta != math.Trunc(c.Beta) {
 		return 0
 	}
-	largest := c.Variant.Bound.Largest(c.M, c.N, c.K, p)
+	largest := c.Variant.BoundWith(p).Largest(c.M, c.N, c.K, p)
 	for q := maxInteger; q > 0; q /= 2 {
 		f := float64(q)
 		if max(1, math.Abs(c.Alpha))*f*f*largest+math.Abs(c.Beta)*f <= 1/u {

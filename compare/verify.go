@@ -854,9 +854,10 @@ func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, 
 	if alpha != 1 || beta != 0 {
 		k += 3 // the roundings of α·(…), β·C and their sum
 	}
-	bound := v.Bound.Worst
+	bound := v.BoundWith(p)
+	limit := bound.Worst
 	if random {
-		bound = v.Bound.Random
+		limit = bound.Random
 	}
-	return Limit{Kind: v.Bound.Kind, Bound: bound(m, n, k, p, gemm.UnitRoundoff[T]())}
+	return Limit{Kind: bound.Kind, Bound: limit(m, n, k, p, gemm.UnitRoundoff[T]())}
 }

@@ -158,10 +158,10 @@ type crew[T gemm.Element] struct {
 }
 
 // recruit gives the task a crew and shared memory for so many matrices with so many
-// elements, where the schedule is dynamic and there is something to share. All ranks call
-// it.
+// elements, where the schedule is dynamic, the local variant is one that computes any chunk as
+// well, and there is something to share. All ranks call it.
 func (t *task[T]) recruit(matrices, elements int) error {
-	if t.params.Text("schedule") != dynamic {
+	if t.params.Text("schedule") != dynamic || t.local.whole {
 		return nil
 	}
 	n, err := t.job.notes()

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/kernel"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
 	"gemm/parallel"
@@ -25,51 +27,61 @@ type local[T gemm.Element] struct {
 	// addTo computes C ← A·B + C; nil: the product is computed apart and added.
 	addTo func(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	apart gemm.Matrix[T]
+	// whole says that a part is computed in one go. Fewer operations than a product of
+	// the textbook has a variant only where it halves all dimensions.
+	whole bool
 }
 
-// The local variants that others stand in for: several threads, and elements of GF(2⁸),
-// which have no packed product.
+// Serial variants on several threads, where it is not by parallel/rows.
+var threaded = map[string]string{packedName: threadName, "serial/strassen": "parallel/strassen"}
+
 const (
 	packedName = "serial/packed"
 	threadName = "parallel/packed"
-	fieldName  = "serial/ikj"
 	rowsName   = "parallel/rows"
 )
 
-// locals returns the variants that can compute a rank's part: the classical ones of the
-// families serial and parallel, whose error bound a sum of parts keeps.
-func locals() []gemm.Variant {
-	all := slices.Concat(serial.Variants(), parallel.Variants())
-	return slices.DeleteFunc(all, func(v gemm.Variant) bool { return v.Bound.Kind != gemm.Componentwise })
+// locals returns the variants that can compute a rank's part.
+func locals() []gemm.Variant { return slices.Concat(serial.Variants(), parallel.Variants()) }
+
+// localVariant returns the local variant called name, which the parameter's check has
+// found to be one.
+func localVariant(name string) gemm.Variant {
+	all := locals()
+	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
 }
 
-// newLocal returns the variant called name on so many threads. A serial one has more than
-// one thread by way of the family parallel: packed shared out, or rows computed by it.
+// onThreads returns the variant that the one called name is on so many threads, and its
+// parameters. A serial one has more than one thread by way of the family parallel: as a
+// variant that is the same but for that, or as one that computes rows.
+func onThreads(name string, threads int) (string, gemm.Params, error) {
+	if threads <= 1 || (gemm.Variant{Name: name}).Family() != "serial" {
+		return name, gemm.Params{}, nil
+	}
+	if other, ok := threaded[name]; ok {
+		return other, gemm.Params{}, nil
+	}
+	if localVariant(name).Bound.Kind != gemm.Componentwise {
+		return "", nil, fmt.Errorf("%w: local %s has one thread, not %d: try parallel/strassen", gemm.ErrParam, name, threads)
+	}
+	return rowsName, gemm.Params{"local": name}, nil
+}
+
+// newLocal returns the variant called name on so many threads.
 func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
-	params := gemm.Params{}
-	if name == packedName && gemm.TypeName[T]() == "gf256" {
-		name = fieldName
-	}
-	serial := gemm.Variant{Name: name}.Family() == "serial"
-	switch {
-	case serial && threads > 1 && name == packedName:
-		name = threadName
-	case serial && threads > 1:
-		name, params = rowsName, gemm.Params{"local": name}
-	}
-	all := locals()
-	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("%w: local is %q, which cannot compute the part of a rank", gemm.ErrParam, name)
-	}
-	if slices.ContainsFunc(all[i].Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
-		params["threads"] = threads
-	}
-	m, err := gemm.New[T](all[i], params)
+	name, params, err := onThreads(name, threads)
 	if err != nil {
 		return nil, err
 	}
-	l := &local[T]{Multiplier: m, name: name, params: params}
+	v := localVariant(name)
+	if slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
+		params["threads"] = threads
+	}
+	m, err := gemm.New[T](v, params)
+	if err != nil {
+		return nil, err
+	}
+	l := &local[T]{Multiplier: m, name: name, params: params, whole: v.Bound.Kind != gemm.Componentwise}
 	switch g := any(m).(type) {
 	case gemm.Gemmer[float64]:
 		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
@@ -100,28 +112,24 @@ func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if err := l.Multiply(ctx, x, a, b); err != nil {
 		return err
 	}
-	for i := range c.Rows {
-		plus(c.Row(i), x.Row(i))
+	switch c := any(c).(type) {
+	case gemm.Matrix[float64]:
+		plus(c, any(x).(gemm.Matrix[float64]))
+	case gemm.Matrix[float32]:
+		plus(c, any(x).(gemm.Matrix[float32]))
+	case gemm.Matrix[gf256.Elem]:
+		for i := range c.Rows {
+			to := gf256.Bytes(c.Row(i))
+			subtle.XORBytes(to, to, gf256.Bytes(any(x).(gemm.Matrix[gf256.Elem]).Row(i)))
+		}
 	}
 	return nil
 }
 
-// plus adds y to x.
-func plus[T gemm.Element](x, y []T) {
-	switch x := any(x).(type) {
-	case []float64:
-		for i, v := range any(y).([]float64) {
-			x[i] += v
-		}
-	case []float32:
-		for i, v := range any(y).([]float32) {
-			x[i] += v
-		}
-	case []gf256.Elem:
-		for i, v := range any(y).([]gf256.Elem) {
-			x[i] = gf256.Add(x[i], v)
-		}
-	}
+// plus adds x to c.
+func plus[T gemm.Float](c, x gemm.Matrix[T]) {
+	k := kernel.Best[T]()
+	k.Add(c.Rows, c.Cols, c.Data, c.Stride, c.Data, c.Stride, 1, x.Data, x.Stride)
 }
 
 // pieceCols is how many columns of a product are computed between two looks at the
@@ -150,7 +158,7 @@ func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
 
 // compute computes C ← A·B, or adds to C, while the messages are under way. A rank with a
 // processor to spare computes on that one and goes on with the messages on its own; others
-// look at them between two pieces of the product.
+// look at them between two pieces of the product, or before one that is not cut.
 func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
 	switch {
 	case c.Rows == 0:
@@ -164,6 +172,9 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 			return t.local.part(k, c, a, b, add)
 		case t.spare:
 			return t.aside(k, c, a, b, add, pending)
+		case t.local.whole:
+			_, err := test(pending)
+			return errors.Join(err, t.local.part(k, c, a, b, add))
 		}
 		for lo := 0; lo < c.Cols; lo += pieceCols {
 			s := plan.Span{Lo: lo, Hi: min(lo+pieceCols, c.Cols)}

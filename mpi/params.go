@@ -97,6 +97,11 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 	if err := available(p); err != nil {
 		return nil, err
 	}
+	if threads, ok := p["threads"].(int); ok {
+		if _, _, err := onThreads(p.Text("local"), threads); err != nil {
+			return nil, err
+		}
+	}
 	if q, ok := p["grid"]; ok && q != auto {
 		if _, err := gridOf(p, p.Int("ranks"), plan.Shape{}); err != nil {
 			return nil, err
@@ -108,7 +113,7 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 // variant fills in what the variants of the family have in common. workspace returns the
 // elements that all ranks together hold besides the operands.
 func variant(v gemm.Variant, workspace func(s plan.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
-	v.Bound = gemm.Classical
+	v.Bound, v.BoundOf = gemm.Classical, boundOf
 	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
 		model := localModel(m, n, k, p)
 		if m > 0 && n > 0 && k > 0 {
@@ -120,19 +125,51 @@ func variant(v gemm.Variant, workspace func(s plan.Shape, ranks int, p gemm.Para
 }
 
 // localModel is the model of the local variant for the whole product: the ranks together
-// have its operations and accesses.
+// have its operations and accesses. Of a variant that halves dimensions it is the
+// workspace alone: what it saves of a part hangs on how often that can be halved, and a
+// rank has the operations of packed at most.
 func localModel(m, n, k int, p gemm.Params) gemm.Model {
-	for _, v := range locals() {
-		if v.Name != p.Text("local") {
-			continue
-		}
-		resolved, err := v.Resolve(nil)
-		if err != nil {
-			panic(err) // defaults are values that parameters can have
-		}
-		return v.Model(m, n, k, resolved)
+	v, resolved := localOf(p)
+	model := v.Model(m, n, k, resolved)
+	if v.Bound.Kind != gemm.Componentwise {
+		workspace := model.Workspace
+		model = localModel(m, n, k, gemm.Params{"local": packedName})
+		model.Workspace = workspace
 	}
-	panic("mpi: no local variant " + p.Text("local")) // the parameter's check has found it
+	return model
+}
+
+// boundOf is the bound with a local variant. Parts are summed in whatever order, which
+// classical ones cover. Those of a variant that halves dimensions are halved no more often
+// than the whole product would be, so that their errors add up to no more than its own;
+// the additions of parts are those of a classical product, whose bound comes on top.
+func boundOf(p gemm.Params) gemm.Bound {
+	v, resolved := localOf(p)
+	if v.Bound.Kind == gemm.Componentwise {
+		return gemm.Classical
+	}
+	return gemm.Bound{
+		Kind: v.Bound.Kind,
+		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
+			return v.Bound.Worst(m, n, k, resolved, u) + float64(k)*gemm.Classical.Worst(m, n, k, p, u)
+		},
+		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
+			return v.Bound.Random(m, n, k, resolved, u) + float64(k)*gemm.Classical.Random(m, n, k, p, u)
+		},
+		Largest: func(m, n, k int, p gemm.Params) float64 {
+			return max(v.Bound.Largest(m, n, k, resolved), gemm.Classical.Largest(m, n, k, p))
+		},
+	}
+}
+
+// localOf returns the local variant of the parameters, and its own, at their defaults.
+func localOf(p gemm.Params) (gemm.Variant, gemm.Params) {
+	v := localVariant(p.Text("local"))
+	resolved, err := v.Resolve(nil)
+	if err != nil {
+		panic(err) // defaults are values that parameters can have
+	}
+	return v, resolved
 }
 
 // types are the constructors of a variant for all element types.

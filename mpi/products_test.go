@@ -160,7 +160,7 @@ func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o ope
 func TestRanksThreads(t *testing.T) {
 	forRank0(t)
 	for _, x := range []struct{ local, name string }{
-		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName},
+		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName}, {"serial/strassen", "parallel/strassen"},
 	} {
 		forVariants(t, gemm.Params{"threads": 2, "local": x.local}, func(t *testing.T, v gemm.Variant) {
 			o := newOperands[float64](130, 70, 90, 2)
@@ -185,7 +185,7 @@ func TestRanksThreads(t *testing.T) {
 // TestRanksLocal has ranks compute by other variants.
 func TestRanksLocal(t *testing.T) {
 	forRank0(t)
-	for _, local := range []string{"serial/naive", "serial/transposed", rowsName} {
+	for _, local := range []string{"serial/naive", "serial/transposed", "serial/strassen", rowsName} {
 		forVariants(t, gemm.Params{"local": local}, func(t *testing.T, v gemm.Variant) {
 			m, err := gemm.New[float32](v, gemm.Params{"local": local})
 			if err != nil {
@@ -205,8 +205,45 @@ func TestRanksLocal(t *testing.T) {
 			}
 		})
 	}
-	if _, err := gemm.New[float64](named(t, "mpi/summa"), gemm.Params{"local": "serial/strassen"}); !errors.Is(err, gemm.ErrParam) {
-		t.Errorf("a local variant whose error bound is another: %v, want ErrParam", err)
+	if _, err := gemm.New[float64](named(t, "mpi/summa"), gemm.Params{"local": "serial/winograd", "threads": 2}); !errors.Is(err, gemm.ErrParam) {
+		t.Errorf("a local variant of one thread on two: %v, want ErrParam", err)
+	}
+}
+
+// TestBoundOf wants the bound of the local variant, and room for the additions of parts.
+func TestBoundOf(t *testing.T) {
+	const n, u = 5000, 0x1p-53
+	v := named(t, "mpi/summa")
+	for _, local := range locals() {
+		p, err := v.Resolve(gemm.Params{"local": local.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := local.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, own := v.BoundWith(p), local.Bound
+		if got.Kind != own.Kind {
+			t.Errorf("%s: the bound is %s, want %s", local.Name, got.Kind, own.Kind)
+		}
+		if got.Kind == gemm.Componentwise {
+			continue
+		}
+		for name, x := range map[string][2]float64{
+			"worst":   {got.Worst(n, n, n, p, u), own.Worst(n, n, n, q, u)},
+			"random":  {got.Random(n, n, n, p, u), own.Random(n, n, n, q, u)},
+			"largest": {got.Largest(n, n, n, p), own.Largest(n, n, n, q)},
+		} {
+			if !(x[0] >= x[1] && x[0] <= 2*x[1]) {
+				t.Errorf("%s, %s: %g, the variant's own is %g", local.Name, name, x[0], x[1])
+			}
+		}
+		// Halves of k, each with its own errors.
+		parts := 2 * own.Worst(n, n, n/2, q, u)
+		if !(got.Worst(n, n, n, p, u) > parts) {
+			t.Errorf("%s: two parts have a bound of %g, their sum one of %g", local.Name, parts, got.Worst(n, n, n, p, u))
+		}
 	}
 }
 

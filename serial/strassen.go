@@ -100,10 +100,16 @@ func StrassenCutoff() gemm.Param {
 	return cutoffParam(defaultCutoff(), "least dimension that is not halved any more")
 }
 
-// untunedCutoff is the cutoff of strassen and winograd on a host that was not tuned. It
-// is cautious: strassen is faster than packed from n ≈ 1000 on where vectors of AVX-512
-// are halved, but a core that multiplies twice as fast waits for the same memory.
-const untunedCutoff = 2048
+// untunedCutoff returns the cutoff of strassen and winograd on a host that was not tuned.
+// It is cautious: strassen is faster than packed from n ≈ 1000 on with vectors of AVX2 or
+// halves of those of AVX-512, but a core that multiplies twice as fast waits for the same
+// memory.
+func untunedCutoff() int {
+	if kernel.Best[float64]().Lanes > 4 {
+		return 2048
+	}
+	return 1000
+}
 
 // defaultCutoff returns the cutoff of strassen and winograd where none is asked for:
 // the one that gemm tune measured on this host, or else untunedCutoff. A variant has
@@ -116,5 +122,5 @@ func defaultCutoff() int {
 	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
 		return cutoff
 	}
-	return untunedCutoff
+	return untunedCutoff()
 }

@@ -21,11 +21,11 @@ func TestTunedCutoff(t *testing.T) {
 		tuned []tuned.Tune
 		want  int
 	}{
-		{"nothing", nil, untunedCutoff},
+		{"nothing", nil, untunedCutoff()},
 		{"both types", []tuned.Tune{entry("f32", f32, 700), entry("f64", f64, 500)}, 700},
 		{"one type", []tuned.Tune{entry("f64", f64, 40)}, 40},
-		{"blocks alone", []tuned.Tune{entry("f64", f64, 0)}, untunedCutoff},
-		{"another kernel", []tuned.Tune{entry("f64", "none", 40)}, untunedCutoff},
+		{"blocks alone", []tuned.Tune{entry("f64", f64, 0)}, untunedCutoff()},
+		{"another kernel", []tuned.Tune{entry("f64", "none", 40)}, untunedCutoff()},
 	} {
 		tuned.Use(tuned.Settings{Tuned: c.tuned})
 		for _, name := range []string{"serial/strassen", "serial/winograd"} {

@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/internal/gemmtest"
+	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
 )
@@ -328,6 +330,29 @@ func TestOptionsOfRanks(t *testing.T) {
 	doc, err = compare.Parse([]byte(weak.stdout))
 	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 || doc.Records[1].Experiment != "weak" {
 		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
+	}
+}
+
+// TestRanksHalveParts wants parts that are halved to be verified by a bound for that.
+func TestRanksHalveParts(t *testing.T) {
+	variables := tunedHost(t)
+	plant(t, tuned.Values{Cutoff: 33})
+	s := newSession(t)
+	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local", "serial/strassen,serial/packed", "--panel", "80", "--json", "-")
+	doc, err := compare.Parse([]byte(r.stdout))
+	if err != nil || r.status != 0 || len(doc.Records) == 0 {
+		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
+	}
+	kinds := map[any]gemm.BoundKind{"serial/strassen": gemm.Normwise, "serial/packed": gemm.Componentwise}
+	for _, row := range doc.Records {
+		if want := kinds[row.Params["local"]]; row.Status != compare.OK || row.BoundKind != want {
+			t.Errorf("%s %v: %s %s, bound %s, want %s", row.Variant, row.Params, row.Status, row.Reason, row.BoundKind, want)
+		}
+		// What is not halved has a bound of k times the classical one.
+		halved := float64(row.Bound) > 150*gemm.Classical.Random(150, 150, 150, nil, 0x1p-53)
+		if halved != (row.BoundKind == gemm.Normwise) {
+			t.Errorf("%s %v: a bound of %g", row.Variant, row.Params, row.Bound)
+		}
 	}
 }
 

@@ -253,7 +253,7 @@ func checkModel[T gemm.Element](u under[T]) error {
 			continue // exact: there is no rounding to bound
 		}
 		roundoff := 0x1p-24
-		worst, random := u.v.Bound.Worst(m, n, k, u.p, roundoff), u.v.Bound.Random(m, n, k, u.p, roundoff)
+		worst, random := u.v.BoundWith(u.p).Worst(m, n, k, u.p, roundoff), u.v.BoundWith(u.p).Random(m, n, k, u.p, roundoff)
 		if !(worst >= random) || !(random >= 0) {
 			return at("the worst-case bound is %v, the bound for random operands %v", worst, random)
 		}
