@@ -21,6 +21,8 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/kernel"
+	"gemm/internal/tuned"
 	"gemm/mpi/plan"
 )
 
@@ -31,7 +33,7 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Done|Threads|Local|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
+		{2, "Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
 		{3, "Bounds|Bytes|Deadline"},
 		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
 		{6, "Strided|Panels"},
@@ -207,6 +209,39 @@ func TestRanksLocal(t *testing.T) {
 	}
 	if _, err := gemm.New[float64](named(t, "mpi/summa"), gemm.Params{"local": "serial/winograd", "threads": 2}); !errors.Is(err, gemm.ErrParam) {
 		t.Errorf("a local variant of one thread on two: %v, want ErrParam", err)
+	}
+}
+
+// TestRanksHalve wants a part to be computed in one go by a variant that halves it: cut
+// into the columns that ranks help each other with, or look at messages between, it is not
+// halved, and has the bits of packed.
+func TestRanksHalve(t *testing.T) {
+	forRank0(t)
+	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name, Values: tuned.Values{Cutoff: 300}}))
+	defer tuned.Use(tuned.Settings{})
+	const n = 800
+	a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+	for i := range a.Data {
+		a.Data[i], b.Data[i] = 1/float64(i%97+2), 1/float64(i%89+3)
+	}
+	for _, name := range []string{"mpi/summa", "mpi/srumma"} {
+		for _, schedule := range []string{static, dynamic} {
+			var found [][]float64
+			for _, local := range []string{packedName, "serial/strassen"} {
+				m, err := gemm.New[float64](named(t, name), gemm.Params{"local": local, "panel": n, "schedule": schedule})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := gemm.NewMatrix[float64](n, n)
+				if err := m.Multiply(context.Background(), c, a, b); err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, c.Data)
+			}
+			if slices.Equal(found[0], found[1]) {
+				t.Errorf("%s, schedule %s: serial/strassen has the bits of packed", name, schedule)
+			}
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
 	g, nr := &e.sums.job, e.kernel.NR
 	if len(g.b) == 1 {
 		x := g.b[0].from(g.column, j)
-		e.kernel.Split(kc, nc, to, nr*kc, x.Data, x.Stride)
+		e.packBlock(to, View[T]{x.Data, x.Stride, 1}, kc, nc)
 		return
 	}
 	for l := 0; l < kc; l += strip {
