@@ -28,7 +28,7 @@ type note struct {
 }
 
 const (
-	words     = 9
+	words     = 11
 	noteBytes = 128 // two lines of a cache, which processors fetch together
 )
 
@@ -41,17 +41,18 @@ const mostChunks = 1<<20 - 1
 // left returns the number of chunks that nobody has taken.
 func left(ticket uint64) int { return int(ticket>>20&mostChunks) - int(ticket&mostChunks) }
 
-// step is the product that a note describes: C ← A·B, or + C, at so many bytes after the
-// beginning of its owner's part of the shared memory.
+// step is the product that a note describes: C ← A·B, or + C, each at so many bytes after
+// the beginning of a rank's part of the shared memory; C is in its owner's.
 type step struct {
-	a, b, c    int64
-	m, n, k    int64
-	lda, ldc   int64 // ldb is n's of the whole: B lies side by side
-	widthOrAdd int64 // columns of a chunk, negative where C is overwritten
+	aRank, bRank int64
+	a, b, c      int64
+	m, n, k      int64
+	lda, ldc     int64 // ldb is n's of the whole: B lies side by side
+	widthOrAdd   int64 // columns of a chunk, negative where C is overwritten
 }
 
 func (n *note) write(s step) {
-	for i, x := range [words]int64{s.a, s.b, s.c, s.m, s.n, s.k, s.lda, s.ldc, s.widthOrAdd} {
+	for i, x := range [words]int64{s.aRank, s.bRank, s.a, s.b, s.c, s.m, s.n, s.k, s.lda, s.ldc, s.widthOrAdd} {
 		n.work[i].Store(x)
 	}
 }
@@ -61,7 +62,7 @@ func (n *note) read() step {
 	for i := range x {
 		x[i] = n.work[i].Load()
 	}
-	return step{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}
+	return step{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10]}
 }
 
 // chunk returns the columns of the i-th chunk, and whether they are added to.
@@ -74,18 +75,21 @@ func (s step) chunk(i int) (cols plan.Span, add bool) {
 	return plan.Span{Lo: int(lo), Hi: int(min(lo+width, s.n))}, add
 }
 
-// A chunk has about chunkTerms terms, half a millisecond, and a multiple of chunkCols
-// columns, which are whole tiles of the micro-kernels and enough for A to be read from a
-// cache that many share.
+// A step has about stepChunks chunks: with fewer of them one waits longer for the last one of
+// a slow rank. Each has one to three times chunkBytes of a row, which are whole tiles of the
+// micro-kernels: A is read once a chunk, and with more no product was faster. Where that is
+// fewer than chunkTerms terms, a fifth of a millisecond, it has more.
 const (
-	chunkTerms = 1 << 25
-	chunkCols  = 144
+	stepChunks = 11
+	chunkBytes = 384
+	chunkTerms = 1 << 23
 )
 
-// chunked returns the columns of a chunk of an m×k by k×n product, and the number of
-// chunks.
-func chunked(m, n, k int) (width, chunks int) {
-	width = max(1, chunkTerms/max(1, m*k)/chunkCols) * chunkCols
+// chunked returns the columns of a chunk of an m×k by k×n product of elements of the given
+// size in bytes, and the number of chunks.
+func chunked(m, n, k, size int) (width, chunks int) {
+	least := chunkBytes / size
+	width = max(1, min((n/stepChunks+least/2)/least, 3), chunkTerms/max(1, m*k)/least) * least
 	for (n+width-1)/width > mostChunks {
 		width *= 2
 	}
@@ -200,12 +204,18 @@ func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
 // own is this rank's note.
 func (n *notes) own() *note { return n.all[n.host.Rank()] }
 
-// at returns how far a matrix is behind the beginning of this rank's part.
-func (w *crew[T]) at(m gemm.Matrix[T]) int64 {
+// at returns the rank in whose part a matrix lies, and how far it is behind its beginning.
+func (w *crew[T]) at(m gemm.Matrix[T]) (rank, at int64) {
 	if len(m.Data) == 0 {
-		return 0
+		return 0, 0
 	}
-	return int64(uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))) - uintptr(w.base))
+	place, part := uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))), uintptr(0)
+	for r := range w.all {
+		if base := uintptr(w.memory.At(r)); base <= place && base >= part {
+			rank, part = int64(r), base
+		}
+	}
+	return rank, int64(place - part)
 }
 
 // view returns a matrix of a rank's part.
@@ -222,8 +232,11 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 	if c.Rows == 0 || c.Cols == 0 {
 		return nil
 	}
-	width, chunks := chunked(c.Rows, c.Cols, a.Cols)
-	s := step{a: w.at(a), b: w.at(b), c: w.at(c), m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride), widthOrAdd: int64(width)}
+	width, chunks := chunked(c.Rows, c.Cols, a.Cols, int(comm.ElementSize[T]()))
+	s := step{m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride), widthOrAdd: int64(width)}
+	s.aRank, s.a = w.at(a)
+	s.bRank, s.b = w.at(b)
+	_, s.c = w.at(c)
 	if !add {
 		s.widthOrAdd = -s.widthOrAdd
 	}
@@ -273,10 +286,9 @@ func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 // chunk computes one chunk of a rank's step.
 func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	return k.during(computing, func() error {
-		base := w.memory.At(rank)
 		cols, add := s.chunk(i)
-		c := colsOf(view[T](base, s.c, s.m, s.n, s.ldc), cols)
-		a, b := view[T](base, s.a, s.m, s.k, s.lda), colsOf(view[T](base, s.b, s.k, s.n, s.n), cols)
+		c := colsOf(view[T](w.memory.At(rank), s.c, s.m, s.n, s.ldc), cols)
+		a, b := view[T](w.memory.At(int(s.aRank)), s.a, s.m, s.k, s.lda), colsOf(view[T](w.memory.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
 		return w.local.part(k, c, a, b, add)
 	})
 }

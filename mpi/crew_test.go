@@ -10,8 +10,8 @@ import (
 func TestChunks(t *testing.T) {
 	for _, s := range [][3]int{{1, 1, 1}, {512, 512, 512}, {1024, 1000, 512}, {3, 145, 7}, {1 << 20, 1 << 18, 1 << 12}} {
 		m, n, k := s[0], s[1], s[2]
-		width, chunks := chunked(m, n, k)
-		if width%chunkCols != 0 || chunks < 1 || chunks > mostChunks {
+		width, chunks := chunked(m, n, k, 4)
+		if width%(chunkBytes/4) != 0 || chunks < 1 || chunks > mostChunks {
 			t.Fatalf("%v: %d chunks of %d columns", s, chunks, width)
 		}
 		for _, adds := range []bool{false, true} {

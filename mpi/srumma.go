@@ -19,8 +19,8 @@ import (
 //	step 0          A₀₀ B₀₀        A₀₁ B₁₁ ←      A₁₁ B₁₀ ←      A₁₀ B₀₁ ←
 //	step 1          A₀₁ B₁₀ ←      A₀₀ B₀₁ ←      A₁₀ B₀₀ ←      A₁₁ B₁₁
 //
-// Ranks of one host copy from memory that they share; those of several fetch from windows
-// (MPI 4.0, 12.3.2 and 12.3.5), and then none helps another.
+// Ranks of one host that help each other share memory, and read panels there where they
+// lie; others fetch from windows (MPI 4.0, 12.3.2 and 12.3.5).
 type srumma[T gemm.Element] struct {
 	*summa[T]
 	window *comm.Window
@@ -54,7 +54,7 @@ func (x *srumma[T]) find() {
 		y.i, y.j, y.m, y.n = i, j, plan.Split(x.shape.M, x.grid.P, i).Len(), plan.Split(x.shape.N, x.grid.Q, j).Len()
 		at := map[*gemm.Matrix[T]]source{}
 		var used arena[T]
-		y.allocate(func(m *gemm.Matrix[T], rows, cols int) {
+		y.own(func(m *gemm.Matrix[T], rows, cols int) {
 			at[m] = source{x.grid.Rank(i, j, 0), int64(used.reserve(rows, cols))}
 		})
 		for s := range x.panels {
@@ -98,22 +98,24 @@ func (x *srumma[T]) place() (err error) {
 
 // expose takes the rank's matrices from memory that the others can read. All ranks call it.
 func (x *srumma[T]) expose() error {
-	matrices, elements := needed(x.allocate)
 	board, err := x.job.notes()
 	if err == nil && board != nil && board.host.Size() == x.world.Size() {
-		err = x.recruit(matrices, elements)
+		err = x.recruit(needed(x.own))
 	}
 	if err != nil {
 		return err
 	}
-	mine := arena[T]{}
+	mine, take := arena[T]{}, x.own
 	if x.crew != nil {
-		x.window = &x.crew.memory.Window
-	} else if err = x.apart(arenaBytes[T](matrices, elements)); err != nil {
-		return err
+		x.window, x.bring = &x.crew.memory.Window, x.read
+	} else {
+		take = x.allocate
+		if err = x.apart(arenaBytes[T](needed(take))); err != nil {
+			return err
+		}
 	}
 	mine.base = x.window.Own()
-	x.allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
+	take(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
 	return nil
 }
 
@@ -131,18 +133,31 @@ func (x *srumma[T]) apart(bytes int) error {
 	return x.job.agree(err)
 }
 
-// fetch begins to fetch what this rank has not got of a panel.
-func (x *srumma[T]) fetch(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error) {
+// read finds what this rank has not got of a panel where its owner has it.
+func (x *srumma[T]) read(s int, u *coming[T]) error {
 	p := x.panels[s]
-	if p.Col != x.j && a.Rows > 0 {
-		if as, err = comm.Rget(x.world, x.window, a, x.as[s].rank, x.as[s].at); err != nil {
-			return as, bs, err
+	if p.Col != x.j {
+		u.a = comm.Here[T](x.world, x.crew.memory, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
+	}
+	if p.Row != x.i {
+		u.b = comm.Here[T](x.world, x.crew.memory, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
+	}
+	return nil
+}
+
+// fetch begins to fetch what this rank has not got of a panel.
+func (x *srumma[T]) fetch(s int, u *coming[T]) (err error) {
+	x.receive(s, u)
+	p := x.panels[s]
+	if p.Col != x.j && u.a.Rows > 0 {
+		if u.as, err = comm.Rget(x.world, x.window, u.a, x.as[s].rank, x.as[s].at); err != nil {
+			return err
 		}
 	}
-	if p.Row != x.i && b.Cols > 0 {
-		bs, err = comm.Rget(x.world, x.window, b, x.bs[s].rank, x.bs[s].at)
+	if p.Row != x.i && u.b.Cols > 0 {
+		u.bs, err = comm.Rget(x.world, x.window, u.b, x.bs[s].rank, x.bs[s].at)
 	}
-	return as, bs, err
+	return err
 }
 
 func (x *srumma[T]) close() error {

@@ -34,7 +34,7 @@ type summa[T gemm.Element] struct {
 	as, bs []gemm.Matrix[T] // room for those of others: of one panel and the next
 	c      gemm.Matrix[T]
 	first  int // panel
-	bring  func(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error)
+	bring  func(s int, u *coming[T]) error
 }
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
@@ -62,23 +62,15 @@ func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
 	return x
 }
 
-// allocate takes the rank's matrices from take.
+// allocate takes the rank's matrices from take, with room for panels of others.
 func (x *summa[T]) allocate(take taker[T]) {
+	x.own(take)
 	if x.m < 0 {
 		return
 	}
-	take(&x.c, x.m, x.n)
 	widest := 0
-	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
-	for s, p := range x.panels {
+	for _, p := range x.panels {
 		widest = max(widest, p.K.Len())
-		// A's panels lie one after the other, so that each is a message as it is.
-		if p.Col == x.j {
-			take(&x.a[s], x.m, p.K.Len())
-		}
-		if p.Row == x.i {
-			take(&x.b[s], p.K.Len(), x.n)
-		}
 	}
 	for s := range x.as {
 		if x.grid.Q > 1 {
@@ -86,6 +78,24 @@ func (x *summa[T]) allocate(take taker[T]) {
 		}
 		if x.grid.P > 1 {
 			take(&x.bs[s], widest, x.n)
+		}
+	}
+}
+
+// own takes the matrices of which the operands and C are made.
+func (x *summa[T]) own(take taker[T]) {
+	if x.m < 0 {
+		return
+	}
+	take(&x.c, x.m, x.n)
+	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
+	for s, p := range x.panels {
+		// A's panels lie one after the other, so that each is a message as it is.
+		if p.Col == x.j {
+			take(&x.a[s], x.m, p.K.Len())
+		}
+		if p.Row == x.i {
+			take(&x.b[s], p.K.Len(), x.n)
 		}
 	}
 }
@@ -155,21 +165,34 @@ func (x *summa[T]) fill(layer func(l int) []plan.Panel) error {
 }
 
 // broadcast begins to broadcast a panel.
-func (x *summa[T]) broadcast(s int, a, b gemm.Matrix[T]) (as, bs *comm.Request, err error) {
+func (x *summa[T]) broadcast(s int, u *coming[T]) (err error) {
+	x.receive(s, u)
 	p := x.panels[s]
 	if x.grid.Q > 1 && x.c.Rows > 0 {
-		if as, err = comm.Ibcast(x.layer.Row, a, p.Col); err != nil {
-			return as, bs, err
+		if u.as, err = comm.Ibcast(x.layer.Row, u.a, p.Col); err != nil {
+			return err
 		}
 	}
 	if x.grid.P > 1 && x.c.Cols > 0 {
-		bs, err = comm.Ibcast(x.layer.Col, b, p.Row)
+		u.bs, err = comm.Ibcast(x.layer.Col, u.b, p.Row)
 	}
-	return as, bs, err
+	return err
+}
+
+// receive finds room for what this rank has not got of a panel.
+func (x *summa[T]) receive(s int, u *coming[T]) {
+	p := x.panels[s]
+	if p.Col != x.j {
+		u.a = of(x.as[u.step%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
+	}
+	if p.Row != x.i {
+		u.b = of(x.bs[u.step%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
+	}
 }
 
 // coming is a panel under way.
 type coming[T gemm.Element] struct {
+	step   int
 	a, b   gemm.Matrix[T]
 	as, bs *comm.Request
 }
@@ -180,18 +203,8 @@ func (x *summa[T]) begin(k *clock, step int) (u coming[T], err error) {
 		return u, nil
 	}
 	s := (x.first + step) % len(x.panels)
-	p := x.panels[s]
-	u.a, u.b = x.a[s], x.b[s]
-	if p.Col != x.j {
-		u.a = of(x.as[step%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
-	}
-	if p.Row != x.i {
-		u.b = of(x.bs[step%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
-	}
-	err = k.during(communicating, func() error {
-		u.as, u.bs, err = x.bring(s, u.a, u.b)
-		return err
-	})
+	u = coming[T]{step: step, a: x.a[s], b: x.b[s]}
+	err = k.during(communicating, func() error { return x.bring(s, &u) })
 	return u, err
 }
 

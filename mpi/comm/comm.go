@@ -19,7 +19,7 @@ type Comm struct {
 
 // Traffic is the bytes of the arguments of calls, in this process. What a rank has for
 // itself is not counted. A message counts where it is sent and where it is received;
-// Rget counts where it is called. Bcast counts its buffer once at the root, however many
+// Rget and Here count where they are called. Bcast counts its buffer once at the root, however many
 // receive it, and once at each who does; Scatter and Gather count the parts of the others
 // at the root, and each its own; ReduceScatter counts what any algorithm has to move: all
 // parts but the own one sent, and the own one received from each of the others.

@@ -745,12 +745,12 @@ func TestRanksWindow(t *testing.T) {
 			own[i] = float64(100*all.Rank() + i)
 		}
 		must("Ready", w.Ready())
-		for from := range all.Size() {
+		check := func(name string, from int, read func() gemm.Matrix[float64]) {
 			before := *all.Traffic()
-			got := gemm.NewMatrix[float64](rows, cols)
-			r, err := Rget(all, w, got, from, gap*8)
-			must("Rget", err)
-			must("Wait", r.Wait())
+			got := read()
+			if got.Rows != rows || got.Cols != cols || got.Stride != cols || len(got.Data) != rows*cols {
+				t.Fatalf("%s: rank %d has %+v", name, from, got)
+			}
 			for i, x := range got.Data {
 				if want := float64(100*from + gap + i); x != want {
 					t.Errorf("%s: element %d of rank %d is %v, want %v", name, i, from, x, want)
@@ -759,6 +759,20 @@ func TestRanksWindow(t *testing.T) {
 			before.Recv += rows * cols * 8
 			if after := *all.Traffic(); after != before {
 				t.Errorf("%s: %+v bytes are counted, want %+v", name, after, before)
+			}
+		}
+		for from := range all.Size() {
+			check(name, from, func() gemm.Matrix[float64] {
+				got := gemm.NewMatrix[float64](rows, cols)
+				r, err := Rget(all, w, got, from, gap*8)
+				must("Rget", err)
+				must("Wait", r.Wait())
+				return got
+			})
+			if w == &shared.Window {
+				check(name+", here", from, func() gemm.Matrix[float64] {
+					return Here[float64](all, shared, rows, cols, from, gap*8)
+				})
 			}
 		}
 		must("Ready", w.Ready())

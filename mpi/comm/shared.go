@@ -73,5 +73,17 @@ func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int
 	return request(b, func(r *Request) error { return w.rget(b, rank, at, r) })
 }
 
+// Here returns a matrix, the rows of which lie side by side, that begins so many bytes
+// behind the beginning of a rank's part, to be read where it lies. That rank takes no part
+// in it: the bytes count on c alone, as received, once, as those of Rget do.
+func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
+	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
+	if rows > 0 && cols > 0 {
+		m.Data = unsafe.Slice((*T)(unsafe.Add(s.parts[rank], at)), rows*cols)
+	}
+	c.traffic.Recv += bytesOf(m)
+	return m
+}
+
 // Free gives the memory back; all ranks of the window call it, and none uses it any more.
 func (w *Window) Free() error { return w.free() }
