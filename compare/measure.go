@@ -153,7 +153,8 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	if d.setting.key != c.setting() || d.setting.hands < hands {
 		d.setting = setting{} // lets go of the last operands before taking new ones
 		o := newOperands(c, d.Seed, touch)
-		d.setting = setting{key: c.setting(), hands: hands, operands: o, verifier: NewVerifier(operation(c, o), d.Seed)}
+		d.setting = setting{key: c.setting(), hands: hands, operands: o}
+		everywhere(func() { d.setting.verifier = NewVerifier(operation(c, o), d.Seed) })
 		runtime.GC()
 	}
 	o := d.setting.operands.(operands[T])
@@ -172,7 +173,10 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
 	}
 	t.poison = func() { poison(o.c) }
-	t.check = func() Verdict { return v.Check(o.c, limit) }
+	t.check = func() (verdict Verdict) {
+		everywhere(func() { verdict = v.Check(o.c, limit) })
+		return verdict
+	}
 	if e, ok := m.(gemm.Explainer); ok {
 		t.explain = e.Resolved
 	}
@@ -225,14 +229,16 @@ func drawIntegers[T gemm.Element](d *Driver, c Case, q int) {
 		return
 	}
 	d.setting.exact, d.setting.exactly = nil, nil
-	o := newIntegers[T](c, d.Seed, q)
-	d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+	everywhere(func() {
+		o := newIntegers[T](c, d.Seed, q)
+		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+	})
 }
 
 // multiplyIntegers has m multiply the integers that were drawn, with the very shape and
 // parameters that are timed, and checks that the product is exact: what is lost in the noise
 // of rounding, such as one term of a sum, shows here.
-func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error) (Verdict, error) {
+func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error) (verdict Verdict, err error) {
 	o := d.setting.exact.(operands[T])
 	poison(o.c)
 	if c.Beta != 0 {
@@ -253,7 +259,8 @@ func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m 
 	} else if err := call(ctx, o, 1); err != nil {
 		return Verdict{}, err
 	}
-	return d.setting.exactly.(Verifier[T]).Check(o.c, Limit{Kind: gemm.Componentwise}), nil
+	everywhere(func() { verdict = d.setting.exactly.(Verifier[T]).Check(o.c, Limit{Kind: gemm.Componentwise}) })
+	return verdict, nil
 }
 
 // begin checks the product of integers, stages the operands where they are

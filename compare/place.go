@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"time"
 
@@ -37,6 +38,20 @@ func gather(typ string, n int) (release func()) {
 	}
 	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
 	return release
+}
+
+// running is how many processors Go used when the process began.
+var running = runtime.GOMAXPROCS(0)
+
+// everywhere calls f, which nobody times, on all processors that the process began with: a
+// case may have been given fewer, and a rank its share, though the others wait.
+func everywhere(f func()) {
+	procs, here, all := runtime.GOMAXPROCS(running), cpu.Allowed(), cpu.Places()
+	defer runtime.GOMAXPROCS(procs)
+	if len(here) < len(all) && cpu.Pin(all) == nil {
+		defer func() { _ = cpu.Pin(here) }()
+	}
+	f()
 }
 
 // fastest orders processors by rate, the first of each core before the second.
