@@ -29,36 +29,34 @@ import (
 // nested loops have in libgomp by default; workers of its own are those of a pool of its
 // own.
 type Pool struct {
+	// What seldom changes: all hands have these lines of a cache to read.
 	workers int
 	most    int   // hands
 	looks   int   // between two turns of other goroutines, of a hand that waits
 	places  []int // the processor of each worker; nil: the system chooses
-	taken   atomic.Bool
-	run     func(worker int) // what each worker of the loop that runs does
-	team    int              // workers of that loop
-	hands   []*hand          // of that loop but the caller
-
-	_       [64]byte
-	busy    atomic.Int64 // of the hands
-	_       [56]byte
-	loop    uint64        // the number of this loop
-	waiting atomic.Uint64 // the number of the loop whose caller sleeps; 0: none does
-	done    chan struct{}
-	failed  atomic.Pointer[Panic]
-
-	each   each
-	shared shared
+	waiting atomic.Bool
+	done    chan struct{} // a hand has ended while the caller was waiting
 	// p.runEach and p.runShares, made once: a method value is an allocation.
 	eachRun, sharesRun func(worker int)
+	_                  [128]byte
+
+	// The caller's.
+	taken  atomic.Bool
+	hands  []*hand // of the loop that runs, but the caller
+	failed atomic.Pointer[Panic]
+	_      [128]byte
+
+	each   each
+	_      [128]byte
+	shared shared
 }
 
-// each is a loop of Run.
+// each is a loop of Run: one line of a cache, which goes with the next chunk from worker to
+// worker.
 type each struct {
 	n, parts int // a chunk is one of so many parts of what is left
 	body     func(worker, lo, hi int)
-	_        [64]byte
 	next     atomic.Int64 // the first index that nobody has taken
-	_        [56]byte
 }
 
 // shared is a loop of For.
@@ -218,16 +216,13 @@ func (p *Pool) fork(workers int, run func(worker int)) {
 	if layout := p.layout(); inUse.Load() != layout {
 		inUse.Store(layout)
 	}
-	p.run, p.team = run, workers
-	p.loop++
 	p.failed.Store(nil)
 	p.hire(min(workers, p.most))
-	p.busy.Store(int64(len(p.hands)))
 	for i, h := range p.hands {
-		h.begin(p, i+1)
+		h.begin(p, run, i+1, workers)
 	}
 	defer p.join() // also where the body ends the caller's goroutine
-	p.turns(0)
+	p.turns(run, 0, workers)
 }
 
 // join waits for the hands and lets go of them.
@@ -236,21 +231,21 @@ func (p *Pool) join() {
 		p.wait()
 		p.dismiss()
 	}
-	p.run = nil
 }
 
-// turns does the parts of the workers that are one hand's, of which worker is the first.
-func (p *Pool) turns(worker int) {
-	for ; worker < p.team; worker += p.most {
+// turns does the parts of the workers that are one hand's: of the first and of every
+// p.most-th behind it.
+func (p *Pool) turns(run func(worker int), first, workers int) {
+	for worker := first; worker < workers; worker += p.most {
 		if p.places != nil {
 			pin(p.places[worker])
 		}
-		p.work(worker)
+		p.work(run, worker)
 	}
 }
 
 // work does a worker's part of a loop. What keeps the body from returning ends the loop.
-func (p *Pool) work(worker int) {
+func (p *Pool) work(run func(worker int), worker int) {
 	returned := false
 	defer func() {
 		if returned {
@@ -264,7 +259,7 @@ func (p *Pool) work(worker int) {
 		p.each.next.Store(int64(p.each.n))
 		p.shared.stopped.Store(true)
 	}()
-	p.run(worker)
+	run(worker)
 	returned = true
 }
 
@@ -273,19 +268,28 @@ var errGoexit = errors.New("runtime.Goexit was called")
 
 // wait returns when all hands have ended.
 func (p *Pool) wait() {
-	if watch(p.looks, func() bool { return p.busy.Load() == 0 }, func() bool { return false }) {
+	left := p.hands
+	ended := func() bool {
+		for len(left) > 0 && left[0].state.Load() != working {
+			left = left[1:]
+		}
+		return len(left) == 0
+	}
+	if watch(p.looks, ended, func() bool { return false }) {
 		return
 	}
-	p.waiting.Store(p.loop)
-	if p.busy.Load() == 0 && p.waiting.CompareAndSwap(p.loop, 0) {
-		return
+	for {
+		p.waiting.Store(true)
+		if ended() && p.waiting.CompareAndSwap(true, false) {
+			return
+		}
+		<-p.done // from whoever took back waiting, a hand of an earlier loop perhaps
 	}
-	<-p.done
 }
 
-// ended is called by each hand but the caller at its end.
-func (p *Pool) ended(loop uint64) {
-	if p.busy.Add(-1) == 0 && p.waiting.CompareAndSwap(loop, 0) {
+// ended is called by each hand at its end, when its state says so.
+func (p *Pool) ended() {
+	if p.waiting.Load() && p.waiting.CompareAndSwap(true, false) {
 		p.done <- struct{}{}
 	}
 }
@@ -320,20 +324,24 @@ var inUse atomic.Pointer[int]
 func (p *Pool) layout() *int { return unsafe.SliceData(p.places) }
 
 // looksOf returns how often one of so many hands looks before it lets other goroutines
-// run: the more often the more hands there are, since all take the one lock of Go's
-// scheduler for it. At 500 looks each, 16 hands that wait spend all their time there, and
-// a fork and join takes 70 µs in place of 4.
-func looksOf(hands int) int { return 500 * hands }
+// run: for some 25 µs, which is longer than parts of a short loop differ, since a caller
+// that is locked to its thread is back only after 7 µs. And the more often the more hands
+// there are, since all take the one lock of Go's scheduler for it: at 500 looks each, 16
+// hands that wait spend all their time there, and a fork and join takes 70 µs in place of 4.
+func looksOf(hands int) int { return max(25_000, 1000*hands) }
 
-// hand is one of the process's goroutines that wait for work.
+// hand is one of the process's goroutines that wait for work. It finds its part of a loop
+// in the line of a cache that it looks at, and says there that it has done it.
 type hand struct {
-	place  int // the processor that it runs on, or anywhere
-	pool   *Pool
-	loop   uint64 // the pool's
-	worker int
-	state  atomic.Int32
-	wake   chan struct{}
-	_      [80]byte // no two hands look at one line of a cache, nor at a pair of them
+	state atomic.Int32
+	pool  *Pool
+	run   func(worker int)
+	// The first worker that it is, and the workers of the loop.
+	worker, workers int
+
+	place int // the processor that it runs on, or anywhere
+	wake  chan struct{}
+	_     [72]byte // no two hands look at one line of a cache, nor at a pair of them
 }
 
 // The states of a hand.
@@ -347,7 +355,20 @@ const (
 // least likely to sleep.
 var idle struct {
 	sync.Mutex
-	hands map[int][]*hand
+	hands map[int]*[]*hand
+}
+
+// idleAt returns the hands at a place that have no work.
+func idleAt(place int) *[]*hand {
+	there, ok := idle.hands[place]
+	if !ok {
+		if idle.hands == nil {
+			idle.hands = map[int]*[]*hand{}
+		}
+		there = new([]*hand)
+		idle.hands[place] = there
+	}
+	return there
 }
 
 // hire makes idle hands those of p, but the caller; new ones where there are none.
@@ -357,15 +378,17 @@ func (p *Pool) hire(hands int) {
 	}
 	idle.Lock()
 	defer idle.Unlock()
+	there := idleAt(anywhere)
 	for w := 1; w < hands; w++ {
-		place := p.place(w)
-		there := idle.hands[place]
-		if last := len(there) - 1; last >= 0 {
-			p.hands = append(p.hands, there[last])
-			idle.hands[place] = there[:last]
+		if p.places != nil {
+			there = idleAt(p.places[w])
+		}
+		if last := len(*there) - 1; last >= 0 {
+			p.hands = append(p.hands, (*there)[last])
+			*there = (*there)[:last]
 			continue
 		}
-		h := &hand{place: place, wake: make(chan struct{}, 1)}
+		h := &hand{place: p.place(w), wake: make(chan struct{}, 1)}
 		p.hands = append(p.hands, h)
 		go h.live()
 	}
@@ -377,19 +400,20 @@ func (p *Pool) hire(hands int) {
 func (p *Pool) dismiss() {
 	idle.Lock()
 	defer idle.Unlock()
-	if idle.hands == nil {
-		idle.hands = map[int][]*hand{}
-	}
+	there := idleAt(anywhere)
 	for _, h := range slices.Backward(p.hands) {
-		idle.hands[h.place] = append(idle.hands[h.place], h)
+		if h.place != anywhere {
+			there = idleAt(h.place)
+		}
+		*there = append(*there, h)
 	}
 	clear(p.hands)
 	p.hands = p.hands[:0]
 }
 
 // begin sets h to work.
-func (h *hand) begin(p *Pool, worker int) {
-	h.pool, h.loop, h.worker = p, p.loop, worker
+func (h *hand) begin(p *Pool, run func(worker int), worker, workers int) {
+	h.pool, h.run, h.worker, h.workers = p, run, worker, workers
 	if h.state.Swap(working) == asleep {
 		h.wake <- struct{}{}
 	}
@@ -415,16 +439,16 @@ func (h *hand) live() {
 // serve does the hand's part of a loop. Where the body ends the goroutine, as
 // testing.T.FailNow does, another one takes its place.
 func (h *hand) serve() {
-	p, loop := h.pool, h.loop
+	p := h.pool
 	returned := false
 	defer func() {
-		h.pool = nil
+		h.pool, h.run = nil, nil
 		h.state.Store(looking)
 		if !returned {
 			go h.live()
 		}
-		p.ended(loop)
+		p.ended()
 	}()
-	p.turns(h.worker)
+	p.turns(h.run, h.worker, h.workers)
 	returned = true
 }

@@ -83,6 +83,8 @@ const (
 	fieldTall  = 8       // rows of a sliver of A above which it is tall
 	fieldApart = 8       // long passes over rows of B that share no sets, before it is copied
 	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
+
+	fieldPacked = 1 << 13 // words of a panel that are worth another worker's packing
 )
 
 // choose returns how an m×n×k product is computed, no dimension of which is 0, where rows
@@ -196,7 +198,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		for pc := 0; pc < k; pc += p.KP {
 			g.k, g.add = min(p.KP, k-pc), pc > 0
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
-			e.loop.Run(p.Workers, g.slivers, e.packA)
+			e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
 			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err

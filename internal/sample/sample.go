@@ -27,6 +27,10 @@ const (
 	batchBelow = 10 * time.Microsecond
 	batchTo    = 20 * time.Microsecond
 	coldBelow  = 2 * time.Millisecond
+	// warmFor is how long shorter calls are repeated before a burst: what ran before it has
+	// left its data in the caches, and workers that have gone to sleep are on a processor
+	// of their own again after some milliseconds, a slice of time of the system.
+	warmFor = 5 * time.Millisecond
 	// MinForInterval is the number of samples from which the order statistics
 	// give a 95 % interval of the median at all: 2·2⁻⁶ = 3 %.
 	MinForInterval = 6
@@ -54,11 +58,20 @@ type Sampler struct {
 
 	Seconds []float64 // a call, one a sample
 	Inner   int       // calls a sample
+
+	sample time.Duration // that Warm has seen last; 0: none
 }
 
 // Warm runs the work once or more, untimed as a sample, decides how many calls
 // make one, and returns the time of one call.
 func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
+	d, err := s.warm(ctx)
+	s.sample = d
+	return d / time.Duration(max(1, s.Inner)), err
+}
+
+// warm is Warm but that it returns the time of a sample.
+func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
 	if s.Before != nil {
 		s.Before()
 	}
@@ -74,14 +87,15 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	for {
 		d, err = s.Call(ctx, s.Inner)
 		if err != nil || s.Inner == 1 && d >= batchBelow || d >= batchTo {
-			return d / time.Duration(s.Inner), err
+			return d, err
 		}
 		s.Inner *= 2
 	}
 }
 
 // Burst takes samples until the median is known to Precision or b is used up, but
-// one at least unless there are b.Max already. Collection of garbage is off while it runs. It returns the error of Call or
+// one at least unless there are b.Max already. Short ones are taken after some that do not
+// count. Collection of garbage is off while it runs. It returns the error of Call or
 // of ctx; the samples taken until then are kept.
 func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	if !s.Unlocked {
@@ -89,6 +103,9 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 		defer runtime.UnlockOSThread()
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if err := s.rewarm(ctx); err != nil {
+		return err
+	}
 	start := time.Now()
 	next := MinForInterval
 	for most := cmp.Or(b.Max, MaxSamples); len(s.Seconds) < most; {
@@ -118,6 +135,22 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// rewarm repeats the work as at the end of Warm, where a sample is short.
+func (s *Sampler) rewarm(ctx context.Context) error {
+	if s.sample == 0 || s.sample >= warmFor {
+		return nil
+	}
+	for start := time.Now(); time.Since(start) < warmFor; {
+		if s.Before != nil {
+			s.Before()
+		}
+		if _, err := s.Call(ctx, s.Inner); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Summary is the centre of a set of samples.
