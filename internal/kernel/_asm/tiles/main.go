@@ -60,6 +60,7 @@ var (
 	columns = reg.R12 // to come
 	scratch = reg.R13
 	fetch   = reg.RBP // what is asked for ahead of its use
+	ahead   = reg.R14 // bytes from what is read of B to what is asked for
 )
 
 // The fields of kernel.Tiles, as bytes from its beginning; β follows α.
@@ -191,6 +192,13 @@ func (g *generator) function() {
 		SHLQ(g.shift(), x.to)
 	}
 	LEAQ(Mem{Base: aRow, Index: aRow, Scale: 2}, aRow3)
+	Comment("B is asked for eight rows ahead, or along the row where rows are whole pages apart:",
+		"these share sets of the first level of cache, which has no room for more of them.")
+	MOVQ(U32(1536), ahead)
+	MOVQ(bRow, scratch)
+	SHLQ(U8(3), scratch)
+	TESTQ(U32(4095), bRow)
+	CMOVQNE(scratch, ahead)
 
 	Label("sliver")
 	Comment("The next sliver lies aNext elements on, or, where that is 0, as many rows.")
@@ -391,9 +399,9 @@ func (g *generator) step(r, v int, masked bool) {
 			g.load(from, g.b(j))
 		}
 	}
-	if !masked && prefetchB > 0 {
+	if !masked {
 		for at := 0; at < v*g.width; at += 64 {
-			PREFETCHT0(Mem{Base: bAt, Disp: prefetchB + at})
+			PREFETCHT0(Mem{Base: bAt, Index: ahead, Scale: 1, Disp: at})
 		}
 	}
 	ADDQ(bRow, bAt)
@@ -422,8 +430,6 @@ func (g *generator) step(r, v int, masked bool) {
 		ADDQ(aCol, aLow)
 	}
 }
-
-const prefetchB = 1536
 
 // load loads the elements of the last vector that belong to the matrix.
 func (g *generator) load(from Mem, to reg.VecPhysical) {
