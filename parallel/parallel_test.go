@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gemm"
 	"gemm/gf256"
@@ -177,6 +178,38 @@ func TestRunPanics(t *testing.T) {
 		p.Run(3, 10, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
 		if got := calls.Load(); got != 10 {
 			t.Errorf("round %d: %d calls after the panic, want 10", round, got)
+		}
+	}
+}
+
+// TestRunSleeps has callers and hands wait for one another so long that they sleep, in turn
+// with loops in which nobody does.
+func TestRunSleeps(t *testing.T) {
+	if workers := 3; runtime.GOMAXPROCS(0) < workers {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+	}
+	const long = 20 * time.Millisecond // much longer than one looks
+	pool := NewPool(3)
+	for loop := range 40 {
+		var calls [3]atomic.Int32
+		err := pool.For(t.Context(), 3, Static(0), func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				calls[i].Add(1)
+				if (i+loop)%4 == 0 {
+					time.Sleep(long)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range calls {
+			if n := calls[i].Load(); n != 1 {
+				t.Fatalf("loop %d: index %d was computed %d times", loop, i, n)
+			}
+		}
+		if loop%8 == 0 {
+			time.Sleep(long)
 		}
 	}
 }

@@ -66,6 +66,41 @@ func TestTheFirstCallIsCold(t *testing.T) {
 	}
 }
 
+// TestBurstsBeginWarm: what others left is gone before a short call counts, and a long one
+// is not made for it.
+func TestBurstsBeginWarm(t *testing.T) {
+	const samples = 3
+	var began []time.Time
+	claims := time.Millisecond
+	s := Sampler{Call: func(context.Context, int) (time.Duration, error) {
+		began = append(began, time.Now())
+		return claims, nil
+	}}
+	burst := func() (calls []time.Time, start time.Time) {
+		s.Seconds, began = nil, nil
+		start = time.Now()
+		if err := s.Burst(t.Context(), Budget{Reps: samples, Max: samples}); err != nil || len(s.Seconds) != samples {
+			t.Fatalf("%d samples, %v", len(s.Seconds), err)
+		}
+		return began, start
+	}
+	if calls, _ := burst(); len(calls) != samples {
+		t.Errorf("%d calls of unknown length, want %d", len(calls), samples)
+	}
+	for range 2 {
+		if _, err := s.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		calls, start := burst()
+		if counted := calls[len(calls)-samples:]; claims < warmFor && counted[0].Sub(start) < warmFor {
+			t.Errorf("the first sample of a short call begins after %v", counted[0].Sub(start))
+		} else if claims >= warmFor && len(calls) != samples {
+			t.Errorf("%d calls that are long, want %d", len(calls), samples)
+		}
+		claims = warmFor
+	}
+}
+
 func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
 	var calls int
 	s := Sampler{Call: fixed(time.Millisecond, &calls)}
