@@ -127,8 +127,8 @@ func TestKernels(t *testing.T) {
 }
 
 // fewMore is how many registers a kernel may have more or fewer than the table says: ptxas
-// does not always choose alike, and they are given out in eights.
-const fewMore = 4
+// does not always choose alike, up to six apart, and they are given out in eights.
+const fewMore = 8
 
 // alike compares two lines of the table.
 func alike(got, want string) bool {
@@ -143,9 +143,9 @@ func TestAlike(t *testing.T) {
 	const line = "100 registers, 0 bytes spilled, 8192 bytes shared"
 	for other, want := range map[string]bool{
 		line: true,
-		"104 registers, 0 bytes spilled, 8192 bytes shared": true,
-		"96 registers, 0 bytes spilled, 8192 bytes shared":  true,
-		"105 registers, 0 bytes spilled, 8192 bytes shared": false,
+		"108 registers, 0 bytes spilled, 8192 bytes shared": true,
+		"92 registers, 0 bytes spilled, 8192 bytes shared":  true,
+		"109 registers, 0 bytes spilled, 8192 bytes shared": false,
 		"100 registers, 4 bytes spilled, 8192 bytes shared": false,
 		"100 registers, 0 bytes spilled, 8448 bytes shared": false,
 		"": false,
