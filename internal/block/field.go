@@ -77,7 +77,8 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
 	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
-	fieldWidth = 1 << 15 // columns of a block of B, at most: a call takes 100 µs
+	fieldWidth = 1 << 15 // columns of a block of B that is used again, at most
+	fieldCall  = 1 << 22 // products of elements in a call for a block that is not: 100 µs
 	fieldCopy  = 1 << 12 // columns of a block that is copied, at most
 	fieldPass  = 2       // rows of B in a long pass, in ways of L1
 	fieldTall  = 8       // rows of a sliver of A above which it is tall
@@ -96,6 +97,9 @@ const (
 // tall sliver: to read that much of C again costs more than the lines of B that are lost. B
 // is copied where it has more than one long pass, or many if its rows share no sets, for
 // tall slivers and for three or more: two are faster without.
+//
+// Blocks are as wide as calls may be long where one pass over one sliver is all: streams
+// begin anew at each call.
 //
 // Workers have up to four blocks of columns each, for an even finish, but fewer where these
 // would be worth no worker of their own: who gets another's columns of the product before
@@ -121,7 +125,11 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 		p.KC = min(p.KC, pass)
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
-	p.NC = fieldWidth
+	width := fieldWidth
+	if slivers == 1 && p.KC == k {
+		width = max(width, fieldCall/(k*height))
+	}
+	p.NC = width
 	if p.PackB {
 		p.NC = min(fieldCopy, e.caches.L2/2/p.KC)
 	}
@@ -131,7 +139,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 		blocks := p.Workers * int(min(4, products/fieldAlone/float64(p.Workers)))
 		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
-	p.NC = clamp(p.NC, e.kernel.NR, 2048, fieldWidth)
+	p.NC = clamp(p.NC, e.kernel.NR, 2048, width)
 	if p.Share = slivers; (n+p.NC-1)/p.NC < 4*p.Workers {
 		p.Share = 1 // too few blocks for all workers
 	}

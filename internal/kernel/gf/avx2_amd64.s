@@ -26,6 +26,7 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	MOVQ    c_base+80(FP), R9
 	MOVQ    ldc+104(FP), R11
 	VMOVDQU nibbles<>+0(SB), Y15
+	VMOVDQU down<>+0(SB), Y13
 	CMPQ    AX, $0x04
 	JEQ     rows4x2
 	CMPQ    AX, $0x03
@@ -34,6 +35,8 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	JEQ     rows2x4
 	CMPQ    R12, $0x00000080
 	JLT     tile1x2
+	CMPQ    R13, $0x04
+	JLE     tileSteady1x4
 
 tile1x4:
 	MOVQ           BX, CX
@@ -43,36 +46,32 @@ tile1x4:
 	JNE            load1x4
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          (DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       (DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	PREFETCHT0     256(DI)
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VMOVDQU        64(DI), Y12
-	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       64(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
+	PREFETCHT0     320(DI)
+	VPAND          96(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y3
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y3, Y3
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
 	ADDQ           $0x00000020, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -92,76 +91,68 @@ sum1x4:
 step1x4:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VMOVDQU        64(DI), Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
 	VBROADCASTI128 32(CX), Y8
 	VBROADCASTI128 48(CX), Y9
-	VMOVDQU        (DI)(R8*1), Y12
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI)(R8*1), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VMOVDQU        64(DI)(R8*1), Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     320(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          96(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI)(R8*1), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        96(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
 	ADDQ           $0x00000040, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -172,40 +163,36 @@ last1x4:
 	JEQ            store1x4
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VMOVDQU        64(DI), Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
 
 store1x4:
 	MOVQ    R9, R10
@@ -229,21 +216,19 @@ tile1x2:
 	JNE            load1x2
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          (DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       (DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	PREFETCHT0     256(DI)
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
 	ADDQ           $0x00000020, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -261,42 +246,38 @@ sum1x2:
 step1x2:
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
 	VBROADCASTI128 32(CX), Y8
 	VBROADCASTI128 48(CX), Y9
-	VMOVDQU        (DI)(R8*1), Y12
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
 	ADDQ           $0x00000040, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -307,23 +288,21 @@ last1x2:
 	JEQ            store1x2
 	VBROADCASTI128 (CX), Y8
 	VBROADCASTI128 16(CX), Y9
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
 
 store1x2:
 	MOVQ    R9, R10
@@ -335,9 +314,174 @@ store1x2:
 	JNE     tile1x2
 	JMP     done
 
+tileSteady1x4:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            loadSteady1x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y1
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y2
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y3
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
+	ADDQ           $0x00000020, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sumSteady1x4
+
+loadSteady1x4:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+	VMOVDQU 64(R10), Y2
+	VMOVDQU 96(R10), Y3
+
+sumSteady1x4:
+	SUBQ $0x02, DX
+	JLT  lastSteady1x4
+
+stepSteady1x4:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
+	VBROADCASTI128 32(CX), Y8
+	VBROADCASTI128 48(CX), Y9
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	VPAND          32(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
+	VPAND          96(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
+	ADDQ           $0x00000040, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            stepSteady1x4
+
+lastSteady1x4:
+	CMPQ           DX, $-2
+	JEQ            storeSteady1x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y0, Y0
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y0, Y0
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y1, Y1
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y1, Y1
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y2, Y2
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y12
+	VPXOR          Y12, Y3, Y3
+
+storeSteady1x4:
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+	VMOVDQU Y2, 64(R10)
+	VMOVDQU Y3, 96(R10)
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
+	JGE     tileSteady1x4
+	TESTQ   R12, R12
+	JNE     tile1x2
+	JMP     done
+
 rows2x4:
 	CMPQ R12, $0x00000080
 	JLT  tile2x2
+	CMPQ R13, $0x04
+	JLE  tileSteady2x4
 
 tile2x4:
 	MOVQ           BX, CX
@@ -349,48 +493,44 @@ tile2x4:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          (DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
 	VPSHUFB        Y12, Y10, Y4
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y4, Y4
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       (DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
+	PREFETCHT0     256(DI)
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
 	VPSHUFB        Y12, Y10, Y5
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y5, Y5
-	VMOVDQU        64(DI), Y12
-	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       32(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
 	VPSHUFB        Y12, Y10, Y6
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y6, Y6
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       64(DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
+	PREFETCHT0     320(DI)
+	VPAND          96(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y3
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y3, Y3
 	VPSHUFB        Y12, Y10, Y7
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y7, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
 	ADDQ           $0x00000040, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -417,110 +557,102 @@ step2x4:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y4, Y4
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y5, Y5
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y5, Y5
-	VMOVDQU        64(DI), Y12
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
 	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y6, Y6
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y6, Y6
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          96(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y7, Y7
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
 	VBROADCASTI128 64(CX), Y8
 	VBROADCASTI128 80(CX), Y9
 	VBROADCASTI128 96(CX), Y10
 	VBROADCASTI128 112(CX), Y11
-	VMOVDQU        (DI)(R8*1), Y12
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y4, Y4
-	VMOVDQU        32(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI)(R8*1), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y5, Y5
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y5, Y5
-	VMOVDQU        64(DI)(R8*1), Y12
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
 	PREFETCHT0     320(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y6, Y6
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y6, Y6
-	VMOVDQU        96(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          96(DI)(R8*1), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y7, Y7
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
 	ADDQ           $0x00000080, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -533,56 +665,52 @@ last2x4:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y4, Y4
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y5, Y5
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y5, Y5
-	VMOVDQU        64(DI), Y12
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
 	PREFETCHT0     320(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y6, Y6
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y6, Y6
-	VMOVDQU        96(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          96(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y7, Y7
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y7, Y7
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
 
 store2x4:
 	MOVQ    R9, R10
@@ -613,27 +741,25 @@ tile2x2:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
-	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          (DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
 	VPSHUFB        Y12, Y10, Y2
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
+	VPMULHUW       (DI), Y13, Y12
 	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y2, Y2
+	PREFETCHT0     256(DI)
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y1, Y1
 	VPSHUFB        Y12, Y10, Y3
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y3, Y3
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y3, Y3
 	ADDQ           $0x00000040, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -656,60 +782,56 @@ step2x2:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y3, Y3
 	VBROADCASTI128 64(CX), Y8
 	VBROADCASTI128 80(CX), Y9
 	VBROADCASTI128 96(CX), Y10
 	VBROADCASTI128 112(CX), Y11
-	VMOVDQU        (DI)(R8*1), Y12
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        32(DI)(R8*1), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI)(R8*1), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y3, Y3
 	ADDQ           $0x00000080, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -722,31 +844,29 @@ last2x2:
 	VBROADCASTI128 16(CX), Y9
 	VBROADCASTI128 32(CX), Y10
 	VBROADCASTI128 48(CX), Y11
-	VMOVDQU        (DI), Y12
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y2, Y2
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y2, Y2
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y13, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y2, Y2
-	VMOVDQU        32(DI), Y12
-	VPMULHUW       down<>+0(SB), Y12, Y13
-	VPAND          Y15, Y12, Y12
-	VPAND          Y15, Y13, Y13
+	VPAND          32(DI), Y15, Y12
 	VPSHUFB        Y12, Y8, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y13, Y9, Y14
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y3, Y3
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y13, Y11, Y14
-	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y3, Y3
 
 store2x2:
 	MOVQ    R9, R10
@@ -758,6 +878,247 @@ store2x2:
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000040, R12
+	JNE     tile2x2
+	JMP     done
+
+tileSteady2x4:
+	MOVQ           BX, CX
+	MOVQ           SI, DI
+	MOVQ           R13, DX
+	CMPB           add+112(FP), $+0
+	JNE            loadSteady2x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y0
+	VPSHUFB        Y12, Y10, Y4
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y1
+	VPSHUFB        Y12, Y10, Y5
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y2
+	VPSHUFB        Y12, Y10, Y6
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y3
+	VPSHUFB        Y12, Y10, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
+	ADDQ           $0x00000040, CX
+	ADDQ           R8, DI
+	DECQ           DX
+	JMP            sumSteady2x4
+
+loadSteady2x4:
+	MOVQ    R9, R10
+	VMOVDQU (R10), Y0
+	VMOVDQU 32(R10), Y1
+	VMOVDQU 64(R10), Y2
+	VMOVDQU 96(R10), Y3
+	ADDQ    R11, R10
+	VMOVDQU (R10), Y4
+	VMOVDQU 32(R10), Y5
+	VMOVDQU 64(R10), Y6
+	VMOVDQU 96(R10), Y7
+
+sumSteady2x4:
+	SUBQ $0x02, DX
+	JLT  lastSteady2x4
+
+stepSteady2x4:
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
+	VBROADCASTI128 64(CX), Y8
+	VBROADCASTI128 80(CX), Y9
+	VBROADCASTI128 96(CX), Y10
+	VBROADCASTI128 112(CX), Y11
+	VPAND          (DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
+	VPAND          32(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
+	VPAND          96(DI)(R8*1), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI)(R8*1), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
+	ADDQ           $0x00000080, CX
+	LEAQ           (DI)(R8*2), DI
+	SUBQ           $0x02, DX
+	JGE            stepSteady2x4
+
+lastSteady2x4:
+	CMPQ           DX, $-2
+	JEQ            storeSteady2x4
+	VBROADCASTI128 (CX), Y8
+	VBROADCASTI128 16(CX), Y9
+	VBROADCASTI128 32(CX), Y10
+	VBROADCASTI128 48(CX), Y11
+	VPAND          (DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y4, Y4
+	VPMULHUW       (DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y4, Y4
+	VPAND          32(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y5, Y5
+	VPMULHUW       32(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y1, Y1
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y5, Y5
+	VPAND          64(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y6, Y6
+	VPMULHUW       64(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y6, Y6
+	VPAND          96(DI), Y15, Y12
+	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y12, Y7, Y7
+	VPMULHUW       96(DI), Y13, Y12
+	VPAND          Y15, Y12, Y12
+	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y14, Y3, Y3
+	VPSHUFB        Y12, Y11, Y12
+	VPXOR          Y12, Y7, Y7
+
+storeSteady2x4:
+	MOVQ    R9, R10
+	VMOVDQU Y0, (R10)
+	VMOVDQU Y1, 32(R10)
+	VMOVDQU Y2, 64(R10)
+	VMOVDQU Y3, 96(R10)
+	ADDQ    R11, R10
+	VMOVDQU Y4, (R10)
+	VMOVDQU Y5, 32(R10)
+	VMOVDQU Y6, 64(R10)
+	VMOVDQU Y7, 96(R10)
+	ADDQ    $0x00000080, SI
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x00000080, R12
+	CMPQ    R12, $0x00000080
+	JGE     tileSteady2x4
+	TESTQ   R12, R12
 	JNE     tile2x2
 	JMP     done
 

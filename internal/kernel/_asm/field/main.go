@@ -21,6 +21,7 @@ type generator struct {
 	vectors int // in a row of a tile
 	wide    int // tiles of so many rows or fewer are twice as wide where there is room
 	wider   int // and of so many, four times
+	steady  int // rows of B or fewer of which wide tiles fetch nothing ahead
 	width   int // bytes of a vector
 	packed  int // bytes of an element of packed A
 
@@ -32,19 +33,23 @@ type generator struct {
 	multiply func(t shape, steps int, set bool)
 }
 
-// shape is a tile's: so many rows, and vectors in each.
-type shape struct{ rows, vectors int }
+// shape is a tile's: so many rows, and vectors in each. A steady one leaves it to hardware
+// to fetch B.
+type shape struct {
+	rows, vectors int
+	steady        bool
+}
 
 // shape returns the widest tile of so many rows. The steps of few rows are so short that
 // the loop's own instructions count.
 func (g *generator) shape(rows int) shape {
 	switch {
 	case rows <= g.wider:
-		return shape{rows, 4 * g.vectors}
+		return shape{rows: rows, vectors: 4 * g.vectors}
 	case rows <= g.wide:
-		return shape{rows, 2 * g.vectors}
+		return shape{rows: rows, vectors: 2 * g.vectors}
 	default:
-		return shape{rows, g.vectors}
+		return shape{rows: rows, vectors: g.vectors}
 	}
 }
 
@@ -62,14 +67,19 @@ func (g *generator) from(step, vector int) Mem {
 	return m
 }
 
-// load loads a vector of B and, by lines of a cache, fetches what is 256 bytes ahead:
-// hardware loses the rows of B where they are many or share the sets of the cache.
-func (g *generator) load(step, vector int, to Op) {
-	from := g.from(step, vector)
-	g.move(from, to)
-	if vector*g.width%64 == 0 {
-		from.Disp += 256
-		PREFETCHT0(from)
+// load loads a vector of B and fetches ahead of it.
+func (g *generator) load(t shape, step, vector int, to Op) {
+	g.move(g.from(step, vector), to)
+	g.fetch(t, step, vector)
+}
+
+// fetch fetches, by lines of a cache, what is 256 bytes ahead of a vector of B: hardware
+// loses the rows of B where they are many or share the sets of the cache.
+func (g *generator) fetch(t shape, step, vector int) {
+	if !t.steady && vector*g.width%64 == 0 {
+		ahead := g.from(step, vector)
+		ahead.Disp += 256
+		PREFETCHT0(ahead)
 	}
 }
 
@@ -144,7 +154,7 @@ func gfni512() *generator {
 		x, matrix, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
 		for step := range steps {
 			for v := range t.vectors {
-				g.load(step, v, x[2*v+step])
+				g.load(t, step, v, x[2*v+step])
 			}
 		}
 		for i := range t.rows {
@@ -187,7 +197,7 @@ func gfni256() *generator {
 	g.multiply = g.stepwise(func(t shape, step int, set bool) {
 		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
 		for v := range t.vectors {
-			g.load(step, v, x[v])
+			g.load(t, step, v, x[v])
 		}
 		for i := range t.rows {
 			VPBROADCASTQ(g.element(t, step, i), matrix)
@@ -231,59 +241,83 @@ func nibbles() Mem { return constant("nibbles", 0x0f0f0f0f0f0f0f0f) }
 // rows, and a table is loaded once for all vectors of a row. The high ones come down by a
 // multiplication, of 16 bits by 2¹² of which the high half is kept: AMD's processors
 // shift where they look up, which is what limits.
+//
+// One row or two are limited by the number of instructions: B is an operand of those that
+// separate its nibbles, once for each half, and a few rows of it are fetched by hardware.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 2, width: 32, packed: 32}
+	g := &generator{rows: 4, vectors: 2, wide: 2, steady: 4, width: 32, packed: 32}
 	nibbles, down := nibbles(), constant("down", 0x1000100010001000)
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	product, selects := ymm[14], ymm[15]
-	g.begin = func() { VMOVDQU(nibbles, selects) }
-	load := func(step, v int, low, high reg.VecPhysical) {
-		g.load(step, v, low)
-		VPMULHUW(down, low, high)
-		VPAND(selects, low, low)
-		VPAND(selects, high, high)
+	shift, product, selects := ymm[13], ymm[14], ymm[15] // the first of few rows
+	g.begin = func() {
+		VMOVDQU(nibbles, selects)
+		VMOVDQU(down, shift)
 	}
 	table := func(t shape, step, i, half int, to reg.VecPhysical) {
 		m := g.element(t, step, i)
 		m.Disp += 16 * half
 		VBROADCASTI128(m, to)
 	}
-	add := func(index, table, sum reg.VecPhysical, set bool) {
-		if set {
-			VPSHUFB(index, table, sum)
-			return
+	few := func(t shape, step int, set bool) { // there is room for all tables
+		tables, index := ymm[8:12], ymm[12]
+		for i := range 2 * t.rows {
+			table(t, step, i/2, i%2, tables[i])
 		}
-		VPSHUFB(index, table, product)
-		VPXOR(product, sum, sum)
-	}
-	g.multiply = g.stepwise(func(t shape, step int, set bool) {
-		if t.rows <= 2 { // there is room for all tables
-			tables, low, high := ymm[8:12], ymm[12], ymm[13]
-			for i := range 2 * t.rows {
-				table(t, step, i/2, i%2, tables[i])
-			}
-			for v := range t.vectors {
-				load(step, v, low, high)
+		for v := range t.vectors {
+			for half := range 2 {
+				if half == 0 {
+					VPAND(g.from(step, v), selects, index)
+				} else {
+					VPMULHUW(g.from(step, v), shift, index)
+					VPAND(selects, index, index)
+				}
 				for i := range t.rows {
-					add(low, tables[2*i], g.sum(t, i, v), set)
-					add(high, tables[2*i+1], g.sum(t, i, v), false)
+					sum, to := g.sum(t, i, v), product
+					switch {
+					case set && half == 0:
+						VPSHUFB(index, tables[2*i], sum)
+						continue
+					case i == t.rows-1:
+						to = index // nobody reads it after this
+					}
+					VPSHUFB(index, tables[2*i+half], to)
+					VPXOR(to, sum, sum)
 				}
 			}
-			return
+			g.fetch(t, step, v)
 		}
+	}
+	many := func(t shape, step int, set bool) {
 		index, tables := [][]reg.VecPhysical{ymm[8:10], ymm[10:12]}, ymm[12:14]
 		for v := range t.vectors {
-			load(step, v, index[0][v], index[1][v])
+			low, high := index[0][v], index[1][v]
+			g.load(t, step, v, low)
+			VPMULHUW(down, low, high)
+			VPAND(selects, low, low)
+			VPAND(selects, high, high)
 		}
 		for i := range t.rows {
 			for half := range 2 {
 				table(t, step, i, half, tables[half])
 				for v := range t.vectors {
-					add(index[half][v], tables[half], g.sum(t, i, v), set && half == 0)
+					sum := g.sum(t, i, v)
+					if set && half == 0 {
+						VPSHUFB(index[half][v], tables[half], sum)
+						continue
+					}
+					VPSHUFB(index[half][v], tables[half], product)
+					VPXOR(product, sum, sum)
 				}
 			}
 		}
+	}
+	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+		if t.rows <= 2 {
+			few(t, step, set)
+			return
+		}
+		many(t, step, set)
 	})
 	return g
 }
@@ -357,17 +391,28 @@ func (g *generator) function(name, doc, isa string) {
 }
 
 // label names a place in the loop over tiles of a shape.
-func label(place string, t shape) string { return fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors) }
+func label(place string, t shape) string {
+	if t.steady {
+		place += "Steady"
+	}
+	return fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors)
+}
 
 // tiles generates the loops over the tiles of a sliver of n rows: the wide ones, and the
 // narrow one that is left.
 func (g *generator) tiles(n int) {
-	wide, narrow := g.shape(n), shape{n, g.vectors}
+	wide, narrow := g.shape(n), shape{rows: n, vectors: g.vectors}
+	steady := wide
+	steady.steady = true
 	bytes := U32(wide.vectors * g.width)
 	Label(label("rows", wide))
 	if wide != narrow {
 		CMPQ(columns, bytes)
 		JLT(LabelRef(label("tile", narrow)))
+		if g.steady > 0 {
+			CMPQ(depth, U8(g.steady))
+			JLE(LabelRef(label("tile", steady)))
+		}
 		g.tile(wide)
 		CMPQ(columns, bytes)
 		JGE(LabelRef(label("tile", wide)))
@@ -377,6 +422,14 @@ func (g *generator) tiles(n int) {
 	g.tile(narrow)
 	JNE(LabelRef(label("tile", narrow)))
 	JMP(LabelRef("done"))
+	if wide != narrow && g.steady > 0 {
+		g.tile(steady)
+		CMPQ(columns, bytes)
+		JGE(LabelRef(label("tile", steady)))
+		TESTQ(columns, columns)
+		JNE(LabelRef(label("tile", narrow)))
+		JMP(LabelRef("done"))
+	}
 }
 
 // tile generates one tile, and goes on to the columns after it.
