@@ -21,7 +21,7 @@ type generator struct {
 	vectors int // in a row of a tile
 	wide    int // tiles of so many rows or fewer are twice as wide where there is room
 	wider   int // and of so many, four times
-	steady  int // rows of B or fewer of which wide tiles fetch nothing ahead
+	steady  int // rows of B or fewer of which wide tiles of one row or two fetch nothing
 	width   int // bytes of a vector
 	packed  int // bytes of an element of packed A
 
@@ -146,7 +146,7 @@ func main() {
 // matrix in a register. Two steps of k share the addition to a sum, so that the port that
 // adds is never what limits.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, steady: 4, width: 64, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.multiply = func(t shape, steps int, set bool) {
@@ -403,13 +403,13 @@ func label(place string, t shape) string {
 func (g *generator) tiles(n int) {
 	wide, narrow := g.shape(n), shape{rows: n, vectors: g.vectors}
 	steady := wide
-	steady.steady = true
+	steady.steady = g.steady > 0 && n <= 2
 	bytes := U32(wide.vectors * g.width)
 	Label(label("rows", wide))
 	if wide != narrow {
 		CMPQ(columns, bytes)
 		JLT(LabelRef(label("tile", narrow)))
-		if g.steady > 0 {
+		if steady.steady {
 			CMPQ(depth, U8(g.steady))
 			JLE(LabelRef(label("tile", steady)))
 		}
@@ -422,7 +422,7 @@ func (g *generator) tiles(n int) {
 	g.tile(narrow)
 	JNE(LabelRef(label("tile", narrow)))
 	JMP(LabelRef("done"))
-	if wide != narrow && g.steady > 0 {
+	if steady.steady {
 		g.tile(steady)
 		CMPQ(columns, bytes)
 		JGE(LabelRef(label("tile", steady)))
