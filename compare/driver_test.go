@@ -214,6 +214,44 @@ func TestNeighboursInTurn(t *testing.T) {
 	}
 }
 
+// TestBurstsWeighAlike has a contender slow down after its first burst, which was long since
+// its samples scatter: those after it count as much.
+func TestBurstsWeighAlike(t *testing.T) {
+	const slow = 2 * time.Millisecond
+	calls, bursts, before := 0, 0, ""
+	spin := func(name string) gemm.Variant {
+		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			if name == "serial/packed" && before != name {
+				bursts++ // the first of them warms up
+			}
+			before = name
+			calls++
+			wait := slow/2 + time.Duration(calls%3)*slow/20
+			if bursts > 2 {
+				wait = slow
+			}
+			for start := time.Now(); time.Since(start) < wait; {
+			}
+			return product(ctx, c, a, b)
+		})
+	}
+	var p silent
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: rounds * 50 * slow, Timeout: 20 * time.Second}, Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	r, late := p.rows[0], 0
+	for _, seconds := range r.Samples {
+		if seconds >= slow.Seconds() {
+			late++
+		}
+	}
+	if r.Status != OK || late < len(r.Samples)*(rounds-1)/rounds {
+		t.Errorf("%s: %s, %d of %d samples are of the last %d of %d bursts", r.Variant, r.Status, late, len(r.Samples), rounds-1, rounds)
+	}
+}
+
 // TestNeighboursThatFillUpWithSamples has so many samples that the first bursts
 // alone could take all that a row keeps; every burst has to leave a result.
 func TestNeighboursThatFillUpWithSamples(t *testing.T) {

@@ -529,8 +529,12 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			}
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)
+				least := (d.Budget.Reps - done + bursts - burst - 1) / (bursts - burst)
+				if burst > 0 {
+					least = max(least, done/burst) // or the median would be of the first burst
+				}
 				return t.sampler.Burst(ctx, sample.Budget{
-					Reps:  done + (d.Budget.Reps-done+bursts-burst-1)/(bursts-burst),
+					Reps:  done + least,
 					Time:  d.Budget.Time / time.Duration(bursts),
 					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(bursts-burst),
 					Max:   sample.MaxSamples * (burst + 1) / bursts,
