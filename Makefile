@@ -74,14 +74,16 @@ generate: ## write the generated code anew
 
 # The records of products over GF(2^8), one host a file.
 FIELD := $(sort $(wildcard results/gf256*.json))
+FIGURES := $(patsubst %,docs/%/figures,serial parallel mpi cuda-results gf256)
 
 docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results, docs/gf256 and docs/performance.md from the records in results/
+	rm -rf $(FIGURES) docs/performance
 	bin/gemm report --in results/serial.json --format md --out docs/serial
 	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
 	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
 	bin/gemm report --in results/cuda-h200.json --in results/cuda-h200-tuned.json --format md --out docs/cuda-results
 	$(if $(FIELD),bin/gemm report $(addprefix --in ,$(FIELD)) --format md --out docs/gf256)
-	rm -rf docs/gf256/figures/*.png docs/serial/figures/*.png docs/parallel/figures/*.png docs/mpi/figures/*.png docs/cuda-results/figures/*.png docs/performance
+	rm -f $(addsuffix /*.png,$(FIGURES))
 	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
 
 bench: ## run the Go benchmarks
