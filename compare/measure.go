@@ -529,14 +529,12 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			}
 			t.within(ctx, func(ctx context.Context) error {
 				done := len(t.sampler.Seconds)
-				least := (d.Budget.Reps - done + bursts - burst - 1) / (bursts - burst)
-				if burst > 0 {
-					least = max(least, done/burst) // or the median would be of the first burst
-				}
+				left := bursts - burst
 				return t.sampler.Burst(ctx, sample.Budget{
-					Reps:  done + least,
+					// As many as in the bursts before, or the median would be of the first.
+					Reps:  done + max((d.Budget.Reps-done+left-1)/left, done/max(1, burst)),
 					Time:  d.Budget.Time / time.Duration(bursts),
-					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(bursts-burst),
+					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(left),
 					Max:   sample.MaxSamples * (burst + 1) / bursts,
 				})
 			})

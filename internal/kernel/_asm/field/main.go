@@ -405,6 +405,12 @@ func (g *generator) tiles(n int) {
 	steady := wide
 	steady.steady = g.steady > 0 && n <= 2
 	bytes := U32(wide.vectors * g.width)
+	loop := func(t shape) { // zero is set where no column is left
+		g.tile(t)
+		CMPQ(columns, bytes)
+		JGE(LabelRef(label("tile", t)))
+		TESTQ(columns, columns)
+	}
 	Label(label("rows", wide))
 	if wide != narrow {
 		CMPQ(columns, bytes)
@@ -413,20 +419,14 @@ func (g *generator) tiles(n int) {
 			CMPQ(depth, U8(g.steady))
 			JLE(LabelRef(label("tile", steady)))
 		}
-		g.tile(wide)
-		CMPQ(columns, bytes)
-		JGE(LabelRef(label("tile", wide)))
-		TESTQ(columns, columns)
+		loop(wide)
 		JEQ(LabelRef("done"))
 	}
 	g.tile(narrow)
 	JNE(LabelRef(label("tile", narrow)))
 	JMP(LabelRef("done"))
 	if steady.steady {
-		g.tile(steady)
-		CMPQ(columns, bytes)
-		JGE(LabelRef(label("tile", steady)))
-		TESTQ(columns, columns)
+		loop(steady)
 		JNE(LabelRef(label("tile", narrow)))
 		JMP(LabelRef("done"))
 	}
