@@ -204,12 +204,44 @@ func TestNeighboursInTurn(t *testing.T) {
 		})
 	}
 	rows := ladder(t, 48, logged("serial/packed"), logged("reference/other"))
-	if got := strings.Join(order, " "); strings.Count(got, "serial/packed reference/other") < rounds {
-		t.Errorf("calls came in the order %s, want %d turns at least", got, rounds)
+	if got := strings.Join(order, " "); strings.Count(got, "serial/packed reference/other") < leastBursts {
+		t.Errorf("calls came in the order %s, want %d turns at least", got, leastBursts)
 	}
 	for name, r := range rows {
 		if r.Turn == "" || r.Status != OK || len(r.Samples) < testBudget.Reps {
 			t.Errorf("%s: turn %q, %s, %d samples", name, r.Turn, r.Status, len(r.Samples))
+		}
+	}
+}
+
+// TestBurstsOf has contenders of all lengths: a burst of the slowest has eight samples, or
+// there are as few bursts as may be.
+func TestBurstsOf(t *testing.T) {
+	of := func(took time.Duration) *contender {
+		c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) { return took, nil }}}
+		if _, err := c.sampler.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for _, test := range []struct {
+		contenders []time.Duration
+		time       time.Duration
+		bursts     int
+		least      int
+	}{
+		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, time.Second, mostBursts, burstSamples},
+		{[]time.Duration{100 * time.Microsecond, 10 * time.Millisecond}, time.Second, 12, burstSamples},
+		{[]time.Duration{100 * time.Microsecond, time.Second}, time.Second, leastBursts, 0},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, 0, leastBursts, 0},
+	} {
+		var all []*contender
+		for _, took := range test.contenders {
+			all = append(all, of(took))
+		}
+		all = append(all, &contender{err: errTimeout}) // never warm
+		if bursts, least := burstsOf(all, test.time); bursts != test.bursts || least != test.least {
+			t.Errorf("%v in %v: %d bursts of %d samples, want %d of %d", test.contenders, test.time, bursts, least, test.bursts, test.least)
 		}
 	}
 }
@@ -236,7 +268,7 @@ func TestBurstsWeighAlike(t *testing.T) {
 		})
 	}
 	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: rounds * 50 * slow, Timeout: 20 * time.Second}, Progress: &p}
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 50 * slow, Timeout: 20 * time.Second}, Progress: &p}
 	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
@@ -247,8 +279,8 @@ func TestBurstsWeighAlike(t *testing.T) {
 			late++
 		}
 	}
-	if r.Status != OK || late < len(r.Samples)*(rounds-1)/rounds {
-		t.Errorf("%s: %s, %d of %d samples are of the last %d of %d bursts", r.Variant, r.Status, late, len(r.Samples), rounds-1, rounds)
+	if r.Status != OK || late < len(r.Samples)*(leastBursts-1)/leastBursts {
+		t.Errorf("%s: %s, %d of %d samples are of the last %d of %d bursts", r.Variant, r.Status, late, len(r.Samples), leastBursts-1, leastBursts)
 	}
 }
 

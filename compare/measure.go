@@ -39,8 +39,14 @@ var (
 	peersBudget    = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 
-// rounds is the number of bursts that cases measured in turn are sampled in.
-const rounds = 6
+// Cases measured in turn are sampled in so many bursts at least, and in more, up to
+// mostBursts, where each can have burstSamples samples: a neighbour who comes and goes
+// meets all of them alike.
+const (
+	leastBursts  = 6
+	mostBursts   = 24
+	burstSamples = 8
+)
 
 // smallPeer is the number of terms of a product below which the cost of calling
 // into a library of others counts and is measured; largePeer is the number from
@@ -486,8 +492,8 @@ const ceilingTime = 6 * time.Millisecond
 // measure samples the cases in turn and returns their rows and the traces of those whose
 // timeline was drawn, or the context's error where it was cancelled: then there are none,
 // since a row is finished with the last turn. Where cases are compared with
-// one another, the ceiling is measured in turn with them too, after each burst at the
-// number of threads of its case.
+// one another, the ceiling is measured in turn with them too, after one burst or
+// some at the number of threads of its case.
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
@@ -508,9 +514,9 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 		contenders[i] = t
 		t.begin(ctx, d.Budget)
 	}
-	bursts := 1
+	bursts, least := 1, 0
 	if len(contenders) > 1 {
-		bursts = rounds
+		bursts, least = burstsOf(contenders, d.Budget.Time)
 	}
 	peaks := map[int][]float64{} // by busy processors
 	var before *contender
@@ -532,13 +538,13 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 				left := bursts - burst
 				return t.sampler.Burst(ctx, sample.Budget{
 					// As many as in the bursts before, or the median would be of the first.
-					Reps:  done + max((d.Budget.Reps-done+left-1)/left, done/max(1, burst)),
+					Reps:  done + max((d.Budget.Reps-done+left-1)/left, done/max(1, burst), least),
 					Time:  d.Budget.Time / time.Duration(bursts),
 					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(left),
 					Max:   sample.MaxSamples * (burst + 1) / bursts,
 				})
 			})
-			if d.Ceilings > 0 && t.c.Turn != "" {
+			if d.Ceilings > 0 && t.c.Turn != "" && burst%max(1, bursts/leastBursts) == 0 {
 				if gflops, ok := d.peak(t); ok {
 					peaks[t.busy] = append(peaks[t.busy], gflops)
 				}
@@ -572,6 +578,21 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 		}
 	}
 	return records, traces, nil
+}
+
+// burstsOf returns the number of bursts in which contenders are sampled in turn, and the least
+// samples in each: budget is the time that a row has for all of them.
+func burstsOf(contenders []*contender, budget time.Duration) (bursts, least int) {
+	bursts = mostBursts
+	for _, t := range contenders {
+		if took := t.sampler.Sample(); took > 0 {
+			bursts = min(bursts, int(budget/(burstSamples*took)))
+		}
+	}
+	if bursts <= leastBursts {
+		return leastBursts, 0
+	}
+	return bursts, burstSamples
 }
 
 // mostThreadsFirst returns the indices of the cases in the order in which they are

@@ -70,6 +70,9 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	return d / time.Duration(max(1, s.Inner)), err
 }
 
+// Sample returns how long a sample took when Warm took the last of its calls; 0 before.
+func (s *Sampler) Sample() time.Duration { return s.sample }
+
 // warm is Warm but that it returns the time of a sample.
 func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
 	if s.Before != nil {
