@@ -67,6 +67,12 @@ type setting struct {
 	exactly  any // Verifier[T] of their product
 }
 
+// course is how a staged product went.
+type course struct {
+	phases       map[string]time.Duration
+	distribution *gemm.Distribution // nil: there is one process
+}
+
 // contender is a case made ready: the multiplier and how it is called.
 type contender struct {
 	c       Case
@@ -85,9 +91,8 @@ type contender struct {
 	explain func() gemm.Params
 	warn    func() []string
 	close   func() error
-	phases  map[string]time.Duration
-	// distribution returns what the ranks did in the last product; nil: there is one.
-	distribution func() gemm.Distribution
+	last    course   // of the last product, where it was staged
+	courses []course // of the samples
 	// device returns what the product took of the GPU; nil: it was on none.
 	device func() gemm.Device
 	// guard calls what the case does under a limit, and turns a panic into an error.
@@ -301,6 +306,9 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 		if err == nil && took > b.Time && short {
 			// There is no time for a second call: the first one is the sample.
 			t.sampler.Seconds = []float64{took.Seconds()}
+			if t.sampler.Kept != nil {
+				t.sampler.Kept()
+			}
 			t.done = true
 		}
 		return err
@@ -346,10 +354,11 @@ func (t *contender) place(ctx context.Context) error {
 		return err
 	}
 	repeater, repeats := run.(Repeater)
+	ranks, distributed := run.(gemm.Distributed)
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
 		if repeats {
 			cost, err := repeater.Repeat(ctx, times)
-			t.phases = cost.Phases
+			t.last.phases = cost.Phases
 			return cost.Time, err
 		}
 		var total time.Duration
@@ -359,15 +368,17 @@ func (t *contender) place(ctx context.Context) error {
 				return 0, err
 			}
 			total += cost.Time
-			t.phases = cost.Phases
+			t.last.phases = cost.Phases
+		}
+		if distributed {
+			d := ranks.Distribution()
+			t.last.distribution = &d
 		}
 		return total, nil
 	}
+	t.sampler.Kept = func() { t.courses = append(t.courses, t.last) }
 	t.collect = run.Collect
 	t.close = run.Close
-	if s, ok := run.(gemm.Distributed); ok {
-		t.distribution = s.Distribution
-	}
 	if s, ok := run.(gemm.OnDevice); ok {
 		t.device = s.Device
 	}
@@ -753,8 +764,8 @@ func (d *Driver) finish(t *contender) Record {
 	crowded := ""
 	if t.c.Ranks() == 0 {
 		crowded = d.host.Crowded(r.Threads)
-	} else if t.distribution != nil {
-		r.distribute(t.distribution())
+	} else if t.last.distribution != nil {
+		r.distribute(*t.courses[nearest(r.Samples, s.Median)].distribution)
 		crowded = d.host.oversubscribed(r)
 	}
 	if crowded != "" {
@@ -784,11 +795,35 @@ func (d *Driver) finish(t *contender) Record {
 			r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 		}
 	}
-	if len(t.phases) > 0 {
-		r.Phases = map[string]float64{}
-		for name, took := range t.phases {
-			r.Phases[name] = took.Seconds()
+	r.Phases = t.phases()
+	return r
+}
+
+// phases returns the median of each phase over the samples, in seconds; nil: there are none.
+func (t *contender) phases() map[string]float64 {
+	all := map[string][]float64{}
+	for _, c := range t.courses {
+		for name, took := range c.phases {
+			all[name] = append(all[name], took.Seconds())
 		}
 	}
-	return r
+	if len(all) == 0 {
+		return nil
+	}
+	out := map[string]float64{}
+	for name, seconds := range all {
+		out[name] = sample.Summarize(seconds).Median
+	}
+	return out
+}
+
+// nearest returns the index of the first of some numbers that is nearest to x.
+func nearest(numbers []float64, x float64) int {
+	at := 0
+	for i, n := range numbers {
+		if math.Abs(n-x) < math.Abs(numbers[at]-x) {
+			at = i
+		}
+	}
+	return at
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -128,6 +129,54 @@ func TestDistributionIsInTheRow(t *testing.T) {
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
 			t.Errorf("the warnings are %q, want %q among them", r.Warnings, want)
 		}
+	}
+}
+
+// uneven is a scattered of which each product takes another time: 1 s, 2 s, 9 s, and again.
+type uneven struct {
+	scattered
+	calls int
+}
+
+func (u *uneven) Stage(_ context.Context, c, a, b gemm.Matrix[float64]) (gemm.Run, error) {
+	return &uneven{scattered: scattered{staged{c, a, b}}}, nil
+}
+
+func (u *uneven) took() time.Duration { return []time.Duration{1, 2, 9}[u.calls%3] * time.Second }
+
+func (u *uneven) Do(context.Context) (gemm.Cost, error) {
+	u.calls++
+	phases := map[string]time.Duration{"compute": u.took() / 2}
+	if u.calls%2 == 0 {
+		phases["collect"] = time.Duration(u.calls) * time.Second
+	}
+	return gemm.Cost{Time: u.took(), Phases: phases}, nil
+}
+
+func (u *uneven) Distribution() gemm.Distribution {
+	d := u.scattered.Distribution()
+	d.Ranks[0].Phases = map[string]float64{"compute": u.took().Seconds()}
+	return d
+}
+
+// TestPhasesAreOfTheMedian has the last product, and the one that warms up, take another time
+// than the median.
+func TestPhasesAreOfTheMedian(t *testing.T) {
+	v := onRanks("mpi/uneven", nil)
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &uneven{}, nil }
+	var p silent
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 7, Time: time.Nanosecond, Timeout: 20 * time.Second}, Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	if err := d.Run(t.Context(), l.Cases()); err != nil {
+		t.Fatal(err)
+	}
+	r := p.rows[0]
+	want := map[string]float64{"compute": 1, "collect": 5} // the latter of 2, 4, 6 and 8
+	if r.Status != OK || len(r.Samples) != 7 || r.Median != 2 || !maps.Equal(r.Phases, want) {
+		t.Errorf("%s, %q, samples %v, median %v, phases %v; want %v", r.Status, r.Reason, r.Samples, r.Median, r.Phases, want)
+	}
+	if len(r.Ranks) != 2 || r.Ranks[0].Phases["compute"] != 2 {
+		t.Errorf("ranks %+v, want those of a product of 2 s", r.Ranks)
 	}
 }
 

@@ -31,7 +31,7 @@ func hidden(blocking, overlapped, compute float64) float64 {
 // the jackknife, Annals of Statistics 7, 1979), always the same draws.
 func hides(d duel) (hiding, bool) {
 	h := hiding{duel: d, lo: math.NaN(), hi: math.NaN()}
-	compute, _, ok := phaseSpread(d.first, "compute")
+	compute, ok := d.first.Phases["compute"]
 	if !ok {
 		return h, false
 	}

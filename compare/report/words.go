@@ -628,7 +628,7 @@ var phrases = map[string]phrase{
 	"mpi-variants.common":  {"Common to all rows that have it: %s.", "各行共有的参数：%s。"},
 
 	"mpi-phases.title":   {"Where the time goes", "时间的去向"},
-	"mpi-phases.intro":   {"Each rank times its phases by its own clock, in the last of the products that were timed. The table has the longest of all ranks, and in parentheses the shortest of those that have the phase. The ranks' longest phases need not be of one rank, so that they may add up to more than the time. The figure has the phases of one rank: that whose phases last the longest together.", "每个进程用自己的时钟为各阶段计时，取计时的最后一个乘积。表中为所有进程中的最长者，括号内为有该阶段的进程中的最短者。最长的各阶段未必属于同一进程，其和可以超过总用时。图中为单个进程的各阶段：各阶段合计最久的那个进程。"},
+	"mpi-phases.intro":   {"Each rank times its phases by its own clock, in one of the products that were timed. The table has the longest of all ranks, and in parentheses the shortest of those that have the phase. The ranks' longest phases need not be of one rank, so that they may add up to more than the time. The figure has the phases of one rank: that whose phases last the longest together.", "每个进程用自己的时钟为各阶段计时，取计时的某一个乘积。表中为所有进程中的最长者，括号内为有该阶段的进程中的最短者。最长的各阶段未必属于同一进程，其和可以超过总用时。图中为单个进程的各阶段：各阶段合计最久的那个进程。"},
 	"mpi-phases.most":    {"For %s at %s and %s, the largest part of the time of the slowest rank: %s.", "%s，规模 %s，%s，最慢进程用时的最大部分：%s。"},
 	"mpi-phases.part":    {"%s: %s %s", "%s：%s %s"},
 	"mpi-phases.caption": {"The phases of the products, %s: the longest of all ranks and the shortest.", "乘积的各阶段，%s：各进程中的最长与最短。"},
@@ -692,7 +692,7 @@ var phrases = map[string]phrase{
 	"mpi-affinity.rows":    {"Bindings beside ranks that are left alone, %s.", "各绑定方式与不绑定相比，%s。"},
 
 	"mpi-overlap.title":   {"Computing while data travels", "边传输边计算"},
-	"mpi-overlap.intro":   {"What overlapping hides of the communication: 1 − (T(overlap) − T(compute))/(T(blocking) − T(compute)), where blocking is p2p-rows, overlap is p2p-rows-overlap in the same turn, and T(compute) is the longest that a rank computes in the last blocking product. 1 hides all of it, below 0 it costs more than it hides. The interval is of resampled medians of both rows (the bootstrap, 95 %%); the time of computing is taken as known.", "重叠掩盖了多少通信：1 − (T(重叠) − T(计算))/(T(阻塞) − T(计算))，其中阻塞为 p2p-rows，重叠为同一轮中的 p2p-rows-overlap，T(计算) 为最后一个阻塞乘积中计算最久的进程的计算时间。1 表示全部掩盖，小于 0 表示得不偿失。区间由两行中位数的重采样得到（自助法，95 %%），计算时间视为已知。"},
+	"mpi-overlap.intro":   {"What overlapping hides of the communication: 1 − (T(overlap) − T(compute))/(T(blocking) − T(compute)), where blocking is p2p-rows, overlap is p2p-rows-overlap in the same turn, and T(compute) is the phase compute of the blocking row. 1 hides all of it, below 0 it costs more than it hides. The interval is of resampled medians of both rows (the bootstrap, 95 %%); the time of computing is taken as known.", "重叠掩盖了多少通信：1 − (T(重叠) − T(计算))/(T(阻塞) − T(计算))，其中阻塞为 p2p-rows，重叠为同一轮中的 p2p-rows-overlap，T(计算) 为阻塞一行的计算阶段用时。1 表示全部掩盖，小于 0 表示得不偿失。区间由两行中位数的重采样得到（自助法，95 %%），计算时间视为已知。"},
 	"mpi-overlap.largest": {"For %s at %s on %s, %s of the communication is hidden%s.", "%s，规模 %s，%s：掩盖了通信的 %s%s。"},
 	"mpi-overlap.caption": {"Communication hidden, %s.", "被掩盖的通信，%s。"},
 

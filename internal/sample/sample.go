@@ -52,6 +52,8 @@ type Sampler struct {
 	Call func(ctx context.Context, times int) (time.Duration, error)
 	// Before, where it is not nil, is called before every sample, outside of its time.
 	Before func()
+	// Kept, where it is not nil, is called after every sample that Burst keeps.
+	Kept func()
 	// Unlocked leaves the goroutine to the scheduler, for a Call that starts goroutines and
 	// waits for them: on a locked thread they begin one after the other.
 	Unlocked bool
@@ -120,6 +122,9 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 			return err
 		}
 		s.Seconds = append(s.Seconds, d.Seconds()/float64(s.Inner))
+		if s.Kept != nil {
+			s.Kept()
+		}
 		spent := time.Since(start)
 		if b.Limit > 0 && spent+d > b.Limit {
 			break
