@@ -214,34 +214,51 @@ func TestNeighboursInTurn(t *testing.T) {
 	}
 }
 
-// TestBurstsOf has contenders of all lengths: a burst of the slowest has eight samples, or
-// there are as few bursts as may be.
-func TestBurstsOf(t *testing.T) {
-	of := func(took time.Duration) *contender {
-		c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) { return took, nil }}}
-		if _, err := c.sampler.Warm(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+// TestBursts has contenders of all lengths: a burst of the slowest has eight samples and all
+// are as long, or there are as few bursts as may be.
+func TestBursts(t *testing.T) {
+	const few = -1 // samples: as many as make the median known
 	for _, test := range []struct {
-		contenders []time.Duration
-		time       time.Duration
-		bursts     int
-		least      int
+		took    []time.Duration
+		time    time.Duration
+		bursts  int
+		samples []int // of a burst
 	}{
-		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, time.Second, mostBursts, burstSamples},
-		{[]time.Duration{100 * time.Microsecond, 10 * time.Millisecond}, time.Second, 12, burstSamples},
-		{[]time.Duration{100 * time.Microsecond, time.Second}, time.Second, leastBursts, 0},
-		{[]time.Duration{time.Millisecond, time.Millisecond}, 0, leastBursts, 0},
+		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, time.Second, mostBursts, []int{41, 41}},
+		{[]time.Duration{100 * time.Microsecond, 10 * time.Millisecond}, time.Second, 12, []int{83, 8}},
+		{[]time.Duration{100 * time.Microsecond, time.Second}, time.Second, leastBursts, []int{few, few}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, 0, leastBursts, []int{few, few}},
 	} {
-		var all []*contender
-		for _, took := range test.contenders {
-			all = append(all, of(took))
+		all := []*contender{{err: errTimeout}} // never warm
+		for _, took := range test.took {
+			c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) { return took, nil }}}
+			if _, err := c.sampler.Warm(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, c)
 		}
-		all = append(all, &contender{err: errTimeout}) // never warm
-		if bursts, least := burstsOf(all, test.time); bursts != test.bursts || least != test.least {
-			t.Errorf("%v in %v: %d bursts of %d samples, want %d of %d", test.contenders, test.time, bursts, least, test.bursts, test.least)
+		bursts := burstsOf(all, test.time)
+		if bursts != test.bursts {
+			t.Errorf("%v in %v: %d bursts, want %d", test.took, test.time, bursts, test.bursts)
+		}
+		for i, c := range all[1:] {
+			b := Budget{Reps: 6, Time: test.time}
+			for burst := range bursts {
+				before := len(c.sampler.Seconds)
+				share := c.share(b, burst, bursts)
+				if test.samples[i] == few {
+					if share.Max <= share.Reps {
+						t.Errorf("%v in %v: burst %d of %v has %d samples at most and at least %d", test.took, test.time, burst, test.took[i], share.Max, share.Reps)
+					}
+					continue
+				}
+				if err := c.sampler.Burst(t.Context(), share); err != nil {
+					t.Fatal(err)
+				}
+				if got := len(c.sampler.Seconds) - before; got != test.samples[i] {
+					t.Errorf("%v in %v: burst %d of %v has %d samples, want %d", test.took, test.time, burst, test.took[i], got, test.samples[i])
+				}
+			}
 		}
 	}
 }

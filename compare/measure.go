@@ -39,9 +39,9 @@ var (
 	peersBudget    = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 
-// Cases measured in turn are sampled in so many bursts at least, and in more, up to
-// mostBursts, where each can have burstSamples samples: a neighbour who comes and goes
-// meets all of them alike.
+// Cases measured in turn are sampled in so many bursts at least. There are more, up to
+// mostBursts, where each can have burstSamples samples, and then all of a case's have as
+// many: a neighbour who comes and goes meets all cases alike.
 const (
 	leastBursts  = 6
 	mostBursts   = 24
@@ -525,9 +525,9 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 		contenders[i] = t
 		t.begin(ctx, d.Budget)
 	}
-	bursts, least := 1, 0
+	bursts := 1
 	if len(contenders) > 1 {
-		bursts, least = burstsOf(contenders, d.Budget.Time)
+		bursts = burstsOf(contenders, d.Budget.Time)
 	}
 	peaks := map[int][]float64{} // by busy processors
 	var before *contender
@@ -545,15 +545,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 				t.poison()
 			}
 			t.within(ctx, func(ctx context.Context) error {
-				done := len(t.sampler.Seconds)
-				left := bursts - burst
-				return t.sampler.Burst(ctx, sample.Budget{
-					// As many as in the bursts before, or the median would be of the first.
-					Reps:  done + max((d.Budget.Reps-done+left-1)/left, done/max(1, burst), least),
-					Time:  d.Budget.Time / time.Duration(bursts),
-					Limit: limit(t.timeout, d.Budget.Patience) / time.Duration(left),
-					Max:   sample.MaxSamples * (burst + 1) / bursts,
-				})
+				return t.sampler.Burst(ctx, t.share(d.Budget, burst, bursts))
 			})
 			if d.Ceilings > 0 && t.c.Turn != "" && burst%max(1, bursts/leastBursts) == 0 {
 				if gflops, ok := d.peak(t); ok {
@@ -591,19 +583,33 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	return records, traces, nil
 }
 
-// burstsOf returns the number of bursts in which contenders are sampled in turn, and the least
-// samples in each: budget is the time that a row has for all of them.
-func burstsOf(contenders []*contender, budget time.Duration) (bursts, least int) {
-	bursts = mostBursts
+// burstsOf returns the number of bursts in which contenders are sampled in turn; budget is
+// the time that a row has for all of its own.
+func burstsOf(contenders []*contender, budget time.Duration) int {
+	bursts := mostBursts
 	for _, t := range contenders {
 		if took := t.sampler.Sample(); took > 0 {
 			bursts = min(bursts, int(budget/(burstSamples*took)))
 		}
 	}
-	if bursts <= leastBursts {
-		return leastBursts, 0
+	return max(leastBursts, bursts)
+}
+
+// share returns what one of t's bursts may take of the row's budget.
+func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
+	done, left := len(t.sampler.Seconds), bursts-burst
+	out := sample.Budget{
+		// As many as in the bursts before, or the median would be of the first.
+		Reps:  done + max((b.Reps-done+left-1)/left, done/max(1, burst)),
+		Time:  b.Time / time.Duration(bursts),
+		Limit: limit(t.timeout, b.Patience) / time.Duration(left),
+		Max:   sample.MaxSamples * (burst + 1) / bursts,
 	}
-	return bursts, burstSamples
+	if took := t.sampler.Sample(); bursts > leastBursts && took > 0 {
+		out.Reps = done + min(max(burstSamples, int(out.Time/took)), sample.MaxSamples/bursts)
+		out.Max = out.Reps
+	}
+	return out
 }
 
 // mostThreadsFirst returns the indices of the cases in the order in which they are
