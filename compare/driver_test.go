@@ -214,7 +214,7 @@ func TestNeighboursInTurn(t *testing.T) {
 	}
 }
 
-// TestBursts has contenders of all lengths: a burst of the slowest has eight samples and all
+// TestBursts has contenders of all lengths: a burst of the slowest has two samples and all
 // are as long, or there are as few bursts as may be.
 func TestBursts(t *testing.T) {
 	const few = -1 // samples: as many as make the median known
@@ -225,7 +225,7 @@ func TestBursts(t *testing.T) {
 		samples []int // of a burst
 	}{
 		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, time.Second, mostBursts, []int{41, 41}},
-		{[]time.Duration{100 * time.Microsecond, 10 * time.Millisecond}, time.Second, 12, []int{83, 8}},
+		{[]time.Duration{time.Millisecond, 50 * time.Millisecond}, time.Second, 10, []int{100, 2}},
 		{[]time.Duration{100 * time.Microsecond, time.Second}, time.Second, leastBursts, []int{few, few}},
 		{[]time.Duration{time.Millisecond, time.Millisecond}, 0, leastBursts, []int{few, few}},
 	} {

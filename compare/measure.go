@@ -45,7 +45,7 @@ var (
 const (
 	leastBursts  = 6
 	mostBursts   = 24
-	burstSamples = 8
+	burstSamples = 2
 )
 
 // smallPeer is the number of terms of a product below which the cost of calling
