@@ -217,17 +217,18 @@ func TestNeighboursInTurn(t *testing.T) {
 // TestBursts has contenders of all lengths: a burst of the slowest has two samples and all
 // are as long, or there are as few bursts as may be.
 func TestBursts(t *testing.T) {
-	const few = -1 // samples: as many as make the median known
+	const open = -1 // samples: as many as make the median known
 	for _, test := range []struct {
 		took    []time.Duration
-		time    time.Duration
+		budget  Budget
 		bursts  int
-		samples []int // of a burst
+		samples []int // of all bursts
 	}{
-		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, time.Second, mostBursts, []int{41, 41}},
-		{[]time.Duration{time.Millisecond, 50 * time.Millisecond}, time.Second, 10, []int{100, 2}},
-		{[]time.Duration{100 * time.Microsecond, time.Second}, time.Second, leastBursts, []int{few, few}},
-		{[]time.Duration{time.Millisecond, time.Millisecond}, 0, leastBursts, []int{few, few}},
+		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, Budget{Reps: 6, Time: time.Second}, mostBursts, []int{984, 1000}},
+		{[]time.Duration{time.Millisecond, 50 * time.Millisecond}, Budget{Reps: 6, Time: time.Second}, 10, []int{1000, 20}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 100, Time: 48 * time.Millisecond}, mostBursts, []int{120, 120}},
+		{[]time.Duration{100 * time.Microsecond, time.Second}, Budget{Reps: 6, Time: time.Second}, leastBursts, []int{open, open}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 6}, leastBursts, []int{open, open}},
 	} {
 		all := []*contender{{err: errTimeout}} // never warm
 		for _, took := range test.took {
@@ -237,27 +238,30 @@ func TestBursts(t *testing.T) {
 			}
 			all = append(all, c)
 		}
-		bursts := burstsOf(all, test.time)
+		bursts := burstsOf(all, test.budget.Time)
 		if bursts != test.bursts {
-			t.Errorf("%v in %v: %d bursts, want %d", test.took, test.time, bursts, test.bursts)
+			t.Errorf("%v in %v: %d bursts, want %d", test.took, test.budget.Time, bursts, test.bursts)
 		}
 		for i, c := range all[1:] {
-			b := Budget{Reps: 6, Time: test.time}
+			want := test.samples[i]
 			for burst := range bursts {
 				before := len(c.sampler.Seconds)
-				share := c.share(b, burst, bursts)
-				if test.samples[i] == few {
+				share := c.share(test.budget, burst, bursts)
+				if want == open {
 					if share.Max <= share.Reps {
-						t.Errorf("%v in %v: burst %d of %v has %d samples at most and at least %d", test.took, test.time, burst, test.took[i], share.Max, share.Reps)
+						t.Errorf("%v in %v: burst %d of %v has %d samples at most and at least %d", test.took, test.budget.Time, burst, test.took[i], share.Max, share.Reps)
 					}
 					continue
 				}
 				if err := c.sampler.Burst(t.Context(), share); err != nil {
 					t.Fatal(err)
 				}
-				if got := len(c.sampler.Seconds) - before; got != test.samples[i] {
-					t.Errorf("%v in %v: burst %d of %v has %d samples, want %d", test.took, test.time, burst, test.took[i], got, test.samples[i])
+				if got := len(c.sampler.Seconds) - before; got < want/bursts || got > (want+bursts-1)/bursts {
+					t.Errorf("%v in %v: burst %d of %v has %d samples of %d", test.took, test.budget.Time, burst, test.took[i], got, want)
 				}
+			}
+			if got := len(c.sampler.Seconds); want != open && got != want {
+				t.Errorf("%v in %v: %v has %d samples, want %d", test.took, test.budget.Time, test.took[i], got, want)
 			}
 		}
 	}

@@ -503,8 +503,8 @@ const ceilingTime = 6 * time.Millisecond
 // measure samples the cases in turn and returns their rows and the traces of those whose
 // timeline was drawn, or the context's error where it was cancelled: then there are none,
 // since a row is finished with the last turn. Where cases are compared with
-// one another, the ceiling is measured in turn with them too, after one burst or
-// some at the number of threads of its case.
+// one another, the ceiling is measured in turn with them too, after some of the
+// bursts, at the number of threads of the case.
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
@@ -606,7 +606,8 @@ func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
 		Max:   sample.MaxSamples * (burst + 1) / bursts,
 	}
 	if took := t.sampler.Sample(); bursts > leastBursts && took > 0 {
-		out.Reps = done + min(max(burstSamples, int(out.Time/took)), sample.MaxSamples/bursts)
+		each := max(burstSamples, int(out.Time/took), (b.Reps+bursts-1)/bursts)
+		out.Reps = min(done+each, out.Max)
 		out.Max = out.Reps
 	}
 	return out
