@@ -311,6 +311,9 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 			}
 			t.done = true
 		}
+		if err == nil && !t.done && t.c.Turn != "" {
+			err = t.sampler.Settle(ctx)
+		}
 		return err
 	})
 	if t.done {

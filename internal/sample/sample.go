@@ -31,6 +31,9 @@ const (
 	// left its data in the caches, and workers that have gone to sleep are on a processor
 	// of their own again after some milliseconds, a slice of time of the system.
 	warmFor = 5 * time.Millisecond
+	// settleBelow is the length of a first sample from which later ones are hardly shorter
+	// for want of workers.
+	settleBelow = 50 * time.Millisecond
 	// MinForInterval is the number of samples from which the order statistics
 	// give a 95 % interval of the median at all: 2·2⁻⁶ = 3 %.
 	MinForInterval = 6
@@ -61,7 +64,7 @@ type Sampler struct {
 	Seconds []float64 // a call, one a sample
 	Inner   int       // calls a sample
 
-	sample time.Duration // that Warm has seen last; 0: none
+	sample time.Duration // as Sample has it
 }
 
 // Warm runs the work once or more, untimed as a sample, decides how many calls
@@ -72,8 +75,32 @@ func (s *Sampler) Warm(ctx context.Context) (time.Duration, error) {
 	return d / time.Duration(max(1, s.Inner)), err
 }
 
-// Sample returns how long a sample took when Warm took the last of its calls; 0 before.
+// Settle repeats what Warm has taken for short, so that Sample is not of a call whose workers
+// were asleep.
+func (s *Sampler) Settle(ctx context.Context) error {
+	if s.sample == 0 || s.sample >= settleBelow {
+		return nil
+	}
+	for start, first := time.Now(), true; first || time.Since(start) < warmFor; first = false {
+		d, err := s.again(ctx)
+		if err != nil {
+			return err
+		}
+		s.sample = min(s.sample, d)
+	}
+	return nil
+}
+
+// Sample returns the shortest that a sample took in Settle, or the last in Warm; 0 before.
 func (s *Sampler) Sample() time.Duration { return s.sample }
+
+// again takes a sample.
+func (s *Sampler) again(ctx context.Context) (time.Duration, error) {
+	if s.Before != nil {
+		s.Before()
+	}
+	return s.Call(ctx, s.Inner)
+}
 
 // warm is Warm but that it returns the time of a sample.
 func (s *Sampler) warm(ctx context.Context) (time.Duration, error) {
@@ -114,10 +141,7 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	start := time.Now()
 	next := MinForInterval
 	for most := cmp.Or(b.Max, MaxSamples); len(s.Seconds) < most; {
-		if s.Before != nil {
-			s.Before()
-		}
-		d, err := s.Call(ctx, s.Inner)
+		d, err := s.again(ctx)
 		if err != nil {
 			return err
 		}
@@ -151,10 +175,7 @@ func (s *Sampler) rewarm(ctx context.Context) error {
 		return nil
 	}
 	for start := time.Now(); time.Since(start) < warmFor; {
-		if s.Before != nil {
-			s.Before()
-		}
-		if _, err := s.Call(ctx, s.Inner); err != nil {
+		if _, err := s.again(ctx); err != nil {
 			return err
 		}
 	}

@@ -101,6 +101,43 @@ func TestBurstsBeginWarm(t *testing.T) {
 	}
 }
 
+// TestSettle has a first call that waits for workers; those of a long product are not repeated.
+func TestSettle(t *testing.T) {
+	for _, test := range []struct {
+		first, later time.Duration
+		calls        bool
+		want         time.Duration
+	}{
+		{20 * time.Millisecond, 200 * time.Microsecond, true, 200 * time.Microsecond},
+		{200 * time.Microsecond, 300 * time.Microsecond, true, 300 * time.Microsecond}, // Warm's second
+		{100 * time.Millisecond, time.Millisecond, false, 100 * time.Millisecond},
+	} {
+		calls := 0
+		s := Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
+			calls++
+			if calls == 1 {
+				return test.first, nil
+			}
+			return time.Duration(times) * test.later, nil
+		}}
+		if _, err := s.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := calls
+		if err := s.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s.Sample() != test.want || calls > before != test.calls {
+			t.Errorf("first %v, then %v: a sample takes %v after %d calls, want %v", test.first, test.later, s.Sample(), calls-before, test.want)
+		}
+		failed := errors.New("failed")
+		s.Call = func(context.Context, int) (time.Duration, error) { return 0, failed }
+		if err := s.Settle(t.Context()); test.calls && !errors.Is(err, failed) {
+			t.Errorf("first %v: %v, want the error of the call", test.first, err)
+		}
+	}
+}
+
 func TestRepetitionStopsWhenTheMedianIsKnown(t *testing.T) {
 	var calls int
 	s := Sampler{Call: fixed(time.Millisecond, &calls)}
