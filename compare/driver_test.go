@@ -289,7 +289,7 @@ func TestBurstsWeighAlike(t *testing.T) {
 		})
 	}
 	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 50 * slow, Timeout: 20 * time.Second}, Progress: &p}
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 20 * slow, Timeout: 20 * time.Second}, Progress: &p}
 	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)

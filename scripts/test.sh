@@ -7,7 +7,7 @@ set -euo pipefail
 
 go="${GO:-go}"
 sets="avx512 avx2 avx2-nogfni ssse3 generic"
-chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas ./compare"
+chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas ./reference"
 named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do not
 single='/(gf256|serial|compare/report(/.*)?|internal/matfile|mpi/plan)$' # packages of one goroutine
 
