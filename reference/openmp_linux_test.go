@@ -24,8 +24,8 @@ func openMP(t *testing.T) *OpenMP {
 	return o
 }
 
-// TestOpenMP asks for everything once and ten times, which takes longer: a neighbour may
-// have the processor once, but not each time.
+// TestOpenMP asks for everything once and ten times, which takes twice as long at least: a
+// neighbour may have the processor in many tries, but not in each.
 func TestOpenMP(t *testing.T) {
 	o := openMP(t)
 	ctx := t.Context()
@@ -41,7 +41,7 @@ func TestOpenMP(t *testing.T) {
 	for name, measure := range measured {
 		const few, many = 1, 10
 		least := map[int]time.Duration{few: time.Hour, many: time.Hour}
-		for range 5 {
+		for try := 0; try < 5 || try < 200 && least[many] < 2*least[few]; try++ {
 			for times := range least {
 				start := time.Now()
 				took, err := measure(times)
@@ -54,7 +54,7 @@ func TestOpenMP(t *testing.T) {
 				least[times] = min(least[times], took)
 			}
 		}
-		if least[many] <= least[few] {
+		if least[many] < 2*least[few] {
 			t.Errorf("%s took %v, ten times that %v", name, least[few], least[many])
 		}
 	}
