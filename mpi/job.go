@@ -185,23 +185,23 @@ func revision() string {
 	return out
 }
 
-// share returns the processors of the mask that are the rank's own: an equal part of them
-// in the order of neighbours, where the ranks of its host have the same mask and there
-// are enough; nil otherwise, since somebody has chosen a place for the rank already or
-// ranks have to take turns.
+// share returns the processors of the mask that are the rank's own: an equal part of them,
+// in the order of neighbours, where several ranks of its host have this mask, all of them
+// where no other has. It is nil where ranks have to take turns: where there are too few, or
+// another rank has some of them in a mask that differs.
 func share(peers []greeting, rank int, mask []int) []int {
 	local, n := 0, 0
 	for r, g := range peers {
-		if g.Host != peers[rank].Host {
-			continue
-		}
-		if !slices.Equal(g.CPUs, mask) {
+		switch {
+		case g.Host != peers[rank].Host:
+		case slices.Equal(g.CPUs, mask):
+			if r == rank {
+				local = n
+			}
+			n++
+		case slices.ContainsFunc(g.CPUs, func(id int) bool { return slices.Contains(mask, id) }):
 			return nil
 		}
-		if r == rank {
-			local = n
-		}
-		n++
 	}
 	if n > len(mask) {
 		return nil
@@ -236,6 +236,28 @@ func (j *Job) bind(affinity string) error {
 	}
 	j.pinned = want
 	return cpu.Pin(want)
+}
+
+// apart returns two of this rank's own processors, as far apart as there are, so that they
+// are no threads of one core; nil where it has none, or affinity leaves it to the system.
+func (j *Job) apart(affinity string) []int {
+	if affinity != closeBy || len(j.share) < 2 {
+		return nil
+	}
+	return []int{j.share[0], j.share[len(j.share)/2]}
+}
+
+// keep has the calling goroutine run on one of its processors until it calls release.
+func (j *Job) keep(processor int) (release func()) {
+	runtime.LockOSThread()
+	// Where the system refuses, it chooses the processor itself.
+	_ = cpu.PinThread([]int{processor})
+	return func() {
+		// A thread that cannot be set free ends with its goroutine.
+		if cpu.PinThread(j.share) == nil {
+			runtime.UnlockOSThread()
+		}
+	}
 }
 
 // command is what rank 0 tells the others to do.

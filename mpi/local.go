@@ -195,7 +195,8 @@ var errPanicked = errors.New("mpi: the local variant panicked")
 // are neighbours may be two halves of one core, and who looks all the time slows the other.
 const glance = 50 * time.Microsecond
 
-// aside computes on another thread, and goes on with the messages on this one.
+// aside computes on another thread, and goes on with the messages on this one. Each stays
+// on a processor of its own: left to the system, who computes goes from one to the next.
 func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
 	computed := make(chan error, 1)
 	var panicked any
@@ -205,8 +206,10 @@ func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*c
 			panicked = recover()
 			computed <- err
 		}()
+		defer t.keep(1)()
 		err = t.local.part(k, c, a, b, add)
 	}()
+	defer t.keep(0)()
 	defer func() {
 		if panicked != nil {
 			panic(panicked) // where it can be told of, as without another thread
@@ -225,6 +228,14 @@ func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*c
 		case <-look.C:
 		}
 	}
+}
+
+// keep has the calling goroutine run on one of the task's places until it calls release.
+func (t *task[T]) keep(place int) (release func()) {
+	if t.places == nil {
+		return func() {}
+	}
+	return t.job.keep(t.places[place])
 }
 
 // wait waits for the messages, which is time of the phase.

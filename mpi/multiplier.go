@@ -27,6 +27,7 @@ type task[T gemm.Element] struct {
 	local   *local[T]      // nil of a variant without the parameter
 	crew    *crew[T]       // nil: every rank computes its own part alone
 	spare   bool           // this rank has more processors than threads that compute
+	places  []int          // of the thread with the messages, and of the one that computes beside it; nil: anywhere
 }
 
 // close gives back what the ranks have in common.
@@ -186,6 +187,9 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 	s.running = s.threads
 	if t.spare {
 		s.running++ // the one that MPI is on
+		if s.threads == 1 {
+			t.places = j.apart(s.affinity)
+		}
 	}
 	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(comm.ElementSize[T]())
 	s.settle()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -774,14 +775,47 @@ func TestRanksMonitored(t *testing.T) {
 // TestShare shares out the processors of hosts.
 func TestShare(t *testing.T) {
 	all := []int{0, 1, 2, 3, 8, 9}
-	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all}, {Host: "b", CPUs: []int{5}}}
+	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all}, {Host: "b", CPUs: []int{8}}}
 	for r, want := range [][]int{{0, 1, 2}, nil, {3, 8, 9}, nil} {
 		if got := share(peers, r, peers[r].CPUs); !slices.Equal(got, want) {
 			t.Errorf("rank %d has %v, want %v", r, got, want)
 		}
 	}
+	bound := []greeting{{Host: "a", CPUs: []int{0, 1}}, {Host: "a", CPUs: []int{2, 3}}, {Host: "a", CPUs: []int{2, 3}}}
+	for r, want := range [][]int{{0, 1}, {2}, {3}} {
+		if got := share(bound, r, bound[r].CPUs); !slices.Equal(got, want) {
+			t.Errorf("rank %d, which mpirun has bound, has %v, want %v", r, got, want)
+		}
+	}
 	if got := cpuList([]int{9, 0, 1, 2, 5, 8}); got != "0-2,5,8-9" {
 		t.Errorf("the processors are %s", got)
+	}
+}
+
+// TestKeep keeps a goroutine on one processor of its rank's, and no longer than it says.
+func TestKeep(t *testing.T) {
+	j := &Job{share: cpu.Places()}
+	places := j.apart(closeBy)
+	if places == nil {
+		t.Skip("there are no two processors whose numbers are known")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, place := range places {
+		release := j.keep(place)
+		if got := cpu.Allowed(); !slices.Equal(got, []int{place}) {
+			t.Errorf("it is kept on %v, want %d", got, place)
+		}
+		release()
+		if got, want := cpu.Allowed(), slices.Sorted(slices.Values(j.share)); !slices.Equal(got, want) {
+			t.Errorf("it may run on %v afterwards, want %v", got, want)
+		}
+	}
+	if got := j.apart(none); got != nil {
+		t.Errorf("places %v are chosen with affinity none", got)
+	}
+	if got := (&Job{share: []int{3, 4, 5, 6}}).apart(closeBy); !slices.Equal(got, []int{3, 5}) {
+		t.Errorf("the places are %v, want those of two cores", got)
 	}
 }
 

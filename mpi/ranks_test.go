@@ -40,11 +40,14 @@ func TestMain(m *testing.M) {
 		sharedRoom = func() int64 { return 1 << 20 }
 	}
 	if err == nil && os.Getenv(roomy) != "" {
-		// Threads of a rank share a processor then, as the system sees fit.
+		// Threads of a rank share a processor then.
 		for r := range j.peers {
 			j.peers[r].CPUs = slices.Repeat(j.peers[r].CPUs, 2*j.Size())
 		}
-		j.mask, j.share = j.peers[j.Rank()].CPUs, nil
+		j.mask = j.peers[j.Rank()].CPUs
+		if len(j.mask) > 0 { // where processors are known
+			j.share = slices.Repeat(j.mask[j.Rank():][:1], 2)
+		}
 	}
 	if err == nil && j.Rank() > 0 {
 		err = j.Serve(context.Background())
