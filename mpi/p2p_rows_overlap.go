@@ -9,8 +9,9 @@ import (
 
 // p2pRowsOverlap is p2p-rows without waiting: the range k is cut into panels, and while a
 // worker adds the product of one panel to its rows of C, the next one is on its way. The
-// last panel is multiplied some rows at a time, which are on their way back while others
-// are computed. What is left to wait for is the first panel and the last rows.
+// first is short and the next ones grow; the last is multiplied some rows at a time, which
+// are on their way back while others are computed. What is left to wait for is the first
+// panel and the last rows.
 //
 //	worker    receives   A₁⁰ B⁰ | A₁¹ B¹     | A₁² B²
 //	          computes          | C₁ = A₁⁰B⁰ | C₁ += A₁¹B¹ | C₁ += A₁²B², rows by rows
@@ -39,14 +40,18 @@ type part[T gemm.Element] struct {
 
 func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 	p := &p2pRowsOverlap[T]{p2pRows: &p2pRows[T]{task: t, workers: newWorkers(t.world.Size(), t.params)}}
-	p.panels = plan.Chunks(t.shape.K, t.params.Int("panel"))
+	p.panels = plan.Growing(t.shape.K, t.params.Int("panel"))
 	rank := t.world.Rank()
 	p.rows = p.workers.rows(t.shape.M, rank)
 	if rank != 0 {
 		if p.rows.Len() > 0 {
 			p.c = matrix[T](p.rows.Len(), t.shape.N)
+			widest := 0
+			for _, s := range p.panels {
+				widest = max(widest, s.Len())
+			}
 			for i := range p.as {
-				p.as[i], p.bs[i] = matrix[T](p.rows.Len(), p.panels[0].Len()), matrix[T](p.panels[0].Len(), t.shape.N)
+				p.as[i], p.bs[i] = matrix[T](p.rows.Len(), widest), matrix[T](widest, t.shape.N)
 			}
 		}
 		return p, nil

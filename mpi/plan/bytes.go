@@ -24,19 +24,24 @@ type Traffic struct{ Sent, Recv, Messages int64 }
 //	                 gets     C₁, C₂         A₁, B            A₂, B
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
 func P2PRows(s Shape, ranks int, works bool) []Traffic {
-	return p2pRows(s, ranks, works, max(s.M, s.K))
+	return p2pRows(s, ranks, works, 1, s.M)
 }
 
 // P2PRowsOverlap predicts p2p-rows-overlap, which cuts K into panels of at most width
-// columns of A and rows of B, and the rows of C likewise: as many bytes in more messages.
+// columns of A and rows of B, the first ones shorter, and the rows of C into pieces of at
+// most width: as many bytes in more messages.
 //
-//	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:2], B[0:2,:], A₁[:,2:4], B[2:4,:], A₁[:,4:5], B[4:5,:]
+//	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:1], B[0:1,:], A₁[:,1:3], B[1:3,:], A₁[:,3:5], B[3:5,:]
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
 func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
-	return p2pRows(s, ranks, works, width)
+	panels, left := int64(0), s.K
+	for w := (width + 3) / 4; w < width && w < left; w *= 2 {
+		panels, left = panels+1, left-w
+	}
+	return p2pRows(s, ranks, works, panels+pieces(left, width), width)
 }
 
-func p2pRows(s Shape, ranks int, works bool, width int) []Traffic {
+func p2pRows(s Shape, ranks int, works bool, panels int64, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -51,7 +56,7 @@ func p2pRows(s Shape, ranks int, works bool, width int) []Traffic {
 			continue
 		}
 		there, back := rows*int64(s.K)+area(s.K, s.N), rows*int64(s.N)
-		messages := 2*pieces(s.K, width) + pieces(int(rows), width)
+		messages := 2*panels + pieces(int(rows), width)
 		out[0].add(there, back, messages)
 		out[r].add(back, there, messages)
 	}

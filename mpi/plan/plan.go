@@ -187,6 +187,25 @@ func Chunks(n, width int) []Span {
 	return Spans(n, (n+width-1)/width)
 }
 
+// Growing cuts n indices into ranges of at most width, of which the first is a quarter as
+// wide and each is at most twice as wide as the one before: who waits for the first has
+// little to wait for, and the next arrives while it is worked on. The others are alike to
+// within one.
+//
+//	Growing(20, 8): [0,2) [2,6) [6,13) [13,20)
+func Growing(n, width int) []Span {
+	var out []Span
+	at := 0
+	for w := (width + 3) / 4; w < width && at+w < n; w *= 2 {
+		out = append(out, Span{at, at + w})
+		at += w
+	}
+	for _, s := range Chunks(n-at, width) {
+		out = append(out, Span{at + s.Lo, at + s.Hi})
+	}
+	return out
+}
+
 // Busy returns how many of the ranks have terms to compute where rows and columns of C
 // are shared out over a grid, with all of k.
 func Busy(g Grid, s Shape) int {

@@ -237,6 +237,30 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestGrowing wants ranges that cover all indices, of which none is too wide for the one
+// before, and the first much narrower than the others.
+func TestGrowing(t *testing.T) {
+	for n := range 50 {
+		for width := 1; width < 60; width++ {
+			at, most := 0, (width+3)/4
+			spans := plan.Growing(n, width)
+			for _, s := range spans {
+				if len(spans) > 1 && s.Len() > most || s.Lo != at || s.Len() < 1 || s.Len() > width {
+					t.Fatalf("Growing(%d, %d) = %v", n, width, spans)
+				}
+				at, most = s.Hi, max(2*s.Len(), most)
+			}
+			if at != n || n > (width+3)/4 && width > 1 && len(spans) < 2 {
+				t.Fatalf("Growing(%d, %d) = %v", n, width, spans)
+			}
+		}
+	}
+	want := "[{0 2} {2 6} {6 13} {13 20}]"
+	if got := fmt.Sprint(plan.Growing(20, 8)); got != want {
+		t.Errorf("Growing(20, 8) = %s, want %s", got, want)
+	}
+}
+
 // TestBusy counts the ranks with terms.
 func TestBusy(t *testing.T) {
 	for _, s := range append(shapes, plan.Shape{M: 0, N: 1, K: 1}, plan.Shape{M: 1, N: 0, K: 1}, plan.Shape{M: 1, N: 1, K: 0}) {
