@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/gemmtest"
 )
 
 // testNonFinite puts a NaN or an Inf into operands without zeros and expects them
@@ -141,7 +142,7 @@ func TestWorkers(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if gemmtest.Raced {
 		t.Skip("the race detector makes sync.Pool forget")
 	}
 	rng := rand.New(rand.NewPCG(9, 10))

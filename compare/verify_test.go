@@ -12,6 +12,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/gemmtest"
 )
 
 // fault breaks a right result.
@@ -114,7 +115,7 @@ func testFaults[T gemm.Element](t *testing.T, v Verifier[T], right gemm.Matrix[T
 }
 
 func verifySizes(t *testing.T) []int {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || gemmtest.Raced {
 		return []int{33, 600}
 	}
 	return []int{33, 600, 4096}

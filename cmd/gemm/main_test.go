@@ -21,12 +21,23 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/internal/catalog"
+	"gemm/internal/gemmtest"
 	"gemm/internal/matfile"
 	"gemm/internal/tuned"
 )
 
 // binary is the program under test, built once.
 var binary string
+
+// program returns the program under test, for a test to start it. Under the race detector it
+// skips the test: the program is built without, and behaves as it does otherwise.
+func program(t testing.TB) string {
+	t.Helper()
+	if gemmtest.Raced {
+		t.Skip("the program is built without the race detector")
+	}
+	return binary
+}
 
 func TestMain(m *testing.M) {
 	if asWorker != nil {
@@ -45,6 +56,9 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		binary = filepath.Join(dir, "gemm")
+		if gemmtest.Raced {
+			return m.Run()
+		}
 		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
@@ -68,7 +82,7 @@ type result struct {
 func start(t *testing.T, dir string, variables []string, args ...string) result {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), program(t), args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append(os.Environ(), variables...)
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
@@ -478,7 +492,7 @@ func interrupted(t *testing.T, file string, args ...string) string {
 func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 	t.Helper()
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), program(t), args...)
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -859,7 +873,7 @@ func TestMultiplyRefuses(t *testing.T) {
 	// A disk that is full when the result is written: the shell's limit on files
 	// stands in for it.
 	full := exec.CommandContext(t.Context(), "sh", "-c", `trap "" XFSZ; ulimit -f 1; exec "$@"`, "sh",
-		binary, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
+		program(t), "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
 	full.Dir = dir
 	if out, err := full.CombinedOutput(); err == nil || full.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "c.npy: cannot be written: ") {
 		t.Errorf("a full disk: %v, %s", err, out)
@@ -881,7 +895,7 @@ const startUp = 50 * time.Millisecond
 func TestStartUp(t *testing.T) {
 	best := time.Hour
 	for range 20 {
-		cmd := exec.Command(binary, "--help")
+		cmd := exec.Command(program(t), "--help")
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
@@ -893,6 +907,7 @@ func TestStartUp(t *testing.T) {
 }
 
 func BenchmarkStartUp(b *testing.B) {
+	binary := program(b)
 	for b.Loop() {
 		if err := exec.Command(binary, "--help").Run(); err != nil {
 			b.Fatal(err)

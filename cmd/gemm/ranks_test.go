@@ -396,7 +396,7 @@ func TestRanksWithErrors(t *testing.T) {
 			return slices.Concat(s.mpirun, []string{"-n", "2", s.program, "serial", "--sizes", "8"})
 		}, 1, "only gemm mpi runs on ranks"},
 		{func(s *session) []string {
-			return slices.Concat(s.mpirun, []string{"-n", "2", binary, "mpi", "--sizes", "8"})
+			return slices.Concat(s.mpirun, []string{"-n", "2", program(t), "mpi", "--sizes", "8"})
 		}, 1, "this build has no MPI: make build"},
 		{func(s *session) []string {
 			return slices.Concat(s.ranks(1, "--sizes", "8"), []string{":", "-n", "1", s.program, "mpi", "--sizes", "9"})

@@ -224,7 +224,7 @@ func TestShardsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
+	cmd := exec.CommandContext(t.Context(), program(t), encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	archive(t, dir, 1<<20)
 	succeed(t, dir, encoding()...)
 	limited := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), "sh", append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", binary}, args...)...)
+		return exec.CommandContext(t.Context(), "sh", append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", program(t)}, args...)...)
 	}
 	full := func(cmd *exec.Cmd, want string) {
 		t.Helper()
@@ -287,9 +287,9 @@ func TestShardsOnAFullDisk(t *testing.T) {
 			t.Errorf("%v, %s", err, out)
 		}
 	}()
-	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small")...), ".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), binary, encoding("--out", "small/shards")...), ".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), binary, rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...), "small/restored: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small")...), ".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small/shards")...), ".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t), rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...), "small/restored: cannot be written: no space left on device")
 	if left := entries(t, small); len(left) > 0 {
 		t.Errorf("a full disk is left with %v", left)
 	}
@@ -299,7 +299,7 @@ func TestShardsOnAFullDisk(t *testing.T) {
 // adds up of a child that has ended counts the process that started it.
 func peakMemory(t *testing.T, dir string, args ...string) (peak int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), program(t), args...)
 	var out strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	if err := cmd.Start(); err != nil {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package gemmtest
+
+// Raced says that the test runs under the race detector.
+const Raced = false
