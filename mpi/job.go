@@ -238,26 +238,14 @@ func (j *Job) bind(affinity string) error {
 	return cpu.Pin(want)
 }
 
-// apart returns two of this rank's own processors, as far apart as there are, so that they
-// are no threads of one core; nil where it has none, or affinity leaves it to the system.
+// apart returns two of this rank's own processors, as far apart as it has them, so that they
+// are threads of one core only where it has no other; nil where there are no two, or
+// affinity leaves it to the system.
 func (j *Job) apart(affinity string) []int {
 	if affinity != closeBy || len(j.share) < 2 {
 		return nil
 	}
 	return []int{j.share[0], j.share[len(j.share)/2]}
-}
-
-// keep has the calling goroutine run on one of its processors until it calls release.
-func (j *Job) keep(processor int) (release func()) {
-	runtime.LockOSThread()
-	// Where the system refuses, it chooses the processor itself.
-	_ = cpu.PinThread([]int{processor})
-	return func() {
-		// A thread that cannot be set free ends with its goroutine.
-		if cpu.PinThread(j.share) == nil {
-			runtime.UnlockOSThread()
-		}
-	}
 }
 
 // command is what rank 0 tells the others to do.

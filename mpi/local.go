@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -235,7 +237,15 @@ func (t *task[T]) keep(place int) (release func()) {
 	if t.places == nil {
 		return func() {}
 	}
-	return t.job.keep(t.places[place])
+	runtime.LockOSThread()
+	// Where the system refuses, it chooses the processor itself.
+	_ = cpu.PinThread(t.places[place:][:1])
+	return func() {
+		// A thread that cannot be set free ends with its goroutine.
+		if cpu.PinThread(t.job.share) == nil {
+			runtime.UnlockOSThread()
+		}
+	}
 }
 
 // wait waits for the messages, which is time of the phase.

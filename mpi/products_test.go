@@ -792,30 +792,58 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestKeep keeps a goroutine on one processor of its rank's, and no longer than it says.
-func TestKeep(t *testing.T) {
+// placed is a local variant that notes where it computes.
+type placed struct{ cpus []int }
+
+func (p *placed) Multiply(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
+	p.cpus = cpu.Allowed()
+	return nil
+}
+
+// TestAside has a rank compute beside its messages on one processor, its messages wait on
+// another, and both threads run anywhere on the rank's share afterwards.
+func TestAside(t *testing.T) {
 	j := &Job{share: cpu.Places()}
 	places := j.apart(closeBy)
 	if places == nil {
 		t.Skip("there are no two processors whose numbers are known")
 	}
+	if places[0] == places[1] {
+		t.Fatalf("messages and computing share processor %d", places[0])
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for _, place := range places {
-		release := j.keep(place)
-		if got := cpu.Allowed(); !slices.Equal(got, []int{place}) {
-			t.Errorf("it is kept on %v, want %d", got, place)
-		}
-		release()
-		if got, want := cpu.Allowed(), slices.Sorted(slices.Values(j.share)); !slices.Equal(got, want) {
-			t.Errorf("it may run on %v afterwards, want %v", got, want)
-		}
+	share := slices.Sorted(slices.Values(j.share))
+	computing := &placed{}
+	x := &task[float64]{job: j, places: places, local: &local[float64]{Multiplier: computing}}
+	var none gemm.Matrix[float64]
+	if err := x.aside(&clock{ctx: context.Background()}, none, none, none, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(computing.cpus, places[1:]) {
+		t.Errorf("it computes on %v, want %d", computing.cpus, places[1])
+	}
+	if got := cpu.Allowed(); !slices.Equal(got, share) {
+		t.Errorf("the thread of messages may run on %v afterwards, want %v", got, share)
+	}
+	release := x.keep(0)
+	if got := cpu.Allowed(); !slices.Equal(got, places[:1]) {
+		t.Errorf("the thread of messages is on %v, want %d", got, places[0])
+	}
+	release()
+}
+
+// TestApart chooses the two processors.
+func TestApart(t *testing.T) {
+	j := &Job{share: []int{3, 4, 5, 6}} // two cores of two threads
+	if got := j.apart(closeBy); !slices.Equal(got, []int{3, 5}) {
+		t.Errorf("they are %v, want those of two cores", got)
 	}
 	if got := j.apart(none); got != nil {
-		t.Errorf("places %v are chosen with affinity none", got)
+		t.Errorf("%v are chosen with affinity none", got)
 	}
-	if got := (&Job{share: []int{3, 4, 5, 6}}).apart(closeBy); !slices.Equal(got, []int{3, 5}) {
-		t.Errorf("the places are %v, want those of two cores", got)
+	if got := (&Job{share: []int{3}}).apart(closeBy); got != nil {
+		t.Errorf("%v are chosen of one", got)
 	}
 }
 
