@@ -311,11 +311,15 @@ func TestSet(t *testing.T) {
 }
 
 // child runs a test of this binary, in a process where no library is open yet,
-// with the given environment, and returns what it printed after "child: ".
+// with the given environment and no kernels of the user's choice, and returns what it
+// printed after "child: ".
 func child(t *testing.T, test string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
-	cmd.Env = append(os.Environ(), append(env, "REFERENCE_TEST_CHILD=1", "GORACE=atexit_sleep_ms=0")...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "OPENBLAS_CORETYPE=") || strings.HasPrefix(variable, "BLIS_ARCH_TYPE=")
+	})
+	cmd.Env = append(cmd.Env, append(env, "REFERENCE_TEST_CHILD=1", "GORACE=atexit_sleep_ms=0")...)
 	output, err := cmd.CombinedOutput()
 	_, said, ok := strings.Cut(string(output), "child: ")
 	if err != nil || !ok {
