@@ -431,7 +431,8 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 }
 
 // TestMostThreadsFirst has the contenders that keep the most processors busy made ready
-// first, then those with the most threads, and libraries after our variants.
+// first, then those with the most threads, and libraries after our variants: of each setting
+// by itself.
 func TestMostThreadsFirst(t *testing.T) {
 	ours, library := shared("parallel/packed", nil), shared("reference/library", nil)
 	var cases []Case
@@ -444,7 +445,11 @@ func TestMostThreadsFirst(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("needs two processors")
 	}
-	if got, want := mostThreadsFirst(cases, 2), []int{4, 3, 2, 1, 0}; !slices.Equal(got, want) {
+	other := cases[0]
+	other.Shape = Cube(5)
+	cases = slices.Insert(cases, 1, other, cases[4])
+	cases[2].Shape = other.Shape
+	if got, want := mostThreadsFirst(cases, 2), []int{6, 5, 4, 3, 0, 2, 1}; !slices.Equal(got, want) {
 		t.Errorf("the order is %v, want %v", got, want)
 	}
 }

@@ -617,9 +617,9 @@ func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
 }
 
 // mostThreadsFirst returns the indices of the cases in the order in which they are
-// made ready: the first of a setting has its workers touch the operands, and should
-// keep the most of procs processors busy. Libraries of others touch nothing and come
-// after our variants with as many; the cases of one shape stay together.
+// made ready: setting by setting, of which the first has its workers touch the operands,
+// and should keep the most of procs processors busy. Libraries of others touch nothing and
+// come after our variants with as many.
 func mostThreadsFirst(cases []Case, procs int) []int {
 	foreign := func(c Case) int {
 		if c.Variant.Family() == "reference" {
@@ -628,12 +628,16 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 		return 0
 	}
 	order := make([]int, len(cases))
-	for i := range order {
+	settings := map[string]int{}
+	for i, c := range cases {
 		order[i] = i
+		if _, ok := settings[c.setting()]; !ok {
+			settings[c.setting()] = len(settings)
+		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		x, y := cases[i], cases[j]
-		return cmp.Or(cmp.Compare(busy(y, procs), busy(x, procs)), cmp.Compare(y.Threads(), x.Threads()), cmp.Compare(foreign(x), foreign(y)))
+		return cmp.Or(cmp.Compare(settings[x.setting()], settings[y.setting()]), cmp.Compare(busy(y, procs), busy(x, procs)), cmp.Compare(y.Threads(), x.Threads()), cmp.Compare(foreign(x), foreign(y)))
 	})
 	return order
 }

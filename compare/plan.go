@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/gf256"
 )
 
 // Ladder selects the rows of the main table: every variant on every shape, type
@@ -69,11 +70,11 @@ func (l Ladder) Cases() []Case {
 				if l.Keep != nil {
 					rows = slices.DeleteFunc(rows, func(c Case) bool { return !l.Keep(c) })
 				}
-				cases = append(cases, together(rows)...)
+				cases = append(cases, rows...)
 			}
 		}
 	}
-	return cases
+	return together(cases)
 }
 
 // having returns the variants that have the type.
@@ -108,7 +109,7 @@ func together(cases []Case) []Case {
 // turn names the cases that c is measured in turn with, those that its times are
 // compared with; empty where there are none. Its shape is that of one thread. Cases on
 // several ranks are compared with all that as many ranks compute of the same shape, and
-// cases on a GPU with all that it computes of it.
+// cases on a GPU with all that it computes of it. Codes of short shards are all in one turn.
 func (c Case) turn() string {
 	if ranks := c.Ranks(); ranks > 0 {
 		return fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
@@ -126,11 +127,22 @@ func (c Case) turn() string {
 	case "chunk", "load":
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
 	}
-	if inTurn(c.Variant.Name) {
-		return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
+	switch {
+	case !inTurn(c.Variant.Name):
+		return ""
+	case c.Type == "gf256" && c.M+c.K <= gf256.MaxShards && leastShard <= c.N && c.N <= shortShard:
+		return fmt.Sprintf("peers %s, shards of %d bytes", c.Type, c.N)
 	}
-	return ""
+	return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
 }
+
+// Bytes of shards whose codes, all of one length, are measured in one turn. What neighbours
+// on a shared host do lasts a second or two, which is as long as a turn of one code; of
+// longer shards the samples are longer too.
+const (
+	leastShard = 4 << 10
+	shortShard = 64 << 10
+)
 
 // inTurn reports whether a variant is measured in turn with its peers: the
 // production variants, gonum and the libraries of others.

@@ -322,3 +322,22 @@ func TestFieldTurn(t *testing.T) {
 		t.Errorf("f64 is in turn %q, serial/ikj in %q", turn("serial/packed", "f64"), turn("serial/ikj", "gf256"))
 	}
 }
+
+// TestTurnOfCodes wants the codes of short shards in one turn, whose cases follow each
+// other, and those of long ones in turns of their own.
+func TestTurnOfCodes(t *testing.T) {
+	packed := variant("serial/packed", nil)
+	packed.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, nil }
+	l := Ladder{Variants: []gemm.Variant{packed}, Types: []string{"gf256"}, Ops: []string{"nn"}, Shapes: []Shape{
+		code(10, 4, 64<<10), code(10, 4, 1<<20), code(50, 20, 64<<10), code(50, 20, 1<<20), Cube(64 << 10),
+	}}
+	var turns []string
+	for _, c := range l.Cases() {
+		if len(turns) == 0 || turns[len(turns)-1] != c.Turn {
+			turns = append(turns, c.Turn)
+		}
+	}
+	if want := 4; len(turns) != want || len(slices.Compact(slices.Sorted(slices.Values(turns)))) != want {
+		t.Errorf("%d turns, one after the other, want %d: %q", len(turns), want, turns)
+	}
+}

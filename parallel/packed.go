@@ -9,9 +9,11 @@ import (
 )
 
 // packedVariant is serial/packed on a pool of workers. A task is some rows of a block of
-// columns of C, and a worker that is free takes half of an equal share of those left. Where A lies well in memory the workers share nothing but the operands, and
-// each packs the blocks of B that it needs; otherwise they first pack a panel of A
-// together. Products too small for the number of workers are computed by fewer.
+// columns of C, and a worker that is free takes half of an equal share of those left; in
+// GF(2⁸) it has a share of its own. Where A lies well in memory the workers share nothing
+// but the operands, and each packs the blocks of B that it needs; otherwise they first pack
+// a panel of A together. Products too small for the number of workers are computed by
+// fewer.
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,33 +112,71 @@ func TestStrassenShares(t *testing.T) {
 
 func FuzzVariants(f *testing.F) { gemmtest.Fuzz(f, Variants()) }
 
+// runs are the loops of a pool whose chunks go to who is free.
+var runs = map[string]func(p *Pool, workers, n int, body func(worker, lo, hi int)){
+	"Run": (*Pool).Run, "RunOwn": (*Pool).RunOwn,
+}
+
 // TestRun wants every index exactly once, and no worker in two calls at a time.
 func TestRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for _, workers := range []int{1, 2, 3, 16} {
-		p := NewPool(workers)
-		for _, n := range []int{0, 1, 2, 15, 1000} {
-			for _, fewer := range []int{1, 2, workers, workers + 1} {
-				counts := make([]atomic.Int32, n)
-				inside := make([]atomic.Int32, workers)
-				p.Run(fewer, n, func(worker, lo, hi int) {
-					if worker >= min(fewer, workers) {
-						t.Errorf("worker %d of %d", worker, min(fewer, workers))
-					}
-					if inside[worker].Add(1) != 1 {
-						t.Errorf("worker %d is in two calls", worker)
-					}
-					for i := lo; i < hi; i++ {
-						counts[i].Add(1)
-					}
-					inside[worker].Add(-1)
-				})
-				for i := range counts {
-					if got := counts[i].Load(); got != 1 {
-						t.Fatalf("%d workers: index %d of %d was run %d times", fewer, i, n, got)
+	for name, run := range runs {
+		for _, workers := range []int{1, 2, 3, 16} {
+			p := NewPool(workers)
+			for _, n := range []int{0, 1, 2, 15, 1000} {
+				for _, fewer := range []int{1, 2, workers, workers + 1} {
+					counts := make([]atomic.Int32, n)
+					inside := make([]atomic.Int32, workers)
+					run(p, fewer, n, func(worker, lo, hi int) {
+						if worker >= min(fewer, workers) {
+							t.Errorf("%s: worker %d of %d", name, worker, min(fewer, workers))
+						}
+						if inside[worker].Add(1) != 1 {
+							t.Errorf("%s: worker %d is in two calls", name, worker)
+						}
+						for i := lo; i < hi; i++ {
+							counts[i].Add(1)
+						}
+						inside[worker].Add(-1)
+					})
+					for i := range counts {
+						if got := counts[i].Load(); got != 1 {
+							t.Fatalf("%s: %d workers: index %d of %d was run %d times", name, fewer, i, n, got)
+						}
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestRunOwn wants each worker to begin with its own share, and the others to take what
+// one that is late has not begun.
+func TestRunOwn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	p := NewPool(3)
+	for round := range 20 {
+		var begun sync.WaitGroup
+		begun.Add(3)
+		var rest atomic.Int32 // indices that others than the late worker have computed
+		done := make(chan struct{})
+		var first [3]string
+		p.RunOwn(3, 26, func(worker, lo, hi int) {
+			if first[worker] == "" {
+				first[worker] = fmt.Sprintf("%d:%d", lo, hi)
+				begun.Done()
+				begun.Wait()
+				if worker == 1 {
+					<-done
+					return
+				}
+			}
+			if rest.Add(int32(hi-lo)) == 26-5 {
+				close(done)
+			}
+		})
+		if want := [3]string{"0:5", "9:14", "18:22"}; first != want {
+			t.Fatalf("round %d: workers begin with %v, want %v", round, first, want)
 		}
 	}
 }
@@ -160,24 +199,26 @@ func TestRunAtOnce(t *testing.T) {
 // TestRunPanics wants the panic of a body at the caller, and a pool that still works.
 func TestRunPanics(t *testing.T) {
 	p := NewPool(3)
-	for round := range 5 {
-		func() {
-			defer func() {
-				if got, ok := recover().(*Panic); !ok || got.Value != "in the body" {
-					t.Errorf("recovered %v", got)
-				}
+	for name, run := range runs {
+		for round := range 5 {
+			func() {
+				defer func() {
+					if got, ok := recover().(*Panic); !ok || got.Value != "in the body" {
+						t.Errorf("%s: recovered %v", name, got)
+					}
+				}()
+				run(p, 3, 100, func(_, lo, hi int) {
+					if lo <= 50 && 50 < hi {
+						panic("in the body")
+					}
+				})
+				t.Errorf("%s: no panic", name)
 			}()
-			p.Run(3, 100, func(_, lo, hi int) {
-				if lo <= 50 && 50 < hi {
-					panic("in the body")
-				}
-			})
-			t.Error("no panic")
-		}()
-		var calls atomic.Int32
-		p.Run(3, 10, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
-		if got := calls.Load(); got != 10 {
-			t.Errorf("round %d: %d calls after the panic, want 10", round, got)
+			var calls atomic.Int32
+			run(p, 3, 10, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
+			if got := calls.Load(); got != 10 {
+				t.Errorf("%s, round %d: %d calls after the panic, want 10", name, round, got)
+			}
 		}
 	}
 }

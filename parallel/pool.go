@@ -51,12 +51,27 @@ type Pool struct {
 	shared shared
 }
 
-// each is a loop of Run: one line of a cache, which goes with the next chunk from worker to
-// worker.
+// each is a loop of Run or RunOwn.
 type each struct {
-	n, parts int // a chunk is one of so many parts of what is left
-	body     func(worker, lo, hi int)
-	next     atomic.Int64 // the first index that nobody has taken
+	n      int
+	shares int // of the indices: one of all workers, or one of each
+	parts  int // a chunk is one of so many parts of what is left of a share
+	body   func(worker, lo, hi int)
+	// The first index of each share that nobody has taken: side by side, so that a worker
+	// that goes through all shares in the end has few lines of a cache to look at.
+	next []atomic.Int64
+}
+
+// begin returns the first index of a share, and n behind the last.
+func (l *each) begin(share int) int {
+	return share*(l.n/l.shares) + min(share, l.n%l.shares)
+}
+
+// end leaves no index to take.
+func (l *each) end() {
+	for share := range l.shares {
+		l.next[share].Store(int64(l.n))
+	}
 }
 
 // shared is a loop of For.
@@ -90,6 +105,7 @@ func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
 	p.most = min(p.workers, runtime.GOMAXPROCS(0))
 	p.looks = looksOf(p.most)
+	p.each.next = make([]atomic.Int64, p.workers)
 	p.eachRun, p.sharesRun = p.runEach, p.runShares
 	return p
 }
@@ -172,6 +188,20 @@ func (p *Pool) runShares(worker int) {
 // allocates nothing. A panic in a body ends it early and is raised again, as a *Panic.
 func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	workers = max(1, min(workers, p.workers, n))
+	p.run(workers, n, 1, 2*workers, body)
+}
+
+// RunOwn is Run with a share for each worker, the same in every loop of n indices: a
+// worker takes half of what is left of its own first, and half of what is left to others
+// when that is done. In a series of loops over the same data each so finds in its caches
+// what it left there.
+func (p *Pool) RunOwn(workers, n int, body func(worker, lo, hi int)) {
+	workers = max(1, min(workers, p.workers, n))
+	p.run(workers, n, workers, 2, body)
+}
+
+// run is a loop of so many shares, of which a chunk is one of parts.
+func (p *Pool) run(workers, n, shares, parts int, body func(worker, lo, hi int)) {
 	switch {
 	case n <= 0:
 		return
@@ -180,33 +210,42 @@ func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 		return
 	}
 	defer p.taken.Store(false)
-	p.each.n, p.each.parts, p.each.body = n, 2*workers, body
-	p.each.next.Store(0)
+	l := &p.each
+	l.n, l.shares, l.parts, l.body = n, shares, parts, body
+	for share := range shares {
+		l.next[share].Store(int64(l.begin(share)))
+	}
 	p.fork(workers, p.eachRun)
-	p.each.body = nil
+	l.body = nil
 	if failed := p.failed.Swap(nil); failed != nil {
 		panic(failed)
 	}
 }
 
-// runEach calls the body until no index is left.
+// runEach calls the body until no index is left, of the worker's share first.
 func (p *Pool) runEach(worker int) {
 	l := &p.each
-	for {
-		lo := l.next.Load()
-		left := l.n - int(lo)
-		if left <= 0 {
-			return
-		}
-		hi := lo + int64((left+l.parts-1)/l.parts)
-		if l.next.CompareAndSwap(lo, hi) {
-			l.body(worker, int(lo), int(hi))
+	for i := range l.shares {
+		share := (worker + i) % l.shares
+		next, end := &l.next[share], l.begin(share+1)
+		for {
+			lo := next.Load()
+			left := end - int(lo)
+			if left <= 0 {
+				break
+			}
+			hi := lo + int64((left+l.parts-1)/l.parts)
+			if next.CompareAndSwap(lo, hi) {
+				l.body(worker, int(lo), int(hi))
+			}
 		}
 	}
 }
 
 // Loop returns the pool as the loops round a micro-kernel want it.
-func (p *Pool) Loop() block.Loop { return block.Loop{Workers: p.workers, Run: p.Run} }
+func (p *Pool) Loop() block.Loop {
+	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn}
+}
 
 // fork calls run for each of the workers, and returns when all calls have.
 func (p *Pool) fork(workers int, run func(worker int)) {
@@ -256,7 +295,7 @@ func (p *Pool) work(run func(worker int), worker int) {
 			value = errGoexit
 		}
 		p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
-		p.each.next.Store(int64(p.each.n))
+		p.each.end()
 		p.shared.stopped.Store(true)
 	}()
 	run(worker)

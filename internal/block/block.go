@@ -44,18 +44,23 @@ func (v View[T]) from(i, l int) View[T] {
 // Loop is a parallel for. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that
 // hold every i in [0, n) once, with up to the given number of workers, at most Workers,
 // and returns when all calls have. Calls with the same worker follow each other; calls
-// with different ones, from 0 on, may run at the same time.
+// with different ones, from 0 on, may run at the same time. Run has the chunks in order,
+// each computed by who is free; RunOwn gives a worker the same ones in loop after loop, as
+// far as the others keep up.
 type Loop struct {
-	Workers int
-	Run     func(workers, n int, body func(worker, lo, hi int))
+	Workers     int
+	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
 }
 
 // Serial is the Loop of one worker.
-var Serial = Loop{Workers: 1, Run: func(_, n int, body func(worker, lo, hi int)) {
+var Serial = Loop{Workers: 1, Run: all, RunOwn: all}
+
+// all has one worker do everything.
+func all(_, n int, body func(worker, lo, hi int)) {
 	if n > 0 {
 		body(0, 0, n)
 	}
-}}
+}
 
 // Engine computes products. It keeps its packing buffers from one product to the
 // next and serves one product at a time.

@@ -15,7 +15,10 @@ import (
 )
 
 // goroutines is a Loop of three workers.
-var goroutines = Loop{Workers: 3, Run: func(workers, n int, body func(worker, lo, hi int)) {
+var goroutines = Loop{Workers: 3, Run: dealt, RunOwn: dealt}
+
+// dealt deals chunks of three to goroutines.
+func dealt(workers, n int, body func(worker, lo, hi int)) {
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
@@ -25,7 +28,7 @@ var goroutines = Loop{Workers: 3, Run: func(workers, n int, body func(worker, lo
 		})
 	}
 	group.Wait()
-}}
+}
 
 // matrix returns a rows×cols matrix of small integers with the given stride, and
 // its view.

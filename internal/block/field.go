@@ -207,7 +207,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 			g.k, g.add = min(p.KP, k-pc), pc > 0
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
-			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
+			e.loop.RunOwn(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
