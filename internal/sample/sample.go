@@ -31,6 +31,10 @@ const (
 	// left its data in the caches, and workers that have gone to sleep are on a processor
 	// of their own again after some milliseconds, a slice of time of the system.
 	warmFor = 5 * time.Millisecond
+	// placedIn is how long they are repeated at most while they take twice as long as they
+	// did: a worker that has slept may wake on the processor of another that looks for work,
+	// and be moved to an idle one only after several ticks.
+	placedIn = 50 * time.Millisecond
 	// settleBelow is the length of a first sample from which later ones are hardly shorter
 	// for want of workers.
 	settleBelow = 50 * time.Millisecond
@@ -174,12 +178,15 @@ func (s *Sampler) rewarm(ctx context.Context) error {
 	if s.sample == 0 || s.sample >= warmFor {
 		return nil
 	}
-	for start := time.Now(); time.Since(start) < warmFor; {
-		if _, err := s.again(ctx); err != nil {
+	for start, last := time.Now(), time.Duration(0); ; {
+		if spent := time.Since(start); spent >= placedIn || spent >= warmFor && last < 2*s.sample {
+			return nil
+		}
+		var err error
+		if last, err = s.again(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // Summary is the centre of a set of samples.

@@ -101,6 +101,33 @@ func TestBurstsBeginWarm(t *testing.T) {
 	}
 }
 
+// TestBurstsBeginPlaced has workers that share a processor when a burst begins: it waits for
+// them to be apart, but not for ever.
+func TestBurstsBeginPlaced(t *testing.T) {
+	const usual = time.Millisecond
+	for _, test := range []struct{ apart, least, most time.Duration }{
+		{0, warmFor, placedIn}, {4 * warmFor, 4 * warmFor, placedIn}, {time.Hour, placedIn, time.Minute},
+	} {
+		var start, last time.Time
+		s := Sampler{Call: func(context.Context, int) (time.Duration, error) {
+			if last = time.Now(); !start.IsZero() && last.Sub(start) < test.apart {
+				return 3 * usual, nil
+			}
+			return usual, nil
+		}}
+		if _, err := s.Warm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		start = time.Now()
+		if err := s.Burst(t.Context(), Budget{Reps: 1, Max: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if after := last.Sub(start); after < test.least || after > test.most {
+			t.Errorf("workers that are apart after %v: the sample begins after %v, want %v to %v", test.apart, after, test.least, test.most)
+		}
+	}
+}
+
 // TestSettle has a first call that waits for workers; those of a long product are not repeated.
 func TestSettle(t *testing.T) {
 	for _, test := range []struct {
