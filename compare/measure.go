@@ -540,7 +540,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 				continue
 			}
 			if before != nil && before.disturbs(t) {
-				time.Sleep(restTime)
+				rest()
 			}
 			before = t
 			runtime.GOMAXPROCS(processors(t.c, procs))
@@ -644,6 +644,13 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 
 // restTime is more than workers look for work before they sleep.
 const restTime = 20 * time.Millisecond
+
+// rest waits until workers sleep, and does not sleep itself: a virtual machine none of whose
+// processors is busy may find itself on others after that, two of them on one core.
+func rest() {
+	for start := time.Now(); time.Since(start) < restTime; {
+	}
+}
 
 // disturbs reports whether t's workers, which look for work some milliseconds before
 // they sleep, would take processors from the next contender: one that runs elsewhere, or

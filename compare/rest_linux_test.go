@@ -1,0 +1,28 @@
+package compare
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRest wants a processor to be busy between contenders, and for as long as workers look
+// for work.
+func TestRest(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	busy := func() time.Duration {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	start, before := time.Now(), busy()
+	rest()
+	if took, used := time.Since(start), busy()-before; took < restTime || used < took/4 {
+		t.Errorf("it took %v and a processor for %v, want %v and most of it", took, used, restTime)
+	}
+}
