@@ -637,7 +637,12 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		x, y := cases[i], cases[j]
-		return cmp.Or(cmp.Compare(settings[x.setting()], settings[y.setting()]), cmp.Compare(busy(y, procs), busy(x, procs)), cmp.Compare(y.Threads(), x.Threads()), cmp.Compare(foreign(x), foreign(y)))
+		return cmp.Or(
+			cmp.Compare(settings[x.setting()], settings[y.setting()]),
+			cmp.Compare(busy(y, procs), busy(x, procs)),
+			cmp.Compare(y.Threads(), x.Threads()),
+			cmp.Compare(foreign(x), foreign(y)),
+		)
 	})
 	return order
 }
@@ -649,6 +654,7 @@ const restTime = 20 * time.Millisecond
 // processors is busy may find itself on others after that, two of them on one core.
 func rest() {
 	for start := time.Now(); time.Since(start) < restTime; {
+		runtime.Gosched()
 	}
 }
 

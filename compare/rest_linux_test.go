@@ -22,7 +22,8 @@ func TestRest(t *testing.T) {
 	}
 	start, before := time.Now(), busy()
 	rest()
-	if took, used := time.Since(start), busy()-before; took < restTime || used < took/4 {
+	const least = time.Millisecond // a sleeper takes a twentieth of it; others may run too
+	if took, used := time.Since(start), busy()-before; took < restTime || used < least {
 		t.Errorf("it took %v and a processor for %v, want %v and most of it", took, used, restTime)
 	}
 }

@@ -54,17 +54,12 @@ type Pool struct {
 // each is a loop of Run or RunOwn.
 type each struct {
 	n      int
-	shares int // of the indices: one of all workers, or one of each
+	shares int // of the indices, equal ones: one of all workers, or one of each
 	parts  int // a chunk is one of so many parts of what is left of a share
 	body   func(worker, lo, hi int)
 	// The first index of each share that nobody has taken: side by side, so that a worker
 	// that goes through all shares in the end has few lines of a cache to look at.
 	next []atomic.Int64
-}
-
-// begin returns the first index of a share, and n behind the last.
-func (l *each) begin(share int) int {
-	return share*(l.n/l.shares) + min(share, l.n%l.shares)
 }
 
 // end leaves no index to take.
@@ -212,8 +207,10 @@ func (p *Pool) run(workers, n, shares, parts int, body func(worker, lo, hi int))
 	defer p.taken.Store(false)
 	l := &p.each
 	l.n, l.shares, l.parts, l.body = n, shares, parts, body
+	equal := blocks{n, shares}
 	for share := range shares {
-		l.next[share].Store(int64(l.begin(share)))
+		lo, _ := equal.Next(share, 0)
+		l.next[share].Store(int64(lo))
 	}
 	p.fork(workers, p.eachRun)
 	l.body = nil
@@ -225,9 +222,11 @@ func (p *Pool) run(workers, n, shares, parts int, body func(worker, lo, hi int))
 // runEach calls the body until no index is left, of the worker's share first.
 func (p *Pool) runEach(worker int) {
 	l := &p.each
+	equal := blocks{l.n, l.shares}
 	for i := range l.shares {
 		share := (worker + i) % l.shares
-		next, end := &l.next[share], l.begin(share+1)
+		next := &l.next[share]
+		_, end := equal.Next(share, 0)
 		for {
 			lo := next.Load()
 			left := end - int(lo)

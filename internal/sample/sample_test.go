@@ -108,21 +108,28 @@ func TestBurstsBeginPlaced(t *testing.T) {
 	for _, test := range []struct{ apart, least, most time.Duration }{
 		{0, warmFor, placedIn}, {4 * warmFor, 4 * warmFor, placedIn}, {time.Hour, placedIn, time.Minute},
 	} {
-		var start, last time.Time
-		s := Sampler{Call: func(context.Context, int) (time.Duration, error) {
-			if last = time.Now(); !start.IsZero() && last.Sub(start) < test.apart {
-				return 3 * usual, nil
+		begins := func() time.Duration {
+			var start, last time.Time
+			s := Sampler{Call: func(context.Context, int) (time.Duration, error) {
+				if last = time.Now(); !start.IsZero() && last.Sub(start) < test.apart {
+					return 3 * usual, nil
+				}
+				return usual, nil
+			}}
+			if _, err := s.Warm(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			return usual, nil
-		}}
-		if _, err := s.Warm(t.Context()); err != nil {
-			t.Fatal(err)
+			start = time.Now()
+			if err := s.Burst(t.Context(), Budget{Reps: 1, Max: 1}); err != nil {
+				t.Fatal(err)
+			}
+			return last.Sub(start)
 		}
-		start = time.Now()
-		if err := s.Burst(t.Context(), Budget{Reps: 1, Max: 1}); err != nil {
-			t.Fatal(err)
+		after := begins()
+		for range 10 { // the host may let others run
+			after = min(after, begins())
 		}
-		if after := last.Sub(start); after < test.least || after > test.most {
+		if after < test.least || after > test.most {
 			t.Errorf("workers that are apart after %v: the sample begins after %v, want %v to %v", test.apart, after, test.least, test.most)
 		}
 	}
