@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -36,9 +37,7 @@ type Pool struct {
 	places  []int // the processor of each worker; nil: the system chooses
 	waiting atomic.Bool
 	done    chan struct{} // a hand has ended while the caller was waiting
-	// p.runEach and p.runShares, made once: a method value is an allocation.
-	eachRun, sharesRun func(worker int)
-	_                  [128]byte
+	_       [128]byte
 
 	// The caller's.
 	taken  atomic.Bool
@@ -46,27 +45,52 @@ type Pool struct {
 	failed atomic.Pointer[Panic]
 	_      [128]byte
 
-	each   each
+	// Of a loop of Run, in its first element, or RunOwn: the first index of each share that
+	// nobody has taken. They are side by side, so that a worker that goes through all shares
+	// in the end has few lines of a cache to look at.
+	next   []atomic.Int64
 	_      [128]byte
 	shared shared
 }
 
-// each is a loop of Run or RunOwn.
+// each is a loop of Run or RunOwn. Each hand has a copy of it, in the line of a cache that
+// says that there is work: a line that another processor has written takes up to 170 ns to
+// come, and the loop may be one of some microseconds.
 type each struct {
-	n      int
-	shares int // of the indices, equal ones: one of all workers, or one of each
-	parts  int // a chunk is one of so many parts of what is left of a share
-	body   func(worker, lo, hi int)
-	// The first index of each share that nobody has taken: side by side, so that a worker
-	// that goes through all shares in the end has few lines of a cache to look at.
-	next []atomic.Int64
+	body func(worker, lo, hi int) // nil: a loop of For
+	n    int
+	own  bool // each worker has a share of the indices; otherwise all have one
+	rest bool // there are more indices than those of the first chunks
 }
 
-// end leaves no index to take.
-func (l *each) end() {
-	for share := range l.shares {
-		l.next[share].Store(int64(l.n))
+// shares returns how many equal shares the indices are in.
+func (l *each) shares(workers int) int {
+	if l.own {
+		return workers
 	}
+	return 1
+}
+
+// share returns the indices of a share.
+func (l *each) share(share, workers int) (lo, hi int) {
+	return blocks{l.n, l.shares(workers)}.Next(share, 0)
+}
+
+// chunk returns how many of the indices that are left of a share are taken at a time: half
+// of what they are for each worker that it is for.
+func (l *each) chunk(left, workers int) int {
+	parts := 2 * workers / l.shares(workers)
+	return (left + parts - 1) / parts
+}
+
+// first returns a worker's first chunk, which nobody else takes.
+func (l *each) first(worker, workers int) (lo, hi int) {
+	if !l.own {
+		size := l.chunk(l.n, workers)
+		return worker * size, (worker + 1) * size
+	}
+	lo, hi = l.share(worker, workers)
+	return lo, lo + l.chunk(hi-lo, workers)
 }
 
 // shared is a loop of For.
@@ -100,8 +124,7 @@ func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
 	p.most = min(p.workers, runtime.GOMAXPROCS(0))
 	p.looks = looksOf(p.most)
-	p.each.next = make([]atomic.Int64, p.workers)
-	p.eachRun, p.sharesRun = p.runEach, p.runShares
+	p.next = make([]atomic.Int64, p.workers)
 	return p
 }
 
@@ -137,7 +160,7 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	l := &p.shared
 	l.shares, l.body, l.ctx, l.timeline = s.Share(n, workers), body, ctx, gemm.TimelineOf(ctx)
 	l.stopped.Store(false)
-	p.fork(workers, p.sharesRun)
+	p.fork(workers, each{})
 	stopped := l.stopped.Load()
 	l.shares, l.body, l.ctx, l.timeline = nil, nil, nil, nil
 	if failed := p.failed.Swap(nil); failed != nil {
@@ -176,14 +199,14 @@ func (p *Pool) runShares(worker int) {
 
 // Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
 // once, and returns when all calls have; worker is below workers and below the pool's
-// number. Chunks are taken in order, each by the next worker that is free: half of an
-// equal share of what is left, so that they are large at first, for what is shared
-// within a chunk, and small at the end, for an even finish where processors are not
-// equally fast. It is the loop round a micro-kernel: where workers are not pinned it
-// allocates nothing. A panic in a body ends it early and is raised again, as a *Panic.
+// number. Chunks are in order, half of an equal share of what is left, so that they are
+// large at first, for what is shared within a chunk, and small at the end, for an even
+// finish where processors are not equally fast. A worker's first one is its own, so that
+// it begins at once; then the next is for who is free. It is the loop round a
+// micro-kernel: where workers are not pinned it allocates nothing. A panic in a body ends
+// it early and is raised again, as a *Panic.
 func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
-	workers = max(1, min(workers, p.workers, n))
-	p.run(workers, n, 1, 2*workers, body)
+	p.run(workers, each{body: body, n: n})
 }
 
 // RunOwn is Run with a share for each worker, the same in every loop of n indices: a
@@ -191,49 +214,58 @@ func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 // when that is done. In a series of loops over the same data each so finds in its caches
 // what it left there.
 func (p *Pool) RunOwn(workers, n int, body func(worker, lo, hi int)) {
-	workers = max(1, min(workers, p.workers, n))
-	p.run(workers, n, workers, 2, body)
+	p.run(workers, each{body: body, n: n, own: true})
 }
 
-// run is a loop of so many shares, of which a chunk is one of parts.
-func (p *Pool) run(workers, n, shares, parts int, body func(worker, lo, hi int)) {
+// run runs a loop.
+func (p *Pool) run(workers int, l each) {
+	workers = max(1, min(workers, p.workers, l.n))
 	switch {
-	case n <= 0:
+	case l.n <= 0:
 		return
 	case workers == 1 && p.places == nil || !p.taken.CompareAndSwap(false, true):
-		body(0, 0, n)
+		l.body(0, 0, l.n)
 		return
 	}
 	defer p.taken.Store(false)
-	l := &p.each
-	l.n, l.shares, l.parts, l.body = n, shares, parts, body
-	equal := blocks{n, shares}
-	for share := range shares {
-		lo, _ := equal.Next(share, 0)
-		l.next[share].Store(int64(lo))
+	left := l.n
+	for worker := range workers {
+		lo, hi := l.first(worker, workers)
+		left -= hi - lo
+		if l.own {
+			p.next[worker].Store(int64(hi))
+		}
 	}
-	p.fork(workers, p.eachRun)
-	l.body = nil
+	if !l.own {
+		p.next[0].Store(int64(l.n - left))
+	}
+	l.rest = left > 0
+	p.fork(workers, l)
 	if failed := p.failed.Swap(nil); failed != nil {
 		panic(failed)
 	}
 }
 
-// runEach calls the body until no index is left, of the worker's share first.
-func (p *Pool) runEach(worker int) {
-	l := &p.each
-	equal := blocks{l.n, l.shares}
-	for i := range l.shares {
-		share := (worker + i) % l.shares
-		next := &l.next[share]
-		_, end := equal.Next(share, 0)
+// runEach calls the body for a worker's first chunk, and until no index is left, of the
+// worker's share first.
+func (p *Pool) runEach(l *each, worker, workers int) {
+	lo, hi := l.first(worker, workers)
+	l.body(worker, lo, hi)
+	if !l.rest {
+		return
+	}
+	shares := l.shares(workers)
+	for i := range shares {
+		share := (worker + i) % shares
+		next := &p.next[share]
+		_, end := l.share(share, workers)
 		for {
 			lo := next.Load()
 			left := end - int(lo)
 			if left <= 0 {
 				break
 			}
-			hi := lo + int64((left+l.parts-1)/l.parts)
+			hi := lo + int64(l.chunk(left, workers))
 			if next.CompareAndSwap(lo, hi) {
 				l.body(worker, int(lo), int(hi))
 			}
@@ -246,8 +278,8 @@ func (p *Pool) Loop() block.Loop {
 	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn}
 }
 
-// fork calls run for each of the workers, and returns when all calls have.
-func (p *Pool) fork(workers int, run func(worker int)) {
+// fork has each of the workers do its part of the loop, and returns when all have.
+func (p *Pool) fork(workers int, l each) {
 	if p.places != nil {
 		defer p.pinCaller()()
 	}
@@ -257,10 +289,10 @@ func (p *Pool) fork(workers int, run func(worker int)) {
 	p.failed.Store(nil)
 	p.hire(min(workers, p.most))
 	for i, h := range p.hands {
-		h.begin(p, run, i+1, workers)
+		h.begin(p, l, i+1, workers)
 	}
 	defer p.join() // also where the body ends the caller's goroutine
-	p.turns(run, 0, workers)
+	p.turns(&l, 0, workers)
 }
 
 // join waits for the hands and lets go of them.
@@ -273,17 +305,17 @@ func (p *Pool) join() {
 
 // turns does the parts of the workers that are one hand's: of the first and of every
 // p.most-th behind it.
-func (p *Pool) turns(run func(worker int), first, workers int) {
+func (p *Pool) turns(l *each, first, workers int) {
 	for worker := first; worker < workers; worker += p.most {
 		if p.places != nil {
 			pin(p.places[worker])
 		}
-		p.work(run, worker)
+		p.work(l, worker, workers)
 	}
 }
 
 // work does a worker's part of a loop. What keeps the body from returning ends the loop.
-func (p *Pool) work(run func(worker int), worker int) {
+func (p *Pool) work(l *each, worker, workers int) {
 	returned := false
 	defer func() {
 		if returned {
@@ -294,10 +326,16 @@ func (p *Pool) work(run func(worker int), worker int) {
 			value = errGoexit
 		}
 		p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
-		p.each.end()
+		for share := range p.next { // nothing is left to take
+			p.next[share].Store(math.MaxInt64)
+		}
 		p.shared.stopped.Store(true)
 	}()
-	run(worker)
+	if l.body != nil {
+		p.runEach(l, worker, workers)
+	} else {
+		p.runShares(worker)
+	}
 	returned = true
 }
 
@@ -373,13 +411,13 @@ func looksOf(hands int) int { return max(25_000, 1000*hands) }
 type hand struct {
 	state atomic.Int32
 	pool  *Pool
-	run   func(worker int)
+	each  each
 	// The first worker that it is, and the workers of the loop.
 	worker, workers int
 
 	place int // the processor that it runs on, or anywhere
 	wake  chan struct{}
-	_     [72]byte // no two hands look at one line of a cache, nor at a pair of them
+	_     [56]byte // no two hands look at one line of a cache, nor at a pair of them
 }
 
 // The states of a hand.
@@ -450,8 +488,8 @@ func (p *Pool) dismiss() {
 }
 
 // begin sets h to work.
-func (h *hand) begin(p *Pool, run func(worker int), worker, workers int) {
-	h.pool, h.run, h.worker, h.workers = p, run, worker, workers
+func (h *hand) begin(p *Pool, l each, worker, workers int) {
+	h.pool, h.each, h.worker, h.workers = p, l, worker, workers
 	if h.state.Swap(working) == asleep {
 		h.wake <- struct{}{}
 	}
@@ -480,13 +518,13 @@ func (h *hand) serve() {
 	p := h.pool
 	returned := false
 	defer func() {
-		h.pool, h.run = nil, nil
+		h.pool, h.each = nil, each{}
 		h.state.Store(looking)
 		if !returned {
 			go h.live()
 		}
 		p.ended()
 	}()
-	p.turns(h.run, h.worker, h.workers)
+	p.turns(&h.each, h.worker, h.workers)
 	returned = true
 }
