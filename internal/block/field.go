@@ -76,14 +76,15 @@ func HostField(loop Loop) *Field { return NewField(kernel.BestField(), HostCache
 func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
-	fieldPanel = 1 << 20 // bytes of a packed panel of A, at most
-	fieldWidth = 1 << 15 // columns of a block of B that is used again, at most
-	fieldCall  = 1 << 22 // products of elements in a call for a block that is not: 100 µs
-	fieldCopy  = 1 << 12 // columns of a block that is copied, at most
-	fieldPass  = 2       // rows of B in a long pass, in ways of L1
-	fieldTall  = 8       // rows of a sliver of A above which it is tall
-	fieldApart = 8       // long passes over rows of B that share no sets, before it is copied
-	fieldAlone = 1 << 20 // products of elements that are worth another worker: some 10 µs
+	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
+	fieldWidth  = 1 << 15 // columns of a block of B that is used again, at most
+	fieldCall   = 1 << 22 // products of elements in a call for a block that is not: 100 µs
+	fieldCopy   = 1 << 12 // columns of a block that is copied, at most
+	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
+	fieldPass   = 2       // rows of B in a long pass, in ways of L1
+	fieldTall   = 8       // rows of a sliver of A above which it is tall
+	fieldApart  = 8       // long passes over rows of B that share no sets, before it is copied
+	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
 
 	fieldPacked = 1 << 13 // words of a panel that are worth another worker's packing
 )
@@ -102,8 +103,9 @@ const (
 // begin anew at each call.
 //
 // Workers have up to four blocks of columns each, for an even finish, but fewer where these
-// would be worth no worker of their own: who gets another's columns of the product before
-// finds them in that one's cache.
+// would not be worth two workers of their own: after its first block a worker looks at what
+// others have taken, and who gets another's columns of the product before finds them in
+// that one's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
@@ -136,7 +138,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	products := float64(m) * float64(n) * float64(k)
 	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
 	if p.Workers > 1 {
-		blocks := p.Workers * int(min(4, products/fieldAlone/float64(p.Workers)))
+		blocks := p.Workers * max(1, int(min(4, products/(2*fieldAlone)/float64(p.Workers))))
 		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, width)
@@ -157,7 +159,7 @@ func (e *Field) prepare(m, n, k, ldb int) {
 	e.a = grown(e.a, e.panel(p))
 	for w := range p.Workers {
 		x := &e.workers[w]
-		x.b, x.c = grown(x.b, e.columns(p)*p.KC), grown(x.c, e.kernel.MR*e.kernel.NR)
+		x.b, x.c = grown(x.b, e.columns(p)*(p.KC+fieldBehind)), grown(x.c, e.kernel.MR*e.kernel.NR)
 	}
 	e.shape, e.plan = shape, p
 }
