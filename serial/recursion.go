@@ -13,8 +13,8 @@ import (
 
 // recursion is what the algorithms of Strassen and Winograd share. It halves m, n
 // and k, multiplies the quarters by a scheme that needs seven products in place
-// of eight, each by recursion, and ends in a leaf as soon as one of m, n and k is
-// not above the cutoff.
+// of eight, each by recursion, and ends in a leaf as soon as that does not pay; see
+// divides.
 //
 // An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and
 // Turnbull, Implementation of Strassen's Algorithm for Matrix Multiplication,
@@ -34,8 +34,8 @@ type recursion[T gemm.Float] struct {
 
 	kernel kernel.Kernel[T]
 	loop   block.Loop
-	sum    addition[T]
-	rows   func(worker, lo, hi int) // r.addRows, made once: a method value is an allocation
+	sums   []addition[T]
+	tiles  func(worker, lo, hi int) // r.addTiles, made once: a method value is an allocation
 }
 
 // scheme is how seven products are computed, what that costs and how errors grow. The
@@ -44,6 +44,7 @@ type scheme struct {
 	algorithm   algorithm             // nil: it is written out, and its additions never folded
 	temporaries func(m, n, k int) int // elements
 	sums        additions
+	again       int // quarters of C that an addition finds in L2, from the one before
 	// grown returns the growth of errors in a product whose seven products, of k terms,
 	// have g.
 	grown func(g growth, k, u float64) growth
@@ -71,7 +72,7 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 // multiply computes C = A·B with temporaries from work.
 func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
 	m, n, k := c.Rows, c.Cols, a.Cols
-	if min(m, n, k) <= r.cutoff {
+	if !divides(m, n, k, r.cutoff) {
 		zero(c)
 		return r.leaf.accumulate(ctx, c, a, b)
 	}
@@ -101,7 +102,16 @@ func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], wor
 
 // lastLevel reports whether the halves of an m×n×k product are left to the leaf. Their
 // additions can then be folded into it.
-func lastLevel(m, n, k, cutoff int) bool { return min(m, n, k)/2 <= cutoff }
+func lastLevel(m, n, k, cutoff int) bool { return !divides(m/2, n/2, k/2, cutoff) }
+
+// divides reports whether an m×n×k product is halved. What a level saves grows with mnk,
+// and what it pays with mk + kn + mn, so that it pays where the harmonic mean of m, n and k
+// is above the cutoff, the order of the cube for which they are equal (Higham, Exploiting
+// Fast Matrix Multiplication Within the Level 3 BLAS, ACM TOMS 16(4), 1990, section 3).
+func divides(m, n, k, cutoff int) bool {
+	x, y, z := float64(m), float64(n), float64(k)
+	return min(m, n, k) > 1 && 3*x*y*z > float64(cutoff)*(x*y+y*z+z*x)
+}
 
 // fold computes C = A·B by the products of one level, the additions folded into the
 // packing and the updates of the leaf.
@@ -145,10 +155,12 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm
 		if err := r.multiply(ctx, to, r.summed(s, a, x.a), r.summed(t, b, x.b), work); err != nil {
 			return err
 		}
+		r.sums = r.sums[:0]
 		for _, other := range others {
 			z := quarter(c, other.quarter)
-			r.add(z, z, T(other.sign), to)
+			r.sums = append(r.sums, addition[T]{z, z, T(other.sign), to})
 		}
+		r.addUp()
 	}
 	return nil
 }
@@ -157,7 +169,7 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm
 func (r *recursion[T]) summed(to, x gemm.Matrix[T], quarters []part) gemm.Matrix[T] {
 	sum := quarter(x, quarters[0].quarter)
 	for _, q := range quarters[1:] {
-		r.add(to, sum, T(q.sign), quarter(x, q.quarter))
+		r.add(addition[T]{to, sum, T(q.sign), quarter(x, q.quarter)})
 		sum = to
 	}
 	return sum
@@ -181,28 +193,46 @@ func temporary[T gemm.Float](work []T, rows, cols int) (gemm.Matrix[T], []T) {
 	return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: work[:rows*cols]}, work[rows*cols:]
 }
 
-// addition is Z = X + sign·Y.
+// addition is Z = X + sign·Y; Z may be X or Y.
 type addition[T gemm.Float] struct {
-	z, x, y gemm.Matrix[T]
-	sign    T
+	z, x gemm.Matrix[T]
+	sign T
+	y    gemm.Matrix[T]
 }
 
-// together is how many rows a worker adds at a time.
-const together = 8
+// Additions one after the other are done tile by tile: what one of them has read or
+// written another finds in L2, which has room for eight tiles.
+const (
+	tileRows = 8
+	tileCols = 1024
+)
 
-// add computes Z = X + sign·Y; Z may be X or Y.
-func (r *recursion[T]) add(z, x gemm.Matrix[T], sign T, y gemm.Matrix[T]) {
-	r.sum = addition[T]{z, x, y, sign}
-	r.loop.Run(r.loop.Workers, (z.Rows+together-1)/together, r.rows)
-	r.sum = addition[T]{} // lets go of the operands
+// add computes sums of matrices of one shape, one after the other.
+func (r *recursion[T]) add(sums ...addition[T]) {
+	r.sums = append(r.sums[:0], sums...)
+	r.addUp()
 }
 
-// addRows computes some rows of r.sum.
-func (r *recursion[T]) addRows(_, lo, hi int) {
-	g := &r.sum
-	for row := lo * together; row < min(hi*together, g.z.Rows); row += together {
-		r.kernel.Add(min(together, g.z.Rows-row), g.z.Cols, g.z.Data[row*g.z.Stride:], g.z.Stride,
-			g.x.Data[row*g.x.Stride:], g.x.Stride, g.sign, g.y.Data[row*g.y.Stride:], g.y.Stride)
+// addUp computes r.sums, if there are any.
+func (r *recursion[T]) addUp() {
+	if len(r.sums) == 0 {
+		return
+	}
+	r.loop.Run(r.loop.Workers, (r.sums[0].z.Rows+tileRows-1)/tileRows, r.tiles)
+	clear(r.sums) // lets go of the operands
+}
+
+// addTiles computes some rows of tiles of r.sums.
+func (r *recursion[T]) addTiles(_, lo, hi int) {
+	z := &r.sums[0].z
+	for i := lo * tileRows; i < min(hi*tileRows, z.Rows); i += tileRows {
+		for j := 0; j < z.Cols; j += tileCols {
+			for n := range r.sums {
+				g := &r.sums[n]
+				r.kernel.Add(min(tileRows, z.Rows-i), min(tileCols, z.Cols-j), g.z.Data[i*g.z.Stride+j:], g.z.Stride,
+					g.x.Data[i*g.x.Stride+j:], g.x.Stride, g.sign, g.y.Data[i*g.y.Stride+j:], g.y.Stride)
+			}
+		}
 	}
 }
 
@@ -211,7 +241,7 @@ func (r *recursion[T]) addRows(_, lo, hi int) {
 // all together a third.
 func (s scheme) workspace(m, n, k, cutoff int, fold bool) int {
 	need := 0
-	for min(m, n, k) > cutoff && !(fold && lastLevel(m, n, k, cutoff)) {
+	for divides(m, n, k, cutoff) && !(fold && lastLevel(m, n, k, cutoff)) {
 		m, n, k = m/2, n/2, k/2
 		need += s.temporaries(m, n, k)
 	}
@@ -249,7 +279,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	}
 	workspace := s.workspace(m, n, k, cutoff, folded != nil)
 	whole := sizeOf(m, n, k)
-	for min(m, n, k) > cutoff {
+	for divides(m, n, k, cutoff) {
 		last := lastLevel(m, n, k, cutoff)
 		m2, n2, k2 := m&^1, n&^1, k&^1
 		if k > k2 {
@@ -270,7 +300,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 			largest, zeros = max(largest, float64(folded(m, n, k))), 0
 		} else {
 			// A sum reads two elements, and writes one after reading its line.
-			moved += 4 * products * s.sums.elements(half)
+			moved += products * (4*s.sums.elements(half) - float64(s.again)*half.c)
 		}
 		products *= 7
 	}
@@ -343,7 +373,7 @@ type growth struct {
 func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 	terms := float64(k)
 	classical := growth{worst: terms * gemm.Gamma(terms, u), first: terms * terms, weight: terms}
-	if min(m, n, k) <= cutoff {
+	if !divides(m, n, k, cutoff) {
 		return classical
 	}
 	g := s.grown(s.growth(m/2, n/2, k/2, cutoff, u), float64(k/2), u)
@@ -371,7 +401,7 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf accumul
 	if p, ok := leaf.(Packed[T]); ok && s.algorithm != nil {
 		r.engine = p.engine
 	}
-	r.rows = r.addRows
+	r.tiles = r.addTiles
 	return r
 }
 
@@ -382,7 +412,7 @@ func recursionVariant(name, doc string, s scheme, f32 step[float32], f64 step[fl
 		Name: name,
 		Doc:  doc,
 		Params: []gemm.Param{
-			cutoffParam(defaultCutoff(), "least dimension that is not halved any more"),
+			cutoffParam(defaultCutoff(), "harmonic mean of m, n and k of products that are not halved any more"),
 			leafParam(foldingLeaf),
 		},
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {

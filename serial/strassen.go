@@ -25,16 +25,16 @@ import (
 //	7^ℓ·(2n₀³ + 6n₀²) − 6n²
 //
 // operations. Down to n₀ = 1 the exponent is log₂ 7 ≈ 2.81, at the price of
-// additions that do little but move memory: 4·18·(n/2)² elements a level where the
-// quarters do not fit. So the recursion ends at the cutoff, where the leaf has
-// become faster.
+// additions that do little but move memory: (4·18 − 3)·(n/2)² elements a level where the
+// quarters do not fit, three of the products that are added twice being read once. So the
+// recursion ends at the cutoff, where the leaf has become faster.
 //
 // Where the leaf is packed, the additions of the last level are folded into it: the
 // sums of A and B are formed by its packing, which reads and writes every element
 // anyway, and a product is added to quarters of C while a cache has it (Huang, Smith,
 // Henry and van de Geijn, Strassen's Algorithm Reloaded, SC16; see block.Engine.Sum).
 // What is left of their traffic is an element for each further term of a sum, and two
-// for each further quarter of C, 26·(n/2)² in place of 72. The levels above keep
+// for each further quarter of C, 26·(n/2)² in place of 69. The levels above keep
 // temporaries: folding two at once, as 49 products of sums of up to four blocks (Huang,
 // Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to
 // 6144, since it goes through all of the operands once more for every product, where
@@ -70,6 +70,7 @@ func strassenScheme() scheme {
 		algorithm:   strassen,
 		temporaries: func(m, n, k int) int { return m*k + k*n + m*n },
 		sums:        additionsOf(products),
+		again:       3, // of M₁, M₄ and M₅
 		grown:       func(g growth, k, u float64) growth { return grown(products, g, k, u) },
 	}
 }
@@ -97,16 +98,16 @@ func StrassenBound() gemm.Bound { return strassenScheme().bound() }
 
 // StrassenCutoff describes the parameter cutoff of NewStrassen.
 func StrassenCutoff() gemm.Param {
-	return cutoffParam(defaultCutoff(), "least dimension that is not halved any more")
+	return cutoffParam(defaultCutoff(), "harmonic mean of m, n and k of products that are not halved any more")
 }
 
 // untunedCutoff returns the cutoff of strassen and winograd on a host that was not tuned.
-// It is cautious: strassen is faster than packed from n ≈ 1000 on with vectors of AVX2 or
-// halves of those of AVX-512, but a core that multiplies twice as fast waits for the same
-// memory.
+// They are faster than packed from n ≈ 1000 on with vectors of AVX2 or halves of those of
+// AVX-512. A core that multiplies twice as fast waits for the same memory: one of a Xeon
+// gains nothing at 1024, an eighth at 2048.
 func untunedCutoff() int {
 	if kernel.Best[float64]().Lanes > 4 {
-		return 2048
+		return 1200
 	}
 	return 1000
 }

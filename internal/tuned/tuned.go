@@ -88,7 +88,7 @@ type Values struct {
 	// Parallel is the least m·n·k of a product that two workers compute faster than
 	// one.
 	Parallel int `json:"parallel"`
-	// Cutoff is the largest of the least dimensions of products that Strassen's and
+	// Cutoff is the largest harmonic mean of m, n and k of products that Strassen's and
 	// Winograd's algorithms do not halve.
 	Cutoff int `json:"cutoff"`
 }
