@@ -78,7 +78,7 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 const (
 	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
 	fieldWidth  = 1 << 15 // columns of a block of B that is used again, at most
-	fieldCall   = 1 << 22 // products of elements in a call for a block that is not: 100 µs
+	fieldCall   = 1 << 23 // products of elements in a call for a block that is not: 200 µs
 	fieldCopy   = 1 << 12 // columns of a block that is copied, at most
 	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
 	fieldPass   = 2       // rows of B in a long pass, in ways of L1
