@@ -112,7 +112,7 @@ func TestStrassenShares(t *testing.T) {
 
 func FuzzVariants(f *testing.F) { gemmtest.Fuzz(f, Variants()) }
 
-// runs are the loops of a pool whose chunks go to who is free.
+// runs are the loops of a pool whose chunks, but for the first, go to who is free.
 var runs = map[string]func(p *Pool, workers, n int, body func(worker, lo, hi int)){
 	"Run": (*Pool).Run, "RunOwn": (*Pool).RunOwn,
 }
@@ -219,6 +219,29 @@ func TestRunPanics(t *testing.T) {
 			if got := calls.Load(); got != 10 {
 				t.Errorf("%s, round %d: %d calls after the panic, want 10", name, round, got)
 			}
+		}
+	}
+}
+
+// TestRunPanicEnds has a hand that is all workers panic as the first of them.
+func TestRunPanicEnds(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	p := NewPool(4)
+	for name, run := range runs {
+		calls := 0
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			run(p, 4, 100, func(int, int, int) {
+				calls++
+				panic("in the body")
+			})
+		}()
+		if calls != 1 {
+			t.Errorf("%s: %d calls, want the one that panicked", name, calls)
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 // from one loop to the next and shared by all pools: a pool itself is nothing but the
 // state of one loop, and needs no closing.
 //
-// The goroutine that begins a loop is one of its hands, so that a loop never waits for
-// another one to begin, and the only one in a loop of one worker. There are as many
+// The goroutine that begins a loop is one of its hands, so that its own part begins at
+// once, and the only one in a loop of one worker. There are as many
 // hands as workers, but no more than GOMAXPROCS when the pool was made: beyond that a
 // hand does the parts of several workers, one after the other. A loop that begins while
 // the pool has one running, in the body of that one for instance, has one worker, as
@@ -37,13 +37,13 @@ type Pool struct {
 	places  []int // the processor of each worker; nil: the system chooses
 	waiting atomic.Bool
 	done    chan struct{} // a hand has ended while the caller was waiting
+	failed  atomic.Pointer[Panic]
 	_       [128]byte
 
 	// The caller's.
-	taken  atomic.Bool
-	hands  []*hand // of the loop that runs, but the caller
-	failed atomic.Pointer[Panic]
-	_      [128]byte
+	taken atomic.Bool
+	hands []*hand // of the loop that runs, but the caller
+	_     [128]byte
 
 	// Of a loop of Run, in its first element, or RunOwn: the first index of each share that
 	// nobody has taken. They are side by side, so that a worker that goes through all shares
@@ -163,7 +163,7 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	p.fork(workers, each{})
 	stopped := l.stopped.Load()
 	l.shares, l.body, l.ctx, l.timeline = nil, nil, nil, nil
-	if failed := p.failed.Swap(nil); failed != nil {
+	if failed := p.failure(); failed != nil {
 		return failed
 	}
 	if stopped {
@@ -199,12 +199,12 @@ func (p *Pool) runShares(worker int) {
 
 // Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
 // once, and returns when all calls have; worker is below workers and below the pool's
-// number. Chunks are in order, half of an equal share of what is left, so that they are
-// large at first, for what is shared within a chunk, and small at the end, for an even
-// finish where processors are not equally fast. A worker's first one is its own, so that
-// it begins at once; then the next is for who is free. It is the loop round a
-// micro-kernel: where workers are not pinned it allocates nothing. A panic in a body ends
-// it early and is raised again, as a *Panic.
+// number. A chunk is half of an equal share of what is left: chunks are large at first, for
+// what is shared within one, and small at the end, for an even finish where processors are
+// not equally fast. A worker's first one is its own, so that it begins at once; the others
+// are taken in order, each by who is free. It is the loop round a micro-kernel: where
+// workers are not pinned it allocates nothing. A panic in a body ends it early and is
+// raised again, as a *Panic.
 func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	p.run(workers, each{body: body, n: n})
 }
@@ -241,17 +241,20 @@ func (p *Pool) run(workers int, l each) {
 	}
 	l.rest = left > 0
 	p.fork(workers, l)
-	if failed := p.failed.Swap(nil); failed != nil {
+	if failed := p.failure(); failed != nil {
 		panic(failed)
 	}
 }
 
-// runEach calls the body for a worker's first chunk, and until no index is left, of the
-// worker's share first.
+// runEach calls the body for a worker's first chunk and, as the last worker of its hand,
+// until no index is left, of the worker's share first.
 func (p *Pool) runEach(l *each, worker, workers int) {
+	if p.failed.Load() != nil {
+		return
+	}
 	lo, hi := l.first(worker, workers)
 	l.body(worker, lo, hi)
-	if !l.rest {
+	if !l.rest || worker+p.most < workers {
 		return
 	}
 	shares := l.shares(workers)
@@ -286,13 +289,22 @@ func (p *Pool) fork(workers int, l each) {
 	if layout := p.layout(); inUse.Load() != layout {
 		inUse.Store(layout)
 	}
-	p.failed.Store(nil)
+	p.failure() // of a loop whose body has ended the caller's goroutine
 	p.hire(min(workers, p.most))
 	for i, h := range p.hands {
 		h.begin(p, l, i+1, workers)
 	}
 	defer p.join() // also where the body ends the caller's goroutine
 	p.turns(&l, 0, workers)
+}
+
+// failure returns what has ended the loop early, and forgets it. It seldom writes: all
+// hands have this line of a cache.
+func (p *Pool) failure() *Panic {
+	if p.failed.Load() == nil {
+		return nil
+	}
+	return p.failed.Swap(nil)
 }
 
 // join waits for the hands and lets go of them.

@@ -201,10 +201,11 @@ type addition[T gemm.Float] struct {
 }
 
 // Additions one after the other are done tile by tile: what one of them has read or
-// written another finds in L2, which has room for eight tiles.
+// written another finds in L2, which has room for the tiles of so many matrices.
 const (
-	tileRows = 8
-	tileCols = 1024
+	tileRows  = 8
+	tileCols  = 512
+	tilesHeld = 5
 )
 
 // add computes sums of matrices of one shape, one after the other.
@@ -218,8 +219,8 @@ func (r *recursion[T]) addUp() {
 	if len(r.sums) == 0 {
 		return
 	}
+	defer clear(r.sums) // lets go of the operands
 	r.loop.Run(r.loop.Workers, (r.sums[0].z.Rows+tileRows-1)/tileRows, r.tiles)
-	clear(r.sums) // lets go of the operands
 }
 
 // addTiles computes some rows of tiles of r.sums.
@@ -271,6 +272,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	var parts []part
 	products := 1.0            // of this level
 	sums, moved := 0.0, 0.0    // elements that are added so far, and that are moved for it
+	again := 0.0               // those of moved that L2 has
 	largest, zeros := 0.0, 1.0 // workspace of a leaf; share of its C that is made zero before
 	count := func(times, zeroed float64, m, n, k int) {
 		model := leaf(m, n, k)
@@ -300,7 +302,8 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 			largest, zeros = max(largest, float64(folded(m, n, k))), 0
 		} else {
 			// A sum reads two elements, and writes one after reading its line.
-			moved += products * (4*s.sums.elements(half) - float64(s.again)*half.c)
+			moved += 4 * products * s.sums.elements(half)
+			again += products * float64(s.again) * half.c
 		}
 		products *= 7
 	}
@@ -317,6 +320,9 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 			return whole.once()
 		}
 		traffic := moved
+		if cache >= tilesHeld*tileRows*tileCols {
+			traffic -= again
+		}
 		for _, part := range parts {
 			traffic += part.times * part.Traffic(cache, line)
 		}

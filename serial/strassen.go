@@ -3,6 +3,7 @@ package serial
 import (
 	"gemm"
 	"gemm/internal/block"
+	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
 )
@@ -26,8 +27,8 @@ import (
 //
 // operations. Down to n₀ = 1 the exponent is log₂ 7 ≈ 2.81, at the price of
 // additions that do little but move memory: (4·18 − 3)·(n/2)² elements a level where the
-// quarters do not fit, three of the products that are added twice being read once. So the
-// recursion ends at the cutoff, where the leaf has become faster.
+// quarters do not fit, since the three products that are added to two quarters are read
+// once. So the recursion ends at the cutoff, where the leaf has become faster.
 //
 // Where the leaf is packed, the additions of the last level are folded into it: the
 // sums of A and B are formed by its packing, which reads and writes every element
@@ -104,9 +105,9 @@ func StrassenCutoff() gemm.Param {
 // untunedCutoff returns the cutoff of strassen and winograd on a host that was not tuned.
 // They are faster than packed from n ≈ 1000 on with vectors of AVX2 or halves of those of
 // AVX-512. A core that multiplies twice as fast waits for the same memory: one of a Xeon
-// gains nothing at 1024, an eighth at 2048.
+// gains nothing at 1024, an eighth of the time at 2048.
 func untunedCutoff() int {
-	if kernel.Best[float64]().Lanes > 4 {
+	if kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() {
 		return 1200
 	}
 	return 1000

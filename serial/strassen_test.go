@@ -98,6 +98,53 @@ func TestTemporaries(t *testing.T) {
 	}
 }
 
+// TestDivides: cubes are halved above the cutoff, other products where the harmonic mean of
+// their dimensions is above it, and none that has no halves.
+func TestDivides(t *testing.T) {
+	for _, x := range []struct {
+		m, n, k, cutoff int
+		want            bool
+	}{
+		{1000, 1000, 1000, 1000, false},
+		{1001, 1001, 1001, 1000, true},
+		{4096, 2048, 4096, 3071, true},
+		{4096, 2048, 4096, 3072, false},
+		{10000, 10000, 100, 295, false}, // 294.1
+		{10000, 10000, 100, 294, true},
+		{1, 1 << 20, 1 << 20, 1, false},
+		{2, 2, 2, 1, true},
+	} {
+		if got := divides(x.m, x.n, x.k, x.cutoff); got != x.want {
+			t.Errorf("a product of %d×%d×%d is halved at %d: %v, want %v", x.m, x.n, x.k, x.cutoff, got, x.want)
+		}
+	}
+}
+
+// TestTiles adds matrices of several tiles, and of rows and columns beside whole ones, one
+// sum after the other, where each needs the one before.
+func TestTiles(t *testing.T) {
+	const rows, cols = 2*tileRows + 3, 2*tileCols + 5
+	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial)
+	x, y, z := gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols)
+	for i := range x.Data {
+		x.Data[i], y.Data[i], z.Data[i] = float64(i), float64(3*i%101), -1
+	}
+	r.add(
+		addition[float64]{z, x, 1, y},
+		addition[float64]{x, z, -1, x},
+		addition[float64]{y, x, 1, z},
+	)
+	for i := range x.Data {
+		first, second := float64(i), float64(3*i%101)
+		if z.Data[i] != first+second || x.Data[i] != second || y.Data[i] != first+2*second {
+			t.Fatalf("element %d is %v, %v and %v, want %v, %v and %v", i, z.Data[i], x.Data[i], y.Data[i], first+second, second, first+2*second)
+		}
+	}
+	if slices.ContainsFunc(r.sums[:cap(r.sums)], func(g addition[float64]) bool { return g.z.Data != nil }) {
+		t.Error("the operands are held")
+	}
+}
+
 // BenchmarkStrassen times strassen over packed in turn with packed, on one processor,
 // halving once and twice. It reports the median of the ratios of neighbours, and the
 // largest difference of the two results beside strassen's bound, both in units of

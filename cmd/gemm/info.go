@@ -173,7 +173,7 @@ func describeEngine[T kernel.Float]() engine {
 	return d
 }
 
-// cutoff returns the order of the cubes that Strassen's and Winograd's algorithms do not
+// cutoff returns the order of the largest cubes that Strassen's and Winograd's algorithms do not
 // halve where none is asked for.
 func cutoff() int {
 	strassen, err := named("serial/strassen", catalog.Variants())

@@ -58,7 +58,7 @@ var ladders = []ladder{
 			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
 			"want a production variant, such as serial/packed.",
 		sweeps: []sweep{
-			{flag: "cutoff", usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
+			{flag: "cutoff", usage: "`LIST` of sizes at which a recursive variant hands over to its leaf"},
 			{flag: "leaf", usage: "`LIST` of variants that a recursive variant hands over to", kind: word},
 			{flag: "block", usage: "`LIST` of block sizes"},
 		},
@@ -82,7 +82,7 @@ var ladders = []ladder{
 			{flag: "local", usage: "`LIST` of serial variants that compute a chunk of rows or a tile", kind: word},
 			{flag: "tile", usage: "`LIST` of edges of tiles"},
 			{flag: "load", usage: "`LIST` of imbalances: the last index is computed so many times more than the first"},
-			{flag: "cutoff", usage: "`LIST` of sizes below which a recursive variant hands over to its leaf"},
+			{flag: "cutoff", usage: "`LIST` of sizes at which a recursive variant hands over to its leaf"},
 		},
 		workers: "threads",
 	},

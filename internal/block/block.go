@@ -45,8 +45,8 @@ func (v View[T]) from(i, l int) View[T] {
 // hold every i in [0, n) once, with up to the given number of workers, at most Workers,
 // and returns when all calls have. Calls with the same worker follow each other; calls
 // with different ones, from 0 on, may run at the same time. Run has the chunks in order,
-// each computed by who is free; RunOwn gives a worker the same ones in loop after loop, as
-// far as the others keep up.
+// each but the first ones computed by who is free; RunOwn gives a worker the same ones in
+// loop after loop, as far as the others keep up.
 type Loop struct {
 	Workers     int
 	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
