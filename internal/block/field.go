@@ -1,6 +1,7 @@
 package block
 
 import (
+	"bytes"
 	"context"
 
 	"gemm/gf256"
@@ -26,6 +27,7 @@ type Field struct {
 	caches  Caches
 	loop    Loop
 	a       []uint64 // packed panel of A
+	last    []byte   // the elements that it holds, row by row, where these are the whole of A
 	workers []fieldSpace
 	packA   func(worker, lo, hi int) // e.packSlivers and e.updateTasks, made once:
 	update  func(worker, lo, hi int) // a method value is an allocation
@@ -161,7 +163,7 @@ func (e *Field) prepare(m, n, k, ldb int) {
 		x := &e.workers[w]
 		x.b, x.c = grown(x.b, e.columns(p)*(p.KC+fieldBehind)), grown(x.c, e.kernel.MR*e.kernel.NR)
 	}
-	e.shape, e.plan = shape, p
+	e.shape, e.plan, e.last = shape, p, e.last[:0]
 }
 
 // panel returns the words of a packed panel of A.
@@ -208,7 +210,10 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		for pc := 0; pc < k; pc += p.KP {
 			g.k, g.add = min(p.KP, k-pc), pc > 0
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
-			e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
+			if !e.holds(m, k, a, lda) {
+				e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
+				e.hold(m, k, a, lda)
+			}
 			e.loop.RunOwn(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
@@ -216,6 +221,31 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		}
 	}
 	return nil
+}
+
+// holds reports whether the panel is A's already. Stripes are encoded one after the other
+// with one matrix, and lines of a cache that are not written stay with all workers.
+func (e *Field) holds(m, k int, a []gf256.Elem, lda int) bool {
+	if len(e.last) != m*k {
+		return false
+	}
+	for i := range m {
+		if !bytes.Equal(gf256.Bytes(a[i*lda:][:k]), e.last[i*k:][:k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// hold keeps the elements of the A that has been packed, if that is one panel.
+func (e *Field) hold(m, k int, a []gf256.Elem, lda int) {
+	e.last = e.last[:0]
+	if m > e.plan.MC || k > e.plan.KP {
+		return
+	}
+	for i := range m {
+		e.last = append(e.last, gf256.Bytes(a[i*lda:][:k])...)
+	}
 }
 
 // sliver returns the first row and the height of a sliver of A, and where it is packed.
