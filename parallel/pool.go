@@ -23,9 +23,9 @@ import (
 // state of one loop, and needs no closing.
 //
 // The goroutine that begins a loop is one of its hands, so that its own part begins at
-// once, and the only one in a loop of one worker. There are as many
-// hands as workers, but no more than GOMAXPROCS when the pool was made: beyond that a
-// hand does the parts of several workers, one after the other. A loop that begins while
+// once, and the only one in a loop of one worker. There are as many hands as workers, but
+// no more than GOMAXPROCS when the pool was made: beyond that a hand does the parts of
+// several workers, one after the other. A loop that begins while
 // the pool has one running, in the body of that one for instance, has one worker, as
 // nested loops have in libgomp by default; workers of its own are those of a pool of its
 // own.

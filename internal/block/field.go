@@ -211,6 +211,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 			g.k, g.add = min(p.KP, k-pc), pc > 0
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			if !e.holds(m, k, a, lda) {
+				e.last = e.last[:0]
 				e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
 				e.hold(m, k, a, lda)
 			}
@@ -239,7 +240,6 @@ func (e *Field) holds(m, k int, a []gf256.Elem, lda int) bool {
 
 // hold keeps the elements of the A that has been packed, if that is one panel.
 func (e *Field) hold(m, k int, a []gf256.Elem, lda int) {
-	e.last = e.last[:0]
 	if m > e.plan.MC || k > e.plan.KP {
 		return
 	}
