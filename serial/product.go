@@ -14,6 +14,12 @@ type accumulator[T gemm.Element] interface {
 	accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error
 }
 
+// leaf is what a division ends in: some of its products are added, others overwrite C.
+type leaf[T gemm.Element] interface {
+	accumulator[T]
+	gemm.Multiplier[T]
+}
+
 // product is the Multiplier of an accumulator.
 type product[T gemm.Element] struct{ accumulator[T] }
 

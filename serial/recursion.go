@@ -25,7 +25,7 @@ type recursion[T gemm.Float] struct {
 	scheme scheme
 	step   step[T]
 	cutoff int
-	leaf   accumulator[T]
+	leaf   leaf[T]
 	work   []T // the temporaries of all levels, kept from one product to the next
 
 	products []combination    // of a scheme that is an algorithm
@@ -73,8 +73,7 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
 	m, n, k := c.Rows, c.Cols, a.Cols
 	if !divides(m, n, k, r.cutoff) {
-		zero(c)
-		return r.leaf.accumulate(ctx, c, a, b)
+		return r.leaf.Multiply(ctx, c, a, b)
 	}
 	m2, n2, k2 := m&^1, n&^1, k&^1
 	even := c.Slice(0, 0, m2, n2)
@@ -88,14 +87,10 @@ func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], wor
 		err = r.leaf.accumulate(ctx, even, a.Slice(0, k2, m2, 1), b.Slice(k2, 0, 1, n2))
 	}
 	if err == nil && n > n2 {
-		column := c.Slice(0, n2, m2, 1)
-		zero(column)
-		err = r.leaf.accumulate(ctx, column, a.Slice(0, 0, m2, k), b.Slice(0, n2, k, 1))
+		err = r.leaf.Multiply(ctx, c.Slice(0, n2, m2, 1), a.Slice(0, 0, m2, k), b.Slice(0, n2, k, 1))
 	}
 	if err == nil && m > m2 {
-		row := c.Slice(m2, 0, 1, n)
-		zero(row)
-		err = r.leaf.accumulate(ctx, row, a.Slice(m2, 0, 1, k), b)
+		err = r.leaf.Multiply(ctx, c.Slice(m2, 0, 1, n), a.Slice(m2, 0, 1, k), b)
 	}
 	return err
 }
@@ -399,7 +394,7 @@ func rounding(times, u float64) float64 { return math.Expm1(times * math.Log1p(u
 type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error
 
 // newRecursion returns a recursion that ends in the leaf.
-func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf accumulator[T], loop block.Loop) *recursion[T] {
+func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T], loop block.Loop) *recursion[T] {
 	r := &recursion[T]{
 		scheme: s, step: step, cutoff: cutoff, leaf: leaf,
 		products: s.algorithm.products(), kernel: kernel.Best[T](), loop: loop,

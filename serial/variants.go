@@ -45,13 +45,13 @@ func leafVariant(name string) gemm.Variant {
 	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
 }
 
-// newLeaf returns the accumulator of the leaf called name.
-func newLeaf[T gemm.Float](name string) (accumulator[T], error) {
+// newLeaf returns the leaf called name.
+func newLeaf[T gemm.Float](name string) (leaf[T], error) {
 	m, err := gemm.New[T](leafVariant(name), nil)
 	if err != nil {
 		return nil, err
 	}
-	return m.(accumulator[T]), nil
+	return m.(leaf[T]), nil
 }
 
 // leafParam describes the parameter leaf of a recursion.
