@@ -108,7 +108,7 @@ func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		return l.addTo(ctx, c, a, b)
 	}
 	if cap(l.apart.Data) < c.Rows*c.Cols {
-		l.apart = gemm.NewMatrix[T](c.Rows, c.Cols)
+		l.apart = matrix[T](c.Rows, c.Cols)
 	}
 	x := gemm.Matrix[T]{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: l.apart.Data[:c.Rows*c.Cols]}
 	if err := l.Multiply(ctx, x, a, b); err != nil {

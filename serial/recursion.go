@@ -406,14 +406,20 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T]
 	return r
 }
 
+// meanParam describes the cutoff of a recursion; untuned is its default on a host that was
+// not tuned.
+func meanParam(untuned int) gemm.Param {
+	return cutoffParam(tunedCutoff(untuned), "harmonic mean of m, n and k of products that are not halved any more")
+}
+
 // recursionVariant describes a serial recursion: its parameters are the cutoff and the
 // leaf.
-func recursionVariant(name, doc string, s scheme, f32 step[float32], f64 step[float64]) gemm.Variant {
+func recursionVariant(name, doc string, s scheme, untuned int, f32 step[float32], f64 step[float64]) gemm.Variant {
 	return gemm.Variant{
 		Name: name,
 		Doc:  doc,
 		Params: []gemm.Param{
-			cutoffParam(defaultCutoff(), "harmonic mean of m, n and k of products that are not halved any more"),
+			meanParam(untuned),
 			leafParam(foldingLeaf),
 		},
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {

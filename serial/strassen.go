@@ -79,7 +79,7 @@ func strassenScheme() scheme {
 func strassenVariant() gemm.Variant {
 	return recursionVariant("serial/strassen",
 		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the leaf's cutoff",
-		strassenScheme(), divideOnce[float32], divideOnce[float64])
+		strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
 }
 
 // NewStrassen returns serial/strassen with the leaf packed, on the workers of a loop.
@@ -99,30 +99,33 @@ func StrassenBound() gemm.Bound { return strassenScheme().bound() }
 
 // StrassenCutoff describes the parameter cutoff of NewStrassen.
 func StrassenCutoff() gemm.Param {
-	return cutoffParam(defaultCutoff(), "harmonic mean of m, n and k of products that are not halved any more")
+	return meanParam(strassenCutoff())
 }
 
-// untunedCutoff returns the cutoff of strassen and winograd on a host that was not tuned.
-// They are faster than packed from n ≈ 1000 on with vectors of AVX2 or halves of those of
-// AVX-512. A core that multiplies twice as fast waits for the same memory: one of a Xeon
-// gains nothing at 1024, an eighth of the time at 2048.
-func untunedCutoff() int {
-	if kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() {
+// fullWidth reports whether the micro-kernels' vectors are those of AVX-512, in one piece. A
+// core that multiplies twice as fast waits for the same memory, so that a level pays later.
+func fullWidth() bool { return kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() }
+
+// strassenCutoff is the cutoff of strassen on a host that was not tuned. It is faster than
+// packed from n ≈ 1000 on with vectors of AVX2 or halves of those of AVX-512. One core of a
+// Xeon gains nothing at 1024, an eighth of the time at 2048.
+func strassenCutoff() int {
+	if fullWidth() {
 		return 1200
 	}
 	return 1000
 }
 
-// defaultCutoff returns the cutoff of strassen and winograd where none is asked for:
-// the one that gemm tune measured on this host, or else untunedCutoff. A variant has
+// tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one
+// that gemm tune measured on this host, by strassen, or else the untuned one. A variant has
 // one default for both of its types. Where they were found to differ it is the
 // larger, at which neither loses; they seldom do, since float32 halves the time of
 // the additions and of the products alike.
-func defaultCutoff() int {
+func tunedCutoff(untuned int) int {
 	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
 	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)
 	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
 		return cutoff
 	}
-	return untunedCutoff()
+	return untuned
 }

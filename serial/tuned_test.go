@@ -19,17 +19,20 @@ func TestTunedCutoff(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		tuned []tuned.Tune
-		want  int
+		want  int // 0: the untuned one
 	}{
-		{"nothing", nil, untunedCutoff()},
+		{"nothing", nil, 0},
 		{"both types", []tuned.Tune{entry("f32", f32, 700), entry("f64", f64, 500)}, 700},
 		{"one type", []tuned.Tune{entry("f64", f64, 40)}, 40},
-		{"blocks alone", []tuned.Tune{entry("f64", f64, 0)}, untunedCutoff()},
-		{"another kernel", []tuned.Tune{entry("f64", "none", 40)}, untunedCutoff()},
+		{"blocks alone", []tuned.Tune{entry("f64", f64, 0)}, 0},
+		{"another kernel", []tuned.Tune{entry("f64", "none", 40)}, 0},
 	} {
 		tuned.Use(tuned.Settings{Tuned: c.tuned})
-		for _, name := range []string{"serial/strassen", "serial/winograd"} {
-			v := find(t, name)
+		for name, untuned := range map[string]int{"serial/strassen": strassenCutoff(), "serial/winograd": winogradCutoff()} {
+			c, v := c, find(t, name)
+			if c.want == 0 {
+				c.want = untuned
+			}
 			p, err := v.Resolve(nil)
 			if err != nil || p.Int("cutoff") != c.want {
 				t.Errorf("%s, tuned for %s: %v, %v, want a cutoff of %d", name, c.what, p, err, c.want)

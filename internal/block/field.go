@@ -85,6 +85,8 @@ const (
 	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
 	fieldPass   = 2       // rows of B in a long pass, in ways of L1
 	fieldTall   = 8       // rows of a sliver of A above which it is tall
+	fieldRows   = 12      // rows of B in a short pass, where L1 has fewer ways, over
+	fieldHigh   = 4       // rows of a sliver, or more
 	fieldApart  = 8       // long passes over rows of B that share no sets, before it is copied
 	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
 
@@ -114,8 +116,11 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	ways := max(4, e.caches.L1>>12)
 	tall, shared := height > fieldTall, ldb%4096 == 0
 	pass, long := ways, fieldPass*ways
-	if tall || !shared {
+	switch {
+	case tall || !shared:
 		pass = long
+	case height >= fieldHigh && e.kernel.MR > fieldTall: // as only AVX-512 has
+		pass = max(pass, fieldRows)
 	}
 	uncopied := long // rows of B
 	if !shared {

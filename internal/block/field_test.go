@@ -99,8 +99,8 @@ func TestFieldPlan(t *testing.T) {
 }
 
 // TestFieldPasses: how many rows of B a pass goes through, and whether they are copied,
-// with the tallest tile and a shorter one, of 24 rows and 6, and an L1 of 12 ways. Rows of
-// 1 MiB share sets, those of some bytes more do not.
+// with the tallest tile and a shorter one, of 24 rows and 6, and an L1 of 12 ways or 8. Rows
+// of 1 MiB share sets, those of some bytes more do not.
 func TestFieldPasses(t *testing.T) {
 	best := kernel.BestField()
 	if best.Words(1) > 4 {
@@ -110,15 +110,17 @@ func TestFieldPasses(t *testing.T) {
 		mr, m, k, more int
 		want           int // 0: as many as fit
 		copied         bool
+		ways           int
 	}{
-		{24, 4, 10, 0, 10, false}, {24, 3, 17, 0, 9, false}, {24, 16, 16, 0, 16, false}, {24, 20, 24, 0, 24, false},
-		{24, 20, 25, 0, 0, true}, {24, 32, 128, 0, 0, true}, {24, 12, 50, 0, 0, true}, {24, 8, 50, 0, 10, false},
-		{6, 16, 16, 0, 8, false}, {6, 12, 50, 0, 10, false}, {6, 20, 50, 0, 0, true},
-		{24, 3, 17, 8, 17, false}, {24, 32, 128, 8, 22, false}, {6, 20, 192, 8, 24, false}, {6, 20, 193, 8, 0, true},
+		{24, 4, 10, 0, 10, false, 12}, {24, 3, 17, 0, 9, false, 12}, {24, 16, 16, 0, 16, false, 12}, {24, 20, 24, 0, 24, false, 12},
+		{24, 20, 25, 0, 0, true, 12}, {24, 32, 128, 0, 0, true, 12}, {24, 12, 50, 0, 0, true, 12}, {24, 8, 50, 0, 10, false, 12},
+		{6, 16, 16, 0, 8, false, 12}, {6, 12, 50, 0, 10, false, 12}, {6, 20, 50, 0, 0, true, 12},
+		{24, 3, 17, 8, 17, false, 12}, {24, 32, 128, 8, 22, false, 12}, {6, 20, 192, 8, 24, false, 12}, {6, 20, 193, 8, 0, true, 12},
+		{24, 4, 10, 0, 10, false, 8}, {24, 8, 12, 0, 12, false, 8}, {24, 4, 13, 0, 7, false, 8}, {24, 3, 10, 0, 5, false, 8}, {6, 4, 10, 0, 5, false, 8},
 	} {
 		k := best
 		k.MR = test.mr
-		p := NewField(k, Caches{L1: 48 << 10, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k, 1<<20+test.more)
+		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k, 1<<20+test.more)
 		if p.PackB != test.copied || test.want > 0 && p.KC != test.want || p.PackB && p.NC > fieldCopy {
 			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m, 1<<20+test.more, test.mr, p, test.want, test.copied)
 		}
