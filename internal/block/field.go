@@ -107,7 +107,7 @@ const (
 // begin anew at each call.
 //
 // Workers have up to four blocks of columns each, for an even finish, but fewer where these
-// would not be worth two workers of their own: after its first block a worker looks at what
+// would not be worth four workers of their own: after its first block a worker looks at what
 // others have taken, and who gets another's columns of the product before finds them in
 // that one's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
@@ -145,7 +145,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	products := float64(m) * float64(n) * float64(k)
 	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
 	if p.Workers > 1 {
-		blocks := p.Workers * max(1, int(min(4, products/(2*fieldAlone)/float64(p.Workers))))
+		blocks := p.Workers * max(1, int(min(4, products/(4*fieldAlone)/float64(p.Workers))))
 		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, width)
