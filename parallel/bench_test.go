@@ -2,13 +2,16 @@ package parallel
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gemm"
+	"gemm/gf256"
 )
 
 // benchWorkers are the numbers of workers that benchmarks have: one, as many as there
@@ -96,6 +99,71 @@ func BenchmarkMerge(b *testing.B) {
 				}
 			}
 			perUnit(b, order*order, "ns/element")
+		})
+	}
+}
+
+// BenchmarkShards computes parity shards of 64 KiB by serial/packed and by parallel/packed
+// with two workers, in turn. It reports the medians of both, in µs, and the median of the
+// ratios of neighbours. A turn is a millisecond or so: a virtual processor that has nothing
+// to do for longer is taken away, and may come back as half of a core that the other one
+// has, or far from it.
+func BenchmarkShards(b *testing.B) {
+	const shard, cold, turn = 64 << 10, 5, 25
+	if runtime.GOMAXPROCS(0) < 2 {
+		b.Skip("two workers need two processors")
+	}
+	for _, code := range [][2]int{{8, 8}, {10, 4}, {16, 16}, {17, 3}, {50, 20}, {128, 32}} {
+		k, m := code[0], code[1]
+		b.Run(fmt.Sprintf("%d+%d", k, m), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			drawn := func(rows, cols int) gemm.Matrix[gf256.Elem] {
+				x := gemm.NewMatrix[gf256.Elem](rows, cols)
+				for i := range x.Data {
+					x.Data[i] = gf256.New(uint8(rng.Uint32()))
+				}
+				return x
+			}
+			x, y := drawn(m, k), drawn(k, shard)
+			var parity [2]gemm.Matrix[gf256.Elem]
+			var by [2]gemm.Multiplier[gf256.Elem]
+			var took [2][]float64 // µs
+			for i, v := range []gemm.Variant{localVariant(gemm.Params{"local": "serial/packed"}), packedVariant()} {
+				p := gemm.Params{}
+				if i == 1 {
+					p["threads"] = 2
+				}
+				var err error
+				if by[i], err = gemm.New[gf256.Elem](v, p); err != nil {
+					b.Fatal(err)
+				}
+				parity[i] = gemm.NewMatrix[gf256.Elem](m, shard)
+			}
+			median := func(x []float64) float64 {
+				x = slices.Sorted(slices.Values(x))
+				return x[len(x)/2]
+			}
+			var ratios []float64
+			for b.Loop() {
+				for i := range by {
+					for range cold + turn {
+						begin := time.Now()
+						if err := by[i].Multiply(b.Context(), parity[i], x, y); err != nil {
+							b.Fatal(err)
+						}
+						took[i] = append(took[i], float64(time.Since(begin).Nanoseconds())/1e3)
+					}
+					took[i] = slices.Delete(took[i], len(took[i])-cold-turn, len(took[i])-turn)
+				}
+				ratios = append(ratios, median(took[0][len(took[0])-turn:])/median(took[1][len(took[1])-turn:]))
+			}
+			if !slices.Equal(parity[0].Data, parity[1].Data) {
+				b.Fatal("the parities differ")
+			}
+			b.ReportMetric(median(took[0]), "µs/one")
+			b.ReportMetric(median(took[1]), "µs/two")
+			b.ReportMetric(median(ratios), "one/two")
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
