@@ -235,9 +235,6 @@ func (e *Field) holds(m, k int, a []gf256.Elem, lda int) bool {
 	if len(e.last) != m*k {
 		return false
 	}
-	if lda == k {
-		return bytes.Equal(gf256.Bytes(a[:m*k]), e.last)
-	}
 	for i := range m {
 		if !bytes.Equal(gf256.Bytes(a[i*lda:][:k]), e.last[i*k:][:k]) {
 			return false
