@@ -580,12 +580,17 @@ func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
 }
 
 // TestSlowProductsInTurn has slow products measured in turn with as little time, or
-// patience, as gives them some samples: they are ok with those.
+// patience, as gives them some samples: they are ok with those, and a product that is slower
+// than those before it does not cost the row.
 func TestSlowProductsInTurn(t *testing.T) {
 	const took = 100 * time.Millisecond
 	slow := func(name string) gemm.Variant {
+		calls := 0
 		return variant(name, func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
 			time.Sleep(took)
+			if calls++; calls > 3 { // the product of integers, the warm-up, one sample
+				time.Sleep(took * 4 / 10)
+			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -599,6 +604,8 @@ func TestSlowProductsInTurn(t *testing.T) {
 		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 10 * took, Patience: took / 2}, 1},
 		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 100 * took, Patience: 3 * took}, 3},
 		{Budget{Reps: 6, Time: time.Millisecond, Timeout: 4 * took}, 3},
+		{Budget{Reps: 6, Time: time.Millisecond, Timeout: took * 33 / 10}, 1},
+		{Budget{Reps: 6, Time: time.Millisecond, Timeout: took * 21 / 10}, 1},
 	} {
 		var p silent
 		d := Driver{Store: &Store{}, Budget: test.budget, Progress: &p}

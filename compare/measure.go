@@ -302,7 +302,7 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 	}
 	t.within(ctx, func(ctx context.Context) error {
 		took, err := t.sampler.Warm(ctx)
-		short := b.Timeout > 0 && 2*took > t.timeout || b.Patience > 0 && took > b.Patience
+		short := b.Timeout > 0 && !sample.Fits(took, t.timeout-took) || b.Patience > 0 && took > b.Patience
 		if err == nil && took > b.Time && short {
 			// There is no time for a second call: the first one is the sample.
 			t.sampler.Seconds = []float64{took.Seconds()}
@@ -673,7 +673,7 @@ func limit(a, b time.Duration) time.Duration {
 	return a
 }
 
-// spent reports whether a sample like those that there are would exceed the budget.
+// spent reports whether a sample like those that there are might exceed the budget.
 func (t *contender) spent(b Budget) bool {
 	if len(t.sampler.Seconds) == 0 {
 		return false
@@ -683,7 +683,7 @@ func (t *contender) spent(b Budget) bool {
 		all += seconds * float64(t.sampler.Inner)
 	}
 	mean := all / float64(len(t.sampler.Seconds))
-	return b.Timeout > 0 && mean > t.timeout.Seconds() ||
+	return b.Timeout > 0 && !sample.Fits(time.Duration(mean*float64(time.Second)), t.timeout) ||
 		b.Patience > 0 && len(t.sampler.Seconds) < b.Reps && all+mean > b.Patience.Seconds()
 }
 

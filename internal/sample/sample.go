@@ -154,7 +154,7 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 			s.Kept()
 		}
 		spent := time.Since(start)
-		if b.Limit > 0 && spent+d > b.Limit {
+		if b.Limit > 0 && !Fits(d, b.Limit-spent) {
 			break
 		}
 		if len(s.Seconds) < b.Reps {
@@ -172,6 +172,11 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	}
 	return ctx.Err()
 }
+
+// Fits reports whether work like that which took so long can be done in the time left. On a
+// machine that others use it may take half as long again, and work that is cut off can take
+// what was measured before with it.
+func Fits(took, left time.Duration) bool { return took+took/2 <= left }
 
 // rewarm repeats the work as at the end of Warm, where a sample is short.
 func (s *Sampler) rewarm(ctx context.Context) error {
