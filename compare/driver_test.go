@@ -634,6 +634,9 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 		for _, name := range names {
 			r := Case{Variant: variant(name, nil), Type: "f64", Shape: Cube(8), Op: "nn", Turn: "t"}.record()
 			r.Host, r.Status, r.Samples, r.Median = "a", OK, []float64{second}, Number(second)
+			if name == "test/slow" {
+				r.Status, r.Samples, r.Median = Timeout, nil, 0
+			}
 			d.Records = append(d.Records, r)
 		}
 		return d
@@ -645,6 +648,7 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 		{[]Document{doc(1, "test/x", "test/y"), doc(1, "test/x", "test/y", "test/z")}, map[string]string{"test/x": "t", "test/y": "t", "test/z": "t"}},
 		{[]Document{doc(1, "test/x"), doc(2, "test/y", "test/z"), doc(3, "test/u")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/z": "t, part 2", "test/u": "t, part 3"}},
 		{[]Document{doc(1, "test/x", "test/y"), doc(2, "test/x")}, map[string]string{"test/x": "t, part 2", "test/y": "t"}},
+		{[]Document{doc(1, "test/x", "test/slow"), doc(2, "test/y", "test/slow")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/slow": "t, part 2"}},
 	} {
 		merged, err := Merge(test.docs...)
 		if err != nil {

@@ -137,7 +137,7 @@ func (s *Store) renamed(records []Record) []Record {
 	}
 	for _, r := range records {
 		old, ok := s.Find(rowKey(r.Host, r))
-		common[of(r)] = ok && old.Turn == r.Turn && slices.Equal(old.Samples, r.Samples) || common[of(r)]
+		common[of(r)] = ok && r.Speed() && old.Turn == r.Turn && slices.Equal(old.Samples, r.Samples) || common[of(r)]
 	}
 	names := map[turn]string{}
 	out := slices.Clone(records)
