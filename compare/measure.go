@@ -778,7 +778,7 @@ func (d *Driver) finish(t *contender) Record {
 			r.Warnings = append(r.Warnings, "wide spread: repeat on a quiet machine")
 		}
 	} else {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: raise --timeout", sample.MinForInterval))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: set --reps %[1]d and raise --timeout", sample.MinForInterval))
 	}
 	if t.warn != nil {
 		r.Warnings = append(r.Warnings, t.warn()...)

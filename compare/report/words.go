@@ -346,7 +346,7 @@ var phrases = map[string]phrase{
 
 	"sampling.same":        {"The rows that were timed have %d samples each.", "计时的各行都有 %d 个样本。"},
 	"sampling.range":       {"The rows that were timed have between %d and %d samples.", "计时的各行有 %d 到 %d 个样本。"},
-	"sampling.short":       {"%d row has too few samples for an interval; a longer `--time` gives it one.|%d rows have too few samples for an interval; a longer `--time` gives them one.", "有 %d 行样本太少，无法给出区间；加大 `--time` 即可。"},
+	"sampling.short":       {"%d row has too few samples for an interval; `--reps` and a longer `--timeout` give it one.|%d rows have too few samples for an interval; `--reps` and a longer `--timeout` give them one.", "有 %d 行样本太少，无法给出区间；用 `--reps` 并加大 `--timeout` 即可。"},
 	"measurements.caption": {"Other measurements.", "其他测量。"},
 
 	"verified.intro": {"A row is ok only if the very result that was timed was checked:", "只有被计时的结果本身通过检验，该行才算正确："},
