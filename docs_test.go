@@ -89,6 +89,9 @@ func anchors(text string) []string {
 // TestLinks checks that what the documents point to within this repository is
 // there.
 func TestLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long under the race detector, and nothing here runs at the same time")
+	}
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	found := 0
 	for _, name := range documents(t) {

@@ -87,7 +87,11 @@ func TestNewSchedule(t *testing.T) {
 func TestFor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
+	loops := 300
+	if testing.Short() {
+		loops = 60 // no kernel runs in them
+	}
+	for range loops {
 		workers, n, chunk := 1+rng.IntN(9), rng.IntN(200), rng.IntN(12)
 		if rng.IntN(10) == 0 {
 			chunk = 1 << 40
