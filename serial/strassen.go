@@ -117,15 +117,16 @@ func strassenCutoff() int {
 }
 
 // tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one
-// that gemm tune measured on this host, by strassen, or else the untuned one. A variant has
-// one default for both of its types. Where they were found to differ it is the
-// larger, at which neither loses; they seldom do, since float32 halves the time of
-// the additions and of the products alike.
+// that gemm tune measured on this host, or else the untuned one. Strassen's is measured;
+// winograd, whose additions cost another part of a product's time, has it in the proportion
+// of the two untuned ones. A variant has one default for both of its types. Where they were
+// found to differ it is the larger, at which neither loses; they seldom do, since float32
+// halves the time of the additions and of the products alike.
 func tunedCutoff(untuned int) int {
 	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
 	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)
 	if cutoff := max(f64.Cutoff, f32.Cutoff); cutoff > 0 {
-		return cutoff
+		return cutoff * untuned / strassenCutoff()
 	}
 	return untuned
 }

@@ -324,9 +324,8 @@ func apart(sizes []int, a, b int) (int, bool) {
 // largeSizes are the sizes of products on which the effect of halving is measured.
 var largeSizes = []int{256, 512, 1024, 2048, 4096, 8192}
 
-// tuneCutoff chooses down to which size Strassen's and Winograd's algorithms halve
-// products of T. It halves products of growing size once, by Strassen's, until that
-// pays.
+// tuneCutoff chooses down to which size Strassen's algorithm halves products of T; Winograd's
+// form goes by it. It halves products of growing size once until that pays.
 func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	rate, err := speed[T](ctx, t)
 	if err != nil {

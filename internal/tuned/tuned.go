@@ -88,8 +88,8 @@ type Values struct {
 	// Parallel is the least m·n·k of a product that two workers compute faster than
 	// one.
 	Parallel int `json:"parallel"`
-	// Cutoff is the largest harmonic mean of m, n and k of products that Strassen's and
-	// Winograd's algorithms do not halve.
+	// Cutoff is the largest harmonic mean of m, n and k of products that Strassen's
+	// algorithm does not halve. Winograd's form has it in proportion.
 	Cutoff int `json:"cutoff"`
 }
 
