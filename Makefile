@@ -1,6 +1,6 @@
 # Targets and the variables that they read; `make help` prints both. A variable is
 # given after the target: make report PROFILE=full
-## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi or gf256
+## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda or gf256
 ## OUT=report       report, bench-peers, check-report: the folder
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can

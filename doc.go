@@ -8,6 +8,7 @@
 // a Stager. A Variant names an implementation, describes its parameters and
 // predicts its costs and its error; gemm/internal/catalog lists them all.
 //
-// The implementations are in gemm/serial and gemm/reference, the measuring and
-// verifying in gemm/compare, and the command in gemm/cmd/gemm.
+// The implementations are in gemm/serial, gemm/parallel, gemm/mpi and gemm/cuda, and
+// those of others in gemm/reference; gemm/blas has gonum compute by ours. The measuring
+// and verifying is in gemm/compare, and the command in gemm/cmd/gemm.
 package gemm

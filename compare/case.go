@@ -140,13 +140,25 @@ func (c Case) Base() Shape {
 	return c.Shape
 }
 
-// Bytes returns the size of the operands, of the verifier's copies of them, and
-// of the workspace that the variant's model predicts.
+// Bytes returns the size of the operands, of the verifier's copies of them, of those of
+// the check on integers, and of the workspace that the variant's model predicts.
 func (c Case) Bytes() float64 { return c.operands() + c.workspace() }
 
-// operands returns the bytes of the operands and of the verifier's copies of them,
-// which consecutive cases of one setting share.
+// ProductBytes is Bytes of a product that is computed and verified once, without the check
+// on integers.
+func (c Case) ProductBytes() float64 { return c.given() + c.workspace() }
+
+// operands returns the bytes of the operands, of the verifier's copies of them and of those
+// of the check on integers, which consecutive cases of one setting share.
 func (c Case) operands() float64 {
+	if c.Type == "gf256" { // which has no such check
+		return c.given()
+	}
+	return 2 * c.given()
+}
+
+// given returns the bytes of the operands and of the verifier's copies of them.
+func (c Case) given() float64 {
 	size := elementSize(c.Type)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
 	total := size * (m*float64(c.LDC()) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA()) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB()))
@@ -156,10 +168,7 @@ func (c Case) operands() float64 {
 	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
 	}
-	if c.Type == "gf256" {
-		return total
-	}
-	return 2 * total // and those of the check on integers
+	return total
 }
 
 // workspace returns the bytes of workspace that the variant's model predicts.

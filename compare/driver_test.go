@@ -603,6 +603,7 @@ func TestParseRefuses(t *testing.T) {
 		`{}`:                           "no schema",
 		`{"schema":99}`:                "newer gemm",
 		`{"schema":0}`:                 "schema is 0",
+		`{"schema":1,"shards":[]}`:     "no records",
 		`{"schema":1,"records":[3]}`:   "no records",
 		`{"schema":1,"records":"abc"}`: "no records",
 	} {

@@ -115,7 +115,7 @@ type Repeater interface {
 type Warner interface{ Warnings() []string }
 
 // errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
-var errNoGemmer = errors.New("computes C = A·B only: no transposes, α or β")
+var errNoGemmer = errors.New("computes C = A·B only, without transposes, α and β: choose a production variant such as serial/packed, and f64 or f32")
 
 // prepare constructs the multiplier of c and stages its operands. The setting is
 // reused where it fits and was touched by as many hands as c keeps busy.

@@ -91,7 +91,8 @@ func Load(path string) (Document, error) {
 // Parse reads a document.
 func Parse(data []byte) (Document, error) {
 	var head struct {
-		Schema *int `json:"schema"`
+		Schema  *int            `json:"schema"`
+		Records json.RawMessage `json:"records"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		return Document{}, fmt.Errorf("no records: %w", err)
@@ -103,6 +104,8 @@ func Parse(data []byte) (Document, error) {
 		return Document{}, fmt.Errorf("its schema is %d, this program reads up to %d: use a newer gemm", *head.Schema, Schema)
 	case *head.Schema < 1:
 		return Document{}, fmt.Errorf("no records: its schema is %d", *head.Schema)
+	case head.Records == nil: // what list, info or rs verify have written
+		return Document{}, errors.New("no records: it has a schema and no list of them")
 	}
 	var doc Document
 	if err := json.Unmarshal(data, &doc); err != nil {

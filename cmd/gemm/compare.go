@@ -40,6 +40,8 @@ func compareCommand() *cli.Command {
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
 			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
 			&cli.StringFlag{Name: "np", DefaultText: "the profile's", Usage: "`LIST` of numbers of ranks, for the family mpi"},
+			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "at least `COUNT` samples a row"},
+			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION` after which a row is given up"},
 			langFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
@@ -58,6 +60,13 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		return nil, compare.Profile{}, usagef("--profile %q: wants one of %s", c.String("profile"), strings.Join(names, ", "))
 	}
 	profile := profiles[i]
+	for _, name := range []string{"reps", "timeout"} {
+		if c.IsSet(name) {
+			if err := positive(c, name); err != nil {
+				return nil, profile, err
+			}
+		}
+	}
 
 	variants := catalog.Variants()
 	if c.IsSet("families") {
@@ -157,6 +166,12 @@ func runCompare(c *cli.Context) error {
 	cases, profile, err := comparison(c)
 	if err != nil {
 		return err
+	}
+	if c.IsSet("reps") {
+		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
+	}
+	if c.IsSet("timeout") {
+		profile.Budget.Timeout = c.Duration("timeout")
 	}
 	how, err := mode(c)
 	if err != nil {

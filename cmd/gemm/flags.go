@@ -135,6 +135,13 @@ func parseSizes(text string) ([]compare.Shape, error) {
 		return nil, err
 	}
 	var shapes []compare.Shape
+	add := func(part string, s compare.Shape) error {
+		if slices.Contains(shapes, s) {
+			return usagef("--sizes: %s is there twice", part)
+		}
+		shapes = append(shapes, s)
+		return nil
+	}
 	for _, part := range parts {
 		var dims []int
 		for field := range strings.SplitSeq(part, "x") {
@@ -146,11 +153,14 @@ func parseSizes(text string) ([]compare.Shape, error) {
 		}
 		switch len(dims) {
 		case 1:
-			shapes = append(shapes, compare.Cube(dims[0]))
+			err = add(part, compare.Cube(dims[0]))
 		case 3:
-			shapes = append(shapes, compare.Shape{M: dims[0], N: dims[1], K: dims[2]})
+			err = add(part, compare.Shape{M: dims[0], N: dims[1], K: dims[2]})
 		default:
-			return nil, usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
+			err = usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return shapes, nil
@@ -193,6 +203,9 @@ func parseVariants(text string, from []gemm.Variant, more ...gemm.Variant) ([]ge
 		v, err := named(part, slices.Concat(from, more))
 		if err != nil {
 			return nil, fmt.Errorf("--variants: %w", err)
+		}
+		if slices.Contains(parts, "all") && slices.ContainsFunc(from, func(w gemm.Variant) bool { return w.Name == v.Name }) {
+			continue // among all
 		}
 		variants = append(variants, v)
 	}

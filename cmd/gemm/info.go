@@ -31,10 +31,10 @@ func infoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
 		Usage:     "describe this machine, and measure its peak",
-		UsageText: "[--peak] [--json FILE]",
+		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "peak", DisableDefaultText: true, Usage: "measure the rate of multiply-adds at each number of threads, and the memory bandwidth"},
-			jsonFlag("the description"),
+			jsonFlag("the description"), forceFlag("replace the file that is there"),
 		},
 		Action: runInfo,
 	}
@@ -99,6 +99,9 @@ type backend struct {
 }
 
 func runInfo(c *cli.Context) error {
+	if err := checkFile(c); err != nil {
+		return err
+	}
 	useTuned(c)
 	host, err := compare.DescribeHost()
 	if err != nil {

@@ -152,7 +152,7 @@ func (f ladder) command() *cli.Command {
 		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
 		&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
 		&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
-		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the rows of each matrix"},
+		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the end of a row and the next one, in each matrix"},
 	}
 	for _, s := range f.sweeps {
 		usage := s.usage
@@ -202,7 +202,7 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 	if l.Ops, err = chosen("trans", c.String("trans"), []string{"nn", "nt", "tn", "tt"}); err != nil {
 		return l, err
 	}
-	if err := finite(c, "alpha", "beta"); err != nil {
+	if err := checkFactors(c, l.Types...); err != nil {
 		return l, err
 	}
 	if l.LD < 0 {

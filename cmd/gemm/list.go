@@ -22,8 +22,8 @@ func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
 		Usage:     "list every variant, and whether it can run here",
-		UsageText: "[--json FILE]",
-		Flags:     []cli.Flag{jsonFlag("the list")},
+		UsageText: "[--json FILE [--force]]",
+		Flags:     []cli.Flag{jsonFlag("the list"), forceFlag("replace the file that is there")},
 		Action:    runList,
 	}
 }
@@ -43,6 +43,9 @@ type listedVariant struct {
 }
 
 func runList(c *cli.Context) error {
+	if err := checkFile(c); err != nil {
+		return err
+	}
 	doc := listing{Schema: compare.Schema}
 	for _, v := range catalog.Variants() {
 		row := listedVariant{Name: v.Name, Doc: v.Doc, Types: v.Types(), Available: true}

@@ -172,7 +172,7 @@ func TestUsageErrors(t *testing.T) {
 	for value, want := range map[string]string{
 		"0": `--sizes "0"`, "-5": `--sizes "-5"`, "1e9": `--sizes "1e9"`, "10x": `--sizes "10x"`, "10x20": `--sizes "10x20"`,
 		"1x2x3x4": `--sizes "1x2x3x4"`, "8,0": `--sizes "0"`, "8,,9": `an entry is empty`, "": "an entry is empty",
-		"8,8": "8 is there twice", "99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
+		"8,8": "8 is there twice", "8,9,8x8x8": "8x8x8 is there twice", "99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
 	} {
 		fail(t, dir, 2, want, "serial", "--sizes", value)
 		fail(t, dir, 2, want, "compare", "--sizes", value)
@@ -193,11 +193,15 @@ func TestUsageErrors(t *testing.T) {
 		{`none of the variants has the type gf256`, []string{"serial", "--type", "gf256", "--variants", "serial/strassen"}},
 		{`--trans "xx"`, []string{"serial", "--trans", "xx"}},
 		{`--alpha NaN: wants a finite number`, []string{"serial", "--alpha", "NaN"}},
+		{`--alpha 1e+300: f32 has no such number, choose --type f64`, []string{"serial", "--alpha", "1e300", "--type", "f64,f32"}},
 		{`--ld -1`, []string{"serial", "--ld", "-1"}},
 		{`invalid value "x" for --reps`, []string{"serial", "--reps", "x"}},
 		{`--reps 0: wants a positive integer`, []string{"serial", "--reps", "0"}},
 		{`--time -1s: wants a positive duration`, []string{"serial", "--time", "-1s"}},
 		{`--timeout 0s: wants a positive duration`, []string{"serial", "--timeout", "0"}},
+		{`--timeout 0s: wants a positive duration`, []string{"compare", "--timeout", "0"}},
+		{`--reps -1: wants a positive integer`, []string{"compare", "--reps", "-1"}},
+		{`--force is for the file in --json FILE`, []string{"list", "--force"}},
 		{`cutoff is 0, wants at least 1`, []string{"serial", "--cutoff", "0"}},
 		{`--cutoff "x": wants integers`, []string{"serial", "--cutoff", "8,x"}},
 		{`--cutoff: none of the variants has it`, []string{"serial", "--cutoff", "8", "--variants", "serial/naive"}},
@@ -230,6 +234,32 @@ func TestUsageErrors(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("usage errors left %v, %v", left, err)
+	}
+}
+
+// TestRecordsAreNotReplacedUnasked has commands that write JSON find records there, and the
+// command that goes on with records find another's JSON.
+func TestRecordsAreNotReplacedUnasked(t *testing.T) {
+	dir := t.TempDir()
+	measured := []string{"serial", "--variants", "all,serial/naive", "--sizes", "8", "--time", "1ms", "--reps", "1", "--json"}
+	r := start(t, dir, nil, append(measured, "r.json")...)
+	doc, err := compare.Load(filepath.Join(dir, "r.json"))
+	if r.status != 0 || err != nil || strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
+		t.Fatalf("status %d, %v, %d records; a variant that all has too was measured twice:\n%s%s", r.status, err, len(doc.Records), r.stdout, r.stderr)
+	}
+	for _, name := range []string{"list", "info", "tune"} {
+		fail(t, dir, 1, "r.json is there already: replace it with --force", name, "--json", "r.json")
+	}
+	succeed(t, dir, "list", "--json", "list.json")
+	succeed(t, dir, "list", "--json", "list.json", "--force")
+	before, err := os.ReadFile(filepath.Join(dir, "list.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail(t, dir, 1, "no records: it has a schema and no list of them", append(measured, "list.json", "--resume")...)
+	fail(t, dir, 1, "list.json: no records", "report", "--in", "list.json", "--out", "report")
+	if after, err := os.ReadFile(filepath.Join(dir, "list.json")); err != nil || string(after) != string(before) {
+		t.Errorf("what list wrote was replaced, %v", err)
 	}
 }
 

@@ -77,7 +77,7 @@ func runMultiply(c *cli.Context) error {
 	case c.IsSet("beta") && p.beta != 0 && !c.IsSet("c"):
 		return usagef("--beta %v wants the C that it multiplies: give --c", p.beta)
 	}
-	if err := finite(c, "alpha", "beta"); err != nil {
+	if err := checkFactors(c); err != nil {
 		return err
 	}
 	if c.IsSet("c") && !c.IsSet("beta") {
@@ -98,6 +98,9 @@ func runMultiply(c *cli.Context) error {
 		return err
 	}
 	typ := p.elementType(c.String("type"))
+	if err := checkFactors(c, typ); err != nil {
+		return err
+	}
 	for _, f := range []*matfile.File{p.a, p.b, p.c} {
 		if f != nil && f.Type == "gf256" && typ != "gf256" {
 			return errors.New("an operand holds bytes (uint8): save it as float64, or compute in the field of bytes with --type gf256")
@@ -116,11 +119,15 @@ func runMultiply(c *cli.Context) error {
 	}
 }
 
-// finite returns an error unless the flags are finite numbers.
-func finite(c *cli.Context, names ...string) error {
-	for _, name := range names {
-		if x := c.Float64(name); math.IsNaN(x) || math.IsInf(x, 0) {
+// checkFactors returns an error unless --alpha and --beta are finite numbers of the types.
+func checkFactors(c *cli.Context, types ...string) error {
+	for _, name := range []string{"alpha", "beta"} {
+		x := c.Float64(name)
+		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return usagef("--%s %v: wants a finite number", name, x)
+		}
+		if slices.Contains(types, "f32") && math.IsInf(float64(float32(x)), 0) {
+			return usagef("--%s %v: f32 has no such number, choose --type f64", name, x)
 		}
 	}
 	return nil
@@ -161,7 +168,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		Variant: v, Type: gemm.TypeName[T](), Shape: compare.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}
-	if err := checkMemory("the product", job.Bytes(), "choose a smaller size"); err != nil {
+	if err := checkMemory("the product", job.ProductBytes(), "multiply on a host with more"); err != nil {
 		return err
 	}
 	m, err := gemm.New[T](v, params)
@@ -182,6 +189,12 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		}
 		copy(c.Data, op.C0.Data)
 	}
+	write := func() error {
+		if ctx.Err() != nil { // the checks take their time too
+			return fmt.Errorf("%w; nothing was written", errInterrupted)
+		}
+		return matfile.Write(p.out, c)
+	}
 	start := time.Now()
 	if err := apply(ctx, m, op, c); err != nil {
 		if ctx.Err() != nil {
@@ -195,7 +208,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	verifier := compare.NewVerifier(op, 1)
 	if !verifier.Finite() {
 		p.warn("%s; not verified: NaN or Inf is among the operands", what)
-		return matfile.Write(p.out, c)
+		return write()
 	}
 	limit := compare.LimitOf[T](v, job.M, job.N, job.K, resolved(v, params), p.alpha, p.beta, false)
 	verdict := verifier.Check(c, limit)
@@ -203,7 +216,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		return fmt.Errorf("%s; the result is wrong and was not written: %s", what, verdict.Reason)
 	}
 	p.warn("%s; verified: residual %.2g <= bound %.2g (%s)", what, verdict.Residual, verdict.Bound, verdict.Kind)
-	return matfile.Write(p.out, c)
+	return write()
 }
 
 // apply computes op into c, which holds C₀ where β is not 0.

@@ -74,6 +74,9 @@ func runReport(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		if c.Context.Err() != nil {
+			return errInterrupted
+		}
 		docs = append(docs, doc)
 	}
 	doc, err := compare.Merge(docs...)
@@ -91,7 +94,10 @@ func runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printPaths(c.App.Writer, paths)
+	if err := printPaths(c.App.Writer, paths); err != nil || c.Context.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w when the report was written", errInterrupted)
 }
 
 // printPaths writes the names of the files of a report, a line each, those of a

@@ -23,7 +23,7 @@ func tuneCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "tune",
 		Usage:     "measure block sizes, cut-offs and tiles here, for later runs to use",
-		UsageText: "[--families LIST] [--time DURATION] [--json FILE] [--records FILE]",
+		UsageText: "[--families LIST] [--time DURATION] [--json FILE [--force]] [--records FILE]",
 		Description: "Measures candidates in turn with what is in use, f64 and f32, and keeps what is\n" +
 			"really faster in a file of this processor model in your folder for configuration.\n" +
 			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
@@ -31,7 +31,7 @@ func tuneCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; those of others stay: " + strings.Join(tunable(), ", ") + ", " + cuda.Family},
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
-			jsonFlag("what was tried and chosen"),
+			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
 			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
 		},
 		Action: runTune,
@@ -128,6 +128,9 @@ func runTune(c *cli.Context) error {
 			limit = 0
 		}
 		limit += gpuTime
+	}
+	if err := checkFile(c); err != nil {
+		return err
 	}
 	file := c.String("json")
 	if file != "" && file != stdoutName {
