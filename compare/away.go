@@ -75,6 +75,7 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 				return ctx.Err()
 			}
 			idle++
+			cases = left
 			continue
 		}
 		worked, idle = true, 0

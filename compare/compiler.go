@@ -67,6 +67,7 @@ func (d *Driver) measureBuild(ctx context.Context, cases []Case) ([]Record, erro
 			r.Reason = err.Error()
 		} else if m, ok := childRow(doc.Records, r); ok {
 			m.Host, m.Run, m.Experiment, m.Build, m.Params = r.Host, run.ID, r.Experiment, r.Build, r.Params
+			m.Turn, m.Ceiling = r.Turn, r.Ceiling // it had the turn to itself
 			if peak, ok := d.ceiling(m.Type, m.Threads); ok && m.Speed() {
 				m.PercentPeak = Number(100 * float64(m.Gflops) / peak)
 			}

@@ -620,11 +620,11 @@ func TestMergeKeepsEveryRowOnce(t *testing.T) {
 		r.Host = host
 		return r
 	}
-	one := Document{Schema: 1, Hosts: []Host{{ID: "a"}}, Records: []Record{row("a", 1), row("a", 2)}}
+	one := Document{Schema: 1, Hosts: []Host{{ID: "a", MPI: "Open MPI"}}, Records: []Record{row("a", 1), row("a", 2)}}
 	two := Document{Schema: 1, Hosts: []Host{{ID: "b"}, {ID: "a"}}, Records: []Record{row("b", 1), row("a", 2)}}
 	doc, err := Merge(one, two)
-	if err != nil || len(doc.Hosts) != 2 || len(doc.Records) != 3 {
-		t.Errorf("%d hosts, %d rows, %v; want 2, 3", len(doc.Hosts), len(doc.Records), err)
+	if err != nil || len(doc.Hosts) != 2 || len(doc.Records) != 3 || doc.Hosts[0].MPI != "Open MPI" {
+		t.Errorf("%+v, %d rows, %v; want 2 hosts with what one of the documents says of them, and 3 rows", doc.Hosts, len(doc.Records), err)
 	}
 }
 
@@ -642,6 +642,11 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 		}
 		return d
 	}
+	// resumed has the last row in a part of its own.
+	resumed := func(d Document) Document {
+		d.Records[len(d.Records)-1].Turn = "t, part 2"
+		return d
+	}
 	for _, test := range []struct {
 		docs []Document
 		want map[string]string
@@ -649,6 +654,7 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 		{[]Document{doc(1, "test/x", "test/y"), doc(1, "test/x", "test/y", "test/z")}, map[string]string{"test/x": "t", "test/y": "t", "test/z": "t"}},
 		{[]Document{doc(1, "test/x"), doc(2, "test/y", "test/z"), doc(3, "test/u")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/z": "t, part 2", "test/u": "t, part 3"}},
 		{[]Document{doc(1, "test/x", "test/y"), doc(2, "test/x")}, map[string]string{"test/x": "t, part 2", "test/y": "t"}},
+		{[]Document{doc(1, "test/x"), resumed(doc(2, "test/y", "test/z"))}, map[string]string{"test/x": "t", "test/y": "t, part 3", "test/z": "t, part 2"}},
 		{[]Document{doc(1, "test/x", "test/slow"), doc(2, "test/y", "test/slow")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/slow": "t, part 2"}},
 	} {
 		merged, err := Merge(test.docs...)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,8 +130,8 @@ func Merge(docs ...Document) (Document, error) {
 	return s.Document(), nil
 }
 
-// renamed returns records with a free name for each turn whose name rows of s have that were
-// not sampled with it.
+// renamed returns records with a free name, which neither s nor another of the records has, for
+// each turn whose name rows of s have that were not sampled with it.
 func (s *Store) renamed(records []Record) []Record {
 	type turn struct{ host, name string }
 	of := func(r Record) turn { return turn{r.Host, r.Turn} }
@@ -138,7 +139,9 @@ func (s *Store) renamed(records []Record) []Record {
 	for _, r := range s.doc.Records {
 		taken[of(r)] = r.Turn != "" && r.Speed() || taken[of(r)]
 	}
+	used := map[turn]bool{}
 	for _, r := range records {
+		used[of(r)] = true
 		old, ok := s.Find(rowKey(r.Host, r))
 		common[of(r)] = ok && r.Speed() && old.Turn == r.Turn && slices.Equal(old.Samples, r.Samples) || common[of(r)]
 	}
@@ -150,7 +153,8 @@ func (s *Store) renamed(records []Record) []Record {
 			continue
 		}
 		if names[t] == "" {
-			names[t] = freePart(r.Turn, func(name string) bool { return taken[turn{r.Host, name}] })
+			names[t] = freePart(r.Turn, func(name string) bool { return taken[turn{r.Host, name}] || used[turn{r.Host, name}] })
+			used[turn{r.Host, names[t]}] = true
 		}
 		out[i].Turn = names[t]
 	}
@@ -214,7 +218,7 @@ func (s *Store) Find(key string) (Record, bool) {
 }
 
 // PutHost adds h, or replaces what describes the same host but for the ceilings,
-// bandwidths and GPUs that h does not have, and writes the file.
+// bandwidths, GPUs and MPI that h does not have, and writes the file.
 func (s *Store) PutHost(h Host) error {
 	s.putHost(h)
 	return s.write()
@@ -226,9 +230,11 @@ func (s *Store) putHost(h Host) {
 		s.doc.Hosts = append(s.doc.Hosts, h)
 		return
 	}
-	if old := s.doc.Hosts[i]; len(h.GPUs) == 0 {
+	old := s.doc.Hosts[i]
+	if len(h.GPUs) == 0 {
 		h.GPUs, h.Driver, h.CUDA = old.GPUs, old.Driver, old.CUDA
 	}
+	h.MPI = cmp.Or(h.MPI, old.MPI)
 	for _, c := range s.doc.Hosts[i].Ceilings {
 		if !slices.ContainsFunc(h.Ceilings, func(n Ceiling) bool {
 			return n.Run == c.Run && n.Unit == c.Unit && n.Device == c.Device && n.Pipe == c.Pipe && n.Threads == c.Threads

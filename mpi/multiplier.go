@@ -427,8 +427,11 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 		return err
 	}
 	if alpha == 0 || k == 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		scale(c, beta)
-		return ctx.Err()
+		return nil
 	}
 	product := gemm.NewMatrix[T](m, n)
 	if err := g.Multiply(ctx, product, untransposed(a, tA), untransposed(b, tB)); err != nil {

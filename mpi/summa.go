@@ -25,7 +25,6 @@ import (
 type summa[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid
-	k    plan.Span // of the layer
 	*seat
 	i, j   int
 	m, n   int // rows and columns of this rank's block of C; m < 0 outside of the grid
@@ -48,7 +47,7 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 // newPanels returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
 func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
-	x := &summa[T]{task: t, grid: g, k: k, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")),
+	x := &summa[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")),
 		as: make([]gemm.Matrix[T], 2), bs: make([]gemm.Matrix[T], 2)}
 	x.bring = x.broadcast
 	rank := t.world.Rank()

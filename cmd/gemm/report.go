@@ -33,14 +33,14 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: en, zh"}
+	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: " + strings.Join(report.Languages, ", ")}
 }
 
 // language returns the value of --lang.
 func language(c *cli.Context) (string, error) {
 	lang := c.String("lang")
-	if lang != "en" && lang != "zh" {
-		return "", usagef("--lang %q: wants en or zh", lang)
+	if !slices.Contains(report.Languages, lang) {
+		return "", usagef("--lang %q: wants %s", lang, strings.Join(report.Languages, " or "))
 	}
 	return lang, nil
 }

@@ -14,8 +14,9 @@ import (
 type tuning struct{ before, after compare.Record }
 
 // tunings pairs the rows of the experiment tuned: of a variant and problem, that with the
-// fewest parameters is the default, and the quickest of the others the tuner's. A row
-// that is alone is held against that of the ladder.
+// fewest parameters is the default, and the quickest of the others of its run the tuner's:
+// those of a run before were not found again. A row that is alone is held against that of the
+// ladder.
 func (v *view) tunings() []tuning {
 	rows := timed(v.pick(func(r compare.Record) bool { return r.Experiment == "tuned" && byGPU(r) && r.Median > 0 }))
 	type place struct {
@@ -38,6 +39,8 @@ func (v *view) tunings() []tuning {
 				continue
 			}
 			base, own = r, append([]compare.Record{r}, own...)
+		} else if own = slices.DeleteFunc(own, func(r compare.Record) bool { return r.Run != base.Run }); len(own) == 1 {
+			continue
 		}
 		best := own[1]
 		for _, r := range own[2:] {

@@ -373,6 +373,8 @@ var gpuSentences = []sentence{
 	{"a tuned row beside the ladder", planted(kernel("warptile", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), []string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
 	{"a tuned row alone", planted(kernel("naive", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
 	{"tuned rows", planted(kernel("warptile", 64, 2e-3, of("tuned", "tile", "auto")), kernel("warptile", 64, 1.5e-3, of("tuned", "tile", "a")), kernel("warptile", 64, 1e-3, of("tuned", "tile", "b"))), []string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain", "$ gemm tune --families cuda --records tuned.json && gemm report --in tuned.json --out again"}, nil},
+	{"a tuned row of a run before", planted(kernel("warptile", 64, 2e-3, of("tuned", "tile", "auto")), kernel("warptile", 64, 1.5e-3, of("tuned", "tile", "a")), kernel("warptile", 64, 1e-3, of("tuned", "tile", "b"), func(r *compare.Record) { r.Run = "before" })),
+		[]string{"is faster in 1 of 1", "| a | 3.50e-04 |"}, []string{"| b | 5.24e-04 |"}},
 	{"a setting that failed", planted(kernel("tf32-wmma", 64, 2e-3, of("stages", "stages", 2), came(compare.Failed, "too much shared memory")), kernel("tf32-wmma", 64, 1e-3, of("stages", "stages", 3))),
 		[]string{"| 2 | failed (1) | — | — | — |", "| 3 | ok | 1.00 ms |", "the quickest is `stages=3` with 1.00 ms."}, nil},
 	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}), []string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},

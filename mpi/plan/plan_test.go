@@ -108,7 +108,7 @@ func TestParseGrid(t *testing.T) {
 	if g, err := plan.ParseGrid("2x4"); err != nil || g != (plan.Grid{P: 2, Q: 4, C: 1}) {
 		t.Errorf("ParseGrid(2x4) = %v, %v", g, err)
 	}
-	for _, text := range []string{"", "x", "2", "2x", "0x4", "2x-1", "2x4x1", "2 x 4", "axb", "1e3x2"} {
+	for _, text := range []string{"4294967296x4294967296", "", "x", "2", "2x", "0x4", "2x-1", "2x4x1", "2 x 4", "axb", "1e3x2"} {
 		if _, err := plan.ParseGrid(text); !errors.Is(err, gemm.ErrParam) {
 			t.Errorf("ParseGrid(%q) = %v, want an ErrParam", text, err)
 		}
