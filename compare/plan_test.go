@@ -275,15 +275,18 @@ func TestFieldProfile(t *testing.T) {
 }
 
 // TestBytes wants the operands of a code to be counted once: there are no copies of them in
-// another type, and no integers.
+// another type, and no integers, as there are none where one product is verified.
 func TestBytes(t *testing.T) {
 	v := variant("serial/a", nil)
 	v.Model = nil
-	for typ, want := range map[string]float64{
-		"gf256": (10+4)*65536 + 40, "f64": 2 * 8 * ((10+4)*65536 + 40), "f32": 2 * (4*((10+4)*65536+40) + 8*(10*65536+40)),
+	for typ, want := range map[string]struct{ product, all float64 }{
+		"gf256": {(10+4)*65536 + 40, (10+4)*65536 + 40},
+		"f64":   {8 * ((10+4)*65536 + 40), 2 * 8 * ((10+4)*65536 + 40)},
+		"f32":   {4*((10+4)*65536+40) + 8*(10*65536+40), 2 * (4*((10+4)*65536+40) + 8*(10*65536+40))},
 	} {
-		if got := (Case{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}).Bytes(); got != want {
-			t.Errorf("%s: %v bytes, want %v", typ, got, want)
+		c := Case{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}
+		if product, all := c.ProductBytes(), c.Bytes(); product != want.product || all != want.all {
+			t.Errorf("%s: %v bytes, a product %v, want %v, %v", typ, all, product, want.all, want.product)
 		}
 	}
 }

@@ -60,12 +60,17 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		return nil, compare.Profile{}, usagef("--profile %q: wants one of %s", c.String("profile"), strings.Join(names, ", "))
 	}
 	profile := profiles[i]
-	for _, name := range []string{"reps", "timeout"} {
-		if c.IsSet(name) {
-			if err := positive(c, name); err != nil {
-				return nil, profile, err
-			}
+	if c.IsSet("reps") {
+		if err := positive(c, "reps"); err != nil {
+			return nil, profile, err
 		}
+		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
+	}
+	if c.IsSet("timeout") {
+		if err := positive(c, "timeout"); err != nil {
+			return nil, profile, err
+		}
+		profile.Budget.Timeout = c.Duration("timeout")
 	}
 
 	variants := catalog.Variants()
@@ -166,12 +171,6 @@ func runCompare(c *cli.Context) error {
 	cases, profile, err := comparison(c)
 	if err != nil {
 		return err
-	}
-	if c.IsSet("reps") {
-		profile.Budget.Reps, profile.Budget.Patience = c.Int("reps"), 0
-	}
-	if c.IsSet("timeout") {
-		profile.Budget.Timeout = c.Duration("timeout")
 	}
 	how, err := mode(c)
 	if err != nil {

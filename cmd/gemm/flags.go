@@ -135,13 +135,6 @@ func parseSizes(text string) ([]compare.Shape, error) {
 		return nil, err
 	}
 	var shapes []compare.Shape
-	add := func(part string, s compare.Shape) error {
-		if slices.Contains(shapes, s) {
-			return usagef("--sizes: %s is there twice", part)
-		}
-		shapes = append(shapes, s)
-		return nil
-	}
 	for _, part := range parts {
 		var dims []int
 		for field := range strings.SplitSeq(part, "x") {
@@ -151,17 +144,19 @@ func parseSizes(text string) ([]compare.Shape, error) {
 			}
 			dims = append(dims, dim)
 		}
+		var shape compare.Shape
 		switch len(dims) {
 		case 1:
-			err = add(part, compare.Cube(dims[0]))
+			shape = compare.Cube(dims[0])
 		case 3:
-			err = add(part, compare.Shape{M: dims[0], N: dims[1], K: dims[2]})
+			shape = compare.Shape{M: dims[0], N: dims[1], K: dims[2]}
 		default:
-			err = usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
+			return nil, usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
 		}
-		if err != nil {
-			return nil, err
+		if slices.Contains(shapes, shape) {
+			return nil, usagef("--sizes: %s is there twice", part)
 		}
+		shapes = append(shapes, shape)
 	}
 	return shapes, nil
 }

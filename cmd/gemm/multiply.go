@@ -83,16 +83,19 @@ func runMultiply(c *cli.Context) error {
 	if c.IsSet("c") && !c.IsSet("beta") {
 		p.beta = 1
 	}
-	for name, file := range map[string]**matfile.File{"a": &p.a, "b": &p.b, "c": &p.c} {
-		if c.String(name) == "" {
+	for _, file := range []struct {
+		flag string
+		to   **matfile.File
+	}{{"a", &p.a}, {"b", &p.b}, {"c", &p.c}} {
+		if c.String(file.flag) == "" {
 			continue
 		}
-		f, err := matfile.Open(c.String(name))
+		f, err := matfile.Open(c.String(file.flag))
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		*file = f
+		*file.to = f
 	}
 	if err := p.checkShapes(); err != nil {
 		return err
@@ -189,16 +192,17 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		}
 		copy(c.Data, op.C0.Data)
 	}
+	stopped := fmt.Errorf("%w; nothing was written", errInterrupted)
 	write := func() error {
-		if ctx.Err() != nil { // the checks take their time too
-			return fmt.Errorf("%w; nothing was written", errInterrupted)
+		if ctx.Err() != nil { // while the result was checked
+			return stopped
 		}
 		return matfile.Write(p.out, c)
 	}
 	start := time.Now()
 	if err := apply(ctx, m, op, c); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w; nothing was written", errInterrupted)
+			return stopped
 		}
 		return err
 	}
