@@ -83,6 +83,7 @@ const (
 	fieldCall   = 1 << 23 // products of elements in a call for a block that is not: 200 µs
 	fieldCopy   = 1 << 12 // columns of a block that is copied, at most
 	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
+	fieldBack   = 1 << 10 // columns behind the one where a row turns round
 	fieldPass   = 2       // rows of B in a long pass, in ways of L1
 	fieldTall   = 8       // rows of a sliver of A above which it is tall
 	fieldRows   = 12      // rows of B in a short pass, where L1 has fewer ways, over
@@ -309,7 +310,7 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 			row, height, a := e.sliver(s)
 			a = a[lc*e.kernel.Words(height):]
 			c := g.c[row*g.ldc+j:]
-			e.kernel.Run(height, k, whole, a, b, ldb, c, g.ldc, add)
+			e.run(height, k, whole, a, b, ldb, c, g.ldc, add)
 			if rest == 0 {
 				continue
 			}
@@ -319,6 +320,24 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 			e.kernel.Run(height, k, nr, a, last, ldl, w.c, nr, add)
 			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
 		}
+	}
+}
+
+// run is the micro-kernel's Run. Where there are several workers it turns round at the end of
+// a row: hardware that follows columns goes on behind the last one, where C is another
+// worker's, and that one's processor has to fetch it back. The last columns are computed from
+// the last one back, some at a time and always as many as there are behind them, so that
+// what lies behind is done.
+func (e *Field) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, add bool) {
+	turn := n
+	if e.plan.Workers > 1 {
+		turn = max(0, n-fieldBack)
+	}
+	e.kernel.Run(rows, k, turn, a, b, ldb, c, ldc, add)
+	for at, width := n, e.kernel.NR; at > turn; width = n - at {
+		width = min(width, at-turn)
+		at -= width
+		e.kernel.Run(rows, k, width, a, b[at:], ldb, c[at:], ldc, add)
 	}
 }
 
