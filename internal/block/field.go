@@ -301,7 +301,7 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 		switch {
 		case e.plan.PackB:
 			ldl = stride(n)
-			copyRows(k, n, w.b, ldl, b, ldb)
+			copyBlock(k, n, w.b, ldl, b, ldb)
 			b, ldb, last = w.b, ldl, w.b[whole:]
 		case rest > 0:
 			copyRows(k, rest, w.b, nr, b[whole:], ldb)
@@ -338,6 +338,18 @@ func (e *Field) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 		width = min(width, at-turn)
 		at -= width
 		e.kernel.Run(rows, k, width, a, b[at:], ldb, c[at:], ldc, add)
+	}
+}
+
+// copyBlock is copyRows for a block of B, whose rows are pages apart and in memory: while a
+// row is copied all of the next one comes. Hardware fetches the lines of a row only when it has
+// seen some of them read, and no further than to the end of a page.
+func copyBlock(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
+	for i := range rows {
+		if i+1 < rows {
+			kernel.Fetch(src[(i+1)*lds:][:cols])
+		}
+		copy(dst[i*ldd:][:cols], src[i*lds:])
 	}
 }
 

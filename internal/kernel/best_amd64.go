@@ -79,6 +79,9 @@ func fieldOf(isa cpu.ISA, gfni bool) Field {
 	}
 }
 
+// Fetch has a row fetched into the second level of cache, and does not wait for it.
+func Fetch(row []gf256.Elem) { gf.Fetch(gf256.Bytes(row)) }
+
 func matrixWords(rows int) int { return rows }
 
 // packMatrices packs a matrix for each element; see gf.Matrices.

@@ -2,8 +2,13 @@
 
 package kernel
 
+import "gemm/gf256"
+
 // Best returns the fastest kernel of this build.
 func Best[T Float]() Kernel[T] { return portable[T]() }
 
 // BestField returns the fastest kernel in GF(2⁸) of this build.
 func BestField() Field { return portableField() }
+
+// Fetch does nothing: a row is fetched as it is read.
+func Fetch([]gf256.Elem) {}

@@ -4,6 +4,7 @@ package gf
 //go:generate go run -C ../_asm ./field -isa gfni256 -pkg gf -out ../gf/gfni256_amd64.s -stubs ../gf/gfni256_amd64.go
 //go:generate go run -C ../_asm ./field -isa avx2 -pkg gf -out ../gf/avx2_amd64.s -stubs ../gf/avx2_amd64.go
 //go:generate go run -C ../_asm ./field -isa ssse3 -pkg gf -out ../gf/ssse3_amd64.s -stubs ../gf/ssse3_amd64.go
+//go:generate go run -C ../_asm ./fetch -pkg gf -out ../gf/fetch_amd64.s -stubs ../gf/fetch_amd64.go
 
 // GFNI512 computes a sliver of up to 24 rows, see kernel.Field, by affine
 // transformations of 64 bytes; A is packed as Matrices. It needs AVX-512 and GFNI.

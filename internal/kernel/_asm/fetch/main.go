@@ -1,0 +1,30 @@
+// Command fetch generates the function of gemm/internal/kernel/gf that fetches memory into
+// the caches.
+//
+//	fetch -pkg gf -out fetch_amd64.s -stubs fetch_amd64.go
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+func main() {
+	const line = 64
+	TEXT("Fetch", NOSPLIT, "func(p []byte)")
+	Pragma("noescape")
+	Doc("Fetch has all lines of p fetched into the second level of cache, and waits for none.")
+	at, end := GP64(), GP64()
+	Load(Param("p").Base(), at)
+	Load(Param("p").Len(), end)
+	ADDQ(at, end)
+	JMP(LabelRef("next"))
+	Label("fetch")
+	PREFETCHT1(Mem{Base: at})
+	ADDQ(Imm(line), at)
+	Label("next")
+	CMPQ(at, end)
+	JB(LabelRef("fetch"))
+	RET()
+	Generate()
+}
