@@ -2,7 +2,7 @@
 
 package gf
 
-// Fetch has all lines of p fetched into the second level of cache, and waits for none.
+// Fetch has p fetched into the second level of cache, every 64th byte from its first on, and waits for nothing.
 //
 //go:noescape
 func Fetch(p []byte)

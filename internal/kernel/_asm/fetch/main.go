@@ -13,7 +13,7 @@ func main() {
 	const line = 64
 	TEXT("Fetch", NOSPLIT, "func(p []byte)")
 	Pragma("noescape")
-	Doc("Fetch has all lines of p fetched into the second level of cache, and waits for none.")
+	Doc("Fetch has p fetched into the second level of cache, every 64th byte from its first on, and waits for nothing.")
 	at, end := GP64(), GP64()
 	Load(Param("p").Base(), at)
 	Load(Param("p").Len(), end)
