@@ -165,10 +165,7 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	kc, nc := e.blocking.KC, e.blocking.NC
 	p := Plan{PackA: true, PackB: true}
 	if e.kernel.Strided {
-		// A's rows are read one element at a time, which needs no copy unless they are
-		// read over and over, from pages far apart. Workers have fewer columns each, and
-		// would have to wait for each other's copies.
-		p.PackA = a.Col != 1 && n > 2*nr || n > manyTiles*nr && len(e.workers) == 1
+		p.PackA = a.Col != 1 && n > 2*nr || e.packsRows(n)
 		switch {
 		case b.Col == 1 && m <= fewRows*mr:
 			// Too few rows to use a copy of B: read it once, by rows that are long enough
@@ -196,6 +193,13 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	}
 	e.share(&p, m, n, k, nc)
 	return p
+}
+
+// packsRows reports whether rows of A are packed for a product of n columns. They are read
+// one element at a time, which needs no copy unless they are read over and over, from pages
+// far apart. Workers have fewer columns each, and would have to wait for each other's copies.
+func (e *Engine[T]) packsRows(n int) bool {
+	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && len(e.workers) == 1
 }
 
 // share plans the workers of an m×n×k product and what one task is. Of p it wants

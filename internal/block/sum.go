@@ -53,9 +53,11 @@ type sumJob[T kernel.Float] struct {
 // This is the ABC variant of Huang, Smith, Henry and van de Geijn (Strassen's
 // Algorithm Reloaded, SC16): the sums are formed as they are packed, and M is added to
 // the targets while a cache has it, so that nothing goes through memory for the sake of
-// an addition. It differs in that M is first summed over the whole of k, in C₁ where
-// that is fresh and else in a workspace of m×n: the targets are gone through once, not
-// once for every KC, and the error is that of a product that is formed and then added.
+// an addition. It differs in that A is packed for long rows of C alone: otherwise a sum is
+// formed by rows, and a single matrix read where it lies. And M is first summed over the
+// whole of k, in C₁ where that is fresh and else in a workspace of m×n: the targets are
+// gone through once, not once for every KC, and the error is that of a product that is
+// formed and then added.
 //
 // The error is ctx's, as Gemm's is; the targets are then undefined. Once the buffers
 // have grown to the shape it allocates nothing.
@@ -83,7 +85,9 @@ func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			e.loop.Run(p.Workers, g.chunks, e.sums.pack)
+			if p.PackA || len(a) > 1 {
+				e.loop.Run(p.Workers, g.chunks, e.sums.pack)
+			}
 			e.loop.Run(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.sums.update)
 		}
 	}
@@ -92,7 +96,7 @@ func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 
 // sumPlan returns how Sum computes an m×n×k product.
 func (e *Engine[T]) sumPlan(m, n, k int) Plan {
-	p := Plan{PackA: true, PackB: true, MC: pieces(m, e.blocking.MC, e.kernel.MR), KC: pieces(k, e.blocking.KC, 4)}
+	p := Plan{PackA: e.packsRows(n), PackB: true, MC: pieces(m, e.blocking.MC, e.kernel.MR), KC: pieces(k, e.blocking.KC, 4)}
 	e.share(&p, m, n, k, e.blocking.NC)
 	return p
 }
@@ -114,8 +118,13 @@ func (e *Engine[T]) packSums(worker, lo, hi int) {
 func (e *Engine[T]) packSum(worker, chunk int) {
 	g, mr := &e.sums.job, e.kernel.MR
 	row := chunk * g.plan.Rows
-	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
+	rows := min(g.plan.Rows, g.m-row)
 	to := e.a[row*g.k:]
+	if !g.plan.PackA {
+		e.sum(to, g.k, rows, g.k, g.a, g.row+row, g.column)
+		return
+	}
+	height, taller, slivers := e.kernel.Slivers(rows)
 	for s := range slivers {
 		if s == taller {
 			height--
@@ -150,7 +159,6 @@ func (e *Engine[T]) updateSum(worker, j, first, end int) {
 	e.packBlockOfSum(w.b, g.k, nc, j)
 	t := &w.tiles
 	t.N, t.K, t.LDC, t.Alpha, t.Beta = nc, g.k, g.home.Stride, g.home.Sign, 1
-	t.ARow, t.ACol, t.ANext = 1, mr, mr*g.k
 	t.B, t.BRow, t.BNext = w.b, nr, nr*g.k
 	if g.column == 0 {
 		t.Beta = 0
@@ -159,7 +167,16 @@ func (e *Engine[T]) updateSum(worker, j, first, end int) {
 		row := chunk * p.Rows
 		rows := min(p.Rows, g.m-row)
 		home := g.home.from(g.row+row, j)
-		t.A, t.C = e.a[row*g.k:], home.Data
+		t.C = home.Data
+		switch {
+		case p.PackA:
+			t.A, t.ARow, t.ACol, t.ANext = e.a[row*g.k:], 1, mr, mr*g.k
+		case len(g.a) > 1:
+			t.A, t.ARow, t.ACol, t.ANext = e.a[row*g.k:], g.k, 1, 0
+		default:
+			a := g.a[0].from(g.row+row, g.column)
+			t.A, t.ARow, t.ACol, t.ANext = a.Data, a.Stride, 1, 0
+		}
 		e.kernel.Run(rows, t)
 		if !g.last {
 			continue

@@ -28,7 +28,11 @@ func terms[T kernel.Float](count, rows, cols int) []Term[T] {
 
 func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
-	for i, shape := range [][3]int{{1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}} {
+	shapes := [][3]int{{1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}}
+	if blocking.NC > 1 {
+		shapes = append(shapes, [3]int{9, manyTiles*e.kernel.NR + 1, 6}) // A is packed
+	}
+	for i, shape := range shapes {
 		m, n, k := shape[0], shape[1], shape[2]
 		for _, counts := range [][3]int{{1, 1, 1}, {2, 1, 2}, {1, 2, 1}, {2, 2, 2}, {4, 3, 4}} {
 			for _, fresh := range []bool{false, true} {

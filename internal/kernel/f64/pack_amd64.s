@@ -244,52 +244,56 @@ TEXT ·addAVX2(SB), NOSPLIT, $0-120
 	TESTQ        AX, AX
 	JLE          done
 
-	// Rows of slivers are short: the hardware does not fetch them ahead.
-	LEAQ (BX)(R8*8), R10
-	LEAQ (SI)(R9*8), R11
+	// Rows of slivers are short: the hardware does not fetch them ahead. What is written
+	// is a line that has to come first.
+	LEAQ (DX)(DI*8), R10
+	LEAQ (BX)(R8*8), R11
+	LEAQ (SI)(R9*8), R12
 
 row:
-	XORQ R12, R12
-	MOVQ CX, R13
-	SUBQ $0x40, R13
+	XORQ R13, R13
+	MOVQ CX, R14
+	SUBQ $0x40, R14
 	JLT  rest
 
 line:
-	PREFETCHT1  (R10)(R12*1)
-	PREFETCHT1  (R11)(R12*1)
-	VMOVUPS     (BX)(R12*1), Y1
-	VFMADD231PD (SI)(R12*1), Y0, Y1
-	VMOVUPS     Y1, (DX)(R12*1)
-	VMOVUPS     32(BX)(R12*1), Y1
-	VFMADD231PD 32(SI)(R12*1), Y0, Y1
-	VMOVUPS     Y1, 32(DX)(R12*1)
-	ADDQ        $0x40, R12
-	SUBQ        $0x40, R13
+	PREFETCHT1  (R11)(R13*1)
+	PREFETCHT1  (R12)(R13*1)
+	PREFETCHT1  (R10)(R13*1)
+	VMOVUPS     (BX)(R13*1), Y1
+	VFMADD231PD (SI)(R13*1), Y0, Y1
+	VMOVUPS     Y1, (DX)(R13*1)
+	VMOVUPS     32(BX)(R13*1), Y1
+	VFMADD231PD 32(SI)(R13*1), Y0, Y1
+	VMOVUPS     Y1, 32(DX)(R13*1)
+	ADDQ        $0x40, R13
+	SUBQ        $0x40, R14
 	JGE         line
 
 rest:
-	ADDQ        $0x20, R13
+	ADDQ        $0x20, R14
 	JLT         elements
-	VMOVUPS     (BX)(R12*1), Y1
-	VFMADD231PD (SI)(R12*1), Y0, Y1
-	VMOVUPS     Y1, (DX)(R12*1)
-	ADDQ        $0x20, R12
+	VMOVUPS     (BX)(R13*1), Y1
+	VFMADD231PD (SI)(R13*1), Y0, Y1
+	VMOVUPS     Y1, (DX)(R13*1)
+	ADDQ        $0x20, R13
 
 elements:
-	CMPQ        R12, CX
+	CMPQ        R13, CX
 	JGE         next
-	VMOVSD      (BX)(R12*1), X1
-	VFMADD231SD (SI)(R12*1), X0, X1
-	VMOVSD      X1, (DX)(R12*1)
-	ADDQ        $0x08, R12
+	VMOVSD      (BX)(R13*1), X1
+	VFMADD231SD (SI)(R13*1), X0, X1
+	VMOVSD      X1, (DX)(R13*1)
+	ADDQ        $0x08, R13
 	JMP         elements
 
 next:
 	ADDQ DI, DX
+	ADDQ DI, R10
 	ADDQ R8, BX
-	ADDQ R8, R10
+	ADDQ R8, R11
 	ADDQ R9, SI
-	ADDQ R9, R11
+	ADDQ R9, R12
 	DECQ AX
 	JNZ  row
 

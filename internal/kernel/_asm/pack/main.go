@@ -246,8 +246,10 @@ func add(size int, typ string) {
 	}
 	TESTQ(rows, rows)
 	JLE(LabelRef("done"))
-	Comment("Rows of slivers are short: the hardware does not fetch them ahead.")
-	aheadX, aheadY := GP64(), GP64()
+	Comment("Rows of slivers are short: the hardware does not fetch them ahead. What is written",
+		"is a line that has to come first.")
+	aheadDst, aheadX, aheadY := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: dst, Index: ldd, Scale: 8}, aheadDst)
 	LEAQ(Mem{Base: x, Index: ldx, Scale: 8}, aheadX)
 	LEAQ(Mem{Base: y, Index: ldy, Scale: 8}, aheadY)
 
@@ -260,6 +262,7 @@ func add(size int, typ string) {
 	Label("line")
 	PREFETCHT1(Mem{Base: aheadX, Index: at, Scale: 1})
 	PREFETCHT1(Mem{Base: aheadY, Index: at, Scale: 1})
+	PREFETCHT1(Mem{Base: aheadDst, Index: at, Scale: 1})
 	for i := range 2 {
 		sum := YMM()
 		VMOVUPS(Mem{Base: x, Index: at, Scale: 1, Disp: i * width}, sum)
@@ -293,7 +296,7 @@ func add(size int, typ string) {
 	ADDQ(U8(size), at)
 	JMP(LabelRef("elements"))
 	Label("next")
-	for _, step := range [][2]reg.Register{{ldd, dst}, {ldx, x}, {ldx, aheadX}, {ldy, y}, {ldy, aheadY}} {
+	for _, step := range [][2]reg.Register{{ldd, dst}, {ldd, aheadDst}, {ldx, x}, {ldx, aheadX}, {ldy, y}, {ldy, aheadY}} {
 		ADDQ(step[0], step[1])
 	}
 	DECQ(rows)
