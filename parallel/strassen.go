@@ -25,7 +25,7 @@ func strassenVariant() gemm.Variant {
 
 // strassen is serial/strassen on a team.
 type strassen[T gemm.Float] struct {
-	gemm.Multiplier[T]
+	serial.Twofold[T]
 	toucher[T]
 }
 

@@ -2,6 +2,7 @@ package serial
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -62,11 +63,73 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 		zero(c)
 		return nil
 	}
-	if need := r.scheme.workspace(c.Rows, c.Cols, a.Cols, r.cutoff, r.engine != nil); need > cap(r.work) {
+	return r.multiply(ctx, c, a, b, r.room(c.Rows, c.Cols, a.Cols))
+}
+
+// Twofold is a multiplier that computes the sum of two products as one.
+type Twofold[T gemm.Element] interface {
+	gemm.Multiplier[T]
+	// MultiplyTwo computes C = A₀·B₀ + A₁·B₁, with A₀ and A₁ m×k, B₀ and B₁ k×n and C m×n.
+	// The error is an ErrShape or ctx's; C is then undefined.
+	MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error
+}
+
+// MultiplyTwo implements Twofold: the two are the product of [A₀ A₁] and the rows of B₀ above
+// those of B₁, whose quarters are halves of them.
+func (r *recursion[T]) MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error {
+	for i := range a {
+		if err := gemm.CheckShapes(c, a[i], b[i]); err != nil {
+			return err
+		}
+	}
+	m, n, k := c.Rows, c.Cols, a[0].Cols
+	if k != a[1].Cols {
+		return fmt.Errorf("%w: A₀ is %v and A₁ %v, not as wide", gemm.ErrShape, a[0], a[1])
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// both leaves the rows×cols block of C at (i, j) to the leaf.
+	both := func(i, j, rows, cols int) error {
+		c := c.Slice(i, j, rows, cols)
+		if err := r.leaf.Multiply(ctx, c, a[0].Slice(i, 0, rows, k), b[0].Slice(0, j, k, cols)); err != nil {
+			return err
+		}
+		return r.leaf.accumulate(ctx, c, a[1].Slice(i, 0, rows, k), b[1].Slice(0, j, k, cols))
+	}
+	if !divides(m, n, 2*k, r.cutoff) {
+		return both(0, 0, m, n)
+	}
+	h, w := m/2, n/2
+	var x, y [4]gemm.Matrix[T]
+	for i := range 4 {
+		x[i], y[i] = a[i%2].Slice(i/2*h, 0, h, k), b[i/2].Slice(0, i%2*w, k, w)
+	}
+	err := r.level(ctx, quarters(c.Slice(0, 0, 2*h, 2*w)), x, y, r.room(m, n, 2*k))
+	if err == nil && n > 2*w {
+		err = both(0, 2*w, 2*h, 1)
+	}
+	if err == nil && m > 2*h {
+		err = both(2*h, 0, 1, n)
+	}
+	return err
+}
+
+// room returns room for the temporaries of an m×n×k product.
+func (r *recursion[T]) room(m, n, k int) []T {
+	if need := r.scheme.workspace(m, n, k, r.cutoff, r.engine != nil); need > cap(r.work) {
 		r.work = make([]T, need)
 		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(r.work)), uintptr(need)*unsafe.Sizeof(r.work[0]))
 	}
-	return r.multiply(ctx, c, a, b, r.work[:cap(r.work)])
+	return r.work[:cap(r.work)]
+}
+
+// level computes the quarters of C from those of A and B with temporaries from work.
+func (r *recursion[T]) level(ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+	if r.engine != nil && !divides(c[0].Rows, c[0].Cols, a[0].Cols, r.cutoff) {
+		return r.fold(ctx, c, a, b)
+	}
+	return r.step(r, ctx, c, a, b, work)
 }
 
 // multiply computes C = A·B with temporaries from work.
@@ -77,12 +140,7 @@ func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], wor
 	}
 	m2, n2, k2 := m&^1, n&^1, k&^1
 	even := c.Slice(0, 0, m2, n2)
-	var err error
-	if r.engine != nil && lastLevel(m, n, k, r.cutoff) {
-		err = r.fold(ctx, even, a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2))
-	} else {
-		err = r.step(r, ctx, even, a.Slice(0, 0, m2, k2), b.Slice(0, 0, k2, n2), work)
-	}
+	err := r.level(ctx, quarters(even), quarters(a.Slice(0, 0, m2, k2)), quarters(b.Slice(0, 0, k2, n2)), work)
 	if err == nil && k > k2 { // the last term of every element
 		err = r.leaf.accumulate(ctx, even, a.Slice(0, k2, m2, 1), b.Slice(k2, 0, 1, n2))
 	}
@@ -110,7 +168,7 @@ func divides(m, n, k, cutoff int) bool {
 
 // fold computes C = A·B by the products of one level, the additions folded into the
 // packing and the updates of the leaf.
-func (r *recursion[T]) fold(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func (r *recursion[T]) fold(ctx context.Context, c, a, b [4]gemm.Matrix[T]) error {
 	defer func() { r.terms = [3][2]block.Term[T]{} }() // lets go of the operands
 	for _, p := range r.products {
 		x, y, z := r.terms[0][:0], r.terms[1][:0], r.terms[2][:0]
@@ -123,36 +181,37 @@ func (r *recursion[T]) fold(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		for _, q := range p.c {
 			z = append(z, termOf(q, c))
 		}
-		if err := r.engine.Sum(ctx, c.Rows/2, c.Cols/2, a.Cols/2, x, y, z, p.fresh); err != nil {
+		if err := r.engine.Sum(ctx, c[0].Rows, c[0].Cols, a[0].Cols, x, y, z, p.fresh); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// termOf returns a quarter of x as a term of a sum.
-func termOf[T gemm.Float](p part, x gemm.Matrix[T]) block.Term[T] {
-	return block.Term[T]{Data: quarter(x, p.quarter).Data, Stride: x.Stride, Sign: T(p.sign)}
+// termOf returns one of the quarters as a term of a sum.
+func termOf[T gemm.Float](p part, quarters [4]gemm.Matrix[T]) block.Term[T] {
+	x := quarters[p.quarter]
+	return block.Term[T]{Data: x.Data, Stride: x.Stride, Sign: T(p.sign)}
 }
 
 // divideOnce computes C = A·B by the products of one level, in temporaries for a sum of
 // A, a sum of B and a product: the step of a scheme that is an algorithm.
-func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
-	m, n, k := c.Rows/2, c.Cols/2, a.Cols/2
+func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+	m, n, k := c[0].Rows, c[0].Cols, a[0].Cols
 	s, work := temporary(work, m, k)
 	t, work := temporary(work, k, n)
 	p, work := temporary(work, m, n)
 	for _, x := range r.products {
 		to, others := p, x.c
 		if x.fresh {
-			to, others = quarter(c, x.c[0].quarter), x.c[1:]
+			to, others = c[x.c[0].quarter], x.c[1:]
 		}
 		if err := r.multiply(ctx, to, r.summed(s, a, x.a), r.summed(t, b, x.b), work); err != nil {
 			return err
 		}
 		r.sums = r.sums[:0]
 		for _, other := range others {
-			z := quarter(c, other.quarter)
+			z := c[other.quarter]
 			r.sums = append(r.sums, addition[T]{z, z, T(other.sign), to})
 		}
 		r.addUp()
@@ -160,26 +219,23 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm
 	return nil
 }
 
-// summed returns the sum of quarters of x, in to where it has more than one.
-func (r *recursion[T]) summed(to, x gemm.Matrix[T], quarters []part) gemm.Matrix[T] {
-	sum := quarter(x, quarters[0].quarter)
-	for _, q := range quarters[1:] {
-		r.add(addition[T]{to, sum, T(q.sign), quarter(x, q.quarter)})
+// summed returns a sum of quarters, in to where it has more than one.
+func (r *recursion[T]) summed(to gemm.Matrix[T], quarters [4]gemm.Matrix[T], parts []part) gemm.Matrix[T] {
+	sum := quarters[parts[0].quarter]
+	for _, p := range parts[1:] {
+		r.add(addition[T]{to, sum, T(p.sign), quarters[p.quarter]})
 		sum = to
 	}
 	return sum
 }
 
-// quarters returns the four quarters of a matrix of even dimensions.
-func quarters[T gemm.Float](x gemm.Matrix[T]) (x11, x12, x21, x22 gemm.Matrix[T]) {
-	return quarter(x, 0), quarter(x, 1), quarter(x, 2), quarter(x, 3)
-}
-
-// quarter returns a quarter of a matrix of even dimensions: 0 to 3 are 11, 12, 21 and
-// 22.
-func quarter[T gemm.Float](x gemm.Matrix[T], which int) gemm.Matrix[T] {
+// quarters returns the quarters 11, 12, 21 and 22 of a matrix of even dimensions.
+func quarters[T gemm.Float](x gemm.Matrix[T]) (all [4]gemm.Matrix[T]) {
 	rows, cols := x.Rows/2, x.Cols/2
-	return x.Slice(which/2*rows, which%2*cols, rows, cols)
+	for i := range all {
+		all[i] = x.Slice(i/2*rows, i%2*cols, rows, cols)
+	}
+	return all
 }
 
 // temporary returns a rows×cols matrix in the first elements of work, and the rest
@@ -390,8 +446,8 @@ func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 // rounding returns (1+u)^times − 1, the relative error of so many roundings.
 func rounding(times, u float64) float64 { return math.Expm1(times * math.Log1p(u)) }
 
-// step divides one level of a product, with temporaries from work.
-type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error
+// step computes the quarters of C from those of A and B, with temporaries from work.
+type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error
 
 // newRecursion returns a recursion that ends in the leaf.
 func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T], loop block.Loop) *recursion[T] {

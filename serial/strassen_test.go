@@ -1,6 +1,7 @@
 package serial
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -116,6 +117,54 @@ func TestDivides(t *testing.T) {
 	} {
 		if got := divides(x.m, x.n, x.k, x.cutoff); got != x.want {
 			t.Errorf("a product of %d×%d×%d is halved at %d: %v, want %v", x.m, x.n, x.k, x.cutoff, got, x.want)
+		}
+	}
+}
+
+// TestMultiplyTwo compares with the sum of two products of small integers, which is exact.
+func TestMultiplyTwo(t *testing.T) {
+	for _, shape := range [][3]int{{64, 64, 32}, {64, 48, 33}, {65, 64, 32}, {64, 65, 31}, {67, 81, 40}, {20, 20, 3}, {5, 6, 7}, {9, 0, 4}, {0, 3, 4}, {8, 8, 0}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		for _, name := range []string{"serial/strassen", "serial/winograd"} {
+			for _, leaf := range []string{"serial/ikj", "serial/packed"} {
+				x, err := gemm.New[float64](find(t, name), gemm.Params{"cutoff": 9, "leaf": leaf})
+				if err != nil {
+					t.Fatal(err)
+				}
+				matrix := func(rows, cols int) gemm.Matrix[float64] {
+					x := gemm.Matrix[float64]{Rows: rows, Cols: cols, Stride: cols + 3, Data: make([]float64, rows*(cols+3))}
+					for i := range x.Data {
+						x.Data[i] = float64(rand.IntN(17) - 8)
+					}
+					return x
+				}
+				a, b := [2]gemm.Matrix[float64]{matrix(m, k), matrix(m, k)}, [2]gemm.Matrix[float64]{matrix(k, n), matrix(k, n)}
+				c := matrix(m, n)
+				beside := slices.Clone(c.Data)
+				if err := x.(Twofold[float64]).MultiplyTwo(t.Context(), c, a, b); err != nil {
+					t.Fatal(err)
+				}
+				for i := range m {
+					for j := range c.Stride {
+						want := beside[i*c.Stride+j]
+						if j < n {
+							want = 0
+							for h := range a {
+								for l := range k {
+									want += a[h].At(i, l) * b[h].At(l, j)
+								}
+							}
+						}
+						if got := c.Data[i*c.Stride+j]; got != want {
+							t.Fatalf("%s, leaf %s, %v: element (%d, %d) is %v, want %v", name, leaf, shape, i, j, got, want)
+						}
+					}
+				}
+				wide := [2]gemm.Matrix[float64]{a[0], matrix(m, k+1)}
+				if err := x.(Twofold[float64]).MultiplyTwo(t.Context(), c, wide, [2]gemm.Matrix[float64]{b[0], matrix(k+1, n)}); !errors.Is(err, gemm.ErrShape) {
+					t.Errorf("%s: operands of k = %d and %d: %v", name, k, k+1, err)
+				}
+			}
 		}
 	}
 }

@@ -41,11 +41,12 @@ import (
 // Its additions are not folded into the leaf: a sum that is used again has to be
 // there, and without them the sums have 14 terms each of A, B and C, strassen's 12. With
 // two levels and more it is ahead of strassen over packed all the same, of which only the
-// last is folded: on a Zen 4 by 4 to 7 % at n = 1024 to 4096.
-func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
-	a11, a12, a21, a22 := quarters(a)
-	b11, b12, b21, b22 := quarters(b)
-	c11, c12, c21, c22 := quarters(c)
+// last is folded. To form those that are used once, T₃ and T₄, as they are packed changed
+// nothing.
+func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+	a11, a12, a21, a22 := a[0], a[1], a[2], a[3]
+	b11, b12, b21, b22 := b[0], b[1], b[2], b[3]
+	c11, c12, c21, c22 := c[0], c[1], c[2], c[3]
 	m, n, k := c11.Rows, c11.Cols, a11.Cols
 	x, _ := temporary(work, m, k)
 	p1, _ := temporary(work, m, n) // where X was, once it has been used
@@ -127,13 +128,13 @@ var winogradScheme = scheme{
 	},
 }
 
-// winogradCutoff is the cutoff of winograd on a host that was not tuned: on a Zen 4 it is
-// faster than packed by 1 to 8 % at n = 640.
+// winogradCutoff is the cutoff of winograd on a host that was not tuned. A level pays from
+// n ≈ 400 on with vectors of AVX2 or halves of those of AVX-512.
 func winogradCutoff() int {
 	if fullWidth() {
 		return 1200
 	}
-	return 600
+	return 380
 }
 
 func winogradVariant() gemm.Variant {
