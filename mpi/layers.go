@@ -101,6 +101,6 @@ func layersVariant() gemm.Variant {
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
 	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
-		return spreadWorkspace(s, layersOf(p, ranks, s, 8), p.Int("panel"))
+		return spreadWorkspace(s, layersOf(p, ranks, s, 8), p)
 	})
 }

@@ -29,6 +29,8 @@ type local[T gemm.Element] struct {
 	// addTo computes C ← A·B + C; nil: the product is computed apart and added.
 	addTo func(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	apart gemm.Matrix[T]
+	// two computes C ← A₀·B₀ + A₁·B₁; nil: the variant has nothing to gain.
+	two func(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error
 	// whole says that a part is computed in one go. Fewer operations than a product of
 	// the textbook has a variant only where it halves all dimensions.
 	whole bool
@@ -85,6 +87,8 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 	}
 	l := &local[T]{Multiplier: m, name: name, params: params, whole: v.Bound.Kind != gemm.Componentwise}
 	switch g := any(m).(type) {
+	case serial.Twofold[T]:
+		l.two = g.MultiplyTwo
 	case gemm.Gemmer[float64]:
 		l.addTo = any(adding(g)).(func(context.Context, gemm.Matrix[T], gemm.Matrix[T], gemm.Matrix[T]) error)
 	case gemm.Gemmer[float32]:
@@ -107,11 +111,16 @@ func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	if l.addTo != nil {
 		return l.addTo(ctx, c, a, b)
 	}
+	return l.sum(c, func(c gemm.Matrix[T]) error { return l.Multiply(ctx, c, a, b) })
+}
+
+// sum adds to C what f computes apart.
+func (l *local[T]) sum(c gemm.Matrix[T], f func(gemm.Matrix[T]) error) error {
 	if cap(l.apart.Data) < c.Rows*c.Cols {
 		l.apart = matrix[T](c.Rows, c.Cols)
 	}
 	x := gemm.Matrix[T]{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: l.apart.Data[:c.Rows*c.Cols]}
-	if err := l.Multiply(ctx, x, a, b); err != nil {
+	if err := f(x); err != nil {
 		return err
 	}
 	switch c := any(c).(type) {
@@ -139,18 +148,35 @@ func plus[T gemm.Float](c, x gemm.Matrix[T]) {
 // a multiple of the packed product's blocks, so that nothing is packed twice.
 const pieceCols = 240
 
-// part computes C ← A·B, or adds to C. Where the context has ended it leaves C as it is,
-// and the clock says so: the messages of a product are exchanged all the same, so that all
-// ranks stay in step.
+// part computes C ← A·B, or adds to C.
 func (l *local[T]) part(k *clock, c, a, b gemm.Matrix[T], add bool) error {
+	return k.unlessStopped(func(ctx context.Context) error {
+		if add {
+			return l.add(ctx, c, a, b)
+		}
+		return l.Multiply(ctx, c, a, b)
+	})
+}
+
+// partTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C.
+func (l *local[T]) partTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool) error {
+	return k.unlessStopped(func(ctx context.Context) error {
+		if add {
+			return l.sum(c, func(c gemm.Matrix[T]) error { return l.two(ctx, c, a, b) })
+		}
+		return l.two(ctx, c, a, b)
+	})
+}
+
+// unlessStopped calls f. Where the context has ended it does not, and notes that: the
+// messages of a product are exchanged all the same, so that all ranks stay in step.
+func (k *clock) unlessStopped(f func(ctx context.Context) error) error {
 	if k.stopped {
 		return nil
 	}
 	err := k.ctx.Err()
-	if err == nil && add {
-		err = l.add(k.ctx, c, a, b)
-	} else if err == nil {
-		err = l.Multiply(k.ctx, c, a, b)
+	if err == nil {
+		err = f(k.ctx)
 	}
 	if k.stopped = err != nil && k.ctx.Err() != nil; k.stopped {
 		return nil
@@ -173,7 +199,7 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 		case len(pending) == 0:
 			return t.local.part(k, c, a, b, add)
 		case t.spare:
-			return t.aside(k, c, a, b, add, pending)
+			return t.aside(func() error { return t.local.part(k, c, a, b, add) }, pending)
 		case t.local.whole:
 			_, err := test(pending)
 			return errors.Join(err, t.local.part(k, c, a, b, add))
@@ -191,15 +217,30 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 	})
 }
 
+// computeTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C, as compute does.
+func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool, pending []*comm.Request) error {
+	if c.Rows == 0 {
+		return nil
+	}
+	return k.during(computing, func() error {
+		part := func() error { return t.local.partTwo(k, c, a, b, add) }
+		if len(pending) > 0 && t.spare {
+			return t.aside(part, pending)
+		}
+		_, err := test(pending)
+		return errors.Join(err, part())
+	})
+}
+
 var errPanicked = errors.New("mpi: the local variant panicked")
 
 // glance is the time between two looks at messages beside a computation: processors that
 // are neighbours may be two halves of one core, and who looks all the time slows the other.
 const glance = 50 * time.Microsecond
 
-// aside computes on another thread, and goes on with the messages on this one. Each stays
-// on a processor of its own: left to the system, who computes goes from one to the next.
-func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
+// aside computes a part on another thread, and goes on with the messages on this one. Each
+// stays on a processor of its own: left to the system, who computes goes from one to the next.
+func (t *task[T]) aside(part func() error, pending []*comm.Request) error {
 	computed := make(chan error, 1)
 	var panicked any
 	go func() {
@@ -209,7 +250,7 @@ func (t *task[T]) aside(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*c
 			computed <- err
 		}()
 		defer t.keep(1)()
-		err = t.local.part(k, c, a, b, add)
+		err = part()
 	}()
 	defer t.keep(0)()
 	defer func() {

@@ -132,13 +132,12 @@ func (p *p2pRowsOverlap[T]) expect(k *clock, i int) (u coming[T], err error) {
 		return u, nil
 	}
 	depth := p.panels[i].Len()
-	u.a, u.b = of(p.as[i%2].Data, p.c.Rows, depth, depth), of(p.bs[i%2].Data, depth, p.c.Cols, p.c.Cols)
+	u.a[0], u.b[0] = of(p.as[i%2].Data, p.c.Rows, depth, depth), of(p.bs[i%2].Data, depth, p.c.Cols, p.c.Cols)
 	err = k.during(distributing, func() error {
-		if u.as, err = comm.Irecv(p.world, u.a, 0, tagA); err != nil {
+		if err := u.add(comm.Irecv(p.world, u.a[0], 0, tagA)); err != nil {
 			return err
 		}
-		u.bs, err = comm.Irecv(p.world, u.b, 0, tagB)
-		return err
+		return u.add(comm.Irecv(p.world, u.b[0], 0, tagB))
 	})
 	return u, err
 }
@@ -154,7 +153,7 @@ func (p *p2pRowsOverlap[T]) work(k *clock) error {
 	}
 	var back []*comm.Request
 	for i := range p.panels {
-		if err := p.wait(k, distributing, here.as, here.bs); err != nil {
+		if err := p.wait(k, distributing, here.pending...); err != nil {
 			return err
 		}
 		next, err := p.expect(k, i+1)
@@ -162,14 +161,14 @@ func (p *p2pRowsOverlap[T]) work(k *clock) error {
 			return err
 		}
 		if i+1 < len(p.panels) {
-			if err := p.compute(k, p.c, here.a, here.b, i > 0, next.as, next.bs); err != nil {
+			if err := p.compute(k, p.c, here.a[0], here.b[0], i > 0, next.pending...); err != nil {
 				return err
 			}
 			here = next
 			continue
 		}
 		for _, s := range p.pieces(p.c.Rows) {
-			if err := p.compute(k, rowsOf(p.c, s), rowsOf(here.a, s), here.b, i > 0, back...); err != nil {
+			if err := p.compute(k, rowsOf(p.c, s), rowsOf(here.a[0], s), here.b[0], i > 0, back...); err != nil {
 				return err
 			}
 			err := k.during(collecting, func() error {

@@ -348,6 +348,12 @@ func TestRanksPanels(t *testing.T) {
 			master := understood(v, gemm.Params{"master": works})
 			master["panel"] = panel
 			multiplied(t, v, master, newOperands[float32](31, 33, 35, 0))
+			// Two panels a step, and a rank's part of the last one a product that is halved.
+			halving := gemm.Params{"panel": panel, "local": "serial/winograd"}
+			multiplied(t, v, halving, newOperands[float64](31, 33, 35, 2))
+			if panel > 35 {
+				multiplied(t, v, halving, newOperands[float64](1000, 1001, 1002, 0))
+			}
 		})
 	}
 }
@@ -817,7 +823,7 @@ func TestAside(t *testing.T) {
 	computing := &placed{}
 	x := &task[float64]{job: j, places: places, local: &local[float64]{Multiplier: computing}}
 	var none gemm.Matrix[float64]
-	if err := x.aside(&clock{ctx: context.Background()}, none, none, none, false, nil); err != nil {
+	if err := x.aside(func() error { return x.local.part(&clock{ctx: context.Background()}, none, none, none, false) }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(computing.cpus, places[1:]) {

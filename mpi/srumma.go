@@ -41,7 +41,7 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &srumma[T]{summa: newPanels(t, g, plan.Span{Hi: t.shape.K})}
 	x.bring = x.fetch
 	if x.m >= 0 {
-		x.first = (x.i*g.Q + x.j*g.P) % g.Ranks() * len(x.panels) / g.Ranks()
+		x.first = (x.i*g.Q + x.j*g.P) % g.Ranks() * len(x.steps) / g.Ranks()
 		x.find()
 	}
 	return x, nil
@@ -134,30 +134,30 @@ func (x *srumma[T]) apart(bytes int) error {
 }
 
 // read finds what this rank has not got of a panel where its owner has it.
-func (x *srumma[T]) read(s int, u *coming[T]) error {
+func (x *srumma[T]) read(s int, u *coming[T], i int) error {
 	p := x.panels[s]
 	if p.Col != x.j {
-		u.a = comm.Here[T](x.world, x.crew.memory, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
+		u.a[i] = comm.Here[T](x.world, x.crew.memory, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
 	}
 	if p.Row != x.i {
-		u.b = comm.Here[T](x.world, x.crew.memory, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
+		u.b[i] = comm.Here[T](x.world, x.crew.memory, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
 	}
 	return nil
 }
 
 // fetch begins to fetch what this rank has not got of a panel.
-func (x *srumma[T]) fetch(s int, u *coming[T]) (err error) {
-	x.receive(s, u)
+func (x *srumma[T]) fetch(s int, u *coming[T], i int) error {
+	x.receive(s, u, i)
 	p := x.panels[s]
-	if p.Col != x.j && u.a.Rows > 0 {
-		if u.as, err = comm.Rget(x.world, x.window, u.a, x.as[s].rank, x.as[s].at); err != nil {
+	if p.Col != x.j && x.m > 0 {
+		if err := u.add(comm.Rget(x.world, x.window, u.a[i], x.as[s].rank, x.as[s].at)); err != nil {
 			return err
 		}
 	}
-	if p.Row != x.i && u.b.Cols > 0 {
-		u.bs, err = comm.Rget(x.world, x.window, u.b, x.bs[s].rank, x.bs[s].at)
+	if p.Row != x.i && x.n > 0 {
+		return u.add(comm.Rget(x.world, x.window, u.b[i], x.bs[s].rank, x.bs[s].at))
 	}
-	return err
+	return nil
 }
 
 func (x *srumma[T]) close() error {
@@ -185,6 +185,6 @@ func srummaVariant() gemm.Variant {
 		if err != nil {
 			return 0 // the constructor says so
 		}
-		return spreadWorkspace(s, g, p.Int("panel"))
+		return spreadWorkspace(s, g, p)
 	})
 }

@@ -22,18 +22,23 @@ import (
 //	                   A₀₁ B₁₀    A₀₁ B₁₁    A₁₁ B₁₀    A₁₁ B₁₁
 //
 // A rank receives (1−1/Q)·mk/P and (1−1/P)·kn/Q elements.
+//
+// A local variant that can compute two products at once, as one of twice the k, gets panels
+// two and two: the longer k is, the fewer times it adds to C.
 type summa[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid
 	*seat
-	i, j   int
-	m, n   int // rows and columns of this rank's block of C; m < 0 outside of the grid
-	panels []plan.Panel
-	a, b   []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
-	as, bs []gemm.Matrix[T] // room for those of others: of one panel and the next
-	c      gemm.Matrix[T]
-	first  int // panel
-	bring  func(s int, u *coming[T]) error
+	i, j     int
+	m, n     int // rows and columns of this rank's block of C; m < 0 outside of the grid
+	panels   []plan.Panel
+	steps    []plan.Span      // panels that are multiplied at once, one or two
+	a, b     []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
+	as, bs   []gemm.Matrix[T] // room for those of others: of one step and the next
+	c        gemm.Matrix[T]
+	first    int                                    // step
+	together int                                    // panels of a step, at most
+	bring    func(s int, u *coming[T], i int) error // panel s, the i-th of u
 }
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
@@ -47,8 +52,14 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 // newPanels returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
 func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
-	x := &summa[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")),
-		as: make([]gemm.Matrix[T], 2), bs: make([]gemm.Matrix[T], 2)}
+	x := &summa[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel"))}
+	x.together = 1
+	if t.local.two != nil {
+		x.together = 2
+	}
+	x.steps = plan.Steps(x.panels, x.together)
+	rooms := min(2, len(x.steps)) * x.together
+	x.as, x.bs = make([]gemm.Matrix[T], rooms), make([]gemm.Matrix[T], rooms)
 	x.bring = x.broadcast
 	rank := t.world.Rank()
 	if rank >= g.Ranks() {
@@ -164,46 +175,64 @@ func (x *summa[T]) fill(layer func(l int) []plan.Panel) error {
 }
 
 // broadcast begins to broadcast a panel.
-func (x *summa[T]) broadcast(s int, u *coming[T]) (err error) {
-	x.receive(s, u)
+func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
+	x.receive(s, u, i)
 	p := x.panels[s]
 	if x.grid.Q > 1 && x.c.Rows > 0 {
-		if u.as, err = comm.Ibcast(x.layer.Row, u.a, p.Col); err != nil {
+		if err := u.add(comm.Ibcast(x.layer.Row, u.a[i], p.Col)); err != nil {
 			return err
 		}
 	}
 	if x.grid.P > 1 && x.c.Cols > 0 {
-		u.bs, err = comm.Ibcast(x.layer.Col, u.b, p.Row)
+		return u.add(comm.Ibcast(x.layer.Col, u.b[i], p.Row))
+	}
+	return nil
+}
+
+// receive finds room for what this rank has not got of a panel.
+func (x *summa[T]) receive(s int, u *coming[T], i int) {
+	p, room := x.panels[s], u.turn%2*x.together+i
+	if p.Col != x.j {
+		u.a[i] = of(x.as[room].Data, x.c.Rows, p.K.Len(), p.K.Len())
+	}
+	if p.Row != x.i {
+		u.b[i] = of(x.bs[room].Data, p.K.Len(), x.c.Cols, x.c.Cols)
+	}
+}
+
+// coming is a step under way: its panels, one or two, and their messages.
+type coming[T gemm.Element] struct {
+	turn    int // how many steps came before
+	panels  int
+	a, b    [2]gemm.Matrix[T]
+	pending []*comm.Request
+}
+
+// add adds a message.
+func (u *coming[T]) add(r *comm.Request, err error) error {
+	if err == nil {
+		u.pending = append(u.pending, r)
 	}
 	return err
 }
 
-// receive finds room for what this rank has not got of a panel.
-func (x *summa[T]) receive(s int, u *coming[T]) {
-	p := x.panels[s]
-	if p.Col != x.j {
-		u.a = of(x.as[u.step%2].Data, x.c.Rows, p.K.Len(), p.K.Len())
-	}
-	if p.Row != x.i {
-		u.b = of(x.bs[u.step%2].Data, p.K.Len(), x.c.Cols, x.c.Cols)
-	}
-}
-
-// coming is a panel under way.
-type coming[T gemm.Element] struct {
-	step   int
-	a, b   gemm.Matrix[T]
-	as, bs *comm.Request
-}
-
-// begin begins to bring the panel of a step; none behind the last.
-func (x *summa[T]) begin(k *clock, step int) (u coming[T], err error) {
-	if step >= len(x.panels) {
+// begin begins to bring the panels of a step; none behind the last.
+func (x *summa[T]) begin(k *clock, turn int) (u coming[T], err error) {
+	if turn >= len(x.steps) {
 		return u, nil
 	}
-	s := (x.first + step) % len(x.panels)
-	u = coming[T]{step: step, a: x.a[s], b: x.b[s]}
-	err = k.during(communicating, func() error { return x.bring(s, &u) })
+	step := x.steps[(x.first+turn)%len(x.steps)]
+	u = coming[T]{turn: turn, panels: step.Len()}
+	err = k.during(communicating, func() error {
+		for i := range u.panels {
+			s := step.Lo + i
+			u.a[i], u.b[i] = x.a[s], x.b[s]
+			if err := x.bring(s, &u, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return u, err
 }
 
@@ -211,22 +240,27 @@ func (x *summa[T]) multiply(k *clock) error {
 	if x.ranks == nil {
 		return x.finish(k)
 	}
-	if len(x.panels) == 0 {
+	if len(x.steps) == 0 {
 		zero(x.c)
 	}
 	here, err := x.begin(k, 0)
 	if err != nil {
 		return err
 	}
-	for s := range x.panels {
-		next, err := x.begin(k, s+1)
+	for turn := range x.steps {
+		next, err := x.begin(k, turn+1)
 		if err != nil {
 			return err
 		}
-		if err := x.wait(k, communicating, here.as, here.bs); err != nil {
+		if err := x.wait(k, communicating, here.pending...); err != nil {
 			return err
 		}
-		if err := x.compute(k, x.c, here.a, here.b, s > 0, next.as, next.bs); err != nil {
+		if here.panels == 2 {
+			err = x.computeTwo(k, x.c, here.a, here.b, turn > 0, next.pending)
+		} else {
+			err = x.compute(k, x.c, here.a[0], here.b[0], turn > 0, next.pending...)
+		}
+		if err != nil {
 			return err
 		}
 		here = next
@@ -245,7 +279,7 @@ func (x *summa[T]) plan() prediction {
 	return prediction{
 		traffic: plan.Summa(x.shape, x.world.Size(), x.grid, x.params.Int("panel")),
 		bound:   plan.BoundSpread(x.shape, x.grid.Ranks()),
-		grid:    x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.panels), overlapped: true,
+		grid:    x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.steps), overlapped: true,
 		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }
@@ -254,10 +288,13 @@ func (x *summa[T]) plan() prediction {
 const panelDoc = "columns of A and rows of B that are broadcast at once"
 
 // spreadWorkspace returns the elements of operands that are spread over ranks, with what
-// they hold of each other's.
-func spreadWorkspace(s plan.Shape, g plan.Grid, panel int) float64 {
+// they hold of each other's: two panels, four of a local variant that takes two at once.
+func spreadWorkspace(s plan.Shape, g plan.Grid, p gemm.Params) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
-	wide := 2 * float64(min(panel, s.K)*g.C)
+	wide := 2 * float64(min(p.Int("panel"), s.K)*g.C)
+	if localVariant(p.Text("local")).Bound.Kind != gemm.Componentwise {
+		wide *= 2
+	}
 	return m*k + k*n + float64(g.C+1)*m*n + wide*(float64(g.Q)*m+float64(g.P)*n)
 }
 
@@ -274,7 +311,7 @@ func summaVariant() gemm.Variant {
 		if err != nil {
 			return 0 // the constructor says so
 		}
-		return spreadWorkspace(s, g, p.Int("panel"))
+		return spreadWorkspace(s, g, p)
 	})
 }
 

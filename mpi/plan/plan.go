@@ -182,6 +182,23 @@ func Panels(k Span, p, q, width int) []Panel {
 	return out
 }
 
+// Steps puts panels together that follow each other and are equally wide, two at a time or
+// one.
+//
+//	Steps([0,4) [4,5) [5,7) [7,9), 2): [0,1) [1,2) [2,4), the last of the columns [5,9)
+func Steps(panels []Panel, together int) []Span {
+	var out []Span
+	for i := 0; i < len(panels); {
+		n := 1
+		if together == 2 && i+1 < len(panels) && panels[i].K.Len() == panels[i+1].K.Len() {
+			n = 2
+		}
+		out = append(out, Span{i, i + n})
+		i += n
+	}
+	return out
+}
+
 // Chunks cuts n indices into ranges of at most width, all alike to within one.
 func Chunks(n, width int) []Span {
 	return Spans(n, (n+width-1)/width)

@@ -219,6 +219,37 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+func TestSteps(t *testing.T) {
+	for width := 1; width < 12; width++ {
+		for q := 1; q <= 7; q++ {
+			panels := plan.Panels(plan.Span{Lo: 2, Hi: 33}, 3, q, width)
+			for together := 1; together <= 2; together++ {
+				at, twos := 0, 0
+				for _, s := range plan.Steps(panels, together) {
+					if s.Lo != at || s.Len() < 1 || s.Len() > together || s.Len() == 2 && panels[s.Lo].K.Len() != panels[s.Lo+1].K.Len() {
+						t.Fatalf("Steps(%v, %d): %v after %d", panels, together, s, at)
+					}
+					if s.Len() == 2 {
+						twos++
+					}
+					at = s.Hi
+				}
+				if at != len(panels) || together == 2 && width == 1 && twos == 0 {
+					t.Fatalf("Steps(%v, %d) end at %d, with %d of two panels", panels, together, at, twos)
+				}
+			}
+		}
+	}
+	want := "[{0 1} {1 2} {2 4}]"
+	four := []plan.Panel{{K: plan.Span{Lo: 0, Hi: 4}}, {K: plan.Span{Lo: 4, Hi: 5}}, {K: plan.Span{Lo: 5, Hi: 7}}, {K: plan.Span{Lo: 7, Hi: 9}}}
+	if got := fmt.Sprint(plan.Steps(four, 2)); got != want {
+		t.Errorf("Steps(%v, 2) = %s, want %s", four, got, want)
+	}
+	if got := plan.Steps(nil, 2); len(got) != 0 {
+		t.Errorf("steps of no panels: %v", got)
+	}
+}
+
 func TestChunks(t *testing.T) {
 	for n := range 50 {
 		for width := 1; width < 60; width++ {
