@@ -107,13 +107,13 @@ func StrassenCutoff() gemm.Param {
 func fullWidth() bool { return kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() }
 
 // strassenCutoff is the cutoff of strassen on a host that was not tuned. It is faster than
-// packed from n ≈ 700 on with vectors of AVX2 or halves of those of AVX-512. One core of a
+// packed from n ≈ 500 on with vectors of AVX2 or halves of those of AVX-512. One core of a
 // Xeon gains nothing at 1024, an eighth of the time at 2048.
 func strassenCutoff() int {
 	if fullWidth() {
 		return 1200
 	}
-	return 700
+	return 500
 }
 
 // tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one
