@@ -32,13 +32,14 @@ type summa[T gemm.Element] struct {
 	i, j     int
 	m, n     int // rows and columns of this rank's block of C; m < 0 outside of the grid
 	panels   []plan.Panel
-	steps    []plan.Span      // panels that are multiplied at once, one or two
+	together int              // panels that are multiplied at once, at most
+	steps    []plan.Span      // runs of panels that are
 	a, b     []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
 	as, bs   []gemm.Matrix[T] // room for those of others: of one step and the next
 	c        gemm.Matrix[T]
-	first    int                                    // step
-	together int                                    // panels of a step, at most
-	bring    func(s int, u *coming[T], i int) error // panel s, the i-th of u
+	first    int // step
+	// bring begins to bring panel s, the i-th of the step u.
+	bring func(s int, u *coming[T], i int) error
 }
 
 func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
@@ -52,8 +53,7 @@ func newSumma[T gemm.Element](t *task[T]) (product[T], error) {
 // newPanels returns this rank's part of a product over the range k, which is spread over
 // the rank's layer of the grid.
 func newPanels[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *summa[T] {
-	x := &summa[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel"))}
-	x.together = 1
+	x := &summa[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")), together: 1}
 	if t.local.two != nil {
 		x.together = 2
 	}
