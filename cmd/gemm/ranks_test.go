@@ -270,7 +270,7 @@ func (s *session) ends(cmd *exec.Cmd, faultAt time.Time) {
 
 // endless are the arguments of two rows of which the second takes a minute. The first is
 // large enough to predict it.
-var endless = []string{"--variants", "mpi/summa", "--sizes", "300,2500", "--reps", "200", "--time", "1ms", "--json", "r.json"}
+var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "200", "--time", "1ms", "--json", "r.json"}
 
 // TestRanks measures on ranks that a user starts and on ranks that gemm does.
 func TestRanks(t *testing.T) {
@@ -466,7 +466,7 @@ func TestFaultsUnderMpirun(t *testing.T) {
 // rows follow before the one for which it does not suffice.
 func TestMemoryOfARank(t *testing.T) {
 	s := newSession(t)
-	cmd, _, stderr := s.start(nil, s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "1s", "--json", "r.json")...)
+	cmd, _, stderr := s.start(nil, s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "1s", "--timeout", "1h", "--json", "r.json")...)
 	s.rowsIn("r.json", 1)
 	s.limit(1, 64<<20)
 	s.until("a rank has ended", func() bool { return s.live() < 2 })
