@@ -97,9 +97,11 @@ func StrassenModel(m, n, k, cutoff int, loop block.Loop) gemm.Model {
 // parameters it reads cutoff.
 func StrassenBound() gemm.Bound { return strassenScheme().bound() }
 
-// StrassenCutoff describes the parameter cutoff of NewStrassen.
+// StrassenCutoff describes the parameter cutoff of NewStrassen with several workers. They
+// share each product, and small ones less well: on two of them a level is no faster than
+// packed below n ≈ 1000.
 func StrassenCutoff() gemm.Param {
-	return meanParam(strassenCutoff())
+	return meanParam(max(1000, strassenCutoff()))
 }
 
 // fullWidth reports whether the micro-kernels' vectors are those of AVX-512, in one piece. A
@@ -118,8 +120,8 @@ func strassenCutoff() int {
 
 // tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one
 // that gemm tune measured on this host, or else the untuned one. Strassen's is measured;
-// winograd, whose additions cost another part of a product's time, has it in the proportion
-// of the two untuned ones. A variant has one default for both of its types. Where they were
+// winograd, whose additions cost another part of a product's time, and workers that share
+// the products have it in the proportion of the untuned ones. A variant has one default for both of its types. Where they were
 // found to differ it is the larger, at which neither loses; they seldom do, since float32
 // halves the time of the additions and of the products alike.
 func tunedCutoff(untuned int) int {
