@@ -195,14 +195,8 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 		return t.crew.compute(k, c, a, b, add, pending)
 	}
 	return k.during(computing, func() error {
-		switch {
-		case len(pending) == 0:
-			return t.local.part(k, c, a, b, add)
-		case t.spare:
-			return t.aside(func() error { return t.local.part(k, c, a, b, add) }, pending)
-		case t.local.whole:
-			_, err := test(pending)
-			return errors.Join(err, t.local.part(k, c, a, b, add))
+		if len(pending) == 0 || t.spare || t.local.whole {
+			return t.beside(func() error { return t.local.part(k, c, a, b, add) }, pending)
 		}
 		for lo := 0; lo < c.Cols; lo += pieceCols {
 			s := plan.Span{Lo: lo, Hi: min(lo+pieceCols, c.Cols)}
@@ -223,13 +217,17 @@ func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T],
 		return nil
 	}
 	return k.during(computing, func() error {
-		part := func() error { return t.local.partTwo(k, c, a, b, add) }
-		if len(pending) > 0 && t.spare {
-			return t.aside(part, pending)
-		}
-		_, err := test(pending)
-		return errors.Join(err, part())
+		return t.beside(func() error { return t.local.partTwo(k, c, a, b, add) }, pending)
 	})
+}
+
+// beside computes a part that is not cut while the messages are under way.
+func (t *task[T]) beside(part func() error, pending []*comm.Request) error {
+	if len(pending) > 0 && t.spare {
+		return t.aside(part, pending)
+	}
+	_, err := test(pending)
+	return errors.Join(err, part())
 }
 
 var errPanicked = errors.New("mpi: the local variant panicked")
