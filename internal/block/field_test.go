@@ -38,14 +38,7 @@ func TestField(t *testing.T) {
 
 func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k int) {
 	lda, ldb, ldc := k+1, n+3, n+2
-	random := func(n int) []gf256.Elem {
-		x := make([]gf256.Elem, n)
-		for i := range x {
-			x[i] = gf256.New(uint8(rng.Uint32()))
-		}
-		return x
-	}
-	a, b, c := random(m*lda), random(k*ldb), random(m*ldc)
+	a, b, c := drawn(rng, m*lda), drawn(rng, k*ldb), drawn(rng, m*ldc)
 	want := append([]gf256.Elem(nil), c...)
 	for product := range 3 { // the second finds the first's plan and its A, the third another A
 		if product == 2 && m*k > 0 {
@@ -164,4 +157,32 @@ func TestFieldAllocations(t *testing.T) {
 	}); allocs != 0 || err != nil {
 		t.Errorf("%v allocations a product, error %v", allocs, err)
 	}
+}
+
+// BenchmarkCodes computes the parity shards of codes by one worker, from the caches.
+func BenchmarkCodes(b *testing.B) {
+	for _, code := range [][2]int{{4, 2}, {10, 4}, {17, 3}, {16, 16}, {50, 20}} {
+		for _, n := range []int{64 << 10, 1 << 20} {
+			k, m := code[0], code[1]
+			b.Run(fmt.Sprintf("%d+%d/%dKiB", k, m, n>>10), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, 2))
+				x, y, c := drawn(rng, m*k), drawn(rng, k*n), make([]gf256.Elem, m*n)
+				e := HostField(Serial)
+				b.SetBytes(int64(k * n))
+				for b.Loop() {
+					if err := e.Multiply(b.Context(), m, n, k, x, k, y, n, c, n); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func drawn(rng *rand.Rand, n int) []gf256.Elem {
+	x := make([]gf256.Elem, n)
+	for i := range x {
+		x[i] = gf256.New(uint8(rng.Uint32()))
+	}
+	return x
 }
