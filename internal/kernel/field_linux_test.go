@@ -42,9 +42,9 @@ func TestFieldFences(t *testing.T) {
 	f := BestField()
 	rng := rand.New(rand.NewPCG(7, 8))
 	for rows := 1; rows <= f.MR; rows++ {
-		for _, k := range []int{1, 2, 5} {
+		for _, k := range []int{1, 2, 3, 4, 5} {
 			for _, behind := range []bool{false, true} {
-				for _, n := range []int{f.NR, 3 * f.NR, 5 * f.NR} {
+				for _, n := range []int{f.NR, 3 * f.NR, 5 * f.NR, 8 * f.NR} {
 					elements := func(n int) []gf256.Elem { return unsafe.Slice((*gf256.Elem)(fenced(t, n, behind)), n) }
 					words := k * f.Words(rows)
 					packed := unsafe.Slice((*uint64)(fenced(t, 8*words, behind)), words)

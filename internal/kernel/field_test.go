@@ -35,7 +35,7 @@ func TestFieldRun(t *testing.T) {
 	f := BestField()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for rows := 1; rows <= f.MR; rows++ {
-		for _, n := range []int{0, f.NR, 2 * f.NR, 5 * f.NR} {
+		for _, n := range []int{0, f.NR, 2 * f.NR, 5 * f.NR, 9 * f.NR} {
 			for _, k := range []int{1, 2, 3, 4, 8, 17} {
 				for _, add := range []bool{false, true} {
 					testFieldRun(t, &f, rng, rows, k, n, add)

@@ -8,12 +8,6 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-DATA down<>+0(SB)/8, $0x1000100010001000
-DATA down<>+8(SB)/8, $0x1000100010001000
-DATA down<>+16(SB)/8, $0x1000100010001000
-DATA down<>+24(SB)/8, $0x1000100010001000
-GLOBL down<>(SB), RODATA|NOPTR, $32
-
 // func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mulAVX2(SB), NOSPLIT, $0-113
@@ -26,17 +20,28 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	MOVQ    c_base+80(FP), R9
 	MOVQ    ldc+104(FP), R11
 	VMOVDQU nibbles<>+0(SB), Y15
-	VMOVDQU down<>+0(SB), Y13
 	CMPQ    AX, $0x04
 	JEQ     rows4x2
 	CMPQ    AX, $0x03
 	JEQ     rows3x2
 	CMPQ    AX, $0x02
 	JEQ     rows2x4
-	CMPQ    R12, $0x00000080
-	JLT     tile1x2
+	CMPQ    R12, $0x00000040
+	JLT     any1x4
+	CMPB    add+112(FP), $+0
+	JNE     any1x4
+	CMPQ    R13, $0x01
+	JEQ     small1x2x1
+	CMPQ    R13, $0x02
+	JEQ     small1x2x2
+	CMPQ    R13, $0x03
+	JEQ     small1x2x3
 	CMPQ    R13, $0x04
-	JLE     tileSteady1x4
+	JEQ     small1x2x4
+
+any1x4:
+	CMPQ R12, $0x00000080
+	JLT  tile1x2
 
 tile1x4:
 	MOVQ           BX, CX
@@ -44,34 +49,40 @@ tile1x4:
 	MOVQ           R13, DX
 	CMPB           add+112(FP), $+0
 	JNE            load1x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000020, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -89,70 +100,82 @@ sum1x4:
 	JLT  last1x4
 
 step1x4:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
-	VBROADCASTI128 32(CX), Y8
-	VBROADCASTI128 48(CX), Y9
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        64(DI)(R8*1), Y8
 	PREFETCHT0     320(DI)(R8*1)
-	VPAND          96(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
+	VMOVDQU        96(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000040, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -161,38 +184,44 @@ step1x4:
 last1x4:
 	CMPQ           DX, $-2
 	JEQ            store1x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 
 store1x4:
 	MOVQ    R9, R10
@@ -214,21 +243,23 @@ tile1x2:
 	MOVQ           R13, DX
 	CMPB           add+112(FP), $+0
 	JNE            load1x2
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	ADDQ           $0x00000020, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -244,40 +275,44 @@ sum1x2:
 	JLT  last1x2
 
 step1x2:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VBROADCASTI128 32(CX), Y8
-	VBROADCASTI128 48(CX), Y9
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
 	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	ADDQ           $0x00000040, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -286,23 +321,25 @@ step1x2:
 last1x2:
 	CMPQ           DX, $-2
 	JEQ            store1x2
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 
 store1x2:
 	MOVQ    R9, R10
@@ -314,174 +351,281 @@ store1x2:
 	JNE     tile1x2
 	JMP     done
 
-tileSteady1x4:
-	MOVQ           BX, CX
-	MOVQ           SI, DI
-	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            loadSteady1x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
-	ADDQ           $0x00000020, CX
-	ADDQ           R8, DI
-	DECQ           DX
-	JMP            sumSteady1x4
+small1x2x1:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-loadSteady1x4:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	VMOVDQU 64(R10), Y2
-	VMOVDQU 96(R10), Y3
+tile1x2x1:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x1
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
 
-sumSteady1x4:
-	SUBQ $0x02, DX
-	JLT  lastSteady1x4
+small1x2x2:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-stepSteady1x4:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
+tile1x2x2:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
 	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
-	VBROADCASTI128 32(CX), Y8
-	VBROADCASTI128 48(CX), Y9
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
-	VPAND          96(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
-	ADDQ           $0x00000040, CX
-	LEAQ           (DI)(R8*2), DI
-	SUBQ           $0x02, DX
-	JGE            stepSteady1x4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x2
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
 
-lastSteady1x4:
-	CMPQ           DX, $-2
-	JEQ            storeSteady1x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y0, Y0
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y0, Y0
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y1, Y1
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y1, Y1
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y2, Y2
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y12
-	VPXOR          Y12, Y3, Y3
+small1x2x3:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-storeSteady1x4:
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	VMOVDQU Y2, 64(R10)
-	VMOVDQU Y3, 96(R10)
-	ADDQ    $0x00000080, SI
-	ADDQ    $0x00000080, R9
-	SUBQ    $0x00000080, R12
-	CMPQ    R12, $0x00000080
-	JGE     tileSteady1x4
-	TESTQ   R12, R12
-	JNE     tile1x2
-	JMP     done
+tile1x2x3:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*2), Y8
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x3
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
+
+small1x2x4:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile1x2x4:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R8*2), Y8
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VMOVDQU        (DI)(R14*1), Y8
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x4
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
 
 rows2x4:
+	CMPQ R12, $0x00000040
+	JLT  any2x4
+	CMPB add+112(FP), $+0
+	JNE  any2x4
+	CMPQ R13, $0x01
+	JEQ  small2x2x1
+	CMPQ R13, $0x02
+	JEQ  small2x2x2
+	CMPQ R13, $0x03
+	JEQ  small2x2x3
+	CMPQ R13, $0x04
+	JEQ  small2x2x4
+
+any2x4:
 	CMPQ R12, $0x00000080
 	JLT  tile2x2
-	CMPQ R13, $0x04
-	JLE  tileSteady2x4
 
 tile2x4:
 	MOVQ           BX, CX
@@ -489,48 +633,56 @@ tile2x4:
 	MOVQ           R13, DX
 	CMPB           add+112(FP), $+0
 	JNE            load2x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y12, Y10, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y12, Y10, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y2
-	VPSHUFB        Y12, Y10, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y5
+	VPSHUFB        Y8, Y12, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y3
-	VPSHUFB        Y12, Y10, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y7
+	VPSHUFB        Y8, Y12, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000040, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -553,106 +705,122 @@ sum2x4:
 	JLT  last2x4
 
 step2x4:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
-	VBROADCASTI128 64(CX), Y8
-	VBROADCASTI128 80(CX), Y9
-	VBROADCASTI128 96(CX), Y10
-	VBROADCASTI128 112(CX), Y11
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
+	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VMOVDQU        64(DI)(R8*1), Y8
 	PREFETCHT0     320(DI)(R8*1)
-	VPAND          96(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        96(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000080, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -661,56 +829,64 @@ step2x4:
 last2x4:
 	CMPQ           DX, $-2
 	JEQ            store2x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VMOVDQU        64(DI), Y8
 	PREFETCHT0     320(DI)
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        96(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 
 store2x4:
 	MOVQ    R9, R10
@@ -737,29 +913,31 @@ tile2x2:
 	MOVQ           R13, DX
 	CMPB           add+112(FP), $+0
 	JNE            load2x2
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y12, Y10, Y2
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y12, Y10, Y3
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y3, Y3
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000040, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -778,60 +956,64 @@ sum2x2:
 	JLT  last2x2
 
 step2x2:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y3, Y3
-	VBROADCASTI128 64(CX), Y8
-	VBROADCASTI128 80(CX), Y9
-	VBROADCASTI128 96(CX), Y10
-	VBROADCASTI128 112(CX), Y11
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
 	VPXOR          Y12, Y2, Y2
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y3, Y3
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	ADDQ           $0x00000080, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -840,33 +1022,35 @@ step2x2:
 last2x2:
 	CMPQ           DX, $-2
 	JEQ            store2x2
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y2, Y2
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y2, Y2
+	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y3, Y3
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y3, Y3
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 
 store2x2:
 	MOVQ    R9, R10
@@ -881,246 +1065,367 @@ store2x2:
 	JNE     tile2x2
 	JMP     done
 
-tileSteady2x4:
-	MOVQ           BX, CX
-	MOVQ           SI, DI
-	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            loadSteady2x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y0
-	VPSHUFB        Y12, Y10, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y1
-	VPSHUFB        Y12, Y10, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y2
-	VPSHUFB        Y12, Y10, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y3
-	VPSHUFB        Y12, Y10, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
-	ADDQ           $0x00000040, CX
-	ADDQ           R8, DI
-	DECQ           DX
-	JMP            sumSteady2x4
+small2x2x1:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-loadSteady2x4:
-	MOVQ    R9, R10
-	VMOVDQU (R10), Y0
-	VMOVDQU 32(R10), Y1
-	VMOVDQU 64(R10), Y2
-	VMOVDQU 96(R10), Y3
-	ADDQ    R11, R10
-	VMOVDQU (R10), Y4
-	VMOVDQU 32(R10), Y5
-	VMOVDQU 64(R10), Y6
-	VMOVDQU 96(R10), Y7
+tile2x2x1:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x1
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
 
-sumSteady2x4:
-	SUBQ $0x02, DX
-	JLT  lastSteady2x4
+small2x2x2:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-stepSteady2x4:
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+tile2x2x2:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
-	VBROADCASTI128 64(CX), Y8
-	VBROADCASTI128 80(CX), Y9
-	VBROADCASTI128 96(CX), Y10
-	VBROADCASTI128 112(CX), Y11
-	VPAND          (DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
-	VPAND          32(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
-	VPAND          96(DI)(R8*1), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI)(R8*1), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
-	ADDQ           $0x00000080, CX
-	LEAQ           (DI)(R8*2), DI
-	SUBQ           $0x02, DX
-	JGE            stepSteady2x4
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x2
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
 
-lastSteady2x4:
-	CMPQ           DX, $-2
-	JEQ            storeSteady2x4
-	VBROADCASTI128 (CX), Y8
-	VBROADCASTI128 16(CX), Y9
-	VBROADCASTI128 32(CX), Y10
-	VBROADCASTI128 48(CX), Y11
-	VPAND          (DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y4, Y4
-	VPMULHUW       (DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y4, Y4
-	VPAND          32(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y5, Y5
-	VPMULHUW       32(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y1, Y1
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y5, Y5
-	VPAND          64(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y6, Y6
-	VPMULHUW       64(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y6, Y6
-	VPAND          96(DI), Y15, Y12
-	VPSHUFB        Y12, Y8, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y10, Y12
-	VPXOR          Y12, Y7, Y7
-	VPMULHUW       96(DI), Y13, Y12
-	VPAND          Y15, Y12, Y12
-	VPSHUFB        Y12, Y9, Y14
-	VPXOR          Y14, Y3, Y3
-	VPSHUFB        Y12, Y11, Y12
-	VPXOR          Y12, Y7, Y7
+small2x2x3:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
 
-storeSteady2x4:
-	MOVQ    R9, R10
-	VMOVDQU Y0, (R10)
-	VMOVDQU Y1, 32(R10)
-	VMOVDQU Y2, 64(R10)
-	VMOVDQU Y3, 96(R10)
-	ADDQ    R11, R10
-	VMOVDQU Y4, (R10)
-	VMOVDQU Y5, 32(R10)
-	VMOVDQU Y6, 64(R10)
-	VMOVDQU Y7, 96(R10)
-	ADDQ    $0x00000080, SI
-	ADDQ    $0x00000080, R9
-	SUBQ    $0x00000080, R12
-	CMPQ    R12, $0x00000080
-	JGE     tileSteady2x4
-	TESTQ   R12, R12
-	JNE     tile2x2
-	JMP     done
+tile2x2x3:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*2), Y8
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 128(CX), Y12
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 160(CX), Y12
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x3
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
+
+small2x2x4:
+	MOVQ BX, CX
+	MOVQ SI, DI
+	LEAQ (R8)(R8*2), R14
+
+tile2x2x4:
+	VMOVDQU        (DI), Y8
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 (CX), Y12
+	VBROADCASTI128 16(CX), Y13
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 32(CX), Y12
+	VBROADCASTI128 48(CX), Y13
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*1), Y8
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R8*2), Y8
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 128(CX), Y12
+	VBROADCASTI128 144(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 160(CX), Y12
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VMOVDQU        (DI)(R14*1), Y8
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y9
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
+	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
+	VPAND          Y15, Y11, Y11
+	VBROADCASTI128 192(CX), Y12
+	VBROADCASTI128 208(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
+	VBROADCASTI128 224(CX), Y12
+	VBROADCASTI128 240(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x4
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
 
 rows3x2:
 tile3x2:
@@ -1131,37 +1436,37 @@ tile3x2:
 	JNE            load3x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y9, Y12, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y9, Y12, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y4
-	VPSHUFB        Y9, Y12, Y5
 	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y5
+	VPSHUFB        Y8, Y12, Y4
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
 	ADDQ           $0x00000060, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -1185,82 +1490,82 @@ sum3x2:
 step3x2:
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y3, Y3
-	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
 	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI)(R8*1), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 96(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 128(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 144(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y3, Y3
-	VBROADCASTI128 160(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 176(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 160(CX), Y12
+	VBROADCASTI128 176(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
 	ADDQ           $0x000000c0, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -1271,43 +1576,43 @@ last3x2:
 	JEQ            store3x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y3, Y3
-	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
+	VBROADCASTI128 64(CX), Y12
+	VBROADCASTI128 80(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
 
 store3x2:
 	MOVQ    R9, R10
@@ -1334,45 +1639,45 @@ tile4x2:
 	JNE            load4x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y0
-	VPSHUFB        Y9, Y12, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
+	VPSHUFB        Y9, Y12, Y1
+	VPSHUFB        Y8, Y12, Y0
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y2
-	VPSHUFB        Y9, Y12, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
+	VPSHUFB        Y9, Y12, Y3
+	VPSHUFB        Y8, Y12, Y2
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y4
-	VPSHUFB        Y9, Y12, Y5
 	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
+	VPSHUFB        Y9, Y12, Y5
+	VPSHUFB        Y8, Y12, Y4
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
 	VBROADCASTI128 96(CX), Y12
-	VPSHUFB        Y8, Y12, Y6
-	VPSHUFB        Y9, Y12, Y7
 	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y9, Y12, Y7
+	VPSHUFB        Y8, Y12, Y6
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
 	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000080, CX
 	ADDQ           R8, DI
 	DECQ           DX
@@ -1399,102 +1704,102 @@ sum4x2:
 step4x2:
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 96(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y6, Y6
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y7, Y7
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 	VMOVDQU        (DI)(R8*1), Y8
 	PREFETCHT0     256(DI)(R8*1)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI)(R8*1), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 128(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 144(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 160(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 176(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	VBROADCASTI128 192(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 208(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 224(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y6, Y6
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y7, Y7
-	VBROADCASTI128 240(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VBROADCASTI128 224(CX), Y12
+	VBROADCASTI128 240(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 	ADDQ           $0x00000100, CX
 	LEAQ           (DI)(R8*2), DI
 	SUBQ           $0x02, DX
@@ -1505,53 +1810,53 @@ last4x2:
 	JEQ            store4x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
-	VPMULHUW       down<>+0(SB), Y8, Y10
-	VPAND          Y15, Y8, Y8
-	VPAND          Y15, Y10, Y10
 	VMOVDQU        32(DI), Y9
-	VPMULHUW       down<>+0(SB), Y9, Y11
+	VPSRLW         $0x04, Y8, Y10
+	VPSRLW         $0x04, Y9, Y11
+	VPAND          Y15, Y8, Y8
 	VPAND          Y15, Y9, Y9
+	VPAND          Y15, Y10, Y10
 	VPAND          Y15, Y11, Y11
 	VBROADCASTI128 (CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y1, Y1
 	VBROADCASTI128 16(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y0, Y0
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y1, Y1
+	VPXOR          Y12, Y0, Y0
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y1, Y1
+	VPXOR          Y13, Y0, Y0
 	VBROADCASTI128 32(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y3, Y3
 	VBROADCASTI128 48(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y2, Y2
-	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y3, Y3
+	VPXOR          Y12, Y2, Y2
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y3, Y3
+	VPXOR          Y13, Y2, Y2
 	VBROADCASTI128 64(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y5, Y5
 	VBROADCASTI128 80(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y4, Y4
-	VPSHUFB        Y11, Y13, Y14
-	VPXOR          Y14, Y5, Y5
-	VBROADCASTI128 96(CX), Y12
-	VPSHUFB        Y8, Y12, Y14
-	VPXOR          Y14, Y6, Y6
 	VPSHUFB        Y9, Y12, Y14
-	VPXOR          Y14, Y7, Y7
-	VBROADCASTI128 112(CX), Y13
-	VPSHUFB        Y10, Y13, Y14
-	VPXOR          Y14, Y6, Y6
+	VPSHUFB        Y8, Y12, Y12
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y12, Y4, Y4
 	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y5, Y5
+	VPXOR          Y13, Y4, Y4
+	VBROADCASTI128 96(CX), Y12
+	VBROADCASTI128 112(CX), Y13
+	VPSHUFB        Y9, Y12, Y14
+	VPSHUFB        Y8, Y12, Y12
 	VPXOR          Y14, Y7, Y7
+	VPXOR          Y12, Y6, Y6
+	VPSHUFB        Y11, Y13, Y14
+	VPSHUFB        Y10, Y13, Y13
+	VPXOR          Y14, Y7, Y7
+	VPXOR          Y13, Y6, Y6
 
 store4x2:
 	MOVQ    R9, R10

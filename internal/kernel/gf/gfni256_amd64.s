@@ -23,6 +23,20 @@ TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 	JEQ  rows3x2
 	CMPQ AX, $0x02
 	JEQ  rows2x4
+	CMPQ R12, $0x00000040
+	JLT  any1x4
+	CMPB add+112(FP), $+0
+	JNE  any1x4
+	CMPQ R13, $0x01
+	JEQ  small1x2x1
+	CMPQ R13, $0x02
+	JEQ  small1x2x2
+	CMPQ R13, $0x03
+	JEQ  small1x2x3
+	CMPQ R13, $0x04
+	JEQ  small1x2x4
+
+any1x4:
 	CMPQ R12, $0x00000080
 	JLT  tile1x2
 
@@ -198,7 +212,169 @@ store1x2:
 	JNE     tile1x2
 	JMP     done
 
+small1x2x1:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+
+tile1x2x1:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x1
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
+
+small1x2x2:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+
+tile1x2x2:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x2
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
+
+small1x2x3:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+
+tile1x2x3:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x3
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
+
+small1x2x4:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+
+tile1x2x4:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VMOVDQU        (DI)(R14*1), Y12
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y13
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile1x2x4
+	TESTQ          R12, R12
+	JNE            tile1x2
+	JMP            done
+
 rows2x4:
+	CMPQ R12, $0x00000040
+	JLT  any2x4
+	CMPB add+112(FP), $+0
+	JNE  any2x4
+	CMPQ R13, $0x01
+	JEQ  small2x2x1
+	CMPQ R13, $0x02
+	JEQ  small2x2x2
+	CMPQ R13, $0x03
+	JEQ  small2x2x3
+	CMPQ R13, $0x04
+	JEQ  small2x2x4
+
+any2x4:
 	CMPQ R12, $0x00000080
 	JLT  tile2x2
 
@@ -439,6 +615,208 @@ store2x2:
 	SUBQ    $0x00000040, R12
 	JNE     tile2x2
 	JMP     done
+
+small2x2x1:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+
+tile2x2x1:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x1
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
+
+small2x2x2:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+
+tile2x2x2:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x2
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
+
+small2x2x3:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+	VPBROADCASTQ 32(CX), Y8
+	VPBROADCASTQ 40(CX), Y9
+
+tile2x2x3:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x3
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
+
+small2x2x4:
+	MOVQ         BX, CX
+	MOVQ         SI, DI
+	LEAQ         (R8)(R8*2), R14
+	VPBROADCASTQ (CX), Y4
+	VPBROADCASTQ 8(CX), Y5
+	VPBROADCASTQ 16(CX), Y6
+	VPBROADCASTQ 24(CX), Y7
+	VPBROADCASTQ 32(CX), Y8
+	VPBROADCASTQ 40(CX), Y9
+	VPBROADCASTQ 48(CX), Y10
+	VPBROADCASTQ 56(CX), Y11
+
+tile2x2x4:
+	VMOVDQU        (DI), Y12
+	PREFETCHT0     256(DI)
+	VMOVDQU        32(DI), Y13
+	VGF2P8AFFINEQB $0x00, Y4, Y12, Y0
+	VGF2P8AFFINEQB $0x00, Y4, Y13, Y1
+	VGF2P8AFFINEQB $0x00, Y5, Y12, Y2
+	VGF2P8AFFINEQB $0x00, Y5, Y13, Y3
+	VMOVDQU        (DI)(R8*1), Y12
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU        32(DI)(R8*1), Y13
+	VGF2P8AFFINEQB $0x00, Y6, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y6, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y7, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y7, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R8*2), Y12
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU        32(DI)(R8*2), Y13
+	VGF2P8AFFINEQB $0x00, Y8, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y8, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y9, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y9, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	VMOVDQU        (DI)(R14*1), Y12
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU        32(DI)(R14*1), Y13
+	VGF2P8AFFINEQB $0x00, Y10, Y12, Y15
+	VPXOR          Y15, Y0, Y0
+	VGF2P8AFFINEQB $0x00, Y10, Y13, Y15
+	VPXOR          Y15, Y1, Y1
+	VGF2P8AFFINEQB $0x00, Y11, Y12, Y15
+	VPXOR          Y15, Y2, Y2
+	VGF2P8AFFINEQB $0x00, Y11, Y13, Y15
+	VPXOR          Y15, Y3, Y3
+	MOVQ           R9, R10
+	VMOVDQU        Y0, (R10)
+	VMOVDQU        Y1, 32(R10)
+	ADDQ           R11, R10
+	VMOVDQU        Y2, (R10)
+	VMOVDQU        Y3, 32(R10)
+	ADDQ           $0x00000040, DI
+	ADDQ           $0x00000040, R9
+	SUBQ           $0x00000040, R12
+	MOVQ           DI, SI
+	CMPQ           R12, $0x00000040
+	JGE            tile2x2x4
+	TESTQ          R12, R12
+	JNE            tile2x2
+	JMP            done
 
 rows3x2:
 tile3x2:

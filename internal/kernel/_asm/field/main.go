@@ -1,6 +1,6 @@
 // Command field generates the micro-kernels of gemm/internal/kernel/gf, products in
 // GF(2⁸), for one instruction set: a function that computes a sliver of rows, with a
-// loop for each number of rows.
+// loop for each number of rows, and for few of them one for each small k.
 //
 //	field -isa gfni512 -pkg gf -out gfni512_amd64.s -stubs gfni512_amd64.go
 package main
@@ -17,27 +17,33 @@ import (
 
 // generator holds what the instruction set decides.
 type generator struct {
-	rows    int // of a full sliver
-	vectors int // in a row of a tile
-	wide    int // tiles of so many rows or fewer are twice as wide where there is room
-	wider   int // and of so many, four times
-	steady  int // rows of B or fewer of which wide tiles of one row or two fetch nothing
-	width   int // bytes of a vector
-	packed  int // bytes of an element of packed A
+	rows    int  // of a full sliver
+	vectors int  // in a row of a tile
+	wide    int  // tiles of so many rows or fewer are twice as wide where there is room
+	wider   int  // and of so many, four times
+	small   int  // vectors in a row of a small tile, or 0: there are none
+	steady  bool // whether small tiles leave it to hardware to fetch B
+	width   int  // bytes of a vector
+	packed  int  // bytes of an element of packed A
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
-	begin  func() // nil, or what comes before all tiles
-	// multiply adds A·B, for one step of k or two, to the sums of a tile; where set, of
-	// one step, A·B becomes the sums.
-	multiply func(t shape, steps int, set bool)
+	begin  func()        // nil, or what comes before all tiles
+	hold   func(t shape) // nil, or keeps A in registers for all small tiles
+	// multiply adds A·B, for one step of k or two from the first on, to the sums of a
+	// tile; where set, A·B becomes the sums.
+	multiply func(t shape, first, steps int, set bool)
 }
 
-// shape is a tile's: so many rows, and vectors in each. A steady one leaves it to hardware
-// to fetch B.
+// A small tile is of so many rows of C and of B at most. Its k is unrolled.
+const (
+	smallRows = 2
+	smallK    = 4
+)
+
+// shape is a tile's: so many rows, and vectors in each. A small one has a k, others 0.
 type shape struct {
-	rows, vectors int
-	steady        bool
+	rows, vectors, k int
 }
 
 // shape returns the widest tile of so many rows. The steps of few rows are so short that
@@ -58,11 +64,14 @@ func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
 	return g.vector(row*t.vectors + vector)
 }
 
-// from is a vector of B, in the first of two steps or the second.
+// from is a vector of B, in one of up to four steps.
 func (g *generator) from(step, vector int) Mem {
 	m := Mem{Base: bAt, Disp: vector * g.width}
-	if step == 1 {
-		m.Index, m.Scale = ldb, 1
+	switch step {
+	case 1, 2:
+		m.Index, m.Scale = ldb, uint8(step)
+	case 3:
+		m.Index, m.Scale = ldb3, 1
 	}
 	return m
 }
@@ -76,7 +85,7 @@ func (g *generator) load(t shape, step, vector int, to Op) {
 // fetch fetches, by lines of a cache, what is 256 bytes ahead of a vector of B: hardware
 // loses the rows of B where they are many or share the sets of the cache.
 func (g *generator) fetch(t shape, step, vector int) {
-	if !t.steady && vector*g.width%64 == 0 {
+	if (t.k == 0 || !g.steady) && vector*g.width%64 == 0 {
 		ahead := g.from(step, vector)
 		ahead.Disp += 256
 		PREFETCHT0(ahead)
@@ -96,6 +105,7 @@ var (
 	b       = reg.RSI // the tile's columns of B
 	bAt     = reg.RDI // row l of them
 	ldb     = reg.R8  // bytes between rows of B
+	ldb3    = reg.R14 // three times as many, for small tiles
 	c       = reg.R9  // the tile of C
 	cAt     = reg.R10 // row i of it
 	ldc     = reg.R11 // bytes between rows of C
@@ -144,22 +154,29 @@ func main() {
 // gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
 // of which takes its matrix from memory. Fewer rows have more vectors, which share a
 // matrix in a register. Two steps of k share the addition to a sum, so that the port that
-// adds is never what limits.
+// adds is never what limits. Small tiles have all of A in registers.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, steady: 4, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 4, steady: true, width: 64, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
-	g.multiply = func(t shape, steps int, set bool) {
+	held := zmm[24:32]
+	g.hold = g.broadcasts(held)
+	g.multiply = func(t shape, first, steps int, set bool) {
 		rest := zmm[t.rows*t.vectors:]
-		x, matrix, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
+		x, broadcast, product := rest[:2*t.vectors], rest[2*t.vectors:][:2], rest[2*t.vectors+2:][:2]
 		for step := range steps {
 			for v := range t.vectors {
-				g.load(t, step, v, x[2*v+step])
+				g.load(t, first+step, v, x[2*v+step])
 			}
 		}
 		for i := range t.rows {
+			var matrix [2]reg.VecPhysical
 			for step := range steps {
-				if t.vectors > 1 {
+				switch {
+				case t.k > 0:
+					matrix[step] = held[(first+step)*t.rows+i]
+				case t.vectors > 1:
+					matrix[step] = broadcast[step]
 					VPBROADCASTQ(g.element(t, step, i), matrix[step])
 				}
 			}
@@ -173,8 +190,12 @@ func gfni512() *generator {
 			for v := range t.vectors {
 				sum := g.sum(t, i, v)
 				switch {
+				case set && steps == 1:
+					transform(0, v, sum)
 				case set:
 					transform(0, v, sum)
+					transform(1, v, product[0])
+					VPXORQ(product[0], sum, sum)
 				case steps == 1:
 					transform(0, v, product[0])
 					VPXORQ(product[0], sum, sum)
@@ -189,18 +210,34 @@ func gfni512() *generator {
 	return g
 }
 
-// gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row.
+// broadcasts returns the hold that broadcasts the words of A into registers.
+func (g *generator) broadcasts(to []reg.VecPhysical) func(t shape) {
+	return func(t shape) {
+		for i := range t.rows * t.k {
+			VPBROADCASTQ(g.element(t, 0, i), to[i])
+		}
+	}
+}
+
+// gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row, or
+// for all small tiles.
 func gfni256() *generator {
-	g := &generator{rows: 6, vectors: 2, wide: 2, width: 32, packed: 8}
+	g := &generator{rows: 6, vectors: 2, wide: 2, small: 2, width: 32, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+	held := ymm[4:12]
+	g.hold = g.broadcasts(held)
+	g.multiply = stepwise(func(t shape, step int, set bool) {
 		x, matrix, product := ymm[16-2-t.vectors:14], ymm[14], ymm[15]
 		for v := range t.vectors {
 			g.load(t, step, v, x[v])
 		}
 		for i := range t.rows {
-			VPBROADCASTQ(g.element(t, step, i), matrix)
+			if t.k > 0 {
+				matrix = held[step*t.rows+i]
+			} else {
+				VPBROADCASTQ(g.element(t, step, i), matrix)
+			}
 			for v := range t.vectors {
 				sum := g.sum(t, i, v)
 				if set {
@@ -216,108 +253,71 @@ func gfni256() *generator {
 }
 
 // stepwise returns the multiplication by steps of k one after the other.
-func (g *generator) stepwise(multiply func(t shape, step int, set bool)) func(t shape, steps int, set bool) {
-	return func(t shape, steps int, set bool) {
+func stepwise(multiply func(t shape, step int, set bool)) func(t shape, first, steps int, set bool) {
+	return func(t shape, first, steps int, set bool) {
 		for step := range steps {
-			multiply(t, step, set)
+			multiply(t, first+step, set && step == 0)
 		}
 	}
 }
 
-// constant returns 32 bytes of read-only data, of one word.
-func constant(name string, word uint64) Mem {
-	m := GLOBL(name, RODATA|NOPTR)
+// nibbles selects the low nibbles of bytes.
+func nibbles() Mem {
+	m := GLOBL("nibbles", RODATA|NOPTR)
 	for i := range 4 {
-		DATA(8*i, U64(word))
+		DATA(8*i, U64(0x0f0f0f0f0f0f0f0f))
 	}
 	return m
 }
 
-// nibbles selects the low nibbles of bytes.
-func nibbles() Mem { return constant("nibbles", 0x0f0f0f0f0f0f0f0f) }
-
 // avx2: 4 rows of two vectors. A product is the sum of two look-ups, of the products
 // with the low nibbles and with the high ones. The nibbles are separated once for all
-// rows, and a table is loaded once for all vectors of a row. The high ones come down by a
-// multiplication, of 16 bits by 2¹² of which the high half is kept: AMD's processors
-// shift where they look up, which is what limits.
+// rows, and a table is loaded once for two vectors of a row.
 //
-// One row or two are limited by the number of instructions: B is an operand of those that
-// separate its nibbles, once for each half, and a few rows of it are fetched by hardware.
+// All four units for vectors are busy nearly all of the time, so that the order counts: two
+// vectors go through each step side by side.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 2, steady: 4, width: 32, packed: 32}
-	nibbles, down := nibbles(), constant("down", 0x1000100010001000)
+	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32}
+	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
-	shift, product, selects := ymm[13], ymm[14], ymm[15] // the first of few rows
-	g.begin = func() {
-		VMOVDQU(nibbles, selects)
-		VMOVDQU(down, shift)
-	}
-	table := func(t shape, step, i, half int, to reg.VecPhysical) {
-		m := g.element(t, step, i)
-		m.Disp += 16 * half
-		VBROADCASTI128(m, to)
-	}
-	few := func(t shape, step int, set bool) { // there is room for all tables
-		tables, index := ymm[8:12], ymm[12]
-		for i := range 2 * t.rows {
-			table(t, step, i/2, i%2, tables[i])
-		}
-		for v := range t.vectors {
-			for half := range 2 {
-				if half == 0 {
-					VPAND(g.from(step, v), selects, index)
-				} else {
-					VPMULHUW(g.from(step, v), shift, index)
-					VPAND(selects, index, index)
-				}
-				for i := range t.rows {
-					sum, to := g.sum(t, i, v), product
-					switch {
-					case set && half == 0:
-						VPSHUFB(index, tables[2*i], sum)
-						continue
-					case i == t.rows-1:
-						to = index // nobody reads it after this
-					}
-					VPSHUFB(index, tables[2*i+half], to)
-					VPXOR(to, sum, sum)
-				}
+	low, high, tables, product, selects := ymm[8:10], ymm[10:12], ymm[12:14], ymm[14], ymm[15]
+	g.begin = func() { VMOVDQU(nibbles, selects) }
+	g.multiply = stepwise(func(t shape, step int, set bool) {
+		for first := 0; first < t.vectors; first += 2 {
+			for v := range 2 {
+				g.load(t, step, first+v, low[v])
 			}
-			g.fetch(t, step, v)
-		}
-	}
-	many := func(t shape, step int, set bool) {
-		index, tables := [][]reg.VecPhysical{ymm[8:10], ymm[10:12]}, ymm[12:14]
-		for v := range t.vectors {
-			low, high := index[0][v], index[1][v]
-			g.load(t, step, v, low)
-			VPMULHUW(down, low, high)
-			VPAND(selects, low, low)
-			VPAND(selects, high, high)
-		}
-		for i := range t.rows {
-			for half := range 2 {
-				table(t, step, i, half, tables[half])
-				for v := range t.vectors {
-					sum := g.sum(t, i, v)
+			for v := range 2 {
+				VPSRLW(U8(4), low[v], high[v])
+			}
+			for v := range 2 {
+				VPAND(selects, low[v], low[v])
+			}
+			for v := range 2 {
+				VPAND(selects, high[v], high[v])
+			}
+			for i := range t.rows {
+				for half, table := range tables {
+					m := g.element(t, step, i)
+					m.Disp += 16 * half
+					VBROADCASTI128(m, table)
+				}
+				sums := []reg.VecPhysical{g.sum(t, i, first), g.sum(t, i, first+1)}
+				for half, index := range [][]reg.VecPhysical{low, high} {
+					table := tables[half]
 					if set && half == 0 {
-						VPSHUFB(index[half][v], tables[half], sum)
+						VPSHUFB(index[1], table, sums[1])
+						VPSHUFB(index[0], table, sums[0])
 						continue
 					}
-					VPSHUFB(index[half][v], tables[half], product)
-					VPXOR(product, sum, sum)
+					VPSHUFB(index[1], table, product)
+					VPSHUFB(index[0], table, table)
+					VPXOR(product, sums[1], sums[1])
+					VPXOR(table, sums[0], sums[0])
 				}
 			}
 		}
-	}
-	g.multiply = g.stepwise(func(t shape, step int, set bool) {
-		if t.rows <= 2 {
-			few(t, step, set)
-			return
-		}
-		many(t, step, set)
 	})
 	return g
 }
@@ -331,7 +331,7 @@ func ssse3() *generator {
 	g.move = func(x, y Op) { MOVOU(x, y) }
 	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
 	g.begin = func() { MOVOU(nibbles, selects) }
-	g.multiply = g.stepwise(func(t shape, step int, set bool) {
+	g.multiply = stepwise(func(t shape, step int, set bool) {
 		for v := range t.vectors {
 			low, high := index[0][v], index[1][v]
 			g.move(g.from(step, v), low)
@@ -392,59 +392,78 @@ func (g *generator) function(name, doc, isa string) {
 
 // label names a place in the loop over tiles of a shape.
 func label(place string, t shape) string {
-	if t.steady {
-		place += "Steady"
+	name := fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors)
+	if t.k > 0 {
+		name += fmt.Sprintf("x%d", t.k)
 	}
-	return fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors)
+	return name
 }
 
-// tiles generates the loops over the tiles of a sliver of n rows: the wide ones, and the
-// narrow one that is left.
+// tiles generates the loops over the tiles of a sliver of n rows: the wide ones, the narrow
+// one that is left, and the small ones.
 func (g *generator) tiles(n int) {
 	wide, narrow := g.shape(n), shape{rows: n, vectors: g.vectors}
-	steady := wide
-	steady.steady = g.steady > 0 && n <= 2
-	bytes := U32(wide.vectors * g.width)
-	loop := func(t shape) { // zero is set where no column is left
-		g.tile(t)
-		CMPQ(columns, bytes)
-		JGE(LabelRef(label("tile", t)))
-		TESTQ(columns, columns)
-	}
+	small := shape{rows: n, vectors: g.small}
 	Label(label("rows", wide))
-	if wide != narrow {
-		CMPQ(columns, bytes)
-		JLT(LabelRef(label("tile", narrow)))
-		if steady.steady {
-			CMPQ(depth, U8(g.steady))
-			JLE(LabelRef(label("tile", steady)))
+	if small.vectors > 0 && n <= smallRows {
+		CMPQ(columns, g.bytes(small))
+		JLT(LabelRef(label("any", wide)))
+		CMPB(add(), I8(0))
+		JNE(LabelRef(label("any", wide)))
+		for small.k = 1; small.k <= smallK; small.k++ {
+			CMPQ(depth, U8(small.k))
+			JEQ(LabelRef(label("small", small)))
 		}
-		loop(wide)
+		Label(label("any", wide))
+	}
+	if wide != narrow {
+		CMPQ(columns, g.bytes(wide))
+		JLT(LabelRef(label("tile", narrow)))
+		g.tile(wide)
+		g.again(wide)
 		JEQ(LabelRef("done"))
 	}
 	g.tile(narrow)
 	JNE(LabelRef(label("tile", narrow)))
 	JMP(LabelRef("done"))
-	if steady.steady {
-		loop(steady)
-		JNE(LabelRef(label("tile", narrow)))
-		JMP(LabelRef("done"))
+	if small.vectors > 0 && n <= smallRows {
+		for small.k = 1; small.k <= smallK; small.k++ {
+			g.unrolled(small)
+			JNE(LabelRef(label("tile", narrow)))
+			JMP(LabelRef("done"))
+		}
 	}
+}
+
+// bytes are the columns of a tile.
+func (g *generator) bytes(t shape) U32 { return U32(t.vectors * g.width) }
+
+// again goes back where there are columns for another tile, and sets the zero flag where
+// none is left.
+func (g *generator) again(t shape) {
+	CMPQ(columns, g.bytes(t))
+	JGE(LabelRef(label("tile", t)))
+	TESTQ(columns, columns)
+}
+
+// add is the parameter of that name.
+func add() Op {
+	p, err := Param("add").Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	return p.Addr
 }
 
 // tile generates one tile, and goes on to the columns after it.
 func (g *generator) tile(t shape) {
 	Label(label("tile", t))
-	add, err := Param("add").Resolve()
-	if err != nil {
-		log.Fatal(err)
-	}
 	MOVQ(a, aAt)
 	MOVQ(b, bAt)
 	MOVQ(depth, steps)
-	CMPB(add.Addr, I8(0))
+	CMPB(add(), I8(0))
 	JNE(LabelRef(label("load", t)))
-	g.multiply(t, 1, true)
+	g.multiply(t, 0, 1, true)
 	ADDQ(U32(t.rows*g.packed), aAt)
 	ADDQ(ldb, bAt)
 	DECQ(steps)
@@ -456,7 +475,7 @@ func (g *generator) tile(t shape) {
 	SUBQ(U8(2), steps)
 	JLT(LabelRef(label("last", t)))
 	Label(label("step", t))
-	g.multiply(t, 2, false)
+	g.multiply(t, 0, 2, false)
 	ADDQ(U32(2*t.rows*g.packed), aAt)
 	LEAQ(Mem{Base: bAt, Index: ldb, Scale: 2}, bAt)
 	SUBQ(U8(2), steps)
@@ -464,14 +483,34 @@ func (g *generator) tile(t shape) {
 	Label(label("last", t))
 	CMPQ(steps, I8(-2))
 	JEQ(LabelRef(label("store", t)))
-	g.multiply(t, 1, false)
+	g.multiply(t, 0, 1, false)
 
 	Label(label("store", t))
 	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
-	bytes := U32(t.vectors * g.width)
-	ADDQ(bytes, b)
-	ADDQ(bytes, c)
-	SUBQ(bytes, columns)
+	ADDQ(g.bytes(t), b)
+	ADDQ(g.bytes(t), c)
+	SUBQ(g.bytes(t), columns)
+}
+
+// unrolled generates the small tiles of one k, which do not add to C.
+func (g *generator) unrolled(t shape) {
+	Label(label("small", t))
+	MOVQ(a, aAt)
+	MOVQ(b, bAt)
+	LEAQ(Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
+	if g.hold != nil {
+		g.hold(t)
+	}
+	Label(label("tile", t))
+	for step := 0; step < t.k; step += 2 {
+		g.multiply(t, step, min(2, t.k-step), step == 0)
+	}
+	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
+	ADDQ(g.bytes(t), bAt)
+	ADDQ(g.bytes(t), c)
+	SUBQ(g.bytes(t), columns)
+	MOVQ(bAt, b)
+	g.again(t)
 }
 
 // each calls f for every vector of a tile of C and the register of its sum.
