@@ -274,8 +274,8 @@ func nibbles() Mem {
 // with the low nibbles and with the high ones. The nibbles are separated once for all
 // rows, and a table is loaded once for two vectors of a row.
 //
-// All four units for vectors are busy nearly all of the time, so that the order counts: two
-// vectors go through each step side by side.
+// The number of these operations is what limits, and their order counts: two vectors go
+// through each step side by side.
 func avx2() *generator {
 	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32}
 	nibbles := nibbles()
