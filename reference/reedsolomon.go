@@ -71,14 +71,15 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 	if err := x.prepare(a); err != nil {
 		return err
 	}
-	defer clear(x.shards) // lets go of the operands
 	for l := range b.Rows {
 		x.shards[l] = gf256.Bytes(b.Row(l))
 	}
 	for i := range c.Rows {
 		x.shards[b.Rows+i] = gf256.Bytes(c.Row(i))
 	}
-	return x.encoder.Encode(x.shards)
+	err := x.encoder.Encode(x.shards)
+	clear(x.shards) // lets go of the operands
+	return err
 }
 
 // prepare makes the code whose matrix is A, unless it is there.
