@@ -49,7 +49,8 @@ type fieldJob struct {
 	n, k          int
 	a, b, c       []gf256.Elem // from the job's first elements on
 	lda, ldb, ldc int
-	add           bool
+	into          kernel.Into
+	back          bool // through the blocks of columns from the last one on
 
 	height, taller, slivers int
 	shares                  int // tasks for a block of columns
@@ -59,7 +60,9 @@ type fieldJob struct {
 type fieldPlan struct {
 	MC, KP  int  // of the panel of A
 	KC, NC  int  // of the block of B
+	Lead    int  // columns that the first block has beyond NC
 	PackB   bool // whether blocks of B are copied
+	Stream  bool // whether C is written past the caches, where its rows begin on their lines
 	Share   int  // slivers of A in a task
 	Workers int
 }
@@ -80,6 +83,7 @@ func (e *Field) Kernel() kernel.Field { return e.kernel }
 const (
 	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
 	fieldWidth  = 1 << 15 // columns of a block of B that is used again, at most
+	fieldWide   = 1 << 17 // of one that is not, where the next product or pass uses C again
 	fieldCall   = 1 << 23 // products of elements in a call for a block that is not: 200 µs
 	fieldCopy   = 1 << 12 // columns of a block that is copied, at most
 	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
@@ -90,6 +94,7 @@ const (
 	fieldHigh   = 4       // rows of a sliver, or more
 	fieldApart  = 8       // long passes over rows of B that share no sets, before it is copied
 	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
+	fieldLead   = 20      // full tiles, of one step of k, that a worker is ahead of another
 
 	fieldPacked = 1 << 13 // words of a panel that are worth another worker's packing
 )
@@ -104,8 +109,15 @@ const (
 // is copied where it has more than one long pass, or many if its rows share no sets, for
 // tall slivers and for three or more: two are faster without.
 //
-// Blocks are as wide as calls may be long where one pass over one sliver is all: streams
-// begin anew at each call.
+// Streams begin anew at each call: blocks are as wide as calls may be long where one pass over
+// one sliver is all, but not so wide that the next product, which begins where this one ends,
+// would find nothing in L2. Where there are several passes L2 has room for the block of C twice.
+//
+// C is written past the caches where L3 has no room for the product, nor for C until it is read,
+// if that is done once and to few rows.
+//
+// Of two workers the one that has the other begin, and sees later that it has ended, has more
+// columns. With more of them that one begins last.
 //
 // Workers have up to four blocks of columns each, for an even finish, but fewer where these
 // would not be worth four workers of their own: after its first block a worker looks at what
@@ -135,25 +147,46 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 		p.KC = min(p.KC, pass)
 	}
 	p.KC = pieces(p.KP, p.KC, 1)
+	products := float64(m) * float64(n) * float64(k)
+	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
+	p.Stream = p.KC == k && !tall && float64(m+k)*float64(n) > float64(p.Workers)*float64(e.caches.L3)
 	width := fieldWidth
-	if slivers == 1 && p.KC == k {
+	switch {
+	case slivers > 1:
+	case p.KC < k:
+		width = clamp(e.caches.L2/2/height, e.kernel.NR, fieldWidth, fieldWide)
+	case p.Stream:
 		width = max(width, fieldCall/(k*height))
+	default:
+		width = max(width, min(fieldCall/(k*height), fieldWide))
 	}
 	p.NC = width
 	if p.PackB {
 		p.NC = min(fieldCopy, e.caches.L2/2/p.KC)
 	}
-	products := float64(m) * float64(n) * float64(k)
-	p.Workers = max(1, int(min(float64(e.loop.Workers), products/fieldAlone)))
+	if p.Workers == 2 && !p.PackB {
+		p.Lead = fieldLead * e.kernel.MR * e.kernel.NR / (m * k) / e.kernel.NR * e.kernel.NR
+	}
 	if p.Workers > 1 {
 		blocks := p.Workers * max(1, int(min(4, products/(4*fieldAlone)/float64(p.Workers))))
-		p.NC = min(p.NC, up((n+blocks-1)/blocks, e.kernel.NR))
+		p.NC = min(p.NC, up((n-p.Lead+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, width)
-	if p.Share = slivers; (n+p.NC-1)/p.NC < 4*p.Workers {
+	if p.Share = slivers; p.blocks(n) < 4*p.Workers {
 		p.Share = 1 // too few blocks for all workers
 	}
 	return p
+}
+
+// blocks returns how many blocks n columns are cut into.
+func (p *fieldPlan) blocks(n int) int { return max(1, (n-p.Lead+p.NC-1)/p.NC) }
+
+// block returns the columns of a block.
+func (p *fieldPlan) block(b, n int) (lo, hi int) {
+	if b > 0 {
+		lo = b*p.NC + p.Lead
+	}
+	return lo, min(n, (b+1)*p.NC+p.Lead)
 }
 
 // prepare plans products of a shape and makes the buffers, unless they are there. Shards
@@ -210,18 +243,25 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	p, g := &e.plan, &e.job
 	defer func() { g.ctx, g.a, g.b, g.c = nil, nil, nil, nil }() // lets go of the operands
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
+	g.back = p.Workers == 1 && !g.back
 	for ic := 0; ic < m; ic += p.MC {
 		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
 		g.shares = (g.slivers + p.Share - 1) / p.Share
 		for pc := 0; pc < k; pc += p.KP {
-			g.k, g.add = min(p.KP, k-pc), pc > 0
+			g.k, g.into = min(p.KP, k-pc), kernel.IntoSet
+			switch {
+			case pc > 0:
+				g.into = kernel.IntoAdd
+			case p.Stream && kernel.Streams(c, ldc):
+				g.into = kernel.IntoStream
+			}
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			if !e.holds(m, k, a, lda) {
 				e.last = e.last[:0]
 				e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
 				e.hold(m, k, a, lda)
 			}
-			e.loop.RunOwn(p.Workers, (n+p.NC-1)/p.NC*g.shares, e.update)
+			e.loop.RunOwn(p.Workers, p.blocks(n)*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -278,24 +318,33 @@ func (e *Field) packSlivers(_, lo, hi int) {
 // updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
 // follow each other, and a worker that has several of them packs the block once.
 func (e *Field) updateTasks(worker, lo, hi int) {
-	g := &e.job
-	for lo < hi {
-		first := lo % g.shares
-		end := min(g.shares, first+hi-lo)
-		e.updateBlock(worker, lo/g.shares*e.plan.NC, first*e.plan.Share, min(end*e.plan.Share, g.slivers))
-		lo += end - first
+	g, share := &e.job, e.plan.Share
+	for first, end := lo/g.shares, (hi-1)/g.shares+1; first < end; {
+		b := first
+		if g.back {
+			end--
+			b = end
+		} else {
+			first++
+		}
+		from, to := max(lo-b*g.shares, 0), min(hi-b*g.shares, g.shares)
+		e.updateBlock(worker, b, from*share, min(to*share, g.slivers))
 	}
 }
 
-// updateBlock multiplies some slivers of A by the block of columns of B from j on. The
-// last columns, fewer than a tile has, are computed in buffers.
-func (e *Field) updateBlock(worker, j, first, end int) {
+// updateBlock multiplies some slivers of A by a block of columns of B. The last columns,
+// fewer than a tile has, are computed in buffers.
+func (e *Field) updateBlock(worker, b, first, end int) {
 	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
-	n := min(e.plan.NC, g.n-j)
+	j, to := e.plan.block(b, g.n)
+	n := to - j
 	whole := n / nr * nr
 	rest := n - whole
 	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += e.plan.KC {
-		k, add := min(e.plan.KC, g.k-lc), g.add || lc > 0
+		k, into := min(e.plan.KC, g.k-lc), g.into
+		if lc > 0 {
+			into = kernel.IntoAdd
+		}
 		b, ldb := g.b[lc*g.ldb+j:], g.ldb
 		last, ldl := w.b, nr // the last columns of B
 		switch {
@@ -310,14 +359,16 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 			row, height, a := e.sliver(s)
 			a = a[lc*e.kernel.Words(height):]
 			c := g.c[row*g.ldc+j:]
-			e.run(height, k, whole, a, b, ldb, c, g.ldc, add)
+			e.run(height, k, whole, a, b, ldb, c, g.ldc, into)
 			if rest == 0 {
 				continue
 			}
-			if add {
+			edge := kernel.IntoSet
+			if into == kernel.IntoAdd {
+				edge = into
 				copyRows(height, rest, w.c, nr, c[whole:], g.ldc)
 			}
-			e.kernel.Run(height, k, nr, a, last, ldl, w.c, nr, add)
+			e.kernel.Run(height, k, nr, a, last, ldl, w.c, nr, edge)
 			copyRows(height, rest, c[whole:], g.ldc, w.c, nr)
 		}
 	}
@@ -328,16 +379,16 @@ func (e *Field) updateBlock(worker, j, first, end int) {
 // worker's, and that one's processor has to fetch it back. The last columns are computed from
 // the last one back, some at a time and always as many as there are behind them, so that
 // what lies behind is done.
-func (e *Field) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, add bool) {
+func (e *Field) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into kernel.Into) {
 	turn := n
 	if e.plan.Workers > 1 {
 		turn = max(0, n-fieldBack)
 	}
-	e.kernel.Run(rows, k, turn, a, b, ldb, c, ldc, add)
+	e.kernel.Run(rows, k, turn, a, b, ldb, c, ldc, into)
 	for at, width := n, e.kernel.NR; at > turn; width = n - at {
 		width = min(width, at-turn)
 		at -= width
-		e.kernel.Run(rows, k, width, a, b[at:], ldb, c[at:], ldc, add)
+		e.kernel.Run(rows, k, width, a, b[at:], ldb, c[at:], ldc, into)
 	}
 }
 

@@ -29,16 +29,24 @@ func TestField(t *testing.T) {
 				{3 * mr, 2*4096 - 3, 25}, {3*mr + 1, 77, 200}, // copied: rows of whole pages, and many
 			} {
 				t.Run(fmt.Sprintf("%s/%v/%v", name, caches, shape), func(t *testing.T) {
-					testField(t, e, rng, shape[0], shape[1], shape[2])
+					testField(t, e, rng, shape[0], shape[1], shape[2], 2)
+					testField(t, e, rng, shape[0], shape[1], shape[2], up(shape[1], 64)+64-shape[1])
 				})
 			}
 		}
 	}
 }
 
-func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k int) {
-	lda, ldb, ldc := k+1, n+3, n+2
-	a, b, c := drawn(rng, m*lda), drawn(rng, k*ldb), drawn(rng, m*ldc)
+// testField computes products whose rows of C are so many columns longer. Where these are
+// whole lines of a cache, so that products may be written past the caches, the first begins
+// one.
+func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k, longer int) {
+	lda, ldb, ldc := k+1, n+3, n+longer
+	a, b, c := drawn(rng, m*lda), drawn(rng, k*ldb), drawn(rng, m*ldc+63)
+	for ldc%64 == 0 && !kernel.Streams(c, ldc) {
+		c = c[1:]
+	}
+	c = c[:m*ldc]
 	want := append([]gf256.Elem(nil), c...)
 	for product := range 3 { // the second finds the first's plan and its A, the third another A
 		if product == 2 && m*k > 0 {
@@ -80,7 +88,7 @@ func TestFieldPlan(t *testing.T) {
 				if words := e.panel(p); 8*words > fieldPanel && p.MC > e.kernel.MR {
 					t.Errorf("%d×%d×%d: packs A into %d bytes: %+v", m, n, k, 8*words, p)
 				}
-				if tasks := (n + p.NC - 1) / p.NC; n >= 65536 && tasks < p.Workers {
+				if tasks := p.blocks(n); n >= 65536 && tasks < p.Workers {
 					t.Errorf("%d×%d×%d: %d tasks for %d workers", m, n, k, tasks, p.Workers)
 				}
 			}
@@ -116,6 +124,58 @@ func TestFieldPasses(t *testing.T) {
 		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k, 1<<20+test.more)
 		if p.PackB != test.copied || test.want > 0 && p.KC != test.want || p.PackB && p.NC > fieldCopy {
 			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m, 1<<20+test.more, test.mr, p, test.want, test.copied)
+		}
+	}
+}
+
+// TestFieldBlocks: blocks are all of the columns, once, and none but the first is wider than
+// NC. Of two workers the first has more columns, but hardly.
+func TestFieldBlocks(t *testing.T) {
+	for workers := 1; workers <= 4; workers++ {
+		e := NewField(kernel.BestField(), DefaultCaches, Loop{Workers: workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		for _, m := range []int{1, 4, 16, 100} {
+			for _, n := range []int{1, 65536, 65537, 1<<20 + 5} {
+				for _, k := range []int{1, 10, 50} {
+					p := e.choose(m, n, k, n)
+					at := 0
+					for b := range p.blocks(n) {
+						lo, hi := p.block(b, n)
+						if lo != at || hi <= lo || hi-lo > p.NC && (b > 0 || hi-lo > p.NC+p.Lead) {
+							t.Errorf("%d×%d×%d on %d: block %d is columns %d to %d, after %d: %+v", m, n, k, workers, b, lo, hi, at, p)
+						}
+						at = hi
+					}
+					if at != n {
+						t.Errorf("%d×%d×%d on %d: blocks end at %d: %+v", m, n, k, workers, at, p)
+					}
+					if p.Workers != 2 && p.Lead > 0 || p.Lead%e.kernel.NR != 0 || p.Lead > n/50 {
+						t.Errorf("%d×%d×%d on %d: the first block leads by %d: %+v", m, n, k, workers, p.Lead, p)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFieldStream: C is written past the caches where L3 has no room for the product, C has
+// few rows and each is written once.
+func TestFieldStream(t *testing.T) {
+	best := kernel.BestField()
+	if best.Words(1) > 4 {
+		t.Skip("the portable kernel's tables leave room in L1 for fewer rows")
+	}
+	for _, test := range []struct {
+		m, n, k, workers int
+		want             bool
+	}{
+		{4, 1 << 20, 10, 1, false}, {4, 4 << 20, 10, 1, true}, {4, 2 << 20, 10, 2, false}, {4, 4 << 20, 10, 2, true},
+		{2, 4 << 20, 4, 1, true}, {8, 4 << 20, 8, 1, true}, {16, 4 << 20, 16, 1, false}, {3, 4 << 20, 17, 1, false}, {3, 1 << 14, 3000, 1, false},
+	} {
+		k := best
+		k.MR = 24
+		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, Loop{Workers: test.workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		if p := e.choose(test.m, test.n, test.k, test.n); p.Stream != test.want {
+			t.Errorf("%+v: %+v", test, p)
 		}
 	}
 }

@@ -2,8 +2,18 @@ package kernel
 
 import (
 	"fmt"
+	"unsafe"
 
 	"gemm/gf256"
+)
+
+// Into says how a micro-kernel in GF(2⁸) writes C.
+type Into uint8
+
+const (
+	IntoSet    Into = iota // C ← A·B
+	IntoAdd                // C ← C + A·B
+	IntoStream             // C ← A·B past the caches, so that the lines of C need not be read
 )
 
 // Field is a micro-kernel of products in GF(2⁸), which keeps a sliver's tile of C in
@@ -15,10 +25,10 @@ type Field struct {
 
 	words func(rows int) int // of a packed column of a sliver
 	pack  func(rows, k int, dst []uint64, a []gf256.Elem, lda int)
-	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 }
 
-// Run computes a sliver, C ← A·B or, where add, C ← C + A·B:
+// Run computes a sliver, C ← A·B or, with IntoAdd, C ← C + A·B:
 //
 //	for i := range rows {
 //		for l := range k {
@@ -27,19 +37,28 @@ type Field struct {
 //	}
 //
 // with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
-// NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. It
-// panics before it writes anything where that is not so or a slice is too short. Assembly
-// cannot be preempted: callers limit k and n so that a call is some hundred microseconds
-// at most.
-func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, add bool) {
+// NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]; with
+// IntoStream each of those begins on a line of a cache. It panics before it writes anything where that
+// is not so or a slice is too short. Assembly cannot be preempted: callers limit k and n so
+// that a call is some hundred microseconds at most.
+func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into Into) {
 	if rows <= 0 || n <= 0 {
 		return
 	}
 	if rows > f.MR || n%f.NR != 0 {
 		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR, f.NR, rows, n))
 	}
+	if into == IntoStream && !Streams(c, ldc) {
+		panic(fmt.Sprintf("kernel: rows of C that are written past the caches begin on a line of a cache, not at %p and %d bytes apart", c, ldc))
+	}
 	_, _, _ = a[k*f.words(rows)-1], b[(k-1)*ldb+n-1], c[(rows-1)*ldc+n-1]
-	f.run(rows, k, n, a, gf256.Bytes(b), ldb, gf256.Bytes(c), ldc, add)
+	f.run(rows, k, n, a, gf256.Bytes(b), ldb, gf256.Bytes(c), ldc, uint8(into))
+}
+
+// Streams reports whether all rows of C, ldc apart, begin on a line of a cache.
+func Streams(c []gf256.Elem, ldc int) bool {
+	const line = 64
+	return (uintptr(unsafe.Pointer(unsafe.SliceData(c)))|uintptr(ldc))%line == 0
 }
 
 // Slivers returns how m rows, m above 0, are cut into slivers; see Kernel.Slivers.

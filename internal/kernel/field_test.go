@@ -20,7 +20,7 @@ func TestFieldElements(t *testing.T) {
 	for x := range 256 {
 		a := gf256.New(uint8(x))
 		f.Pack(1, 1, packed, []gf256.Elem{a}, 1)
-		f.Run(1, 1, n, packed, b, n, c, n, false)
+		f.Run(1, 1, n, packed, b, n, c, n, IntoSet)
 		for j, got := range c {
 			if want := gf256.Mul(a, b[j]); got != want {
 				t.Fatalf("%s: %d·%d is %d, want %d", f.Name, x, j, got, want)
@@ -37,26 +37,33 @@ func TestFieldRun(t *testing.T) {
 	for rows := 1; rows <= f.MR; rows++ {
 		for _, n := range []int{0, f.NR, 2 * f.NR, 5 * f.NR, 9 * f.NR} {
 			for _, k := range []int{1, 2, 3, 4, 8, 17} {
-				for _, add := range []bool{false, true} {
-					testFieldRun(t, &f, rng, rows, k, n, add)
+				for _, into := range []Into{IntoSet, IntoAdd, IntoStream} {
+					testFieldRun(t, &f, rng, rows, k, n, into)
 				}
 			}
 		}
 	}
 }
 
-func testFieldRun(t *testing.T, f *Field, rng *rand.Rand, rows, k, n int, add bool) {
+func testFieldRun(t *testing.T, f *Field, rng *rand.Rand, rows, k, n int, into Into) {
 	lda, ldb, ldc := k+2, n+5, n+3
-	a, b, c := random(rng, rows*lda), random(rng, k*ldb), random(rng, rows*ldc)
+	if into == IntoStream {
+		ldc = (n + 127) / 64 * 64
+	}
+	a, b, c := random(rng, rows*lda), random(rng, k*ldb), random(rng, rows*ldc+63)
+	for into == IntoStream && !Streams(c, ldc) {
+		c = c[1:]
+	}
+	c = c[:rows*ldc]
 	was := append([]gf256.Elem(nil), c...)
 	packed := make([]uint64, k*f.Words(rows))
 	f.Pack(rows, k, packed, a, lda)
-	f.Run(rows, k, n, packed, b, ldb, c, ldc, add)
+	f.Run(rows, k, n, packed, b, ldb, c, ldc, into)
 	for at, got := range c {
 		i, j := at/ldc, at%ldc
 		want := was[at]
 		if j < n {
-			if !add {
+			if into != IntoAdd {
 				want = gf256.Elem{}
 			}
 			for l := range k {
@@ -64,7 +71,7 @@ func testFieldRun(t *testing.T, f *Field, rng *rand.Rand, rows, k, n int, add bo
 			}
 		}
 		if got != want {
-			t.Fatalf("%s: %d×%d×%d, add %v: element (%d, %d) is %v, want %v", f.Name, rows, n, k, add, i, j, got, want)
+			t.Fatalf("%s: %d×%d×%d, into %v: element (%d, %d) is %v, want %v", f.Name, rows, n, k, into, i, j, got, want)
 		}
 	}
 }
@@ -75,6 +82,33 @@ func random(rng *rand.Rand, n int) []gf256.Elem {
 		x[i] = gf256.New(uint8(rng.Uint32()))
 	}
 	return x
+}
+
+// TestFieldStreams wants a panic, and C as it was, where a row of C does not begin on a line
+// of a cache.
+func TestFieldStreams(t *testing.T) {
+	f := BestField()
+	lines := make([]gf256.Elem, 2*256+64)
+	for !Streams(lines, 64) {
+		lines = lines[1:]
+	}
+	b, packed := random(rand.New(rand.NewPCG(9, 10)), 64), make([]uint64, f.Words(2))
+	f.Pack(2, 1, packed, []gf256.Elem{gf256.New(2), gf256.New(3)}, 1)
+	for _, test := range []struct{ from, ldc int }{{1, 128}, {0, 96}, {32, 128}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("C from %d on, rows %d apart: no panic", test.from, test.ldc)
+				}
+			}()
+			f.Run(2, 1, 64, packed, b, 64, lines[test.from:], test.ldc, IntoStream)
+		}()
+	}
+	for i, x := range lines {
+		if x != (gf256.Elem{}) {
+			t.Fatalf("element %d of C was written", i)
+		}
+	}
 }
 
 // TestFieldPreconditions wants a panic, and C as it was, for what the kernel cannot
@@ -109,7 +143,7 @@ func TestFieldPreconditions(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
-			f.Run(rows, k, cols, a, b, n, c, n, false)
+			f.Run(rows, k, cols, a, b, n, c, n, IntoSet)
 		}()
 		for i, x := range whole {
 			if x != (gf256.Elem{}) {
@@ -131,7 +165,7 @@ func BenchmarkField(b *testing.B) {
 			x, c, packed := random(rng, k*n), make([]gf256.Elem, rows*n), make([]uint64, k*f.Words(rows))
 			f.Pack(rows, k, packed, random(rng, rows*k), k)
 			for b.Loop() {
-				f.Run(rows, k, n, packed, x, n, c, n, false)
+				f.Run(rows, k, n, packed, x, n, c, n, IntoSet)
 			}
 			b.ReportMetric(float64(b.N)*float64(rows*k*n)/b.Elapsed().Seconds()/1e9, "Gmul/s")
 		})

@@ -35,7 +35,7 @@ func packWords(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 // go8x8 computes a sliver of up to eight rows, which packWords packed: one look-up and
 // one addition for an element of B multiply it by eight elements of A. The sums of eight
 // columns, a word each, are then transposed into words of eight rows.
-func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
+func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
 	for j := 0; j < n; j += 8 {
 		var s0, s1, s2, s3, s4, s5, s6, s7 uint64
 		for l := range k {
@@ -53,7 +53,7 @@ func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add
 		transpose(&sums)
 		for i, sum := range sums[:rows] {
 			to := c[i*ldc+j:]
-			if add {
+			if Into(into) == IntoAdd {
 				sum ^= binary.LittleEndian.Uint64(to)
 			}
 			binary.LittleEndian.PutUint64(to, sum)

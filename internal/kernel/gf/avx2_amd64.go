@@ -5,4 +5,4 @@ package gf
 // mulAVX2 computes a sliver by look-ups of 32 nibbles; see kernel.Field.
 //
 //go:noescape
-func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

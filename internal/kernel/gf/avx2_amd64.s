@@ -8,7 +8,7 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-// func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+// func mulAVX2(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX2, MMX+
 TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	MOVQ    rows+0(FP), AX
@@ -28,7 +28,7 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 	JEQ     rows2x4
 	CMPQ    R12, $0x00000040
 	JLT     any1x4
-	CMPB    add+112(FP), $+0
+	CMPB    into+112(FP), $0x00
 	JNE     any1x4
 	CMPQ    R13, $0x01
 	JEQ     small1x2x1
@@ -42,13 +42,15 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-113
 any1x4:
 	CMPQ R12, $0x00000080
 	JLT  tile1x2
+	CMPB into+112(FP), $0x02
+	JEQ  tile1x2
 
 tile1x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load1x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x4
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -241,8 +243,8 @@ tile1x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load1x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -342,14 +344,24 @@ last1x2:
 	VPXOR          Y13, Y0, Y0
 
 store1x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream1x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile1x2
-	JMP     done
+
+next1x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile1x2
+	JMP  done
+
+stream1x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	JMP      next1x2
 
 small1x2x1:
 	MOVQ BX, CX
@@ -612,7 +624,7 @@ tile1x2x4:
 rows2x4:
 	CMPQ R12, $0x00000040
 	JLT  any2x4
-	CMPB add+112(FP), $+0
+	CMPB into+112(FP), $0x00
 	JNE  any2x4
 	CMPQ R13, $0x01
 	JEQ  small2x2x1
@@ -626,13 +638,15 @@ rows2x4:
 any2x4:
 	CMPQ R12, $0x00000080
 	JLT  tile2x2
+	CMPB into+112(FP), $0x02
+	JEQ  tile2x2
 
 tile2x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load2x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load2x4
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -911,8 +925,8 @@ tile2x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load2x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load2x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -1053,17 +1067,30 @@ last2x2:
 	VPXOR          Y13, Y2, Y2
 
 store2x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream2x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
 	ADDQ    R11, R10
 	VMOVDQU Y2, (R10)
 	VMOVDQU Y3, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile2x2
-	JMP     done
+
+next2x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile2x2
+	JMP  done
+
+stream2x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	JMP      next2x2
 
 small2x2x1:
 	MOVQ BX, CX
@@ -1432,8 +1459,8 @@ tile3x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load3x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load3x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -1615,6 +1642,8 @@ last3x2:
 	VPXOR          Y13, Y4, Y4
 
 store3x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream3x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -1624,19 +1653,33 @@ store3x2:
 	ADDQ    R11, R10
 	VMOVDQU Y4, (R10)
 	VMOVDQU Y5, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile3x2
-	JMP     done
+
+next3x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile3x2
+	JMP  done
+
+stream3x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	JMP      next3x2
 
 rows4x2:
 tile4x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load4x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load4x2
 	VMOVDQU        (DI), Y8
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
@@ -1859,6 +1902,8 @@ last4x2:
 	VPXOR          Y13, Y6, Y6
 
 store4x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream4x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -1871,11 +1916,34 @@ store4x2:
 	ADDQ    R11, R10
 	VMOVDQU Y6, (R10)
 	VMOVDQU Y7, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile4x2
+
+next4x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile4x2
+	JMP  done
+
+stream4x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y6, (R10)
+	VMOVNTDQ Y7, 32(R10)
+	JMP      next4x2
 
 done:
+	CMPB into+112(FP), $0x02
+	JNE  end
+	SFENCE
+
+end:
 	VZEROUPPER
 	RET

@@ -8,24 +8,24 @@ package gf
 
 // GFNI512 computes a sliver of up to 24 rows, see kernel.Field, by affine
 // transformations of 64 bytes; A is packed as Matrices. It needs AVX-512 and GFNI.
-func GFNI512(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
-	mulGFNI512(rows, k, n, a, b, ldb, c, ldc, add)
+func GFNI512(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
+	mulGFNI512(rows, k, n, a, b, ldb, c, ldc, into)
 }
 
 // GFNI256 computes a sliver of up to 6 rows, see kernel.Field, by affine
 // transformations of 32 bytes; A is packed as Matrices. It needs AVX2 and GFNI.
-func GFNI256(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
-	mulGFNI256(rows, k, n, a, b, ldb, c, ldc, add)
+func GFNI256(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
+	mulGFNI256(rows, k, n, a, b, ldb, c, ldc, into)
 }
 
 // AVX2 computes a sliver of up to 4 rows, see kernel.Field, by look-ups of 32 nibbles;
 // A is packed as Nibbles.
-func AVX2(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
-	mulAVX2(rows, k, n, a, b, ldb, c, ldc, add)
+func AVX2(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
+	mulAVX2(rows, k, n, a, b, ldb, c, ldc, into)
 }
 
 // SSSE3 computes a sliver of up to 4 rows, see kernel.Field, by look-ups of 16 nibbles;
 // A is packed as Nibbles.
-func SSSE3(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool) {
-	mulSSSE3(rows, k, n, a, b, ldb, c, ldc, add)
+func SSSE3(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
+	mulSSSE3(rows, k, n, a, b, ldb, c, ldc, into)
 }

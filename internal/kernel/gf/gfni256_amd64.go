@@ -5,4 +5,4 @@ package gf
 // mulGFNI256 computes a sliver by affine transformations of 32 bytes; see kernel.Field.
 //
 //go:noescape
-func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

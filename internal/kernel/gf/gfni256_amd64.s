@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+// func mulGFNI256(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX2, GFNI, MMX+
 TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 	MOVQ rows+0(FP), AX
@@ -25,7 +25,7 @@ TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 	JEQ  rows2x4
 	CMPQ R12, $0x00000040
 	JLT  any1x4
-	CMPB add+112(FP), $+0
+	CMPB into+112(FP), $0x00
 	JNE  any1x4
 	CMPQ R13, $0x01
 	JEQ  small1x2x1
@@ -39,13 +39,15 @@ TEXT ·mulGFNI256(SB), NOSPLIT, $0-113
 any1x4:
 	CMPQ R12, $0x00000080
 	JLT  tile1x2
+	CMPB into+112(FP), $0x02
+	JEQ  tile1x2
 
 tile1x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load1x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x4
 	VMOVDQU        (DI), Y10
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
@@ -146,8 +148,8 @@ tile1x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load1x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -203,14 +205,24 @@ last1x2:
 	VPXOR          Y15, Y1, Y1
 
 store1x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream1x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile1x2
-	JMP     done
+
+next1x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile1x2
+	JMP  done
+
+stream1x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	JMP      next1x2
 
 small1x2x1:
 	MOVQ         BX, CX
@@ -363,7 +375,7 @@ tile1x2x4:
 rows2x4:
 	CMPQ R12, $0x00000040
 	JLT  any2x4
-	CMPB add+112(FP), $+0
+	CMPB into+112(FP), $0x00
 	JNE  any2x4
 	CMPQ R13, $0x01
 	JEQ  small2x2x1
@@ -377,13 +389,15 @@ rows2x4:
 any2x4:
 	CMPQ R12, $0x00000080
 	JLT  tile2x2
+	CMPB into+112(FP), $0x02
+	JEQ  tile2x2
 
 tile2x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load2x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load2x4
 	VMOVDQU        (DI), Y10
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y11
@@ -526,8 +540,8 @@ tile2x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load2x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load2x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -604,17 +618,30 @@ last2x2:
 	VPXOR          Y15, Y3, Y3
 
 store2x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream2x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
 	ADDQ    R11, R10
 	VMOVDQU Y2, (R10)
 	VMOVDQU Y3, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile2x2
-	JMP     done
+
+next2x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile2x2
+	JMP  done
+
+stream2x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	JMP      next2x2
 
 small2x2x1:
 	MOVQ         BX, CX
@@ -823,8 +850,8 @@ tile3x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load3x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load3x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -922,6 +949,8 @@ last3x2:
 	VPXOR          Y15, Y5, Y5
 
 store3x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream3x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -931,19 +960,33 @@ store3x2:
 	ADDQ    R11, R10
 	VMOVDQU Y4, (R10)
 	VMOVDQU Y5, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile3x2
-	JMP     done
+
+next3x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile3x2
+	JMP  done
+
+stream3x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	JMP      next3x2
 
 rows4x2:
 tile4x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load4x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load4x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -1062,6 +1105,8 @@ last4x2:
 	VPXOR          Y15, Y7, Y7
 
 store4x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream4x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -1074,19 +1119,36 @@ store4x2:
 	ADDQ    R11, R10
 	VMOVDQU Y6, (R10)
 	VMOVDQU Y7, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile4x2
-	JMP     done
+
+next4x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile4x2
+	JMP  done
+
+stream4x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y6, (R10)
+	VMOVNTDQ Y7, 32(R10)
+	JMP      next4x2
 
 rows5x2:
 tile5x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load5x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load5x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -1226,6 +1288,8 @@ last5x2:
 	VPXOR          Y15, Y9, Y9
 
 store5x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream5x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -1241,19 +1305,39 @@ store5x2:
 	ADDQ    R11, R10
 	VMOVDQU Y8, (R10)
 	VMOVDQU Y9, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile5x2
-	JMP     done
+
+next5x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile5x2
+	JMP  done
+
+stream5x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y6, (R10)
+	VMOVNTDQ Y7, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y8, (R10)
+	VMOVNTDQ Y9, 32(R10)
+	JMP      next5x2
 
 rows6x2:
 tile6x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load6x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load6x2
 	VMOVDQU        (DI), Y12
 	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y13
@@ -1414,6 +1498,8 @@ last6x2:
 	VPXOR          Y15, Y11, Y11
 
 store6x2:
+	CMPB    into+112(FP), $0x02
+	JEQ     stream6x2
 	MOVQ    R9, R10
 	VMOVDQU Y0, (R10)
 	VMOVDQU Y1, 32(R10)
@@ -1432,11 +1518,40 @@ store6x2:
 	ADDQ    R11, R10
 	VMOVDQU Y10, (R10)
 	VMOVDQU Y11, 32(R10)
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, R9
-	SUBQ    $0x00000040, R12
-	JNE     tile6x2
+
+next6x2:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile6x2
+	JMP  done
+
+stream6x2:
+	MOVQ     R9, R10
+	VMOVNTDQ Y0, (R10)
+	VMOVNTDQ Y1, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y2, (R10)
+	VMOVNTDQ Y3, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y4, (R10)
+	VMOVNTDQ Y5, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y6, (R10)
+	VMOVNTDQ Y7, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y8, (R10)
+	VMOVNTDQ Y9, 32(R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Y10, (R10)
+	VMOVNTDQ Y11, 32(R10)
+	JMP      next6x2
 
 done:
+	CMPB into+112(FP), $0x02
+	JNE  end
+	SFENCE
+
+end:
 	VZEROUPPER
 	RET

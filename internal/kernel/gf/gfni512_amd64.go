@@ -5,4 +5,4 @@ package gf
 // mulGFNI512 computes a sliver by affine transformations of 64 bytes; see kernel.Field.
 //
 //go:noescape
-func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+// func mulGFNI512(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 // Requires: AVX, AVX512F, GFNI, MMX+
 TEXT ·mulGFNI512(SB), NOSPLIT, $0-113
 	MOVQ rows+0(FP), AX
@@ -59,29 +59,31 @@ TEXT ·mulGFNI512(SB), NOSPLIT, $0-113
 	JEQ  rows3x4
 	CMPQ AX, $0x02
 	JEQ  rows2x4
-	CMPQ R12, $0x00000100
+	CMPQ R12, $0x00000080
 	JLT  any1x4
-	CMPB add+112(FP), $+0
+	CMPB into+112(FP), $0x00
 	JNE  any1x4
 	CMPQ R13, $0x01
-	JEQ  small1x4x1
+	JEQ  small1x2x1
 	CMPQ R13, $0x02
-	JEQ  small1x4x2
+	JEQ  small1x2x2
 	CMPQ R13, $0x03
-	JEQ  small1x4x3
+	JEQ  small1x2x3
 	CMPQ R13, $0x04
-	JEQ  small1x4x4
+	JEQ  small1x2x4
 
 any1x4:
 	CMPQ R12, $0x00000100
 	JLT  tile1x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile1x1
 
 tile1x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load1x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load1x4
 	VMOVDQU64      (DI), Z4
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z6
@@ -186,8 +188,8 @@ tile1x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load1x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load1x1
 	VMOVDQU64           (DI), Z1
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z1, Z0
@@ -226,88 +228,79 @@ last1x1:
 	VPXORQ              Z5, Z0, Z0
 
 store1x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream1x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile1x1
-	JMP       done
 
-small1x4x1:
+next1x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile1x1
+	JMP  done
+
+stream1x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	JMP      next1x1
+
+small1x2x1:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
 	VPBROADCASTQ (CX), Z24
 
-tile1x4x1:
-	VMOVDQU64      (DI), Z4
-	VMOVDQU64      64(DI), Z6
-	VMOVDQU64      128(DI), Z8
-	VMOVDQU64      192(DI), Z10
-	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z3
+tile1x2x1:
+	VMOVDQU64      (DI), Z2
+	VMOVDQU64      64(DI), Z4
+	VGF2P8AFFINEQB $0x00, Z24, Z2, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z1
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile1x4x1
+	CMPQ           R12, $0x00000080
+	JGE            tile1x2x1
 	TESTQ          R12, R12
 	JNE            tile1x1
 	JMP            done
 
-small1x4x2:
+small1x2x2:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
 	VPBROADCASTQ (CX), Z24
 	VPBROADCASTQ 8(CX), Z25
 
-tile1x4x2:
-	VMOVDQU64      (DI), Z4
-	VMOVDQU64      64(DI), Z6
-	VMOVDQU64      128(DI), Z8
-	VMOVDQU64      192(DI), Z10
-	VMOVDQU64      (DI)(R8*1), Z5
-	VMOVDQU64      64(DI)(R8*1), Z7
-	VMOVDQU64      128(DI)(R8*1), Z9
-	VMOVDQU64      192(DI)(R8*1), Z11
-	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
-	VGF2P8AFFINEQB $0x00, Z25, Z5, Z14
-	VPXORQ         Z14, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
-	VGF2P8AFFINEQB $0x00, Z25, Z7, Z14
-	VPXORQ         Z14, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z2
-	VGF2P8AFFINEQB $0x00, Z25, Z9, Z14
-	VPXORQ         Z14, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z11, Z14
-	VPXORQ         Z14, Z3, Z3
+tile1x2x2:
+	VMOVDQU64      (DI), Z2
+	VMOVDQU64      64(DI), Z4
+	VMOVDQU64      (DI)(R8*1), Z3
+	VMOVDQU64      64(DI)(R8*1), Z5
+	VGF2P8AFFINEQB $0x00, Z24, Z2, Z0
+	VGF2P8AFFINEQB $0x00, Z25, Z3, Z8
+	VPXORQ         Z8, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z5, Z8
+	VPXORQ         Z8, Z1, Z1
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile1x4x2
+	CMPQ           R12, $0x00000080
+	JGE            tile1x2x2
 	TESTQ          R12, R12
 	JNE            tile1x1
 	JMP            done
 
-small1x4x3:
+small1x2x3:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
@@ -315,55 +308,37 @@ small1x4x3:
 	VPBROADCASTQ 8(CX), Z25
 	VPBROADCASTQ 16(CX), Z26
 
-tile1x4x3:
-	VMOVDQU64      (DI), Z4
-	VMOVDQU64      64(DI), Z6
-	VMOVDQU64      128(DI), Z8
-	VMOVDQU64      192(DI), Z10
-	VMOVDQU64      (DI)(R8*1), Z5
-	VMOVDQU64      64(DI)(R8*1), Z7
-	VMOVDQU64      128(DI)(R8*1), Z9
-	VMOVDQU64      192(DI)(R8*1), Z11
-	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
-	VGF2P8AFFINEQB $0x00, Z25, Z5, Z14
-	VPXORQ         Z14, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
-	VGF2P8AFFINEQB $0x00, Z25, Z7, Z14
-	VPXORQ         Z14, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z2
-	VGF2P8AFFINEQB $0x00, Z25, Z9, Z14
-	VPXORQ         Z14, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z11, Z14
-	VPXORQ         Z14, Z3, Z3
-	VMOVDQU64      (DI)(R8*2), Z4
-	VMOVDQU64      64(DI)(R8*2), Z6
-	VMOVDQU64      128(DI)(R8*2), Z8
-	VMOVDQU64      192(DI)(R8*2), Z10
-	VGF2P8AFFINEQB $0x00, Z26, Z4, Z14
-	VPXORQ         Z14, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z26, Z6, Z14
-	VPXORQ         Z14, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z26, Z8, Z14
-	VPXORQ         Z14, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z26, Z10, Z14
-	VPXORQ         Z14, Z3, Z3
+tile1x2x3:
+	VMOVDQU64      (DI), Z2
+	VMOVDQU64      64(DI), Z4
+	VMOVDQU64      (DI)(R8*1), Z3
+	VMOVDQU64      64(DI)(R8*1), Z5
+	VGF2P8AFFINEQB $0x00, Z24, Z2, Z0
+	VGF2P8AFFINEQB $0x00, Z25, Z3, Z8
+	VPXORQ         Z8, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z5, Z8
+	VPXORQ         Z8, Z1, Z1
+	VMOVDQU64      (DI)(R8*2), Z2
+	VMOVDQU64      64(DI)(R8*2), Z4
+	VGF2P8AFFINEQB $0x00, Z26, Z2, Z8
+	VPXORQ         Z8, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z26, Z4, Z8
+	VPXORQ         Z8, Z1, Z1
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile1x4x3
+	CMPQ           R12, $0x00000080
+	JGE            tile1x2x3
 	TESTQ          R12, R12
 	JNE            tile1x1
 	JMP            done
 
-small1x4x4:
+small1x2x4:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
@@ -372,86 +347,66 @@ small1x4x4:
 	VPBROADCASTQ 16(CX), Z26
 	VPBROADCASTQ 24(CX), Z27
 
-tile1x4x4:
-	VMOVDQU64      (DI), Z4
-	VMOVDQU64      64(DI), Z6
-	VMOVDQU64      128(DI), Z8
-	VMOVDQU64      192(DI), Z10
-	VMOVDQU64      (DI)(R8*1), Z5
-	VMOVDQU64      64(DI)(R8*1), Z7
-	VMOVDQU64      128(DI)(R8*1), Z9
-	VMOVDQU64      192(DI)(R8*1), Z11
-	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
-	VGF2P8AFFINEQB $0x00, Z25, Z5, Z14
-	VPXORQ         Z14, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
-	VGF2P8AFFINEQB $0x00, Z25, Z7, Z14
-	VPXORQ         Z14, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z2
-	VGF2P8AFFINEQB $0x00, Z25, Z9, Z14
-	VPXORQ         Z14, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z11, Z14
-	VPXORQ         Z14, Z3, Z3
-	VMOVDQU64      (DI)(R8*2), Z4
-	VMOVDQU64      64(DI)(R8*2), Z6
-	VMOVDQU64      128(DI)(R8*2), Z8
-	VMOVDQU64      192(DI)(R8*2), Z10
-	VMOVDQU64      (DI)(R14*1), Z5
-	VMOVDQU64      64(DI)(R14*1), Z7
-	VMOVDQU64      128(DI)(R14*1), Z9
-	VMOVDQU64      192(DI)(R14*1), Z11
-	VGF2P8AFFINEQB $0x00, Z26, Z4, Z14
-	VGF2P8AFFINEQB $0x00, Z27, Z5, Z15
-	VPTERNLOGQ     $0x96, Z14, Z15, Z0
-	VGF2P8AFFINEQB $0x00, Z26, Z6, Z14
-	VGF2P8AFFINEQB $0x00, Z27, Z7, Z15
-	VPTERNLOGQ     $0x96, Z14, Z15, Z1
-	VGF2P8AFFINEQB $0x00, Z26, Z8, Z14
-	VGF2P8AFFINEQB $0x00, Z27, Z9, Z15
-	VPTERNLOGQ     $0x96, Z14, Z15, Z2
-	VGF2P8AFFINEQB $0x00, Z26, Z10, Z14
-	VGF2P8AFFINEQB $0x00, Z27, Z11, Z15
-	VPTERNLOGQ     $0x96, Z14, Z15, Z3
+tile1x2x4:
+	VMOVDQU64      (DI), Z2
+	VMOVDQU64      64(DI), Z4
+	VMOVDQU64      (DI)(R8*1), Z3
+	VMOVDQU64      64(DI)(R8*1), Z5
+	VGF2P8AFFINEQB $0x00, Z24, Z2, Z0
+	VGF2P8AFFINEQB $0x00, Z25, Z3, Z8
+	VPXORQ         Z8, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z5, Z8
+	VPXORQ         Z8, Z1, Z1
+	VMOVDQU64      (DI)(R8*2), Z2
+	VMOVDQU64      64(DI)(R8*2), Z4
+	VMOVDQU64      (DI)(R14*1), Z3
+	VMOVDQU64      64(DI)(R14*1), Z5
+	VGF2P8AFFINEQB $0x00, Z26, Z2, Z8
+	VGF2P8AFFINEQB $0x00, Z27, Z3, Z9
+	VPTERNLOGQ     $0x96, Z8, Z9, Z0
+	VGF2P8AFFINEQB $0x00, Z26, Z4, Z8
+	VGF2P8AFFINEQB $0x00, Z27, Z5, Z9
+	VPTERNLOGQ     $0x96, Z8, Z9, Z1
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile1x4x4
+	CMPQ           R12, $0x00000080
+	JGE            tile1x2x4
 	TESTQ          R12, R12
 	JNE            tile1x1
 	JMP            done
 
 rows2x4:
-	CMPQ R12, $0x00000100
+	CMPQ R12, $0x00000080
 	JLT  any2x4
-	CMPB add+112(FP), $+0
+	CMPB into+112(FP), $0x00
 	JNE  any2x4
 	CMPQ R13, $0x01
-	JEQ  small2x4x1
+	JEQ  small2x2x1
 	CMPQ R13, $0x02
-	JEQ  small2x4x2
+	JEQ  small2x2x2
 	CMPQ R13, $0x03
-	JEQ  small2x4x3
+	JEQ  small2x2x3
 	CMPQ R13, $0x04
-	JEQ  small2x4x4
+	JEQ  small2x2x4
 
 any2x4:
 	CMPQ R12, $0x00000100
 	JLT  tile2x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile2x1
 
 tile2x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load2x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load2x4
 	VMOVDQU64      (DI), Z8
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z10
@@ -594,8 +549,8 @@ tile2x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load2x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load2x1
 	VMOVDQU64           (DI), Z2
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z2, Z0
@@ -642,57 +597,60 @@ last2x1:
 	VPXORQ              Z6, Z1, Z1
 
 store2x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream2x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z1, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile2x1
-	JMP       done
 
-small2x4x1:
+next2x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile2x1
+	JMP  done
+
+stream2x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	JMP      next2x1
+
+small2x2x1:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
 	VPBROADCASTQ (CX), Z24
 	VPBROADCASTQ 8(CX), Z25
 
-tile2x4x1:
-	VMOVDQU64      (DI), Z8
-	VMOVDQU64      64(DI), Z10
-	VMOVDQU64      128(DI), Z12
-	VMOVDQU64      192(DI), Z14
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z12, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z14, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z8, Z4
-	VGF2P8AFFINEQB $0x00, Z25, Z10, Z5
-	VGF2P8AFFINEQB $0x00, Z25, Z12, Z6
-	VGF2P8AFFINEQB $0x00, Z25, Z14, Z7
+tile2x2x1:
+	VMOVDQU64      (DI), Z4
+	PREFETCHT0     256(DI)
+	VMOVDQU64      64(DI), Z6
+	PREFETCHT0     320(DI)
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z4, Z2
+	VGF2P8AFFINEQB $0x00, Z25, Z6, Z3
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
 	ADDQ           R11, R10
-	VMOVDQU64      Z4, (R10)
-	VMOVDQU64      Z5, 64(R10)
-	VMOVDQU64      Z6, 128(R10)
-	VMOVDQU64      Z7, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	VMOVDQU64      Z2, (R10)
+	VMOVDQU64      Z3, 64(R10)
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile2x4x1
+	CMPQ           R12, $0x00000080
+	JGE            tile2x2x1
 	TESTQ          R12, R12
 	JNE            tile2x1
 	JMP            done
 
-small2x4x2:
+small2x2x2:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
@@ -701,60 +659,44 @@ small2x4x2:
 	VPBROADCASTQ 16(CX), Z26
 	VPBROADCASTQ 24(CX), Z27
 
-tile2x4x2:
-	VMOVDQU64      (DI), Z8
-	VMOVDQU64      64(DI), Z10
-	VMOVDQU64      128(DI), Z12
-	VMOVDQU64      192(DI), Z14
-	VMOVDQU64      (DI)(R8*1), Z9
-	VMOVDQU64      64(DI)(R8*1), Z11
-	VMOVDQU64      128(DI)(R8*1), Z13
-	VMOVDQU64      192(DI)(R8*1), Z15
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z0
-	VGF2P8AFFINEQB $0x00, Z26, Z9, Z18
-	VPXORQ         Z18, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z1
-	VGF2P8AFFINEQB $0x00, Z26, Z11, Z18
-	VPXORQ         Z18, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z12, Z2
-	VGF2P8AFFINEQB $0x00, Z26, Z13, Z18
-	VPXORQ         Z18, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z14, Z3
-	VGF2P8AFFINEQB $0x00, Z26, Z15, Z18
-	VPXORQ         Z18, Z3, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z8, Z4
-	VGF2P8AFFINEQB $0x00, Z27, Z9, Z18
-	VPXORQ         Z18, Z4, Z4
-	VGF2P8AFFINEQB $0x00, Z25, Z10, Z5
-	VGF2P8AFFINEQB $0x00, Z27, Z11, Z18
-	VPXORQ         Z18, Z5, Z5
-	VGF2P8AFFINEQB $0x00, Z25, Z12, Z6
-	VGF2P8AFFINEQB $0x00, Z27, Z13, Z18
-	VPXORQ         Z18, Z6, Z6
-	VGF2P8AFFINEQB $0x00, Z25, Z14, Z7
-	VGF2P8AFFINEQB $0x00, Z27, Z15, Z18
-	VPXORQ         Z18, Z7, Z7
+tile2x2x2:
+	VMOVDQU64      (DI), Z4
+	PREFETCHT0     256(DI)
+	VMOVDQU64      64(DI), Z6
+	PREFETCHT0     320(DI)
+	VMOVDQU64      (DI)(R8*1), Z5
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU64      64(DI)(R8*1), Z7
+	PREFETCHT0     320(DI)(R8*1)
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
+	VGF2P8AFFINEQB $0x00, Z26, Z5, Z10
+	VPXORQ         Z10, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
+	VGF2P8AFFINEQB $0x00, Z26, Z7, Z10
+	VPXORQ         Z10, Z1, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z4, Z2
+	VGF2P8AFFINEQB $0x00, Z27, Z5, Z10
+	VPXORQ         Z10, Z2, Z2
+	VGF2P8AFFINEQB $0x00, Z25, Z6, Z3
+	VGF2P8AFFINEQB $0x00, Z27, Z7, Z10
+	VPXORQ         Z10, Z3, Z3
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
 	ADDQ           R11, R10
-	VMOVDQU64      Z4, (R10)
-	VMOVDQU64      Z5, 64(R10)
-	VMOVDQU64      Z6, 128(R10)
-	VMOVDQU64      Z7, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	VMOVDQU64      Z2, (R10)
+	VMOVDQU64      Z3, 64(R10)
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile2x4x2
+	CMPQ           R12, $0x00000080
+	JGE            tile2x2x2
 	TESTQ          R12, R12
 	JNE            tile2x1
 	JMP            done
 
-small2x4x3:
+small2x2x3:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
@@ -765,80 +707,56 @@ small2x4x3:
 	VPBROADCASTQ 32(CX), Z28
 	VPBROADCASTQ 40(CX), Z29
 
-tile2x4x3:
-	VMOVDQU64      (DI), Z8
-	VMOVDQU64      64(DI), Z10
-	VMOVDQU64      128(DI), Z12
-	VMOVDQU64      192(DI), Z14
-	VMOVDQU64      (DI)(R8*1), Z9
-	VMOVDQU64      64(DI)(R8*1), Z11
-	VMOVDQU64      128(DI)(R8*1), Z13
-	VMOVDQU64      192(DI)(R8*1), Z15
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z0
-	VGF2P8AFFINEQB $0x00, Z26, Z9, Z18
-	VPXORQ         Z18, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z1
-	VGF2P8AFFINEQB $0x00, Z26, Z11, Z18
-	VPXORQ         Z18, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z12, Z2
-	VGF2P8AFFINEQB $0x00, Z26, Z13, Z18
-	VPXORQ         Z18, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z14, Z3
-	VGF2P8AFFINEQB $0x00, Z26, Z15, Z18
-	VPXORQ         Z18, Z3, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z8, Z4
-	VGF2P8AFFINEQB $0x00, Z27, Z9, Z18
-	VPXORQ         Z18, Z4, Z4
-	VGF2P8AFFINEQB $0x00, Z25, Z10, Z5
-	VGF2P8AFFINEQB $0x00, Z27, Z11, Z18
-	VPXORQ         Z18, Z5, Z5
-	VGF2P8AFFINEQB $0x00, Z25, Z12, Z6
-	VGF2P8AFFINEQB $0x00, Z27, Z13, Z18
-	VPXORQ         Z18, Z6, Z6
-	VGF2P8AFFINEQB $0x00, Z25, Z14, Z7
-	VGF2P8AFFINEQB $0x00, Z27, Z15, Z18
-	VPXORQ         Z18, Z7, Z7
-	VMOVDQU64      (DI)(R8*2), Z8
-	VMOVDQU64      64(DI)(R8*2), Z10
-	VMOVDQU64      128(DI)(R8*2), Z12
-	VMOVDQU64      192(DI)(R8*2), Z14
-	VGF2P8AFFINEQB $0x00, Z28, Z8, Z18
-	VPXORQ         Z18, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z28, Z10, Z18
-	VPXORQ         Z18, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z28, Z12, Z18
-	VPXORQ         Z18, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z28, Z14, Z18
-	VPXORQ         Z18, Z3, Z3
-	VGF2P8AFFINEQB $0x00, Z29, Z8, Z18
-	VPXORQ         Z18, Z4, Z4
-	VGF2P8AFFINEQB $0x00, Z29, Z10, Z18
-	VPXORQ         Z18, Z5, Z5
-	VGF2P8AFFINEQB $0x00, Z29, Z12, Z18
-	VPXORQ         Z18, Z6, Z6
-	VGF2P8AFFINEQB $0x00, Z29, Z14, Z18
-	VPXORQ         Z18, Z7, Z7
+tile2x2x3:
+	VMOVDQU64      (DI), Z4
+	PREFETCHT0     256(DI)
+	VMOVDQU64      64(DI), Z6
+	PREFETCHT0     320(DI)
+	VMOVDQU64      (DI)(R8*1), Z5
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU64      64(DI)(R8*1), Z7
+	PREFETCHT0     320(DI)(R8*1)
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
+	VGF2P8AFFINEQB $0x00, Z26, Z5, Z10
+	VPXORQ         Z10, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
+	VGF2P8AFFINEQB $0x00, Z26, Z7, Z10
+	VPXORQ         Z10, Z1, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z4, Z2
+	VGF2P8AFFINEQB $0x00, Z27, Z5, Z10
+	VPXORQ         Z10, Z2, Z2
+	VGF2P8AFFINEQB $0x00, Z25, Z6, Z3
+	VGF2P8AFFINEQB $0x00, Z27, Z7, Z10
+	VPXORQ         Z10, Z3, Z3
+	VMOVDQU64      (DI)(R8*2), Z4
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU64      64(DI)(R8*2), Z6
+	PREFETCHT0     320(DI)(R8*2)
+	VGF2P8AFFINEQB $0x00, Z28, Z4, Z10
+	VPXORQ         Z10, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z28, Z6, Z10
+	VPXORQ         Z10, Z1, Z1
+	VGF2P8AFFINEQB $0x00, Z29, Z4, Z10
+	VPXORQ         Z10, Z2, Z2
+	VGF2P8AFFINEQB $0x00, Z29, Z6, Z10
+	VPXORQ         Z10, Z3, Z3
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
 	ADDQ           R11, R10
-	VMOVDQU64      Z4, (R10)
-	VMOVDQU64      Z5, 64(R10)
-	VMOVDQU64      Z6, 128(R10)
-	VMOVDQU64      Z7, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	VMOVDQU64      Z2, (R10)
+	VMOVDQU64      Z3, 64(R10)
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile2x4x3
+	CMPQ           R12, $0x00000080
+	JGE            tile2x2x3
 	TESTQ          R12, R12
 	JNE            tile2x1
 	JMP            done
 
-small2x4x4:
+small2x2x4:
 	MOVQ         BX, CX
 	MOVQ         SI, DI
 	LEAQ         (R8)(R8*2), R14
@@ -851,87 +769,59 @@ small2x4x4:
 	VPBROADCASTQ 48(CX), Z30
 	VPBROADCASTQ 56(CX), Z31
 
-tile2x4x4:
-	VMOVDQU64      (DI), Z8
-	VMOVDQU64      64(DI), Z10
-	VMOVDQU64      128(DI), Z12
-	VMOVDQU64      192(DI), Z14
-	VMOVDQU64      (DI)(R8*1), Z9
-	VMOVDQU64      64(DI)(R8*1), Z11
-	VMOVDQU64      128(DI)(R8*1), Z13
-	VMOVDQU64      192(DI)(R8*1), Z15
-	VGF2P8AFFINEQB $0x00, Z24, Z8, Z0
-	VGF2P8AFFINEQB $0x00, Z26, Z9, Z18
-	VPXORQ         Z18, Z0, Z0
-	VGF2P8AFFINEQB $0x00, Z24, Z10, Z1
-	VGF2P8AFFINEQB $0x00, Z26, Z11, Z18
-	VPXORQ         Z18, Z1, Z1
-	VGF2P8AFFINEQB $0x00, Z24, Z12, Z2
-	VGF2P8AFFINEQB $0x00, Z26, Z13, Z18
-	VPXORQ         Z18, Z2, Z2
-	VGF2P8AFFINEQB $0x00, Z24, Z14, Z3
-	VGF2P8AFFINEQB $0x00, Z26, Z15, Z18
-	VPXORQ         Z18, Z3, Z3
-	VGF2P8AFFINEQB $0x00, Z25, Z8, Z4
-	VGF2P8AFFINEQB $0x00, Z27, Z9, Z18
-	VPXORQ         Z18, Z4, Z4
-	VGF2P8AFFINEQB $0x00, Z25, Z10, Z5
-	VGF2P8AFFINEQB $0x00, Z27, Z11, Z18
-	VPXORQ         Z18, Z5, Z5
-	VGF2P8AFFINEQB $0x00, Z25, Z12, Z6
-	VGF2P8AFFINEQB $0x00, Z27, Z13, Z18
-	VPXORQ         Z18, Z6, Z6
-	VGF2P8AFFINEQB $0x00, Z25, Z14, Z7
-	VGF2P8AFFINEQB $0x00, Z27, Z15, Z18
-	VPXORQ         Z18, Z7, Z7
-	VMOVDQU64      (DI)(R8*2), Z8
-	VMOVDQU64      64(DI)(R8*2), Z10
-	VMOVDQU64      128(DI)(R8*2), Z12
-	VMOVDQU64      192(DI)(R8*2), Z14
-	VMOVDQU64      (DI)(R14*1), Z9
-	VMOVDQU64      64(DI)(R14*1), Z11
-	VMOVDQU64      128(DI)(R14*1), Z13
-	VMOVDQU64      192(DI)(R14*1), Z15
-	VGF2P8AFFINEQB $0x00, Z28, Z8, Z18
-	VGF2P8AFFINEQB $0x00, Z30, Z9, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z0
-	VGF2P8AFFINEQB $0x00, Z28, Z10, Z18
-	VGF2P8AFFINEQB $0x00, Z30, Z11, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z1
-	VGF2P8AFFINEQB $0x00, Z28, Z12, Z18
-	VGF2P8AFFINEQB $0x00, Z30, Z13, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z2
-	VGF2P8AFFINEQB $0x00, Z28, Z14, Z18
-	VGF2P8AFFINEQB $0x00, Z30, Z15, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z3
-	VGF2P8AFFINEQB $0x00, Z29, Z8, Z18
-	VGF2P8AFFINEQB $0x00, Z31, Z9, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z4
-	VGF2P8AFFINEQB $0x00, Z29, Z10, Z18
-	VGF2P8AFFINEQB $0x00, Z31, Z11, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z5
-	VGF2P8AFFINEQB $0x00, Z29, Z12, Z18
-	VGF2P8AFFINEQB $0x00, Z31, Z13, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z6
-	VGF2P8AFFINEQB $0x00, Z29, Z14, Z18
-	VGF2P8AFFINEQB $0x00, Z31, Z15, Z19
-	VPTERNLOGQ     $0x96, Z18, Z19, Z7
+tile2x2x4:
+	VMOVDQU64      (DI), Z4
+	PREFETCHT0     256(DI)
+	VMOVDQU64      64(DI), Z6
+	PREFETCHT0     320(DI)
+	VMOVDQU64      (DI)(R8*1), Z5
+	PREFETCHT0     256(DI)(R8*1)
+	VMOVDQU64      64(DI)(R8*1), Z7
+	PREFETCHT0     320(DI)(R8*1)
+	VGF2P8AFFINEQB $0x00, Z24, Z4, Z0
+	VGF2P8AFFINEQB $0x00, Z26, Z5, Z10
+	VPXORQ         Z10, Z0, Z0
+	VGF2P8AFFINEQB $0x00, Z24, Z6, Z1
+	VGF2P8AFFINEQB $0x00, Z26, Z7, Z10
+	VPXORQ         Z10, Z1, Z1
+	VGF2P8AFFINEQB $0x00, Z25, Z4, Z2
+	VGF2P8AFFINEQB $0x00, Z27, Z5, Z10
+	VPXORQ         Z10, Z2, Z2
+	VGF2P8AFFINEQB $0x00, Z25, Z6, Z3
+	VGF2P8AFFINEQB $0x00, Z27, Z7, Z10
+	VPXORQ         Z10, Z3, Z3
+	VMOVDQU64      (DI)(R8*2), Z4
+	PREFETCHT0     256(DI)(R8*2)
+	VMOVDQU64      64(DI)(R8*2), Z6
+	PREFETCHT0     320(DI)(R8*2)
+	VMOVDQU64      (DI)(R14*1), Z5
+	PREFETCHT0     256(DI)(R14*1)
+	VMOVDQU64      64(DI)(R14*1), Z7
+	PREFETCHT0     320(DI)(R14*1)
+	VGF2P8AFFINEQB $0x00, Z28, Z4, Z10
+	VGF2P8AFFINEQB $0x00, Z30, Z5, Z11
+	VPTERNLOGQ     $0x96, Z10, Z11, Z0
+	VGF2P8AFFINEQB $0x00, Z28, Z6, Z10
+	VGF2P8AFFINEQB $0x00, Z30, Z7, Z11
+	VPTERNLOGQ     $0x96, Z10, Z11, Z1
+	VGF2P8AFFINEQB $0x00, Z29, Z4, Z10
+	VGF2P8AFFINEQB $0x00, Z31, Z5, Z11
+	VPTERNLOGQ     $0x96, Z10, Z11, Z2
+	VGF2P8AFFINEQB $0x00, Z29, Z6, Z10
+	VGF2P8AFFINEQB $0x00, Z31, Z7, Z11
+	VPTERNLOGQ     $0x96, Z10, Z11, Z3
 	MOVQ           R9, R10
 	VMOVDQU64      Z0, (R10)
 	VMOVDQU64      Z1, 64(R10)
-	VMOVDQU64      Z2, 128(R10)
-	VMOVDQU64      Z3, 192(R10)
 	ADDQ           R11, R10
-	VMOVDQU64      Z4, (R10)
-	VMOVDQU64      Z5, 64(R10)
-	VMOVDQU64      Z6, 128(R10)
-	VMOVDQU64      Z7, 192(R10)
-	ADDQ           $0x00000100, DI
-	ADDQ           $0x00000100, R9
-	SUBQ           $0x00000100, R12
+	VMOVDQU64      Z2, (R10)
+	VMOVDQU64      Z3, 64(R10)
+	ADDQ           $0x00000080, DI
+	ADDQ           $0x00000080, R9
+	SUBQ           $0x00000080, R12
 	MOVQ           DI, SI
-	CMPQ           R12, $0x00000100
-	JGE            tile2x4x4
+	CMPQ           R12, $0x00000080
+	JGE            tile2x2x4
 	TESTQ          R12, R12
 	JNE            tile2x1
 	JMP            done
@@ -939,13 +829,15 @@ tile2x4x4:
 rows3x4:
 	CMPQ R12, $0x00000100
 	JLT  tile3x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile3x1
 
 tile3x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load3x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load3x4
 	VMOVDQU64      (DI), Z12
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z14
@@ -1126,8 +1018,8 @@ tile3x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load3x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load3x1
 	VMOVDQU64           (DI), Z3
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z3, Z0
@@ -1182,28 +1074,43 @@ last3x1:
 	VPXORQ              Z7, Z2, Z2
 
 store3x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream3x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z1, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z2, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile3x1
-	JMP       done
+
+next3x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile3x1
+	JMP  done
+
+stream3x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	JMP      next3x1
 
 rows4x4:
 	CMPQ R12, $0x00000100
 	JLT  tile4x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile4x1
 
 tile4x4:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load4x4
+	CMPB           into+112(FP), $0x01
+	JEQ            load4x4
 	VMOVDQU64      (DI), Z16
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z18
@@ -1422,8 +1329,8 @@ tile4x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load4x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load4x1
 	VMOVDQU64           (DI), Z4
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z4, Z0
@@ -1486,6 +1393,8 @@ last4x1:
 	VPXORQ              Z8, Z3, Z3
 
 store4x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream4x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1494,22 +1403,37 @@ store4x1:
 	VMOVDQU64 Z2, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z3, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile4x1
-	JMP       done
+
+next4x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile4x1
+	JMP  done
+
+stream4x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	JMP      next4x1
 
 rows5x2:
 	CMPQ R12, $0x00000080
 	JLT  tile5x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile5x1
 
 tile5x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load5x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load5x2
 	VMOVDQU64      (DI), Z10
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z12
@@ -1670,8 +1594,8 @@ tile5x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load5x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load5x1
 	VMOVDQU64           (DI), Z5
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z5, Z0
@@ -1742,6 +1666,8 @@ last5x1:
 	VPXORQ              Z9, Z4, Z4
 
 store5x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream5x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -1752,22 +1678,39 @@ store5x1:
 	VMOVDQU64 Z3, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z4, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile5x1
-	JMP       done
+
+next5x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile5x1
+	JMP  done
+
+stream5x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	JMP      next5x1
 
 rows6x2:
 	CMPQ R12, $0x00000080
 	JLT  tile6x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile6x1
 
 tile6x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load6x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load6x2
 	VMOVDQU64      (DI), Z12
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z14
@@ -1950,8 +1893,8 @@ tile6x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load6x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load6x1
 	VMOVDQU64           (DI), Z6
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z6, Z0
@@ -2030,6 +1973,8 @@ last6x1:
 	VPXORQ              Z10, Z5, Z5
 
 store6x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream6x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2042,22 +1987,41 @@ store6x1:
 	VMOVDQU64 Z4, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z5, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile6x1
-	JMP       done
+
+next6x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile6x1
+	JMP  done
+
+stream6x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	JMP      next6x1
 
 rows7x2:
 	CMPQ R12, $0x00000080
 	JLT  tile7x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile7x1
 
 tile7x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load7x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load7x2
 	VMOVDQU64      (DI), Z14
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z16
@@ -2262,8 +2226,8 @@ tile7x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load7x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load7x1
 	VMOVDQU64           (DI), Z7
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z7, Z0
@@ -2350,6 +2314,8 @@ last7x1:
 	VPXORQ              Z11, Z6, Z6
 
 store7x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream7x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2364,22 +2330,43 @@ store7x1:
 	VMOVDQU64 Z5, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z6, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile7x1
-	JMP       done
+
+next7x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile7x1
+	JMP  done
+
+stream7x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	JMP      next7x1
 
 rows8x2:
 	CMPQ R12, $0x00000080
 	JLT  tile8x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile8x1
 
 tile8x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load8x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load8x2
 	VMOVDQU64      (DI), Z16
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z18
@@ -2606,8 +2593,8 @@ tile8x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load8x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load8x1
 	VMOVDQU64           (DI), Z8
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z8, Z0
@@ -2702,6 +2689,8 @@ last8x1:
 	VPXORQ              Z12, Z7, Z7
 
 store8x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream8x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -2718,22 +2707,45 @@ store8x1:
 	VMOVDQU64 Z6, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z7, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile8x1
-	JMP       done
+
+next8x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile8x1
+	JMP  done
+
+stream8x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	JMP      next8x1
 
 rows9x2:
 	CMPQ R12, $0x00000080
 	JLT  tile9x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile9x1
 
 tile9x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load9x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load9x2
 	VMOVDQU64      (DI), Z18
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z20
@@ -2982,8 +2994,8 @@ tile9x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load9x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load9x1
 	VMOVDQU64           (DI), Z9
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z9, Z0
@@ -3086,6 +3098,8 @@ last9x1:
 	VPXORQ              Z13, Z8, Z8
 
 store9x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream9x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3104,22 +3118,47 @@ store9x1:
 	VMOVDQU64 Z7, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z8, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile9x1
-	JMP       done
+
+next9x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile9x1
+	JMP  done
+
+stream9x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	JMP      next9x1
 
 rows10x2:
 	CMPQ R12, $0x00000080
 	JLT  tile10x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile10x1
 
 tile10x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load10x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load10x2
 	VMOVDQU64      (DI), Z20
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z22
@@ -3390,8 +3429,8 @@ tile10x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load10x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load10x1
 	VMOVDQU64           (DI), Z10
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z10, Z0
@@ -3502,6 +3541,8 @@ last10x1:
 	VPXORQ              Z14, Z9, Z9
 
 store10x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream10x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3522,22 +3563,49 @@ store10x1:
 	VMOVDQU64 Z8, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z9, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile10x1
-	JMP       done
+
+next10x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile10x1
+	JMP  done
+
+stream10x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	JMP      next10x1
 
 rows11x2:
 	CMPQ R12, $0x00000080
 	JLT  tile11x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile11x1
 
 tile11x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load11x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load11x2
 	VMOVDQU64      (DI), Z22
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z24
@@ -3830,8 +3898,8 @@ tile11x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load11x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load11x1
 	VMOVDQU64           (DI), Z11
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z11, Z0
@@ -3950,6 +4018,8 @@ last11x1:
 	VPXORQ              Z15, Z10, Z10
 
 store11x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream11x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -3972,22 +4042,51 @@ store11x1:
 	VMOVDQU64 Z9, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z10, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile11x1
-	JMP       done
+
+next11x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile11x1
+	JMP  done
+
+stream11x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	JMP      next11x1
 
 rows12x2:
 	CMPQ R12, $0x00000080
 	JLT  tile12x1
+	CMPB into+112(FP), $0x02
+	JEQ  tile12x1
 
 tile12x2:
 	MOVQ           BX, CX
 	MOVQ           SI, DI
 	MOVQ           R13, DX
-	CMPB           add+112(FP), $+0
-	JNE            load12x2
+	CMPB           into+112(FP), $0x01
+	JEQ            load12x2
 	VMOVDQU64      (DI), Z24
 	PREFETCHT0     256(DI)
 	VMOVDQU64      64(DI), Z26
@@ -4302,8 +4401,8 @@ tile12x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load12x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load12x1
 	VMOVDQU64           (DI), Z12
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z12, Z0
@@ -4430,6 +4529,8 @@ last12x1:
 	VPXORQ              Z16, Z11, Z11
 
 store12x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream12x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -4454,19 +4555,48 @@ store12x1:
 	VMOVDQU64 Z10, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z11, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile12x1
-	JMP       done
+
+next12x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile12x1
+	JMP  done
+
+stream12x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	JMP      next12x1
 
 rows13x1:
 tile13x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load13x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load13x1
 	VMOVDQU64           (DI), Z13
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z13, Z0
@@ -4601,6 +4731,8 @@ last13x1:
 	VPXORQ              Z17, Z12, Z12
 
 store13x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream13x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -4627,19 +4759,50 @@ store13x1:
 	VMOVDQU64 Z11, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z12, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile13x1
-	JMP       done
+
+next13x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile13x1
+	JMP  done
+
+stream13x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	JMP      next13x1
 
 rows14x1:
 tile14x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load14x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load14x1
 	VMOVDQU64           (DI), Z14
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z14, Z0
@@ -4782,6 +4945,8 @@ last14x1:
 	VPXORQ              Z18, Z13, Z13
 
 store14x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream14x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -4810,19 +4975,52 @@ store14x1:
 	VMOVDQU64 Z12, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z13, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile14x1
-	JMP       done
+
+next14x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile14x1
+	JMP  done
+
+stream14x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	JMP      next14x1
 
 rows15x1:
 tile15x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load15x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load15x1
 	VMOVDQU64           (DI), Z15
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z15, Z0
@@ -4973,6 +5171,8 @@ last15x1:
 	VPXORQ              Z19, Z14, Z14
 
 store15x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream15x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -5003,19 +5203,54 @@ store15x1:
 	VMOVDQU64 Z13, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z14, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile15x1
-	JMP       done
+
+next15x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile15x1
+	JMP  done
+
+stream15x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	JMP      next15x1
 
 rows16x1:
 tile16x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load16x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load16x1
 	VMOVDQU64           (DI), Z16
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z16, Z0
@@ -5174,6 +5409,8 @@ last16x1:
 	VPXORQ              Z20, Z15, Z15
 
 store16x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream16x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -5206,19 +5443,56 @@ store16x1:
 	VMOVDQU64 Z14, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z15, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile16x1
-	JMP       done
+
+next16x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile16x1
+	JMP  done
+
+stream16x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	JMP      next16x1
 
 rows17x1:
 tile17x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load17x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load17x1
 	VMOVDQU64           (DI), Z17
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z17, Z0
@@ -5385,6 +5659,8 @@ last17x1:
 	VPXORQ              Z21, Z16, Z16
 
 store17x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream17x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -5419,19 +5695,58 @@ store17x1:
 	VMOVDQU64 Z15, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z16, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile17x1
-	JMP       done
+
+next17x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile17x1
+	JMP  done
+
+stream17x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	JMP      next17x1
 
 rows18x1:
 tile18x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load18x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load18x1
 	VMOVDQU64           (DI), Z18
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z18, Z0
@@ -5606,6 +5921,8 @@ last18x1:
 	VPXORQ              Z22, Z17, Z17
 
 store18x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream18x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -5642,19 +5959,60 @@ store18x1:
 	VMOVDQU64 Z16, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z17, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile18x1
-	JMP       done
+
+next18x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile18x1
+	JMP  done
+
+stream18x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	JMP      next18x1
 
 rows19x1:
 tile19x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load19x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load19x1
 	VMOVDQU64           (DI), Z19
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z19, Z0
@@ -5837,6 +6195,8 @@ last19x1:
 	VPXORQ              Z23, Z18, Z18
 
 store19x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream19x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -5875,19 +6235,62 @@ store19x1:
 	VMOVDQU64 Z17, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z18, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile19x1
-	JMP       done
+
+next19x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile19x1
+	JMP  done
+
+stream19x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	JMP      next19x1
 
 rows20x1:
 tile20x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load20x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load20x1
 	VMOVDQU64           (DI), Z20
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z20, Z0
@@ -6078,6 +6481,8 @@ last20x1:
 	VPXORQ              Z24, Z19, Z19
 
 store20x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream20x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -6118,19 +6523,64 @@ store20x1:
 	VMOVDQU64 Z18, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z19, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile20x1
-	JMP       done
+
+next20x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile20x1
+	JMP  done
+
+stream20x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z19, (R10)
+	JMP      next20x1
 
 rows21x1:
 tile21x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load21x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load21x1
 	VMOVDQU64           (DI), Z21
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z21, Z0
@@ -6329,6 +6779,8 @@ last21x1:
 	VPXORQ              Z25, Z20, Z20
 
 store21x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream21x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -6371,19 +6823,66 @@ store21x1:
 	VMOVDQU64 Z19, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z20, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile21x1
-	JMP       done
+
+next21x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile21x1
+	JMP  done
+
+stream21x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z19, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z20, (R10)
+	JMP      next21x1
 
 rows22x1:
 tile22x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load22x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load22x1
 	VMOVDQU64           (DI), Z22
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z22, Z0
@@ -6590,6 +7089,8 @@ last22x1:
 	VPXORQ              Z26, Z21, Z21
 
 store22x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream22x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -6634,19 +7135,68 @@ store22x1:
 	VMOVDQU64 Z20, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z21, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile22x1
-	JMP       done
+
+next22x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile22x1
+	JMP  done
+
+stream22x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z19, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z20, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z21, (R10)
+	JMP      next22x1
 
 rows23x1:
 tile23x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load23x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load23x1
 	VMOVDQU64           (DI), Z23
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z23, Z0
@@ -6861,6 +7411,8 @@ last23x1:
 	VPXORQ              Z27, Z22, Z22
 
 store23x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream23x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -6907,19 +7459,70 @@ store23x1:
 	VMOVDQU64 Z21, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z22, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile23x1
-	JMP       done
+
+next23x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile23x1
+	JMP  done
+
+stream23x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z19, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z20, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z21, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z22, (R10)
+	JMP      next23x1
 
 rows24x1:
 tile24x1:
 	MOVQ                BX, CX
 	MOVQ                SI, DI
 	MOVQ                R13, DX
-	CMPB                add+112(FP), $+0
-	JNE                 load24x1
+	CMPB                into+112(FP), $0x01
+	JEQ                 load24x1
 	VMOVDQU64           (DI), Z24
 	PREFETCHT0          256(DI)
 	VGF2P8AFFINEQB.BCST $0x00, (CX), Z24, Z0
@@ -7142,6 +7745,8 @@ last24x1:
 	VPXORQ              Z28, Z23, Z23
 
 store24x1:
+	CMPB      into+112(FP), $0x02
+	JEQ       stream24x1
 	MOVQ      R9, R10
 	VMOVDQU64 Z0, (R10)
 	ADDQ      R11, R10
@@ -7190,11 +7795,70 @@ store24x1:
 	VMOVDQU64 Z22, (R10)
 	ADDQ      R11, R10
 	VMOVDQU64 Z23, (R10)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000040, R12
-	JNE       tile24x1
+
+next24x1:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000040, R9
+	SUBQ $0x00000040, R12
+	JNE  tile24x1
+	JMP  done
+
+stream24x1:
+	MOVQ     R9, R10
+	VMOVNTDQ Z0, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z1, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z2, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z3, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z4, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z5, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z6, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z7, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z8, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z9, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z10, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z11, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z12, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z13, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z14, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z15, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z16, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z17, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z18, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z19, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z20, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z21, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z22, (R10)
+	ADDQ     R11, R10
+	VMOVNTDQ Z23, (R10)
+	JMP      next24x1
 
 done:
+	CMPB into+112(FP), $0x02
+	JNE  end
+	SFENCE
+
+end:
 	VZEROUPPER
 	RET

@@ -5,4 +5,4 @@ package gf
 // mulSSSE3 computes a sliver by look-ups of 16 nibbles; see kernel.Field.
 //
 //go:noescape
-func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
+func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)

@@ -8,8 +8,8 @@ DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL nibbles<>(SB), RODATA|NOPTR, $32
 
-// func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)
-// Requires: SSE2, SSSE3
+// func mulSSSE3(rows int, k int, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
+// Requires: MMX+, SSE2, SSSE3
 TEXT ·mulSSSE3(SB), NOSPLIT, $0-113
 	MOVQ  rows+0(FP), AX
 	MOVQ  k+8(FP), R13
@@ -31,8 +31,8 @@ tile1x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
 	MOVQ   R13, DX
-	CMPB   add+112(FP), $+0
-	JNE    load1x2
+	CMPB   into+112(FP), $0x01
+	JEQ    load1x2
 	MOVOU  (DI), X8
 	MOVO   X8, X10
 	PSRLQ  $0x04, X10
@@ -144,22 +144,32 @@ last1x2:
 	PXOR   X12, X1
 
 store1x2:
+	CMPB  into+112(FP), $0x02
+	JEQ   stream1x2
 	MOVQ  R9, R10
 	MOVOU X0, (R10)
 	MOVOU X1, 16(R10)
-	ADDQ  $0x00000020, SI
-	ADDQ  $0x00000020, R9
-	SUBQ  $0x00000020, R12
-	JNE   tile1x2
-	JMP   done
+
+next1x2:
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000020, R12
+	JNE  tile1x2
+	JMP  done
+
+stream1x2:
+	MOVQ   R9, R10
+	MOVNTO X0, (R10)
+	MOVNTO X1, 16(R10)
+	JMP    next1x2
 
 rows2x2:
 tile2x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
 	MOVQ   R13, DX
-	CMPB   add+112(FP), $+0
-	JNE    load2x2
+	CMPB   into+112(FP), $0x01
+	JEQ    load2x2
 	MOVOU  (DI), X8
 	MOVO   X8, X10
 	PSRLQ  $0x04, X10
@@ -320,25 +330,38 @@ last2x2:
 	PXOR   X13, X3
 
 store2x2:
+	CMPB  into+112(FP), $0x02
+	JEQ   stream2x2
 	MOVQ  R9, R10
 	MOVOU X0, (R10)
 	MOVOU X1, 16(R10)
 	ADDQ  R11, R10
 	MOVOU X2, (R10)
 	MOVOU X3, 16(R10)
-	ADDQ  $0x00000020, SI
-	ADDQ  $0x00000020, R9
-	SUBQ  $0x00000020, R12
-	JNE   tile2x2
-	JMP   done
+
+next2x2:
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000020, R12
+	JNE  tile2x2
+	JMP  done
+
+stream2x2:
+	MOVQ   R9, R10
+	MOVNTO X0, (R10)
+	MOVNTO X1, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X2, (R10)
+	MOVNTO X3, 16(R10)
+	JMP    next2x2
 
 rows3x2:
 tile3x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
 	MOVQ   R13, DX
-	CMPB   add+112(FP), $+0
-	JNE    load3x2
+	CMPB   into+112(FP), $0x01
+	JEQ    load3x2
 	MOVOU  (DI), X8
 	MOVO   X8, X10
 	PSRLQ  $0x04, X10
@@ -548,6 +571,8 @@ last3x2:
 	PXOR   X14, X5
 
 store3x2:
+	CMPB  into+112(FP), $0x02
+	JEQ   stream3x2
 	MOVQ  R9, R10
 	MOVOU X0, (R10)
 	MOVOU X1, 16(R10)
@@ -557,19 +582,33 @@ store3x2:
 	ADDQ  R11, R10
 	MOVOU X4, (R10)
 	MOVOU X5, 16(R10)
-	ADDQ  $0x00000020, SI
-	ADDQ  $0x00000020, R9
-	SUBQ  $0x00000020, R12
-	JNE   tile3x2
-	JMP   done
+
+next3x2:
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000020, R12
+	JNE  tile3x2
+	JMP  done
+
+stream3x2:
+	MOVQ   R9, R10
+	MOVNTO X0, (R10)
+	MOVNTO X1, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X2, (R10)
+	MOVNTO X3, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X4, (R10)
+	MOVNTO X5, 16(R10)
+	JMP    next3x2
 
 rows4x2:
 tile4x2:
 	MOVQ   BX, CX
 	MOVQ   SI, DI
 	MOVQ   R13, DX
-	CMPB   add+112(FP), $+0
-	JNE    load4x2
+	CMPB   into+112(FP), $0x01
+	JEQ    load4x2
 	MOVOU  (DI), X8
 	MOVO   X8, X10
 	PSRLQ  $0x04, X10
@@ -828,6 +867,8 @@ last4x2:
 	PXOR   X12, X7
 
 store4x2:
+	CMPB  into+112(FP), $0x02
+	JEQ   stream4x2
 	MOVQ  R9, R10
 	MOVOU X0, (R10)
 	MOVOU X1, 16(R10)
@@ -840,10 +881,33 @@ store4x2:
 	ADDQ  R11, R10
 	MOVOU X6, (R10)
 	MOVOU X7, 16(R10)
-	ADDQ  $0x00000020, SI
-	ADDQ  $0x00000020, R9
-	SUBQ  $0x00000020, R12
-	JNE   tile4x2
+
+next4x2:
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000020, R12
+	JNE  tile4x2
+	JMP  done
+
+stream4x2:
+	MOVQ   R9, R10
+	MOVNTO X0, (R10)
+	MOVNTO X1, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X2, (R10)
+	MOVNTO X3, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X4, (R10)
+	MOVNTO X5, 16(R10)
+	ADDQ   R11, R10
+	MOVNTO X6, (R10)
+	MOVNTO X7, 16(R10)
+	JMP    next4x2
 
 done:
+	CMPB into+112(FP), $0x02
+	JNE  end
+	SFENCE
+
+end:
 	RET

@@ -17,19 +17,20 @@ import (
 
 // generator holds what the instruction set decides.
 type generator struct {
-	rows    int  // of a full sliver
-	vectors int  // in a row of a tile
-	wide    int  // tiles of so many rows or fewer are twice as wide where there is room
-	wider   int  // and of so many, four times
-	small   int  // vectors in a row of a small tile, or 0: there are none
-	steady  bool // whether small tiles leave it to hardware to fetch B
-	width   int  // bytes of a vector
-	packed  int  // bytes of an element of packed A
+	rows    int // of a full sliver
+	vectors int // in a row of a tile
+	wide    int // tiles of so many rows or fewer are twice as wide where there is room
+	wider   int // and of so many, four times
+	small   int // vectors in a row of a small tile, or 0: there are none
+	steady  int // rows of small tiles that leave it to hardware to fetch B, at most
+	width   int // bytes of a vector
+	packed  int // bytes of an element of packed A
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
-	begin  func()        // nil, or what comes before all tiles
-	hold   func(t shape) // nil, or keeps A in registers for all small tiles
+	stream func(from, to Op) // move, past the caches
+	begin  func()            // nil, or what comes before all tiles
+	hold   func(t shape)     // nil, or keeps A in registers for all small tiles
 	// multiply adds A·B, for one step of k or two from the first on, to the sums of a
 	// tile; where set, A·B becomes the sums.
 	multiply func(t shape, first, steps int, set bool)
@@ -85,7 +86,7 @@ func (g *generator) load(t shape, step, vector int, to Op) {
 // fetch fetches, by lines of a cache, what is 256 bytes ahead of a vector of B: hardware
 // loses the rows of B where they are many or share the sets of the cache.
 func (g *generator) fetch(t shape, step, vector int) {
-	if (t.k == 0 || !g.steady) && vector*g.width%64 == 0 {
+	if (t.k == 0 || t.rows > g.steady) && vector*g.width%64 == 0 {
 		ahead := g.from(step, vector)
 		ahead.Disp += 256
 		PREFETCHT0(ahead)
@@ -156,9 +157,10 @@ func main() {
 // matrix in a register. Two steps of k share the addition to a sum, so that the port that
 // adds is never what limits. Small tiles have all of A in registers.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 4, steady: true, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 2, steady: 1, width: 64, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
+	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
 	held := zmm[24:32]
 	g.hold = g.broadcasts(held)
 	g.multiply = func(t shape, first, steps int, set bool) {
@@ -225,6 +227,7 @@ func gfni256() *generator {
 	g := &generator{rows: 6, vectors: 2, wide: 2, small: 2, width: 32, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
 	held := ymm[4:12]
 	g.hold = g.broadcasts(held)
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -281,6 +284,7 @@ func avx2() *generator {
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
+	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
 	low, high, tables, product, selects := ymm[8:10], ymm[10:12], ymm[12:14], ymm[14], ymm[15]
 	g.begin = func() { VMOVDQU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -329,6 +333,7 @@ func ssse3() *generator {
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return xmm[i] }
 	g.move = func(x, y Op) { MOVOU(x, y) }
+	g.stream = func(x, y Op) { MOVNTO(x, y) }
 	index, product, selects := [][]reg.VecPhysical{xmm[8:10], xmm[10:12]}, xmm[12:15], xmm[15]
 	g.begin = func() { MOVOU(nibbles, selects) }
 	g.multiply = stepwise(func(t shape, step int, set bool) {
@@ -362,7 +367,7 @@ func ssse3() *generator {
 
 // function generates the function called name.
 func (g *generator) function(name, doc, isa string) {
-	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, add bool)")
+	TEXT(name, NOSPLIT, "func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)")
 	Doc(fmt.Sprintf("%s computes a sliver by %s; see kernel.Field.", name, doc))
 	Pragma("noescape")
 	Load(Param("rows"), rows)
@@ -384,6 +389,10 @@ func (g *generator) function(name, doc, isa string) {
 		g.tiles(n)
 	}
 	Label("done")
+	CMPB(into(), U8(intoStream))
+	JNE(LabelRef("end"))
+	SFENCE() // these stores are no later than others that follow
+	Label("end")
 	if isa != "ssse3" {
 		VZEROUPPER()
 	}
@@ -408,7 +417,7 @@ func (g *generator) tiles(n int) {
 	if small.vectors > 0 && n <= smallRows {
 		CMPQ(columns, g.bytes(small))
 		JLT(LabelRef(label("any", wide)))
-		CMPB(add(), I8(0))
+		CMPB(into(), U8(intoSet))
 		JNE(LabelRef(label("any", wide)))
 		for small.k = 1; small.k <= smallK; small.k++ {
 			CMPQ(depth, U8(small.k))
@@ -419,6 +428,8 @@ func (g *generator) tiles(n int) {
 	if wide != narrow {
 		CMPQ(columns, g.bytes(wide))
 		JLT(LabelRef(label("tile", narrow)))
+		CMPB(into(), U8(intoStream))
+		JEQ(LabelRef(label("tile", narrow)))
 		g.tile(wide)
 		g.again(wide)
 		JEQ(LabelRef("done"))
@@ -426,6 +437,9 @@ func (g *generator) tiles(n int) {
 	g.tile(narrow)
 	JNE(LabelRef(label("tile", narrow)))
 	JMP(LabelRef("done"))
+	Label(label("stream", narrow))
+	g.each(narrow, func(at Mem, sum reg.VecPhysical) { g.stream(sum, at) })
+	JMP(LabelRef(label("next", narrow)))
 	if small.vectors > 0 && n <= smallRows {
 		for small.k = 1; small.k <= smallK; small.k++ {
 			g.unrolled(small)
@@ -446,23 +460,31 @@ func (g *generator) again(t shape) {
 	TESTQ(columns, columns)
 }
 
-// add is the parameter of that name.
-func add() Op {
-	p, err := Param("add").Resolve()
+// The values of kernel.Into.
+const (
+	intoSet = iota
+	intoAdd
+	intoStream
+)
+
+// into is the parameter of that name.
+func into() Op {
+	p, err := Param("into").Resolve()
 	if err != nil {
 		log.Fatal(err)
 	}
 	return p.Addr
 }
 
-// tile generates one tile, and goes on to the columns after it.
+// tile generates one tile, and goes on to the columns after it. Only narrow ones are written
+// past the caches: what comes from memory is best read a line of each row at a time.
 func (g *generator) tile(t shape) {
 	Label(label("tile", t))
 	MOVQ(a, aAt)
 	MOVQ(b, bAt)
 	MOVQ(depth, steps)
-	CMPB(add(), I8(0))
-	JNE(LabelRef(label("load", t)))
+	CMPB(into(), U8(intoAdd))
+	JEQ(LabelRef(label("load", t)))
 	g.multiply(t, 0, 1, true)
 	ADDQ(U32(t.rows*g.packed), aAt)
 	ADDQ(ldb, bAt)
@@ -486,7 +508,14 @@ func (g *generator) tile(t shape) {
 	g.multiply(t, 0, 1, false)
 
 	Label(label("store", t))
+	if t.vectors == g.vectors {
+		CMPB(into(), U8(intoStream))
+		JEQ(LabelRef(label("stream", t)))
+	}
 	g.each(t, func(at Mem, sum reg.VecPhysical) { g.move(sum, at) })
+	if t.vectors == g.vectors {
+		Label(label("next", t))
+	}
 	ADDQ(g.bytes(t), b)
 	ADDQ(g.bytes(t), c)
 	SUBQ(g.bytes(t), columns)
