@@ -31,9 +31,10 @@ const (
 	// left its data in the caches, and workers that have gone to sleep are on a processor
 	// of their own again after some milliseconds, a slice of time of the system.
 	warmFor = 5 * time.Millisecond
-	// placedIn is how long they are repeated at most while they take twice as long as they
-	// did: a worker that has slept may wake on the processor of another that looks for work,
-	// and be moved to an idle one only after several ticks.
+	// placedIn is how long they are repeated at most while they take half as long again as they
+	// did: two workers on one processor take nearly twice as long. One that has slept may wake on
+	// the processor of another that looks for work, and be moved to an idle one only after several
+	// ticks.
 	placedIn = 50 * time.Millisecond
 	// settleBelow is the length of a first sample from which later ones are hardly shorter
 	// for want of workers.
@@ -184,7 +185,7 @@ func (s *Sampler) rewarm(ctx context.Context) error {
 		return nil
 	}
 	for start, last := time.Now(), time.Duration(0); ; {
-		if spent := time.Since(start); spent >= placedIn || spent >= warmFor && last < 2*s.sample {
+		if spent := time.Since(start); spent >= placedIn || spent >= warmFor && last < s.sample+s.sample/2 {
 			return nil
 		}
 		var err error
