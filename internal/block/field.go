@@ -61,6 +61,7 @@ type fieldPlan struct {
 	MC, KP  int  // of the panel of A
 	KC, NC  int  // of the block of B
 	Lead    int  // columns that the first block has beyond NC
+	Back    bool // whether every other product goes through the blocks from the last one on
 	PackB   bool // whether blocks of B are copied
 	Stream  bool // whether C is written past the caches, where its rows begin on their lines
 	Share   int  // slivers of A in a task
@@ -110,8 +111,9 @@ const (
 // tall slivers and for three or more: two are faster without.
 //
 // Streams begin anew at each call: blocks are as wide as calls may be long where one pass over
-// one sliver is all, but not so wide that the next product, which begins where this one ends,
-// would find nothing in L2. Where there are several passes L2 has room for the block of C twice.
+// one sliver is all, but not so wide that the next product, which begins where this one ends if
+// L2 has room for that, would find nothing there. Where there are several passes L2 has room for
+// the block of C twice.
 //
 // C is written past the caches where L3 has no room for the product, nor for C until it is read,
 // if that is done once and to few rows.
@@ -172,6 +174,7 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 		p.NC = min(p.NC, up((n-p.Lead+blocks-1)/blocks, e.kernel.NR))
 	}
 	p.NC = clamp(p.NC, e.kernel.NR, 2048, width)
+	p.Back = p.Workers == 1 && (k+m)*p.NC < e.caches.L2
 	if p.Share = slivers; p.blocks(n) < 4*p.Workers {
 		p.Share = 1 // too few blocks for all workers
 	}
@@ -243,7 +246,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	p, g := &e.plan, &e.job
 	defer func() { g.ctx, g.a, g.b, g.c = nil, nil, nil, nil }() // lets go of the operands
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
-	g.back = p.Workers == 1 && !g.back
+	g.back = p.Back && !g.back
 	for ic := 0; ic < m; ic += p.MC {
 		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
 		g.shares = (g.slivers + p.Share - 1) / p.Share

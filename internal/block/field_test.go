@@ -180,6 +180,24 @@ func TestFieldStream(t *testing.T) {
 	}
 }
 
+// TestFieldBack: one worker goes back through blocks where L2 has room for what is at their
+// end, and several do not.
+func TestFieldBack(t *testing.T) {
+	for _, test := range []struct {
+		m, n, k, l2, workers int
+		want                 bool
+	}{
+		{2, 1 << 20, 4, 1 << 20, 1, true}, {16, 1 << 20, 16, 1 << 20, 1, false}, {20, 1 << 20, 50, 1 << 17, 1, false}, {2, 1 << 20, 4, 1 << 20, 2, false},
+	} {
+		caches := Caches{L1: 32 << 10, L2: test.l2, L3: 16 << 20}
+		e := NewField(kernel.BestField(), caches, Loop{Workers: test.workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		p := e.choose(test.m, test.n, test.k, test.n)
+		if p.Back != test.want || p.Back && p.blocks(test.n) < 2 {
+			t.Errorf("%+v: %+v", test, p)
+		}
+	}
+}
+
 // TestFieldStride: copied rows follow each other by an odd number of lines.
 func TestFieldStride(t *testing.T) {
 	for n := 1; n < 1000; n++ {
