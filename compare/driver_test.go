@@ -224,9 +224,9 @@ func TestBursts(t *testing.T) {
 		bursts  int
 		samples []int // of all bursts
 	}{
-		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, Budget{Reps: 6, Time: time.Second}, mostBursts, []int{984, 1000}},
+		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, Budget{Reps: 6, Time: time.Second}, mostBursts, []int{960, 1000}},
 		{[]time.Duration{time.Millisecond, 50 * time.Millisecond}, Budget{Reps: 6, Time: time.Second}, 10, []int{1000, 20}},
-		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 100, Time: 48 * time.Millisecond}, mostBursts, []int{120, 120}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 100, Time: 96 * time.Millisecond}, mostBursts, []int{144, 144}},
 		{[]time.Duration{100 * time.Microsecond, time.Second}, Budget{Reps: 6, Time: time.Second}, leastBursts, []int{open, open}},
 		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 6}, leastBursts, []int{open, open}},
 	} {

@@ -44,7 +44,7 @@ var (
 // many: a neighbour who comes and goes meets all cases alike.
 const (
 	leastBursts  = 6
-	mostBursts   = 24
+	mostBursts   = 48
 	burstSamples = 2
 )
 
