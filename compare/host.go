@@ -35,11 +35,17 @@ func DescribeHost() (Host, error) {
 	for _, c := range info.Caches {
 		h.Caches = append(h.Caches, Cache{Level: c.Level, Kind: c.Kind, Bytes: c.Bytes, Line: c.Line, Shared: c.Shared})
 	}
-	// The id tells two machines of the same kind apart by a name that is hashed.
 	name, _ := os.Hostname()
-	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30))
-	h.ID = fmt.Sprintf("%x", sum[:4])
+	h.ID = h.id(name)
 	return h, nil
+}
+
+// id returns the id of a host of that name. It tells two machines of the same kind apart by the
+// name, which is hashed, and virtual ones of the same name by the caches: processors of several
+// generations call themselves the same there.
+func (h Host) id(name string) string {
+	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches))
+	return fmt.Sprintf("%x", sum[:4])
 }
 
 // Crowded returns why so many threads do not run at the same time on h, and what to
