@@ -5,6 +5,7 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -32,17 +33,25 @@ func (*here) setenv(name, value string) error {
 }
 
 func (h *here) open(name string) error {
-	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	handle, err := dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return firstLine(err)
+		return err
 	}
 	*h = here{name, handle}
 	return nil
 }
 
 func (*here) openGlobal(name string) error {
-	_, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
-	return firstLine(err)
+	_, err := dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	return err
+}
+
+// dlopen stays on one thread: what dlerror says is of that on which dlopen failed.
+func dlopen(name string, mode int) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	handle, err := purego.Dlopen(name, mode)
+	return handle, firstLine(err)
 }
 
 func (h *here) unload() error { return firstLine(purego.Dlclose(h.handle)) }

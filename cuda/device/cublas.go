@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"unsafe"
@@ -87,6 +88,9 @@ func openCuBLAS() (library, error) {
 }
 
 func openLibrary(name string) (l library, err error) {
+	// What dlerror says is of the thread that dlopen failed on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	at, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return l, err

@@ -26,6 +26,9 @@ type functions struct {
 
 // Open opens the library of that name or path.
 func Open(name string) (*Library, error) {
+	// What dlerror says is of the thread that dlopen failed on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	// The library opens another one by name, which is beside it where a toolkit is, and
 	// found nowhere else where there is none.
 	beside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "libnvrtc-builtins.so*"))
