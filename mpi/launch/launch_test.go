@@ -150,6 +150,10 @@ func script(t *testing.T, text string) string {
 		t.Skip("there is no shell")
 	}
 	name := filepath.Join(t.TempDir(), "mpirun")
+	// A process that a test beside this one begins meanwhile would have the file open for
+	// writing until it executes its program, and then nobody may execute the file.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
 		t.Fatal(err)
 	}
