@@ -38,9 +38,9 @@ type Field struct {
 //
 // with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
 // NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]; with
-// IntoStream each of those begins on a line of a cache. It panics before it writes anything where that
-// is not so or a slice is too short. Assembly cannot be preempted: callers limit k and n so
-// that a call is some hundred microseconds at most.
+// IntoStream each of those begins on a line of a cache. It panics before it writes anything
+// where that is not so or a slice is too short. Assembly cannot be preempted: callers limit
+// k and n so that a call is some hundred microseconds at most.
 func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into Into) {
 	if rows <= 0 || n <= 0 {
 		return

@@ -50,11 +50,7 @@ func testFieldRun(t *testing.T, f *Field, rng *rand.Rand, rows, k, n int, into I
 	if into == IntoStream {
 		ldc = (n + 127) / 64 * 64
 	}
-	a, b, c := random(rng, rows*lda), random(rng, k*ldb), random(rng, rows*ldc+63)
-	for into == IntoStream && !Streams(c, ldc) {
-		c = c[1:]
-	}
-	c = c[:rows*ldc]
+	a, b, c := random(rng, rows*lda), random(rng, k*ldb), onLine(random(rng, rows*ldc+63))[:rows*ldc]
 	was := append([]gf256.Elem(nil), c...)
 	packed := make([]uint64, k*f.Words(rows))
 	f.Pack(rows, k, packed, a, lda)
@@ -84,14 +80,19 @@ func random(rng *rand.Rand, n int) []gf256.Elem {
 	return x
 }
 
+// onLine returns x from where a line of a cache begins.
+func onLine(x []gf256.Elem) []gf256.Elem {
+	for !Streams(x, 0) {
+		x = x[1:]
+	}
+	return x
+}
+
 // TestFieldStreams wants a panic, and C as it was, where a row of C does not begin on a line
 // of a cache.
 func TestFieldStreams(t *testing.T) {
 	f := BestField()
-	lines := make([]gf256.Elem, 2*256+64)
-	for !Streams(lines, 64) {
-		lines = lines[1:]
-	}
+	lines := onLine(make([]gf256.Elem, 2*256+64))
 	b, packed := random(rand.New(rand.NewPCG(9, 10)), 64), make([]uint64, f.Words(2))
 	f.Pack(2, 1, packed, []gf256.Elem{gf256.New(2), gf256.New(3)}, 1)
 	for _, test := range []struct{ from, ldc int }{{1, 128}, {0, 96}, {32, 128}} {
