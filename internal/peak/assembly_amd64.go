@@ -30,14 +30,14 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 			return func() { fmaF32AVX2(repetitions, factorA, factorB, x) }
 		}}, true
 	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // which has GFNI
-		return loop{isa, 1024 * repetitions, func() func() {
+		return loop{isa, 2 * 1024 * repetitions, func() func() {
 			x := new([1024]uint8)
-			return func() { affineAVX512(repetitions, double, 3, x) }
+			return func() { affineAVX512(repetitions, double, half, 3, x) }
 		}}, true
 	case pipe == "gf256" && isa == cpu.AVX2:
-		return loop{isa, 384 * repetitions, func() func() {
-			x := new([384]uint8)
-			return func() { affineAVX2(repetitions, double, 3, x) }
+		return loop{isa, 2 * 256 * repetitions, func() func() {
+			x := new([256]uint8)
+			return func() { affineAVX2(repetitions, double, half, 3, x) }
 		}}, true
 	case pipe == "gf256" && isa == cpu.AVX2NoGFNI:
 		return loop{isa, 256 * repetitions, func() func() {
@@ -52,6 +52,9 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 	return loop{}, false
 }
 
-// double is multiplication by 2 in GF(2⁸) as a matrix of 8×8 bits: bit i of the product
-// is the parity of byte 7 − i of the matrix and the factor.
-const double = 0x80018284_88102040
+// Multiplication by 2 and by its inverse in GF(2⁸) as matrices of 8×8 bits: bit i of the
+// product is the parity of byte 7 − i of the matrix and the factor.
+const (
+	double = 0x80018284_88102040
+	half   = 0x02050911_20408001
+)

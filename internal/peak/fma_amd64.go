@@ -62,29 +62,29 @@ func fmaF32AVX2(n int, a float32, b float32, x *[96]float32)
 //
 //	for range n {
 //		for i := range x {
-//			x[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte
+//			x[i] ^= a·c ^ b·c // a and b are matrices of 8×8 bits, their first rows the highest bytes
 //		}
 //	}
 //
 // for n ≥ 1. It needs no alignment.
-// Registers: 16 accumulators of 64 elements, one each for a, b and a product.
+// Registers: 16 accumulators of 64 elements, one each for a, b, c and two products.
 //
 //go:noescape
-func affineAVX512(n int, a uint64, b uint8, x *[1024]uint8)
+func affineAVX512(n int, a uint64, b uint64, c uint8, x *[1024]uint8)
 
 // affineAVX2 equals
 //
 //	for range n {
 //		for i := range x {
-//			x[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte
+//			x[i] ^= a·c ^ b·c // a and b are matrices of 8×8 bits, their first rows the highest bytes
 //		}
 //	}
 //
 // for n ≥ 1. It needs no alignment.
-// Registers: 12 accumulators of 32 elements, one each for a, b and a product.
+// Registers: 8 accumulators of 32 elements, one each for a, b, c and two products.
 //
 //go:noescape
-func affineAVX2(n int, a uint64, b uint8, x *[384]uint8)
+func affineAVX2(n int, a uint64, b uint64, c uint8, x *[256]uint8)
 
 // lookUpAVX2 equals
 //

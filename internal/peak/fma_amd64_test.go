@@ -60,15 +60,19 @@ func TestField(t *testing.T) {
 	for i := range uint8(16) {
 		low[i], high[i] = doubles[i], doubles[i<<4]
 	}
+	two := gf256.New(2)
+	twice := func(b gf256.Elem) gf256.Elem { return gf256.Mul(two, b) }
+	both := func(b gf256.Elem) gf256.Elem { return gf256.Add(twice(b), gf256.Div(b, two)) }
 	for _, test := range []struct {
 		name string
 		need []cpu.ISA
 		size int
+		term func(b gf256.Elem) gf256.Elem // what is added in a round
 		run  func(n int, b uint8, x []uint8)
 	}{
-		{"avx512", []cpu.ISA{cpu.AVX512, cpu.AVX2}, 1024, func(n int, b uint8, x []uint8) { affineAVX512(n, double, b, (*[1024]uint8)(x)) }},
-		{"avx2", []cpu.ISA{cpu.AVX2}, 384, func(n int, b uint8, x []uint8) { affineAVX2(n, double, b, (*[384]uint8)(x)) }},
-		{"avx2-nogfni", []cpu.ISA{cpu.AVX2NoGFNI}, 256, func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
+		{"avx512", []cpu.ISA{cpu.AVX512, cpu.AVX2}, 1024, both, func(n int, b uint8, x []uint8) { affineAVX512(n, double, half, b, (*[1024]uint8)(x)) }},
+		{"avx2", []cpu.ISA{cpu.AVX2}, 256, both, func(n int, b uint8, x []uint8) { affineAVX2(n, double, half, b, (*[256]uint8)(x)) }},
+		{"avx2-nogfni", []cpu.ISA{cpu.AVX2NoGFNI}, 256, twice, func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, isa := range test.need {
@@ -86,7 +90,7 @@ func TestField(t *testing.T) {
 						x[i] = uint8(i)
 						want[i] = x[i]
 						if 0 < i && i <= test.size && n%2 == 1 { // an even number of equal terms is 0
-							want[i] ^= gf256.Mul(gf256.New(b), gf256.New(2)).Byte()
+							want[i] ^= test.term(gf256.New(b)).Byte()
 						}
 					}
 					test.run(n, b, x[1:1+test.size])

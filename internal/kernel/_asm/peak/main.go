@@ -38,43 +38,48 @@ func main() {
 		l.fma = func(ops ...Op) { VFMADD231PS(ops...) }
 		l.generate()
 	}
-	affine("AVX512", 64, 16, ZMM, func(ops ...Op) { VMOVDQU64(ops...) }, func(a, b, product, sum reg.VecVirtual) {
-		VGF2P8AFFINEQB(U8(0), a, b, product)
-		VPXORQ(product, sum, sum)
+	affine("AVX512", 64, 16, ZMM, func(ops ...Op) { VMOVDQU64(ops...) }, func(p, q, sum reg.VecVirtual) {
+		VPTERNLOGQ(U8(0x96), p, q, sum) // the sum of the three
 	})
 	moveYMM := func(ops ...Op) { VMOVDQU(ops[0], ops[1]) }
-	affine("AVX2", 32, 12, YMM, moveYMM, func(a, b, product, sum reg.VecVirtual) {
-		VGF2P8AFFINEQB(U8(0), a, b, product)
-		VPXOR(product, sum, sum)
+	affine("AVX2", 32, 8, YMM, moveYMM, func(p, q, sum reg.VecVirtual) {
+		VPXOR(p, sum, sum)
+		VPXOR(q, sum, sum)
 	})
 	lookUp(moveYMM)
 	Generate()
 }
 
-// affine generates the loop of products in GF(2⁸) by bit matrices.
-func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), step func(a, b, product, sum reg.VecVirtual)) {
+// affine generates the loop of products in GF(2⁸) by bit matrices, two of which are added at
+// a time, as AVX-512 can.
+func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), add func(p, q, sum reg.VecVirtual)) {
 	elements := accumulators * width
 	name := "affine" + isa
-	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a uint64, b uint8, x *[%d]uint8)", elements))
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b uint64, c uint8, x *[%d]uint8)", elements))
 	Doc(
 		name+" equals",
 		"",
 		"\tfor range n {",
 		"\t\tfor i := range x {",
-		"\t\t\tx[i] ^= a·b // a is a matrix of 8×8 bits, its first row the highest byte",
+		"\t\t\tx[i] ^= a·c ^ b·c // a and b are matrices of 8×8 bits, their first rows the highest bytes",
 		"\t\t}",
 		"\t}",
 		"",
 		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a, b and a product.", accumulators, width),
+		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for a, b, c and two products.", accumulators, width),
 	)
 	Pragma("noescape")
 	n := Load(Param("n"), GP64())
 	x := Mem{Base: Load(Param("x"), GP64())}
-	a, b, product := vector(), vector(), vector()
+	a, b, c, p, q := vector(), vector(), vector(), vector(), vector()
 	VPBROADCASTQ(parameter("a"), a)
-	VPBROADCASTB(parameter("b"), b)
-	repeat(n, x, width, accumulators, vector, move, func(sum reg.VecVirtual) { step(a, b, product, sum) })
+	VPBROADCASTQ(parameter("b"), b)
+	VPBROADCASTB(parameter("c"), c)
+	repeat(n, x, width, accumulators, vector, move, func(sum reg.VecVirtual) {
+		VGF2P8AFFINEQB(U8(0), a, c, p)
+		VGF2P8AFFINEQB(U8(0), b, c, q)
+		add(p, q, sum)
+	})
 }
 
 // lookUp generates the loop of products in GF(2⁸) by tables of nibbles.
