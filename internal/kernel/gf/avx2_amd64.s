@@ -370,7 +370,6 @@ small1x2x1:
 
 tile1x2x1:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -406,7 +405,6 @@ small1x2x2:
 
 tile1x2x2:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -423,7 +421,6 @@ tile1x2x2:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -461,7 +458,6 @@ small1x2x3:
 
 tile1x2x3:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -478,7 +474,6 @@ tile1x2x3:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -497,7 +492,6 @@ tile1x2x3:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R8*2), Y8
-	PREFETCHT0     256(DI)(R8*2)
 	VMOVDQU        32(DI)(R8*2), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -535,7 +529,6 @@ small1x2x4:
 
 tile1x2x4:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -552,7 +545,6 @@ tile1x2x4:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -571,7 +563,6 @@ tile1x2x4:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R8*2), Y8
-	PREFETCHT0     256(DI)(R8*2)
 	VMOVDQU        32(DI)(R8*2), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -590,7 +581,6 @@ tile1x2x4:
 	VPXOR          Y14, Y1, Y1
 	VPXOR          Y13, Y0, Y0
 	VMOVDQU        (DI)(R14*1), Y8
-	PREFETCHT0     256(DI)(R14*1)
 	VMOVDQU        32(DI)(R14*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1099,7 +1089,6 @@ small2x2x1:
 
 tile2x2x1:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1146,7 +1135,6 @@ small2x2x2:
 
 tile2x2x2:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1171,7 +1159,6 @@ tile2x2x2:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1222,7 +1209,6 @@ small2x2x3:
 
 tile2x2x3:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1247,7 +1233,6 @@ tile2x2x3:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1276,7 +1261,6 @@ tile2x2x3:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R8*2), Y8
-	PREFETCHT0     256(DI)(R8*2)
 	VMOVDQU        32(DI)(R8*2), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1327,7 +1311,6 @@ small2x2x4:
 
 tile2x2x4:
 	VMOVDQU        (DI), Y8
-	PREFETCHT0     256(DI)
 	VMOVDQU        32(DI), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1352,7 +1335,6 @@ tile2x2x4:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R8*1), Y8
-	PREFETCHT0     256(DI)(R8*1)
 	VMOVDQU        32(DI)(R8*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1381,7 +1363,6 @@ tile2x2x4:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R8*2), Y8
-	PREFETCHT0     256(DI)(R8*2)
 	VMOVDQU        32(DI)(R8*2), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11
@@ -1410,7 +1391,6 @@ tile2x2x4:
 	VPXOR          Y14, Y3, Y3
 	VPXOR          Y13, Y2, Y2
 	VMOVDQU        (DI)(R14*1), Y8
-	PREFETCHT0     256(DI)(R14*1)
 	VMOVDQU        32(DI)(R14*1), Y9
 	VPSRLW         $0x04, Y8, Y10
 	VPSRLW         $0x04, Y9, Y11

@@ -278,9 +278,9 @@ func nibbles() Mem {
 // rows, and a table is loaded once for two vectors of a row.
 //
 // The number of these operations is what limits, and their order counts: two vectors go
-// through each step side by side.
+// through each step side by side. Small tiles are slow enough for hardware to fetch B.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32}
+	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, steady: 2, width: 32, packed: 32}
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
