@@ -17,14 +17,14 @@ import (
 
 // generator holds what the instruction set decides.
 type generator struct {
-	rows    int // of a full sliver
-	vectors int // in a row of a tile
-	wide    int // tiles of so many rows or fewer are twice as wide where there is room
-	wider   int // and of so many, four times
-	small   int // vectors in a row of a small tile, or 0: there are none
-	steady  int // rows of small tiles that leave it to hardware to fetch B, at most
-	width   int // bytes of a vector
-	packed  int // bytes of an element of packed A
+	rows    int  // of a full sliver
+	vectors int  // in a row of a tile
+	wide    int  // tiles of so many rows or fewer are twice as wide where there is room
+	wider   int  // and of so many, four times
+	small   int  // vectors in a row of a small tile, or 0: there are none
+	width   int  // bytes of a vector
+	packed  int  // bytes of an element of packed A
+	steady  bool // small tiles leave it to hardware to fetch B
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
@@ -86,7 +86,7 @@ func (g *generator) load(t shape, step, vector int, to Op) {
 // fetch fetches, by lines of a cache, what is 256 bytes ahead of a vector of B: hardware
 // loses the rows of B where they are many or share the sets of the cache.
 func (g *generator) fetch(t shape, step, vector int) {
-	if (t.k == 0 || t.rows > g.steady) && vector*g.width%64 == 0 {
+	if !(t.k > 0 && g.steady) && vector*g.width%64 == 0 {
 		ahead := g.from(step, vector)
 		ahead.Disp += 256
 		PREFETCHT0(ahead)
@@ -157,7 +157,7 @@ func main() {
 // matrix in a register. Two steps of k share the addition to a sum, so that the port that
 // adds is never what limits. Small tiles have all of A in registers.
 func gfni512() *generator {
-	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 2, steady: 1, width: 64, packed: 8}
+	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 2, width: 64, packed: 8, steady: true}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
 	g.move = func(x, y Op) { VMOVDQU64(x, y) }
 	g.stream = func(x, y Op) { VMOVNTDQ(x, y) }
@@ -280,7 +280,7 @@ func nibbles() Mem {
 // The number of these operations is what limits, and their order counts: two vectors go
 // through each step side by side. Small tiles are slow enough for hardware to fetch B.
 func avx2() *generator {
-	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, steady: 2, width: 32, packed: 32}
+	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32, steady: true}
 	nibbles := nibbles()
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
 	g.move = func(x, y Op) { VMOVDQU(x, y) }
