@@ -278,22 +278,6 @@ func TestRunSleeps(t *testing.T) {
 	}
 }
 
-func TestHandsAreKept(t *testing.T) {
-	p := NewPool(4)
-	loop := func() { p.Run(4, 100, func(_, _, _ int) { runtime.Gosched() }) }
-	loop()
-	before := runtime.NumGoroutine()
-	for range 200 {
-		loop()
-	}
-	if after := runtime.NumGoroutine(); after > before+4 {
-		t.Errorf("%d goroutines, %d before", after, before)
-	}
-	if allocs := testing.AllocsPerRun(100, loop); allocs > 1 {
-		t.Errorf("%v allocations a loop", allocs)
-	}
-}
-
 // BenchmarkRun measures an empty loop: the cost of sharing work.
 func BenchmarkRun(b *testing.B) {
 	for _, workers := range []int{1, 2, 4} {

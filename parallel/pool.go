@@ -7,12 +7,9 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"gemm"
 	"gemm/internal/block"
@@ -33,7 +30,6 @@ type Pool struct {
 	// What seldom changes: all hands have these lines of a cache to read.
 	workers int
 	most    int   // hands
-	looks   int   // between two turns of other goroutines, of a hand that waits
 	places  []int // the processor of each worker; nil: the system chooses
 	waiting atomic.Bool
 	done    chan struct{} // a hand has ended while the caller was waiting
@@ -43,7 +39,10 @@ type Pool struct {
 	// The caller's.
 	taken atomic.Bool
 	hands []*hand // of the loop that runs, but the caller
-	_     [128]byte
+	first *hand   // of the last loop's
+	// Calls of Ready since a hand was woken for a short loop, and how many there are to be.
+	alone, patience int
+	_               [128]byte
 
 	// Of a loop of Run, in its first element, or RunOwn: the first index of each share that
 	// nobody has taken. They are side by side, so that a worker that goes through all shares
@@ -123,7 +122,6 @@ func (p *Panic) Unwrap() error {
 func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
 	p.most = min(p.workers, runtime.GOMAXPROCS(0))
-	p.looks = looksOf(p.most)
 	p.next = make([]atomic.Int64, p.workers)
 	return p
 }
@@ -278,7 +276,7 @@ func (p *Pool) runEach(l *each, worker, workers int) {
 
 // Loop returns the pool as the loops round a micro-kernel want it.
 func (p *Pool) Loop() block.Loop {
-	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn}
+	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn, Ready: p.Ready}
 }
 
 // fork has each of the workers do its part of the loop, and returns when all have.
@@ -286,15 +284,15 @@ func (p *Pool) fork(workers int, l each) {
 	if p.places != nil {
 		defer p.pinCaller()()
 	}
-	if layout := p.layout(); inUse.Load() != layout {
-		inUse.Store(layout)
-	}
 	p.failure() // of a loop whose body has ended the caller's goroutine
 	p.hire(min(workers, p.most))
 	for i, h := range p.hands {
 		h.begin(p, l, i+1, workers)
 	}
-	defer p.join() // also where the body ends the caller's goroutine
+	if len(p.hands) > 0 {
+		p.first = p.hands[0]
+		defer p.join(&l, workers) // also where the body ends the caller's goroutine
+	}
 	p.turns(&l, 0, workers)
 }
 
@@ -307,12 +305,25 @@ func (p *Pool) failure() *Panic {
 	return p.failed.Swap(nil)
 }
 
-// join waits for the hands and lets go of them.
-func (p *Pool) join() {
-	if len(p.hands) > 0 {
-		p.wait()
-		p.dismiss()
+// join waits for the hands and lets go of them. Parts that no hand has begun it does
+// itself: where hands have no processor to run on, the caller so computes the loop alone.
+func (p *Pool) join(l *each, workers int) {
+	left := p.hands
+	ended := func() bool {
+		for len(left) > 0 && !left[0].busy() {
+			left = left[1:]
+		}
+		return len(left) == 0
 	}
+	if !lookFor(ended) { // a hand that spins is about to begin
+		for i, h := range p.hands {
+			if h.takeBack() {
+				p.turns(l, i+1, workers)
+			}
+		}
+		p.wait(ended)
+	}
+	p.dismiss()
 }
 
 // turns does the parts of the workers that are one hand's: of the first and of every
@@ -355,15 +366,8 @@ func (p *Pool) work(l *each, worker, workers int) {
 var errGoexit = errors.New("runtime.Goexit was called")
 
 // wait returns when all hands have ended.
-func (p *Pool) wait() {
-	left := p.hands
-	ended := func() bool {
-		for len(left) > 0 && left[0].state.Load() != working {
-			left = left[1:]
-		}
-		return len(left) == 0
-	}
-	if watch(p.looks, ended, func() bool { return false }) {
+func (p *Pool) wait(ended func() bool) {
+	if spin(ended) {
 		return
 	}
 	for {
@@ -375,168 +379,34 @@ func (p *Pool) wait() {
 	}
 }
 
-// ended is called by each hand at its end, when its state says so.
-func (p *Pool) ended() {
-	if p.waiting.Load() && p.waiting.CompareAndSwap(true, false) {
-		p.done <- struct{}{}
+// ended is called by each hand at its end, when its state says so. It reports whether it
+// has woken the caller.
+func (p *Pool) ended() bool {
+	if !p.waiting.Load() || !p.waiting.CompareAndSwap(true, false) {
+		return false
 	}
+	p.done <- struct{}{}
+	return true
 }
 
-// watch looks for what is about to happen, some milliseconds long, before its caller
-// sleeps, and reports whether it has. That is longer than it is from one product of a
-// series to the next. A sleeper is woken in some 10 µs at best, and on a virtual machine
-// often onto the processor of who wakes it, where it waits for a slice of time. After so
-// many looks it lets other goroutines run, and gives up where that is hopeless.
-func watch(looks int, happened, hopeless func() bool) bool {
-	const all = 2_500_000
-	for range all / looks {
-		for range looks {
-			if happened() {
-				return true
-			}
-		}
-		if hopeless() {
-			return false
-		}
-		runtime.Gosched()
+// Ready reports whether it pays to share a loop of some microseconds: a worker that has
+// to be woken begins only when such a loop is nearly over, and waking it takes time from
+// the caller. It does where the first hand of the last loop still spins. Otherwise a loop
+// is shared now and then all the same, since loops that follow each other closely find
+// the hands of the one before: the second, then one in 4, in 8 and so on up to 64.
+func (p *Pool) Ready() bool {
+	if p.most < 2 || !p.taken.CompareAndSwap(false, true) {
+		return false
 	}
-	return false
-}
-
-// inUse is the layout of the last loop. Workers of others that look for work go to
-// sleep: those that are pinned cannot get out of each other's way, nor out of that of
-// those that are not.
-var inUse atomic.Pointer[int]
-
-// layout tells apart where the workers of pools are: nil where the system chooses.
-func (p *Pool) layout() *int { return unsafe.SliceData(p.places) }
-
-// looksOf returns how often one of so many hands looks before it lets other goroutines
-// run: for some 25 µs, which is longer than parts of a short loop differ, since a caller
-// that is locked to its thread is back only after 7 µs. And the more often the more hands
-// there are, since all take the one lock of Go's scheduler for it: at 500 looks each, 16
-// hands that wait spend all their time there, and a fork and join takes 70 µs in place of 4.
-func looksOf(hands int) int { return max(25_000, 1000*hands) }
-
-// hand is one of the process's goroutines that wait for work. It finds its part of a loop
-// in the line of a cache that it looks at, and says there that it has done it.
-type hand struct {
-	state atomic.Int32
-	pool  *Pool
-	each  each
-	// The first worker that it is, and the workers of the loop.
-	worker, workers int
-
-	place int // the processor that it runs on, or anywhere
-	wake  chan struct{}
-	_     [56]byte // no two hands look at one line of a cache, nor at a pair of them
-}
-
-// The states of a hand.
-const (
-	looking = iota // for work
-	asleep         // until wake
-	working
-)
-
-// idle holds the hands that have no work, by place, the last to work on top: the one
-// least likely to sleep.
-var idle struct {
-	sync.Mutex
-	hands map[int]*[]*hand
-}
-
-// idleAt returns the hands at a place that have no work.
-func idleAt(place int) *[]*hand {
-	there, ok := idle.hands[place]
-	if !ok {
-		if idle.hands == nil {
-			idle.hands = map[int]*[]*hand{}
-		}
-		there = new([]*hand)
-		idle.hands[place] = there
+	defer p.taken.Store(false)
+	if h := p.first; h != nil && h.state.Load() == spinning {
+		p.alone, p.patience = 0, 0
+		return true
 	}
-	return there
-}
-
-// hire makes idle hands those of p, but the caller; new ones where there are none.
-func (p *Pool) hire(hands int) {
-	if hands < 2 {
-		return
+	if p.alone < p.patience {
+		p.alone++
+		return false
 	}
-	idle.Lock()
-	defer idle.Unlock()
-	there := idleAt(anywhere)
-	for w := 1; w < hands; w++ {
-		if p.places != nil {
-			there = idleAt(p.places[w])
-		}
-		if last := len(*there) - 1; last >= 0 {
-			p.hands = append(p.hands, (*there)[last])
-			*there = (*there)[:last]
-			continue
-		}
-		h := &hand{place: p.place(w), wake: make(chan struct{}, 1)}
-		p.hands = append(p.hands, h)
-		go h.live()
-	}
-}
-
-// dismiss makes the hands idle, so that the next loop has each as the same worker.
-// The caller does that for all: hands that end at the same time would wait for one
-// another, which took 16 of them some 20 µs.
-func (p *Pool) dismiss() {
-	idle.Lock()
-	defer idle.Unlock()
-	there := idleAt(anywhere)
-	for _, h := range slices.Backward(p.hands) {
-		if h.place != anywhere {
-			there = idleAt(h.place)
-		}
-		*there = append(*there, h)
-	}
-	clear(p.hands)
-	p.hands = p.hands[:0]
-}
-
-// begin sets h to work.
-func (h *hand) begin(p *Pool, l each, worker, workers int) {
-	h.pool, h.each, h.worker, h.workers = p, l, worker, workers
-	if h.state.Swap(working) == asleep {
-		h.wake <- struct{}{}
-	}
-}
-
-// live works, and waits for work, for ever.
-func (h *hand) live() {
-	if h.place != anywhere {
-		runtime.LockOSThread()
-	}
-	var layout *int
-	called := func() bool { return h.state.Load() == working }
-	displaced := func() bool { return inUse.Load() != layout }
-	for looks := looksOf(1); ; {
-		if !watch(looks, called, displaced) && h.state.CompareAndSwap(looking, asleep) {
-			<-h.wake
-		}
-		looks, layout = h.pool.looks, h.pool.layout()
-		h.serve()
-	}
-}
-
-// serve does the hand's part of a loop. Where the body ends the goroutine, as
-// testing.T.FailNow does, another one takes its place.
-func (h *hand) serve() {
-	p := h.pool
-	returned := false
-	defer func() {
-		h.pool, h.each = nil, each{}
-		h.state.Store(looking)
-		if !returned {
-			go h.live()
-		}
-		p.ended()
-	}()
-	p.turns(&h.each, h.worker, h.workers)
-	returned = true
+	p.alone, p.patience = 0, min(2*p.patience+1, 63)
+	return true
 }

@@ -46,10 +46,12 @@ func (v View[T]) from(i, l int) View[T] {
 // and returns when all calls have. Calls with the same worker follow each other; calls
 // with different ones, from 0 on, may run at the same time. Run has the chunks in order,
 // each but the first ones computed by who is free; RunOwn gives a worker the same ones in
-// loop after loop, as far as the others keep up.
+// loop after loop, as far as the others keep up. Ready reports whether a loop that is over
+// soon gains by other workers, which may have to be woken for it.
 type Loop struct {
 	Workers     int
 	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
+	Ready       func() bool
 }
 
 // Serial is the Loop of one worker.
@@ -184,10 +186,14 @@ func (e *Engine[T]) run() error {
 	g := &e.job
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
-	if g.plan.PackA {
-		e.loop.Run(g.plan.Workers, g.chunks, e.packA)
+	workers := g.plan.Workers
+	if workers > 1 && g.m*g.n*g.k < woken*e.blocking.Parallel && !e.loop.Ready() {
+		workers = 1
 	}
-	e.loop.Run(g.plan.Workers, (g.n+g.plan.NC-1)/g.plan.NC*g.shares, e.update)
+	if g.plan.PackA {
+		e.loop.Run(workers, g.chunks, e.packA)
+	}
+	e.loop.Run(workers, (g.n+g.plan.NC-1)/g.plan.NC*g.shares, e.update)
 	return g.ctx.Err()
 }
 

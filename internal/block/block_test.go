@@ -15,7 +15,12 @@ import (
 )
 
 // goroutines is a Loop of three workers.
-var goroutines = Loop{Workers: 3, Run: dealt, RunOwn: dealt}
+var goroutines = dealtTo(3)
+
+// dealtTo returns that Loop of some workers.
+func dealtTo(workers int) Loop {
+	return Loop{Workers: workers, Run: dealt, RunOwn: dealt, Ready: func() bool { return true }}
+}
 
 // dealt deals chunks of three to goroutines.
 func dealt(workers, n int, body func(worker, lo, hi int)) {

@@ -269,6 +269,10 @@ const taskRows = 128
 // 100 µs of one core with AVX-512: collecting garbage waits for it.
 const mostTerms = 1 << 22
 
+// woken is how many times Parallel a product has to be so that it gains by workers that
+// have to be woken for it.
+const woken = 2
+
 // lies reports whether a block of B of the given shape is as well read where it lies:
 // its rows do not compete, and it stays in L2, all of it where its vectors do not
 // cross the lines of a cache, or is much smaller.

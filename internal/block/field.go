@@ -97,6 +97,8 @@ const (
 	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
 	fieldLead   = 20      // full tiles, of one step of k, that a worker is ahead of another
 
+	fieldWoken = 1 << 23 // products that gain by workers who have to be woken for them
+
 	fieldPacked = 1 << 13 // words of a panel that are worth another worker's packing
 )
 
@@ -247,6 +249,10 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	defer func() { g.ctx, g.a, g.b, g.c = nil, nil, nil, nil }() // lets go of the operands
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
 	g.back = p.Back && !g.back
+	workers := p.Workers
+	if workers > 1 && m*n*k < fieldWoken && !e.loop.Ready() {
+		workers = 1
+	}
 	for ic := 0; ic < m; ic += p.MC {
 		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
 		g.shares = (g.slivers + p.Share - 1) / p.Share
@@ -261,10 +267,10 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 			g.a, g.b, g.c = a[ic*lda+pc:], b[pc*ldb:], c[ic*ldc:]
 			if !e.holds(m, k, a, lda) {
 				e.last = e.last[:0]
-				e.loop.Run(max(1, min(p.Workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
+				e.loop.Run(max(1, min(workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
 				e.hold(m, k, a, lda)
 			}
-			e.loop.RunOwn(p.Workers, p.blocks(n)*g.shares, e.update)
+			e.loop.RunOwn(workers, p.blocks(n)*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}

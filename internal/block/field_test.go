@@ -132,7 +132,7 @@ func TestFieldPasses(t *testing.T) {
 // NC. Of two workers the first has more columns, but hardly.
 func TestFieldBlocks(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
-		e := NewField(kernel.BestField(), DefaultCaches, Loop{Workers: workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		e := NewField(kernel.BestField(), DefaultCaches, dealtTo(workers))
 		for _, m := range []int{1, 4, 16, 100} {
 			for _, n := range []int{1, 65536, 65537, 1<<20 + 5} {
 				for _, k := range []int{1, 10, 50} {
@@ -173,7 +173,7 @@ func TestFieldStream(t *testing.T) {
 	} {
 		k := best
 		k.MR = 24
-		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, Loop{Workers: test.workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		e := NewField(k, Caches{L1: 32 << 10, L2: 1 << 20, L3: 16 << 20}, dealtTo(test.workers))
 		if p := e.choose(test.m, test.n, test.k, test.n); p.Stream != test.want {
 			t.Errorf("%+v: %+v", test, p)
 		}
@@ -190,7 +190,7 @@ func TestFieldBack(t *testing.T) {
 		{2, 1 << 20, 4, 1 << 20, 1, true}, {16, 1 << 20, 16, 1 << 20, 1, false}, {20, 1 << 20, 50, 1 << 17, 1, false}, {2, 1 << 20, 4, 1 << 20, 2, false},
 	} {
 		caches := Caches{L1: 32 << 10, L2: test.l2, L3: 16 << 20}
-		e := NewField(kernel.BestField(), caches, Loop{Workers: test.workers, Run: goroutines.Run, RunOwn: goroutines.RunOwn})
+		e := NewField(kernel.BestField(), caches, dealtTo(test.workers))
 		p := e.choose(test.m, test.n, test.k, test.n)
 		if p.Back != test.want || p.Back && p.blocks(test.n) < 2 {
 			t.Errorf("%+v: %+v", test, p)

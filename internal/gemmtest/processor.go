@@ -1,0 +1,52 @@
+package gemmtest
+
+import (
+	"math"
+	"runtime"
+	"testing"
+	"time"
+
+	"gemm/internal/cpu"
+)
+
+// OneProcessor has this process run on a single processor and compares the time of a
+// function with GOMAXPROCS at two and at one: workers that spin there take the processor
+// from those that compute, and make a product ten times as long or a hundred. The limit is
+// 1.5. build returns the function, for GOMAXPROCS as it then is. Both are called
+// alternately, and the shortest times compared; on a busy host that is tried five times.
+// The test is skipped where the system pins no threads, and with -short.
+func OneProcessor(t *testing.T, build func() func()) {
+	t.Helper()
+	places := cpu.Places()
+	if testing.Short() || len(places) == 0 || cpu.Pin(places[:1]) != nil {
+		t.Skip("with -short, or no threads are pinned here")
+	}
+	defer func() {
+		if err := cpu.Pin(places); err != nil {
+			t.Error(err)
+		}
+	}()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const limit, rounds, calls = 1.5, 5, 20
+	var runs [2]func()
+	for i := range runs {
+		runtime.GOMAXPROCS(i + 1)
+		runs[i] = build()
+	}
+	var ratio float64
+	for range rounds {
+		shortest := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+		for call := range 2 * calls {
+			i := call % 2
+			runtime.GOMAXPROCS(i + 1)
+			runs[i]() // wakes what the other one has parked
+			begin := time.Now()
+			runs[i]()
+			shortest[i] = min(shortest[i], time.Since(begin))
+		}
+		if ratio = float64(shortest[1]) / float64(shortest[0]); ratio <= limit {
+			return
+		}
+	}
+	t.Errorf("with two workers on one processor it takes %.2f times as long as with one, limit %v", ratio, limit)
+}

@@ -1,0 +1,193 @@
+package parallel
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gemm"
+	"gemm/internal/gemmtest"
+)
+
+func TestHandsAreKept(t *testing.T) {
+	p := NewPool(4)
+	loop := func() { p.Run(4, 100, func(_, _, _ int) { runtime.Gosched() }) }
+	loop()
+	before := runtime.NumGoroutine()
+	for range 200 {
+		loop()
+	}
+	if after := runtime.NumGoroutine(); after > before+4 {
+		t.Errorf("%d goroutines, %d before", after, before)
+	}
+	if allocs := testing.AllocsPerRun(100, loop); allocs > 1 {
+		t.Errorf("%v allocations a loop", allocs)
+	}
+}
+
+// lame puts a hand that never begins on top of the idle ones, and returns it with a
+// function that takes it away again.
+func lame(state int32) (h *hand, gone func()) {
+	h = &hand{place: anywhere, bell: newBell()}
+	h.state.Store(state)
+	idle.Lock()
+	defer idle.Unlock()
+	there := idleAt(anywhere)
+	*there = append(*there, h)
+	return h, func() {
+		idle.Lock()
+		defer idle.Unlock()
+		*there = slices.DeleteFunc(*there, func(other *hand) bool { return other == h })
+		h.bell.close()
+	}
+}
+
+// TestTakeBack wants the caller to compute what a hand has not begun, under each loop.
+func TestTakeBack(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, state := range []int32{spinning, parked} {
+		for name, run := range map[string]func(p *Pool, n int, body func(worker, lo, hi int)){
+			"Run":    func(p *Pool, n int, body func(worker, lo, hi int)) { p.Run(3, n, body) },
+			"RunOwn": func(p *Pool, n int, body func(worker, lo, hi int)) { p.RunOwn(3, n, body) },
+			"For": func(p *Pool, n int, body func(worker, lo, hi int)) {
+				if err := p.For(t.Context(), n, Static(0), body); err != nil {
+					t.Error(err)
+				}
+			},
+		} {
+			h, gone := lame(state)
+			counts := make([]atomic.Int32, 100)
+			run(NewPool(3), len(counts), func(_, lo, hi int) {
+				for i := lo; i < hi; i++ {
+					counts[i].Add(1)
+				}
+			})
+			for i := range counts {
+				if n := counts[i].Load(); n != 1 {
+					t.Fatalf("%s: index %d was run %d times", name, i, n)
+				}
+			}
+			if h.pool != nil || h.state.Load() != spinning {
+				t.Errorf("%s: the hand still has work, in state %d", name, h.state.Load())
+			}
+			gone()
+		}
+	}
+}
+
+// TestTakeBackPanics wants the panic of the caller's own part, and nothing run after it.
+func TestTakeBackPanics(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	_, gone := lame(spinning)
+	defer gone()
+	var calls atomic.Int32
+	err := NewPool(2).For(t.Context(), 2, Static(0), func(_, _, _ int) {
+		calls.Add(1)
+		panic("in the body")
+	})
+	if _, ok := err.(*Panic); !ok || calls.Load() != 1 {
+		t.Errorf("error %v after %d calls", err, calls.Load())
+	}
+}
+
+// TestReady wants short loops to be shared while the first hand spins, and otherwise ever
+// more seldom.
+func TestReady(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	h, gone := lame(parked)
+	defer gone()
+	p := NewPool(2)
+	asked := func(times int) (shared string) {
+		for i := range times {
+			if p.Ready() {
+				shared += fmt.Sprint(" ", i)
+			}
+		}
+		return shared
+	}
+	if got, want := asked(300), " 0 2 6 14 30 62 126 190 254"; got != want {
+		t.Errorf("shared loops%s, want%s", got, want)
+	}
+	p.first = h
+	h.state.Store(spinning)
+	if got, want := asked(4), " 0 1 2 3"; got != want {
+		t.Errorf("while a hand spins: shared loops%s, want%s", got, want)
+	}
+	h.state.Store(parked)
+	if got, want := asked(4), " 0 2"; got != want {
+		t.Errorf("when it has parked: shared loops%s, want%s", got, want)
+	}
+	if runtime.GOMAXPROCS(1); NewPool(2).Ready() {
+		t.Error("one processor is ready for two workers")
+	}
+}
+
+// TestIdleHandsEnd wants hands that have nothing to do to end, and new ones to work.
+func TestIdleHandsEnd(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	p := NewPool(4)
+	var all []*hand
+	p.Run(4, 4, func(worker, _, _ int) {
+		if worker == 0 {
+			all = slices.Clone(p.hands)
+		}
+	})
+	if len(all) != 3 {
+		t.Fatalf("%d hands, want 3", len(all))
+	}
+	endIdle()
+	endIdle()
+	for _, h := range all {
+		if state := h.state.Load(); state != ended {
+			t.Errorf("a hand that was not used is in state %d", state)
+		}
+		for h.bell.reader != nil && h.bell.reader.SetDeadline(time.Time{}) == nil { // until it is closed
+			runtime.Gosched()
+		}
+	}
+	var calls atomic.Int32
+	p.Run(4, 100, func(_, lo, hi int) { calls.Add(int32(hi - lo)) })
+	if calls.Load() != 100 {
+		t.Errorf("%d indices were run, want 100", calls.Load())
+	}
+}
+
+// TestBell rings before and after the other one waits, with a pipe and without.
+func TestBell(t *testing.T) {
+	for name, b := range map[string]*bell{"pipe": newBell(), "channel": {channel: make(chan struct{}, 1)}} {
+		t.Run(name, func(t *testing.T) {
+			b.ring()
+			b.wait()
+			woken := make(chan struct{})
+			go func() {
+				b.wait()
+				close(woken)
+			}()
+			runtime.Gosched()
+			b.ring()
+			<-woken
+			b.close()
+		})
+	}
+}
+
+// TestOneProcessor wants two workers on one processor to take hardly longer than one.
+func TestOneProcessor(t *testing.T) {
+	const n = 192
+	for _, v := range []gemm.Variant{packedVariant(), rowsVariant(), tilesVariant(), strassenVariant()} {
+		t.Run(v.Name, func(t *testing.T) {
+			a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
+			gemmtest.OneProcessor(t, func() func() {
+				m, err := gemm.New[float64](v, gemm.Params{"threads": 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return func() { _ = m.Multiply(context.Background(), c, a, b) }
+			})
+		})
+	}
+}
