@@ -31,6 +31,10 @@ const (
 	narrow, tall = 64, 256
 	// tiny is the largest m·n·k of a product that is computed by three loops.
 	tiny = 4 * 4 * 4
+	// fewDots and fewSquareDots are the largest m·n·k up to which gonum computes A·Bᵀ and
+	// A·Bᵀ + B·Aᵀ, and A·Aᵀ, faster than an engine. It multiplies rows by rows there, and
+	// leaves out no product with a zero.
+	fewDots, fewSquareDots = 8 * 8 * 8, 12 * 12 * 12
 )
 
 // workspace is what one call of a routine needs.
@@ -63,6 +67,11 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 	}
 	if c.Col != 1 {
 		m, n, a, b, c = n, m, transposed(b), transposed(a), transposed(c)
+	}
+	if m == 1 && a.Col == 1 && b.Col != 1 {
+		// Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ has one column: rows of Bᵀ are multiplied by that of A.
+		w.run(n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta, view[T]{Data: c.Data, Row: 1, Col: 1})
+		return
 	}
 	if a.Col != 1 && b.Col == 1 && n <= narrow && k >= tall {
 		w.multiplyNarrow(m, n, k, alpha, a, b, beta, c)
