@@ -24,14 +24,21 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 	single.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// gemmFits reports whether the arguments are right and C has elements.
+// gemmFits reports whether the arguments are right and C has elements. It panics where a
+// slice is too short.
 func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
 		return false
 	}
 	rowsA, colsA := ordered(tA, m, k)
 	rowsB, colsB := ordered(tB, k, n)
-	return fits(a, rowsA, colsA, lda) && fits(b, rowsB, colsB, ldb) && fits(c, m, n, ldc)
+	if lda < max(1, colsA) || ldb < max(1, colsB) || ldc < n {
+		return false
+	}
+	mustHold(a, rowsA, colsA, lda, shortA)
+	mustHold(b, rowsB, colsB, ldb, shortB)
+	mustHold(c, m, n, ldc, shortC)
+	return true
 }
 
 func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {

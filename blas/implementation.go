@@ -26,7 +26,9 @@
 // Large products are shared out to as many goroutines as GOMAXPROCS lets run at once;
 // small ones, and all where that is one, stay on the caller's.
 //
-// Arguments are checked as gonum checks them, and bad ones panic with its messages.
+// Arguments are checked as gonum checks them, and bad ones panic with its messages. The
+// check of a routine above is also right for leading dimensions so large that the product
+// with the number of rows overflows.
 // Results differ from gonum's in rounding, and in what becomes of zeros that meet
 // NaN or Inf: gonum leaves out products with a zero of one operand; here none is left
 // out, so that 0·NaN is NaN, as IEEE 754 has it. β = 0 does not read C, and α = 0
@@ -34,6 +36,8 @@
 package blas
 
 import (
+	"math/bits"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 )
@@ -50,11 +54,23 @@ var (
 	_ blas.Complex64  = Implementation{}
 )
 
-// fits reports whether the data hold a rows×cols matrix whose rows begin ld
-// elements apart, by the rules of gonum. Where an argument is wrong or there is
-// nothing to compute, a routine here calls gonum's, which panics or returns.
-func fits[T any](data []T, rows, cols, ld int) bool {
-	return ld >= max(1, cols) && len(data) >= (rows-1)*ld+cols
+// What gonum panics with where a slice is too short.
+const (
+	shortA = "blas: insufficient length of a"
+	shortB = "blas: insufficient length of b"
+	shortC = "blas: insufficient length of c"
+)
+
+// mustHold panics with the message unless the data hold a rows×cols matrix whose rows
+// begin ld ≥ cols elements apart. It checks as gonum does, except that (rows − 1)·ld
+// cannot overflow: gonum accepts an ld for which the product does.
+func mustHold[T any](data []T, rows, cols, ld int, short string) {
+	if rows == 0 {
+		return
+	}
+	if hi, lo := bits.Mul(uint(rows-1), uint(ld)); hi != 0 || len(data) < cols || lo > uint(len(data)-cols) {
+		panic(short)
+	}
 }
 
 // isTranspose, isTriangle, isSide and isDiag report whether a flag has one of its

@@ -26,13 +26,20 @@ func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32
 	single.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// symmFits reports whether the arguments are right and C has elements.
+// symmFits reports whether the arguments are right and C has elements. It panics where a
+// slice is too short.
 func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isSide(s) || !isTriangle(ul) || m <= 0 || n <= 0 {
 		return false
 	}
 	k := order(s, m, n)
-	return fits(a, k, k, lda) && fits(b, m, n, ldb) && fits(c, m, n, ldc)
+	if lda < k || ldb < n || ldc < n {
+		return false
+	}
+	mustHold(a, k, k, lda, shortA)
+	mustHold(b, m, n, ldb, shortB)
+	mustHold(c, m, n, ldc, shortC)
+	return true
 }
 
 // symm transposes B and C where A is on the right: (B·A)ᵀ = A·Bᵀ.

@@ -45,18 +45,28 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 	single.syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// syrkFits reports whether the arguments are right and C has elements.
+// syrkFits reports whether the arguments are right and C has elements. It panics where a
+// slice is too short.
 func syrkFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, c []T, ldc int) bool {
-	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 {
+	rows, cols := ordered(tA, n, k)
+	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldc < n {
 		return false
 	}
-	rows, cols := ordered(tA, n, k)
-	return fits(a, rows, cols, lda) && fits(c, n, n, ldc)
+	mustHold(a, rows, cols, lda, shortA)
+	mustHold(c, n, n, ldc, shortC)
+	return true
 }
 
 // syr2kFits is syrkFits with a second operand, of the shape of the first.
 func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
-	return syrkFits(ul, tA, n, k, a, lda, c, ldc) && syrkFits(ul, tA, n, k, b, ldb, c, ldc)
+	rows, cols := ordered(tA, n, k)
+	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldb < max(1, cols) || ldc < n {
+		return false
+	}
+	mustHold(a, rows, cols, lda, shortA)
+	mustHold(b, rows, cols, ldb, shortB)
+	mustHold(c, n, n, ldc, shortC)
+	return true
 }
 
 func (p *precision[T]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {

@@ -47,13 +47,19 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 	single.triangular((*workspace[float32]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
-// triangularFits reports whether the arguments are right and B has elements.
+// triangularFits reports whether the arguments are right and B has elements. It panics
+// where a slice is too short.
 func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int, b []T, ldb int) bool {
 	if !isSide(s) || !isTriangle(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 {
 		return false
 	}
 	k := order(s, m, n)
-	return fits(a, k, k, lda) && fits(b, m, n, ldb)
+	if lda < k || ldb < n {
+		return false
+	}
+	mustHold(a, k, k, lda, shortA)
+	mustHold(b, m, n, ldb, shortB)
+	return true
 }
 
 // triangular runs a routine for A on the left. Where A is on the right, it is
