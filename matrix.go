@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"math/bits"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -27,10 +28,13 @@ type Matrix[T Element] struct {
 }
 
 // NewMatrix returns a rows×cols matrix of zeros with Stride = cols. It panics
-// where a dimension is negative.
+// where a dimension is negative, and where the number of elements overflows.
 func NewMatrix[T Element](rows, cols int) Matrix[T] {
 	if rows < 0 || cols < 0 {
 		panic(fmt.Sprintf("gemm: negative dimension: %d×%d", rows, cols))
+	}
+	if hi, lo := bits.Mul(uint(rows), uint(cols)); hi != 0 || int(lo) < 0 {
+		panic(fmt.Sprintf("gemm: a matrix of %d×%d has more elements than an int counts", rows, cols))
 	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
 }
@@ -53,7 +57,7 @@ func (m Matrix[T]) Row(i int) []T {
 // Slice returns the rows×cols block of m whose first element is (i, j). It
 // shares m's data and stride.
 func (m Matrix[T]) Slice(i, j, rows, cols int) Matrix[T] {
-	if i < 0 || j < 0 || rows < 0 || cols < 0 || i+rows > m.Rows || j+cols > m.Cols {
+	if i < 0 || j < 0 || rows < 0 || cols < 0 || rows > m.Rows-i || cols > m.Cols-j {
 		panic(fmt.Sprintf("gemm: block %d×%d at (%d, %d) lies outside %v", rows, cols, i, j, m))
 	}
 	if rows == 0 || cols == 0 {
@@ -75,9 +79,9 @@ func (m Matrix[T]) Check() error {
 		return fmt.Errorf("%w: negative dimension in %v", ErrShape, m)
 	case m.Stride < m.Cols:
 		return fmt.Errorf("%w: stride %d is below the %d columns of a row", ErrShape, m.Stride, m.Cols)
-	case m.Rows > 0 && m.Cols > 0 && len(m.Data) < (m.Rows-1)*m.Stride+m.Cols:
-		return fmt.Errorf("%w: %v with stride %d needs %d elements, has %d",
-			ErrShape, m, m.Stride, (m.Rows-1)*m.Stride+m.Cols, len(m.Data))
+	case !wellFormed(m.Rows, m.Cols, m.Stride, len(m.Data)):
+		return fmt.Errorf("%w: %v with stride %d needs (%d-1)·%d+%d elements, has %d",
+			ErrShape, m, m.Stride, m.Rows, m.Stride, m.Cols, len(m.Data))
 	}
 	return nil
 }
@@ -100,9 +104,14 @@ func CheckShapes[T Element](c, a, b Matrix[T]) error {
 	return fmt.Errorf("%w: C %v, A %v, B %v", ErrShape, c, a, b)
 }
 
-// wellFormed reports whether Check finds nothing in a matrix of elements.
+// wellFormed reports whether Check finds nothing in a matrix of elements. The product
+// (rows − 1)·stride cannot overflow.
 func wellFormed(rows, cols, stride, elements int) bool {
-	return rows >= 0 && cols >= 0 && stride >= cols && (rows == 0 || cols == 0 || elements >= (rows-1)*stride+cols)
+	if rows <= 0 || cols <= 0 {
+		return rows >= 0 && cols >= 0 && stride >= cols
+	}
+	hi, lo := bits.Mul(uint(rows-1), uint(stride))
+	return stride >= cols && elements >= cols && hi == 0 && lo <= uint(elements-cols)
 }
 
 // CheckGemm returns the shape of the operation of a Gemmer: C is m×n and k the

@@ -2,6 +2,9 @@ package gemm_test
 
 import (
 	"errors"
+	"math"
+	"math/bits"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -90,6 +93,44 @@ func TestCheckShapes(t *testing.T) {
 		if err := gemm.CheckShapes(test.c, test.a, test.b); (err == nil) != test.ok || err != nil && !errors.Is(err, gemm.ErrShape) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestHugeStrides checks matrices for which the product of rows and stride, or the sum of an
+// offset and a size, overflows.
+func TestHugeStrides(t *testing.T) {
+	data := make([]float64, 100)
+	for _, m := range []gemm.Matrix[float64]{
+		{Rows: 2, Cols: 3, Stride: math.MaxInt, Data: data},
+		{Rows: 3, Cols: 3, Stride: math.MaxInt, Data: data},
+		{Rows: 17, Cols: 3, Stride: 1 << (bits.UintSize - 4), Data: data},
+		{Rows: 1 << (bits.UintSize - 4), Cols: 16, Stride: 16, Data: data},
+		{Rows: math.MaxInt, Cols: 2, Stride: 2, Data: data},
+	} {
+		if err := m.Check(); !errors.Is(err, gemm.ErrShape) {
+			t.Errorf("%v with stride %d and %d elements: got %v, want ErrShape", m, m.Stride, len(data), err)
+		}
+		row := gemm.Matrix[float64]{Rows: m.Rows, Cols: 0, Stride: 0}
+		column := gemm.Matrix[float64]{Rows: 0, Cols: m.Cols, Stride: m.Cols}
+		if err := gemm.CheckShapes(m, row, column); !errors.Is(err, gemm.ErrShape) {
+			t.Errorf("C %v with stride %d and %d elements: got %v, want ErrShape", m, m.Stride, len(data), err)
+		}
+	}
+	for name, f := range map[string]func(){
+		"a matrix of 2³² × 2³² elements":  func() { gemm.NewMatrix[float64](1<<(bits.UintSize/2), 1<<(bits.UintSize/2)) },
+		"a matrix of 2⁶³ elements":        func() { gemm.NewMatrix[float64](1<<(bits.UintSize/2), 1<<(bits.UintSize/2-1)) },
+		"rows from an index that is huge": func() { gemm.NewMatrix[float64](4, 4).Slice(math.MaxInt, 0, 1, 1) },
+		"rows up to an index that is":     func() { gemm.NewMatrix[float64](4, 4).Slice(1, 0, math.MaxInt, 1) },
+		"columns from an index that is":   func() { gemm.NewMatrix[float64](4, 4).Slice(0, math.MaxInt, 1, 1) },
+	} {
+		func() {
+			defer func() {
+				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "gemm: ") {
+					t.Errorf("%s: got %v, want a panic of this package", name, text)
+				}
+			}()
+			f()
+		}()
 	}
 }
 
