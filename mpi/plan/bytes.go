@@ -35,7 +35,7 @@ func P2PRows(s Shape, ranks int, works bool) []Traffic {
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
 func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
 	panels, left := int64(0), s.K
-	for w := (width + 3) / 4; w < width && w < left; w *= 2 {
+	for w := ceil(width, 4); w < width && w < left; w *= 2 {
 		panels, left = panels+1, left-w
 	}
 	return p2pRows(s, ranks, works, panels+pieces(left, width), width)
@@ -344,7 +344,7 @@ func part(n, parts, i int) int64 { return int64(Split(n, parts, i).Len()) }
 func area(a, b int) int64 { return int64(a) * int64(b) }
 
 // pieces returns ⌈n/width⌉.
-func pieces(n, width int) int64 { return int64((n + width - 1) / width) }
+func pieces(n, width int) int64 { return int64(ceil(n, width)) }
 
 // levels returns ⌈log₂ ranks⌉.
 func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }

@@ -172,7 +172,7 @@ func Panels(k Span, p, q, width int) []Panel {
 		a, b := Split(n, q, col), Split(n, p, row)
 		// Panels of a stretch that one pair of ranks holds are alike.
 		from, to := max(a.Lo, b.Lo), min(a.Hi, b.Hi)
-		pieces := (to - from + width - 1) / width
+		pieces := ceil(to-from, width)
 		for i := range pieces {
 			s := Split(to-from, pieces, i)
 			out = append(out, Panel{K: Span{k.Lo + from + s.Lo, k.Lo + from + s.Hi}, Col: col, Row: row})
@@ -199,9 +199,12 @@ func Steps(panels []Panel, together int) []Span {
 	return out
 }
 
+// ceil returns ⌈n/width⌉, also where n + width overflows.
+func ceil(n, width int) int { return n/width + min(n%width, 1) }
+
 // Chunks cuts n indices into ranges of at most width, all alike to within one.
 func Chunks(n, width int) []Span {
-	return Spans(n, (n+width-1)/width)
+	return Spans(n, ceil(n, width))
 }
 
 // Growing cuts n indices into ranges of at most width, of which the first is a quarter as
@@ -213,7 +216,7 @@ func Chunks(n, width int) []Span {
 func Growing(n, width int) []Span {
 	var out []Span
 	at := 0
-	for w := (width + 3) / 4; w < width && at+w < n; w *= 2 {
+	for w := ceil(width, 4); w < width && w < n-at; w *= 2 {
 		out = append(out, Span{at, at + w})
 		at += w
 	}

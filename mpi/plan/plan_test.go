@@ -3,6 +3,7 @@ package plan_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -289,6 +290,37 @@ func TestGrowing(t *testing.T) {
 	want := "[{0 2} {2 6} {6 13} {13 20}]"
 	if got := fmt.Sprint(plan.Growing(20, 8)); got != want {
 		t.Errorf("Growing(20, 8) = %s, want %s", got, want)
+	}
+}
+
+// TestHugeWidth cuts into ranges of widths to which nothing can be added: they are as those of any
+// width with room for all indices.
+func TestHugeWidth(t *testing.T) {
+	for _, width := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 1} {
+		for n := range 20 {
+			want := plan.Spans(n, min(n, 1))
+			if got := plan.Chunks(n, width); !slices.Equal(got, want) {
+				t.Fatalf("Chunks(%d, %d) = %v, want %v", n, width, got, want)
+			}
+			if got := plan.Growing(n, width); !slices.Equal(got, want) {
+				t.Fatalf("Growing(%d, %d) = %v, want %v", n, width, got, want)
+			}
+			k := plan.Span{Lo: 3, Hi: 3 + n}
+			if got, want := plan.Panels(k, 2, 3, width), plan.Panels(k, 2, 3, 100); !slices.Equal(got, want) {
+				t.Fatalf("Panels(%v, 2, 3, %d) = %v, want %v", k, width, got, want)
+			}
+			s, g := plan.Shape{M: 5, N: 7, K: n}, plan.Grid{P: 2, Q: 3, C: 1}
+			for name, f := range map[string]func(width int) []plan.Traffic{
+				"P2PRowsOverlap": func(width int) []plan.Traffic { return plan.P2PRowsOverlap(s, 6, true, width) },
+				"BcastRows":      func(width int) []plan.Traffic { return plan.BcastRows(s, 6, width) },
+				"Summa":          func(width int) []plan.Traffic { return plan.Summa(s, 6, g, width) },
+				"Srumma":         func(width int) []plan.Traffic { return plan.Srumma(s, 6, g, width) },
+			} {
+				if got, want := f(width), f(100); !slices.Equal(got, want) {
+					t.Fatalf("%s of %v with width %d: %v, want %v", name, s, width, got, want)
+				}
+			}
+		}
 	}
 }
 
