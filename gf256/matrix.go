@@ -3,6 +3,7 @@ package gf256
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // Matrix is a dense row-major matrix over the field: element (i, j) is
@@ -15,8 +16,12 @@ type Matrix struct {
 // ErrSingular: a matrix has no inverse.
 var ErrSingular = errors.New("gf256: the matrix is singular")
 
-// NewMatrix returns a rows×cols matrix of zeros.
+// NewMatrix returns a rows×cols matrix of zeros. It panics where a dimension is negative, and
+// where the number of elements overflows.
 func NewMatrix(rows, cols int) Matrix {
+	if hi, lo := bits.Mul(uint(rows), uint(cols)); rows < 0 || cols < 0 || hi != 0 || int(lo) < 0 {
+		panic(fmt.Sprintf("gf256: a matrix of %d×%d cannot be made", rows, cols))
+	}
 	return Matrix{Rows: rows, Cols: cols, Data: make([]Elem, rows*cols)}
 }
 

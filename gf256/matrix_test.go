@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -66,9 +67,13 @@ func TestSingular(t *testing.T) {
 
 func TestMatrixPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"Mul 1×2 1×2": func() { NewMatrix(1, 2).Mul(NewMatrix(1, 2)) },
-		"Inverse 1×2": func() { _, _ = NewMatrix(1, 2).Inverse() },
-		"Decoder":     func() { _, _ = Identity(2).Decoder([]int{0}, nil) },
+		"NewMatrix of more elements than an int counts": func() {
+			NewMatrix(1<<(bits.UintSize/2), 1<<(bits.UintSize/2))
+		},
+		"NewMatrix −1×−1": func() { NewMatrix(-1, -1) },
+		"Mul 1×2 1×2":     func() { NewMatrix(1, 2).Mul(NewMatrix(1, 2)) },
+		"Inverse 1×2":     func() { _, _ = NewMatrix(1, 2).Inverse() },
+		"Decoder":         func() { _, _ = Identity(2).Decoder([]int{0}, nil) },
 	} {
 		func() {
 			defer func() {
