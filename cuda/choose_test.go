@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -71,6 +72,16 @@ func TestFitted(t *testing.T) {
 		}
 		if got := p.Tile.Name(); got != c.want || r.Shared(p.Tile) != c.bytes {
 			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile), c.want, c.bytes)
+		}
+	}
+	big := Shape{1 << 29, 1 << 29, 1}
+	if _, err := rung(t, "f32", "naive").Plan(h200, big, packed(1), packed(big.N), packed(big.N), gemm.Params{}); !errors.Is(err, gemm.ErrUnavailable) {
+		t.Errorf("a launch of more blocks than a GPU counts: got %v, want %v", err, gemm.ErrUnavailable)
+	}
+	for _, v := range Variants(nil) {
+		p, err := v.Resolve(gemm.Params{"stages": 1 << (bits.UintSize - 2)})
+		if !errors.Is(err, gemm.ErrParam) {
+			t.Errorf("%s has %v stages, and no error", v.Name, p["stages"])
 		}
 	}
 	if _, err := rung(t, "gf256", "tuned").Plan(h200, Shape{1, math.MaxInt32 + 1, 1}, packed(1), packed(1), packed(1), gemm.Params{}); err == nil {

@@ -74,6 +74,10 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if err := r.Check(plan.Tile, plan.Widths); err != nil {
 		return plan, err
 	}
+	if x, _ := plan.Blocks(); x > math.MaxInt32 {
+		return plan, fmt.Errorf("%w: a product of %d×%d×%d takes %d blocks of %s, and a launch has at most %d: choose a larger tile or a smaller size",
+			gemm.ErrUnavailable, s.M, s.N, s.K, x, plan.Tile.Name(), math.MaxInt32)
+	}
 	return plan, r.fits(plan.Tile, g)
 }
 
@@ -338,7 +342,8 @@ func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 	return out, nil
 }
 
-// mostEdge is the most that a number of a tile can be.
+// mostEdge is the most that a number of a tile can be, and the most stages: their product is an
+// int.
 const mostEdge = 1 << 14
 
 // ParseTile returns the setting that is written as Tile.Name writes it.

@@ -133,7 +133,7 @@ func params(of []Rung) []gemm.Param {
 		out = append(out, gemm.Param{Name: "bk", Doc: "k indices of a slice; 0: the default", Default: 0})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
-		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default", Default: 0})
+		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default", Default: 0, Max: mostEdge})
 	}
 	if len(of) > 0 {
 		out = append(out, gemm.Param{Name: "tile", Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", Default: Auto})
