@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 
@@ -61,21 +62,25 @@ func (c Case) Plain() bool { return c.Op == "nn" && c.Alpha == 1 && c.Beta == 0 
 // LDA returns the leading dimension of A as it is stored.
 func (c Case) LDA() int {
 	if c.Op[0] == 't' {
-		return c.M + c.LD
+		return c.padded(c.M)
 	}
-	return c.K + c.LD
+	return c.padded(c.K)
 }
 
 // LDB returns the leading dimension of B as it is stored.
 func (c Case) LDB() int {
 	if c.Op[1] == 't' {
-		return c.K + c.LD
+		return c.padded(c.K)
 	}
-	return c.N + c.LD
+	return c.padded(c.N)
 }
 
 // LDC returns the leading dimension of C.
-func (c Case) LDC() int { return c.N + c.LD }
+func (c Case) LDC() int { return c.padded(c.N) }
+
+// padded returns the leading dimension of rows of n elements. Where the sum overflows it is the
+// largest int, for which no host has the memory.
+func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
 
 // integer returns the parameter as it is resolved, if it is an integer that the variant
 // has.

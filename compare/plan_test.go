@@ -2,6 +2,7 @@ package compare
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -287,6 +288,12 @@ func TestBytes(t *testing.T) {
 		c := Case{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}
 		if product, all := c.ProductBytes(), c.Bytes(); product != want.product || all != want.all {
 			t.Errorf("%s: %v bytes, a product %v, want %v, %v", typ, all, product, want.all, want.product)
+		}
+	}
+	for _, op := range []string{"nn", "tt"} {
+		c := Case{Variant: v, Type: "f64", Shape: code(10, 4, 65536), Op: op, Alpha: 1, LD: math.MaxInt}
+		if bytes := c.Bytes(); !(bytes > math.MaxInt) {
+			t.Errorf("%s with rows %d elements apart takes %v bytes", op, c.LD, bytes)
 		}
 	}
 }
