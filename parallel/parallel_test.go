@@ -3,6 +3,7 @@ package parallel
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -18,6 +19,17 @@ import (
 
 // nonFinite says what the variants do with NaN and Inf that do not propagate them.
 var nonFinite = map[string]gemmtest.NonFinite{"parallel/strassen": gemmtest.Spreads}
+
+// TestThreadsAreLimited wants an error for more workers than memory has room for.
+func TestThreadsAreLimited(t *testing.T) {
+	for _, v := range Variants() {
+		for _, threads := range []int{0, mostThreads + 1, math.MaxInt} {
+			if _, err := gemm.New[float64](v, gemm.Params{"threads": threads}); !errors.Is(err, gemm.ErrParam) {
+				t.Errorf("%s with %d threads: got %v, want %v", v.Name, threads, err, gemm.ErrParam)
+			}
+		}
+	}
+}
 
 func TestVariants(t *testing.T) {
 	for _, v := range Variants() {

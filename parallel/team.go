@@ -132,10 +132,14 @@ var processors = runtime.GOMAXPROCS(0)
 
 // The parameters of the variants.
 
+// mostThreads is the most workers of a variant. Each has a workspace, so that many more would
+// take all memory before the first product.
+const mostThreads = 1 << 14
+
 // teamParams are those of every variant.
 func teamParams() []gemm.Param {
 	return []gemm.Param{
-		{Name: "threads", Default: processors, Min: 1, Doc: "workers; those above the number of processors take turns"},
+		{Name: "threads", Default: processors, Min: 1, Max: mostThreads, Doc: "workers; those above the number of processors take turns"},
 		{Name: "affinity", Default: none, Choices: Affinities(), Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
 		{Name: "gomaxprocs", Default: 0, Doc: "what those who measure set GOMAXPROCS to meanwhile; 0: as many as there are processors"},
 	}
