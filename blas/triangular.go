@@ -1,6 +1,9 @@
 package blas
 
 import (
+	"math"
+	"unsafe"
+
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
@@ -195,10 +198,10 @@ func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) 
 // few is the largest order of a triangle that multiplyFew and solveFew take.
 const few = 4
 
-// lowered returns a triangle of a few rows as a lower one, its diagonal inverted if
-// asked for, and where in B its first row is and how far it is to the next: an upper
-// triangle is a lower one with its rows and columns in reverse.
-func lowered[T gemm.Float](order int, t triangle[T], b view[T], inverted bool) (c [few][few]T, first, step int) {
+// lowered returns a triangle of a few rows as a lower one, and where in B its first row
+// is and how far it is to the next: an upper triangle is a lower one with its rows and
+// columns in reverse.
+func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, first, step int) {
 	step = b.Row
 	if t.upper {
 		first, step = (order-1)*b.Row, -b.Row
@@ -209,12 +212,7 @@ func lowered[T gemm.Float](order int, t triangle[T], b view[T], inverted bool) (
 			if t.upper {
 				i, j = order-1-p, order-1-q
 			}
-			switch {
-			case p == q && t.unit:
-				c[p][q] = 1
-			case p == q && inverted:
-				c[p][q] = 1 / t.Data[i*t.Row+j*t.Col]
-			default:
+			if c[p][q] = 1; p != q || !t.unit {
 				c[p][q] = t.Data[i*t.Row+j*t.Col]
 			}
 		}
@@ -224,7 +222,7 @@ func lowered[T gemm.Float](order int, t triangle[T], b view[T], inverted bool) (
 
 // multiplyFew computes B ← α·T·B with T of a few rows and B of n columns.
 func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
-	c, at, step := lowered(order, t, b, false)
+	c, at, step := lowered(order, t, b)
 	for p := range c {
 		for q := range c[p] {
 			c[p][q] *= alpha
@@ -256,30 +254,53 @@ func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) 
 	}
 }
 
-// solveFew computes B ← α·T⁻¹·B with T of a few rows and B of n columns.
+// reciprocals returns those of a diagonal's elements, and whether all are normal numbers.
+// That of a subnormal number can overflow, and that of a huge one is subnormal and has few
+// digits: the quotients are not their products.
+func reciprocals[T gemm.Float](order int, c *[few][few]T) (r [few]T, normal bool) {
+	least := 0x1p-1022
+	if unsafe.Sizeof(r[0]) == 4 {
+		least = 0x1p-126
+	}
+	normal = true
+	for p := range order {
+		r[p] = 1 / c[p][p]
+		size := math.Abs(float64(r[p]))
+		normal = normal && size >= least && size <= math.MaxFloat64
+	}
+	return r, normal
+}
+
+// solveFew computes B ← α·T⁻¹·B with T of a few rows and B of n columns. It multiplies by
+// the reciprocals of T's diagonal where these are normal numbers, and divides elsewhere.
 func solveFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
-	c, at, step := lowered(order, t, b, true)
+	c, at, step := lowered(order, t, b)
+	r, normal := reciprocals(order, &c)
 	x := b.Data
-	if order < few {
+	if order < few || !normal {
 		for range n {
 			for p := range order {
 				rest := alpha * x[at+p*step]
 				for q := range p {
 					rest -= c[p][q] * x[at+q*step]
 				}
-				x[at+p*step] = rest * c[p][p]
+				if normal {
+					x[at+p*step] = rest * r[p]
+				} else {
+					x[at+p*step] = rest / c[p][p]
+				}
 			}
 			at += b.Col
 		}
 		return
 	}
-	c00, c10, c11, c20, c21, c22 := c[0][0], c[1][0], c[1][1], c[2][0], c[2][1], c[2][2]
-	c30, c31, c32, c33 := c[3][0], c[3][1], c[3][2], c[3][3]
+	r0, r1, r2, r3 := r[0], r[1], r[2], r[3]
+	c10, c20, c21, c30, c31, c32 := c[1][0], c[2][0], c[2][1], c[3][0], c[3][1], c[3][2]
 	for range n {
-		x0 := alpha * x[at] * c00
-		x1 := (alpha*x[at+step] - c10*x0) * c11
-		x2 := (alpha*x[at+2*step] - c20*x0 - c21*x1) * c22
-		x3 := (alpha*x[at+3*step] - c30*x0 - c31*x1 - c32*x2) * c33
+		x0 := alpha * x[at] * r0
+		x1 := (alpha*x[at+step] - c10*x0) * r1
+		x2 := (alpha*x[at+2*step] - c20*x0 - c21*x1) * r2
+		x3 := (alpha*x[at+3*step] - c30*x0 - c31*x1 - c32*x2) * r3
 		x[at], x[at+step], x[at+2*step], x[at+3*step] = x0, x1, x2, x3
 		at += b.Col
 	}
