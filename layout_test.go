@@ -32,7 +32,7 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/cpu ← internal/tuned ← internal/block
-//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}
+//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}; internal/cpu ← internal/gemmtest
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
 // An arrow carries on: whoever may import a package may import what that one may
@@ -64,7 +64,7 @@ var importTable = closure(map[string][]string{
 	"compare":          {".", "internal/sample", "internal/peak", "internal/child"},
 	"compare/report":   {"compare"},
 
-	"internal/gemmtest": {"."},
+	"internal/gemmtest": {".", "internal/cpu"},
 	"cmd":               {"internal/catalog", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })
 

@@ -34,7 +34,7 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // the diagonal where d is Unit, are not read. X takes the place of B. Whether A can
 // be inverted is not checked.
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -43,7 +43,7 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 
 // Strsm is Dtrsm for float32.
 func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
-	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
+	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -62,6 +62,35 @@ func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, 
 	}
 	mustHold(a, k, k, lda, shortA)
 	mustHold(b, m, n, ldb, shortB)
+	return true
+}
+
+// gonumSolves reports whether a solution is gonum's to compute, whose loops are faster for
+// few rows and columns. It leaves out the zeros of a triangle on the left, and multiplies by
+// reciprocals of its diagonal whatever they are: there must be no zeros, and none but normal
+// reciprocals. With a triangle on the right that is not transposed it leaves out zeros of B.
+func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int) bool {
+	if s == blas.Right {
+		return tA != blas.NoTrans && m <= 6 && n <= 6
+	}
+	if m > 12 || n > 12 {
+		return false
+	}
+	for i := range m {
+		row := a[i*lda:][:m]
+		others := row[:i]
+		if ul == blas.Upper {
+			others = row[i+1:]
+		}
+		for _, x := range others {
+			if x == 0 {
+				return false
+			}
+		}
+		if d == blas.NonUnit && !isNormal(1/row[i]) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -258,17 +287,22 @@ func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) 
 // That of a subnormal number can overflow, and that of a huge one is subnormal and has few
 // digits: the quotients are not their products.
 func reciprocals[T gemm.Float](order int, c *[few][few]T) (r [few]T, normal bool) {
-	least := 0x1p-1022
-	if unsafe.Sizeof(r[0]) == 4 {
-		least = 0x1p-126
-	}
 	normal = true
 	for p := range order {
 		r[p] = 1 / c[p][p]
-		size := math.Abs(float64(r[p]))
-		normal = normal && size >= least && size <= math.MaxFloat64
+		normal = normal && isNormal(r[p])
 	}
 	return r, normal
+}
+
+// isNormal reports whether x is neither zero, subnormal, Inf nor NaN.
+func isNormal[T gemm.Float](x T) bool {
+	least := 0x1p-1022
+	if unsafe.Sizeof(x) == 4 {
+		least = 0x1p-126
+	}
+	size := math.Abs(float64(x))
+	return size >= least && size <= math.MaxFloat64
 }
 
 // solveFew computes B ← α·T⁻¹·B with T of a few rows and B of n columns. It multiplies by
