@@ -31,7 +31,7 @@ const module = "gemm"
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
-//	internal/cpu ← internal/tuned ← internal/block
+//	{internal/cpu, internal/trust} ← internal/tuned ← internal/block;  internal/trust ← {reference, cuda/nvrtc}
 //	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}; internal/cpu ← internal/gemmtest
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
@@ -42,12 +42,13 @@ var importTable = closure(map[string][]string{
 	".":     {"gf256"},
 
 	"internal/cpu":    nil,
-	"internal/tuned":  {"internal/cpu"},
+	"internal/trust":  nil,
+	"internal/tuned":  {"internal/cpu", "internal/trust"},
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
 	"parallel":        {"serial"},
-	"reference":       {".", "internal/cpu"},
+	"reference":       {".", "internal/cpu", "internal/trust"},
 	"blas":            {"serial", "parallel"},
 
 	"mpi":              {"serial", "parallel", "reference", "internal/peak"},

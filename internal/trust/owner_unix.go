@@ -1,0 +1,34 @@
+//go:build unix
+
+package trust
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// root returns the number of root's user as this process sees it. In a user namespace
+// that root is not part of, the kernel shows the files of root as those of another
+// user, and the files of every other user outside of the namespace too.
+var root = sync.OnceValue(func() int {
+	if info, err := os.Stat("/proc/sys"); err == nil {
+		return owner(info)
+	}
+	return 0
+})
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// stranger returns the user that a file belongs to, or "" if that is this user or root.
+func stranger(info fs.FileInfo) string {
+	if uid := owner(info); uid != os.Geteuid() && uid != 0 && uid != root() {
+		return fmt.Sprintf("user %d", uid)
+	}
+	return ""
+}
+
+// writable reports whether others than the owner may write the file.
+func writable(mode fs.FileMode) bool { return mode&0o022 != 0 }

@@ -1,0 +1,89 @@
+// Package trust says whether a file that this program kept for later may be executed or
+// loaded: whether no other user can have written it.
+//
+// A file may be trusted if it and every folder above it belong to this user or to root,
+// and no other user has the permission to write them. A folder above may be writable by
+// others in two cases. If it has the sticky bit, as /tmp has, others cannot replace what
+// lies in it. If one of the folders above it is closed to others, they do not reach it.
+// The check is made on systems with owners and modes; elsewhere every file passes.
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrUntrusted says that another user can have written a file, or can replace it.
+var ErrUntrusted = errors.New("not trusted")
+
+// File returns an error unless the file may be trusted: an ErrUntrusted that names the
+// file or folder at fault and the remedy, or the error of the system, fs.ErrNotExist among
+// them. A symbolic link is not a file.
+func File(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is not a regular file: remove it", ErrUntrusted, path)
+	}
+	if who := stranger(info); who != "" {
+		return fmt.Errorf("%w: %s belongs to %s, not to this user: remove it", ErrUntrusted, path, who)
+	}
+	if mode := info.Mode(); writable(mode) {
+		return fmt.Errorf("%w: other users can write %s (mode %v): remove it", ErrUntrusted, path, mode)
+	}
+	return Folder(filepath.Dir(path))
+}
+
+// Folder returns an error unless files of this user in the folder may be trusted. The
+// errors are those of File.
+func Folder(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := folders(path); err != nil || resolved == path {
+		return err
+	}
+	return folders(resolved)
+}
+
+// folders checks the folder of an absolute path and those above it, from the root down.
+func folders(path string) error {
+	closed := false // a folder above is closed to others
+	for _, folder := range above(path) {
+		info, err := os.Stat(folder)
+		if err != nil {
+			return err
+		}
+		mode := info.Mode()
+		if !info.IsDir() {
+			return fmt.Errorf("%w: %s is not a folder: remove it", ErrUntrusted, folder)
+		}
+		if who := stranger(info); who != "" {
+			return fmt.Errorf("%w: the folder %s belongs to %s, not to this user: choose another folder", ErrUntrusted, folder, who)
+		}
+		if writable(mode) && mode&fs.ModeSticky == 0 && (!closed || folder == path) {
+			return fmt.Errorf("%w: other users can write the folder %s (mode %v): look at what is in it, then chmod go-w %[2]s",
+				ErrUntrusted, folder, mode)
+		}
+		closed = closed || mode&0o011 == 0
+	}
+	return nil
+}
+
+// above returns the path and the folders above it, the root first.
+func above(path string) []string {
+	if parent := filepath.Dir(path); parent != path {
+		return append(above(parent), path)
+	}
+	return []string{path}
+}
