@@ -2,6 +2,7 @@ package reference
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/trust"
 )
 
 // peer is a library that is opened in a process of its own.
@@ -72,9 +74,13 @@ func (l *library) give(p *peer, threads int) {
 
 // newMultiplier returns the product of l: in a process of its own where that can be
 // had, else in this one. The error is an ErrUnavailable where l is not there or
-// cannot use that many threads.
+// cannot use that many threads, and where another user can have written the program
+// of the process.
 func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], error) {
 	program, err := program()
+	if errors.Is(err, trust.ErrUntrusted) {
+		return nil, fmt.Errorf("%w: %w", gemm.ErrUnavailable, err)
+	}
 	if err != nil {
 		return newShared[T](l, threads)
 	}

@@ -389,6 +389,51 @@ func TestCompile(t *testing.T) {
 	}
 }
 
+// TestUntrusted finds a program that another user can have written: it is not started, and
+// the reason is the row's.
+func TestUntrusted(t *testing.T) {
+	if isChild() {
+		_, err := newMultiplier[float64](openBLAS, 1)
+		_, loops := NewOpenMP()
+		fmt.Printf("child: %v; %v; %v\n", errors.Is(err, gemm.ErrUnavailable) && errors.Is(loops, gemm.ErrUnavailable), err, loops)
+		os.Exit(0)
+	}
+	own(t)
+	cache, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	folder := filepath.Join(cache, "gemm")
+	for _, program := range []cProgram{peerProgram, openMPProgram} {
+		file, err := program.compile(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("#!/bin/sh\necho >"+ran+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	said := child(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
+	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") || strings.Count(said, want) != 2 {
+		t.Errorf("the reasons are %q, want %q in both", said, want)
+	}
+	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a program that another user can have written was started")
+	}
+}
+
+// TestUmask compiles where the user's group may write what the user writes.
+func TestUmask(t *testing.T) {
+	own(t)
+	defer syscall.Umask(syscall.Umask(0o002))
+	folder := filepath.Join(t.TempDir(), "gemm")
+	for range 2 { // it is trusted when it is found again
+		if _, err := peerProgram.compile(folder); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFewThreads asks a library in its own process for more threads than it has.
 func TestFewThreads(t *testing.T) {
 	file := own(t)

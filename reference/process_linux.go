@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"syscall"
 
 	"gemm"
+	"gemm/internal/trust"
 )
 
 // peerSource is the program that holds a library in a process of its own; its head has
@@ -52,12 +54,12 @@ func (c cProgram) file() (string, error) {
 }
 
 // compile returns the compiled program in the folder, and compiles it unless it is
-// there.
+// there. The error is a trust.ErrUntrusted if another user can have written the program.
 func (c cProgram) compile(folder string) (string, error) {
 	sum := sha256.Sum256(fmt.Append(c.source, runtime.GOARCH, c.flags))
 	file := filepath.Join(folder, fmt.Sprintf("%s-%x", c.name, sum[:8]))
-	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-		return file, nil
+	if err := trust.File(file); !errors.Is(err, fs.ErrNotExist) {
+		return file, err
 	}
 	var compiler string
 	for _, name := range c.compilers {
@@ -70,6 +72,9 @@ func (c cProgram) compile(folder string) (string, error) {
 		return "", fmt.Errorf("no C compiler: install %s", strings.Join(c.compilers, " or "))
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	if err := trust.Folder(folder); err != nil {
 		return "", err
 	}
 	// Beside its place, to be renamed: several may compile it at once.
@@ -86,6 +91,10 @@ func (c cProgram) compile(folder string) (string, error) {
 	if said, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
 		said, _, _ := strings.Cut(string(said), "\n")
 		return "", fmt.Errorf("%s: %w: %s", compiler, err, said)
+	}
+	// The umask may let the group write, and then the program is not trusted again.
+	if err := os.Chmod(made, 0o700); err != nil {
+		return "", err
 	}
 	return file, os.Rename(made, file)
 }
