@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
+
+	"gemm/internal/trust"
 )
 
 // Compiler is a Library, or what stands before one.
@@ -22,7 +24,8 @@ type Compiler interface {
 
 // Cache is a Compiler that keeps on disk what it has compiled, a file an image, under a
 // key of all that the image depends on: source, name, options, architecture and the
-// compiler. Files may be removed at any time. One that is not whole is compiled again.
+// compiler. Files may be removed at any time. One that is not whole, or that another user
+// can have written, is compiled again.
 type Cache struct {
 	Compiler
 	Folder string // is made where it is missing
@@ -85,7 +88,9 @@ func (c *Cache) Compile(p Program) (Image, error) {
 	if image, err = c.Compiler.Compile(p); err != nil {
 		return Image{}, err
 	}
-	c.lose(write(file, key, image))
+	if c.Lost == nil {
+		c.lose(write(file, key, image))
+	}
 	return image, nil
 }
 
@@ -99,6 +104,9 @@ func (c *Cache) lose(err error) {
 var errCorrupt = errors.New("nvrtc: the file is not whole")
 
 func read(file, key string) (Image, error) {
+	if err := trust.File(file); err != nil {
+		return Image{}, err
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return Image{}, err
@@ -117,6 +125,9 @@ func write(file, key string, image Image) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if err := trust.Folder(filepath.Dir(file)); err != nil {
 		return err
 	}
 	return maybe.WriteFile(file, append(append(line, '\n'), image.Code...), 0o600)

@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+
+	"gemm/internal/trust"
 )
 
 // counter is a Compiler that counts, and whose code is the program's source.
@@ -128,5 +131,39 @@ func TestNoRoom(t *testing.T) {
 	}
 	if compiler.calls != 3 {
 		t.Errorf("compiled %d times, want 3: errors are not kept", compiler.calls)
+	}
+}
+
+// TestWritableByOthers wants images that another user can have written compiled again, and
+// the reason said.
+func TestWritableByOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes here")
+	}
+	p := Program{Name: "a.cu", Source: "x", Arch: 80}
+	for what, open := range map[string]func(c *Cache, file string) error{
+		"folder": func(c *Cache, _ string) error { return os.Chmod(c.Folder, 0o777) },
+		"file":   func(_ *Cache, file string) error { return os.Chmod(file, 0o666) },
+	} {
+		compiler := &counter{version: "13.0"}
+		c := &Cache{Compiler: compiler, Folder: filepath.Join(t.TempDir(), "cuda")}
+		if _, err := c.Compile(p); err != nil || c.Lost != nil {
+			t.Fatal(err, c.Lost)
+		}
+		if err := open(c, filepath.Join(c.Folder, c.key(p)+".cubin")); err != nil {
+			t.Fatal(err)
+		}
+		compiler.calls = 0
+		for range 2 {
+			if image, err := c.Compile(p); err != nil || string(image.Code) != "code of\nx" {
+				t.Errorf("%s: %q, %v", what, image.Code, err)
+			}
+		}
+		if compiler.calls != 2 {
+			t.Errorf("%s: compiled %d times, want 2", what, compiler.calls)
+		}
+		if !errors.Is(c.Lost, trust.ErrUntrusted) {
+			t.Errorf("%s: what is said is %v", what, c.Lost)
+		}
 	}
 }
