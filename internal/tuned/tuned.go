@@ -31,6 +31,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 
 	"gemm/internal/cpu"
+	"gemm/internal/trust"
 )
 
 // Schema is the version of the file. Files of an older one are ignored like those
@@ -230,7 +231,7 @@ func Read() (Settings, error) {
 }
 
 // read returns the settings in the file at path, none where it is not there. They
-// must be those of host.
+// must be those of host, and no other user can have written them. The file may be a link.
 func read(path string, host Host) (Settings, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -242,7 +243,14 @@ func read(path string, host Host) (Settings, error) {
 	if !info.Mode().IsRegular() {
 		return Settings{}, errors.New("it is no regular file")
 	}
-	data, err := os.ReadFile(path)
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return Settings{}, cause(err)
+	}
+	if err := cmp.Or(trust.Folder(filepath.Dir(path)), trust.File(file)); err != nil {
+		return Settings{}, cause(err)
+	}
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return Settings{}, cause(err)
 	}
@@ -331,6 +339,9 @@ func prepared(host Host) (string, error) {
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", unwritable(path, err)
+	}
+	if err := trust.Folder(filepath.Dir(path)); err != nil {
+		return "", fmt.Errorf("%s cannot be used: %w", path, err)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return "", unwritable(path, errors.New("it is no regular file"))

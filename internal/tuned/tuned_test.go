@@ -2,9 +2,11 @@ package tuned
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +166,43 @@ func TestUnusableFile(t *testing.T) {
 	check("a folder")
 	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("Writable with a folder in its place: %v", err)
+	}
+}
+
+// TestWritableByOthers reads settings that another user can have written.
+func TestWritableByOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes here")
+	}
+	configured(t)
+	path, err := Save(sample(thisHost()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string) {
+		t.Helper()
+		if s, err := Read(); err == nil || len(s.Tuned) != 0 || !strings.HasPrefix(err.Error(), path+" is ignored: not trusted: other users can write ") {
+			t.Errorf("%s: %+v, %v", what, s, err)
+		}
+	}
+	// A link to a file of the user's own is as good as the file.
+	elsewhere := filepath.Join(t.TempDir(), "settings.json")
+	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read(); err != nil || len(s.Tuned) == 0 {
+		t.Errorf("through a link: %+v, %v", s, err)
+	}
+	if err := os.Chmod(elsewhere, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("a file that all can write")
+	if err := errors.Join(os.Chmod(elsewhere, 0o644), os.Chmod(filepath.Dir(path), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	refused("a folder that all can write")
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), "other users can write the folder ") {
+		t.Errorf("Writable of such a folder: %v", err)
 	}
 }
 
