@@ -11,7 +11,10 @@ import (
 var blis = &library{
 	name: "blis", title: "BLIS", variable: "GEMM_BLIS",
 	names: choose(
-		[]string{"libblis.so.4", "/usr/lib/*-linux-gnu/blis-*/libblis.so.4", "libblis-mt.so", "libblis.so"},
+		[]string{
+			"libblis.so.[0-9]", "/usr/lib/*-linux-gnu/blis-*/libblis.so.*", "libblis-mt.so.[0-9]", "libblis-mt.so", "libblis.so",
+			"libblis64.so.[0-9]", "/usr/lib/*-linux-gnu/blis64-*/libblis64.so.*",
+		},
 		[]string{"/opt/homebrew/opt/blis/lib/libblis.dylib", "/usr/local/opt/blis/lib/libblis.dylib", "libblis.dylib"},
 	),
 	remedy: "install libblis4-pthread (Debian, Ubuntu) or blis",

@@ -57,11 +57,12 @@ func dlopen(name string, mode int) (uintptr, error) {
 func (h *here) unload() error { return firstLine(purego.Dlclose(h.handle)) }
 
 func (h *here) find(symbol string) (uintptr, error) {
-	address, err := purego.Dlsym(h.handle, symbol)
-	if err != nil {
-		return 0, fmt.Errorf("%s has no %s: it is not the library meant", h.name, symbol)
+	for _, name := range decorated(symbol) {
+		if address, err := purego.Dlsym(h.handle, name); err == nil {
+			return address, nil
+		}
 	}
-	return address, nil
+	return 0, fmt.Errorf("%s has no %s: it is not the library meant", h.name, symbol)
 }
 
 // call calls a function of one integer or none and returns what it leaves in the

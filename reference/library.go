@@ -1,10 +1,13 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,7 +19,7 @@ type library struct {
 	name     string   // of the variant, after the slash
 	title    string   // in prose
 	variable string   // environment variable with a path or name to use instead of the names
-	names    []string // that are tried in order: a name for the system's loader, or a pattern of paths
+	names    []string // that are tried in order, as expand has them
 	remedy   string   // what to install
 	// load opens the file in a place and prepares it: it makes the settings that the
 	// library reads when it is opened or first used, and says what it is.
@@ -98,14 +101,19 @@ func (l *library) search(load func(name string) (*routines, error)) (*routines, 
 		if err == nil {
 			return r, nil
 		}
-		// The loader of Linux names the file that is missing: another one than this
-		// is what a library that is there depends on.
-		if text := line(err); runtime.GOOS != "linux" || !strings.HasPrefix(text, name+": cannot open") {
-			broken = " (" + text + ")"
+		if !absent(name, err) {
+			broken = " (" + line(err) + ")"
 		}
 	}
 	return nil, fmt.Errorf("%w: no %s among %s%s; %s, or set %s to the path of one",
 		gemm.ErrUnavailable, l.title, strings.Join(l.names, ", "), broken, l.remedy, l.variable)
+}
+
+// absent reports whether a library could not be opened because it is not there. The
+// loader of Linux names the file that is missing: if that is not the library, the library
+// is there and depends on it.
+func absent(name string, err error) bool {
+	return runtime.GOOS == "linux" && strings.HasPrefix(line(err), name+": cannot open")
 }
 
 // line returns the first line of an error's text.
@@ -114,18 +122,39 @@ func line(err error) string {
 	return text
 }
 
-// expand replaces patterns of paths by the files that match.
+// anyVersion stands for the version in the name of a library.
+const anyVersion = "[0-9]"
+
+// expand replaces patterns. One that has a slash stands for the files that match, those of
+// one folder in order of version. Others are names for the system's loader, which finds
+// them where libraries are installed on this system; anyVersion in one stands for each
+// version. The newest version comes first: what is called has been the same in all.
 func expand(names []string) []string {
 	var out []string
 	for _, name := range names {
-		if strings.ContainsAny(name, "*/") {
+		switch {
+		case strings.Contains(name, "/"):
 			files, _ := filepath.Glob(name)
+			slices.SortStableFunc(files, func(a, b string) int {
+				return cmp.Or(cmp.Compare(filepath.Dir(a), filepath.Dir(b)), cmp.Compare(len(b), len(a)), cmp.Compare(b, a))
+			})
 			out = append(out, files...)
-		} else {
+		case strings.Contains(name, anyVersion):
+			for version := 9; version >= 0; version-- {
+				out = append(out, strings.Replace(name, anyVersion, strconv.Itoa(version), 1))
+			}
+		default:
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// decorated returns the names that a symbol may have. Some builds of OpenBLAS end their
+// symbols in 64_ if their integers have 64 bits, and those that pip installs begin with
+// scipy_. The peer program knows the same names.
+func decorated(symbol string) []string {
+	return []string{symbol, symbol + "64_", "scipy_" + symbol, "scipy_" + symbol + "64_"}
 }
 
 // choose returns the names of libraries on this system.

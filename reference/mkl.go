@@ -15,8 +15,8 @@ import (
 var mkl = &library{
 	name: "mkl", title: "Intel MKL", variable: "GEMM_MKL",
 	names: choose(
-		[]string{"libmkl_rt.so.2", "libmkl_rt.so.1", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so.2", "/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so.*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so"},
-		[]string{"libmkl_rt.2.dylib", "libmkl_rt.1.dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.2.dylib"},
+		[]string{"libmkl_rt.so.[0-9]", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so*", "/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
+		[]string{"libmkl_rt.[0-9].dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.*dylib"},
 	),
 	remedy: "install libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
 	load:   loadMKL,
@@ -70,10 +70,12 @@ func loadMKL(p place, name string) (*routines, error) {
 // slowMKL returns why kernels do not suit the processor, or "". MKL chooses by the
 // maker of the processor before it looks at its instructions.
 func slowMKL(kernel string, sets []cpu.ISA) string {
+	// The kernels for AVX10 are for processors that have AVX-512 too.
+	wide := strings.HasPrefix(kernel, "avx512") || strings.HasPrefix(kernel, "avx10")
 	switch {
-	case slices.Contains(sets, cpu.AVX512) && !strings.HasPrefix(kernel, "avx512"):
+	case slices.Contains(sets, cpu.AVX512) && !wide:
 		return "does not use its AVX-512, as MKL does on processors of Intel's"
-	case slices.Contains(sets, cpu.AVX2NoGFNI) && !strings.HasPrefix(kernel, "avx512") && !strings.HasPrefix(kernel, "avx2"):
+	case slices.Contains(sets, cpu.AVX2NoGFNI) && !wide && !strings.HasPrefix(kernel, "avx2"):
 		return "does not use its AVX2, as MKL does on processors of Intel's"
 	}
 	return ""
@@ -112,7 +114,7 @@ func mklVersion(text string) string {
 }
 
 // mklKernel returns the name of the kernels among the files of MKL that are
-// loaded: def, mc3, avx2, avx512.
+// loaded: def, mc3, avx2, avx512, avx10.
 func mklKernel(files []string) string {
 	for _, file := range files {
 		part, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(file), "libmkl_"), ".")

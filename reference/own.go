@@ -37,22 +37,29 @@ func (l *library) take(program string, threads int) (*peer, error) {
 	}
 	var p *process
 	load := func(name string, again bool) (r *routines, err error) {
-		if p, err = newProcess(program, again); err != nil {
-			return nil, err
+		if p == nil {
+			if p, err = newProcess(program, again); err != nil {
+				return nil, err
+			}
 		}
 		return l.load(p, name)
 	}
 	r, err := l.search(func(name string) (*routines, error) {
 		r, err := load(name, false)
 		if err != nil && p != nil && p.dead() {
+			p = nil
 			r, err = load(name, true)
 		}
-		if err != nil && p != nil {
+		if err != nil && p != nil && !absent(name, err) {
 			p.kill()
+			p = nil
 		}
 		return r, err
 	})
 	if err != nil {
+		if p != nil {
+			p.kill()
+		}
 		return nil, err
 	}
 	if most := r.setThreads(threads); most < threads {

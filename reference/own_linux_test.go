@@ -434,6 +434,98 @@ func TestUmask(t *testing.T) {
 	}
 }
 
+// compiled compiles the source of a library to the file.
+func compiled(t *testing.T, file, source string) {
+	t.Helper()
+	text := filepath.Join(t.TempDir(), "main.c")
+	if err := os.WriteFile(text, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", file, text).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+}
+
+// TestNames has the loader find libraries under the names that distributions and pip give
+// them.
+func TestNames(t *testing.T) {
+	if isChild() {
+		var found []string
+		for _, l := range libraries {
+			_, _ = l.search(func(name string) (*routines, error) {
+				err := new(here).open(name)
+				if err == nil {
+					found = append(found, name)
+					err = errors.New("another one")
+				}
+				return nil, err
+			})
+		}
+		fmt.Println("child:", strings.Join(found, " "))
+		os.Exit(0)
+	}
+	own(t)
+	dir := t.TempDir()
+	names := []string{
+		"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so.4", "libopenblas.so.1", "libopenblas64.so.0", "libopenblasp64.so.0",
+		"libopenblas64_.so.0", "libscipy_openblas.so", "libscipy_openblas64_.so", "libblis.so.5", "libblis-mt.so.5", "libblis64.so.4",
+	}
+	for _, name := range names {
+		compiled(t, filepath.Join(dir, name), "")
+	}
+	found := strings.Fields(child(t, "TestNames", "LD_LIBRARY_PATH="+dir, "GEMM_OPENBLAS=", "GEMM_MKL=", "GEMM_BLIS="))
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			t.Errorf("%s is not found, only %q", name, found)
+		}
+	}
+	if slices.Index(found, "libmkl_rt.so.4") > slices.Index(found, "libmkl_rt.so.3") {
+		t.Errorf("an older version comes first: %q", found)
+	}
+}
+
+// TestDecorated multiplies with an OpenBLAS as pip installs it: its symbols have a prefix
+// and a suffix, and its integers 64 bits.
+func TestDecorated(t *testing.T) {
+	own(t)
+	file := filepath.Join(t.TempDir(), "libscipy_openblas64_.so")
+	compiled(t, file, `
+static int threads = 1;
+const char *scipy_openblas_get_corename64_(void) { return "SkylakeX"; }
+const char *scipy_openblas_get_config64_(void) { return "OpenBLAS 0.3.99 USE64BITINT"; }
+int scipy_openblas_get_parallel64_(void) { return 1; }
+int scipy_openblas_get_num_threads64_(void) { return threads; }
+void scipy_openblas_set_num_threads64_(int n) { threads = n; }
+#define GEMM(name, T) \
+void name(const char *ta, const char *tb, const long long *m, const long long *n, const long long *k, const T *alpha, \
+          const T *a, const long long *lda, const T *b, const long long *ldb, const T *beta, T *c, const long long *ldc) { \
+    for (long long i = 0; i < *m; i++) for (long long j = 0; j < *n; j++) { \
+        T sum = 0; \
+        for (long long l = 0; l < *k; l++) sum += a[i + l * *lda] * b[l + j * *ldb]; \
+        c[i + j * *ldc] = *alpha * sum; \
+    } \
+}
+GEMM(scipy_sgemm_64_, float)
+GEMM(scipy_dgemm_64_, double)
+`)
+	t.Setenv("GEMM_OPENBLAS", file)
+	l := &library{title: openBLAS.title, variable: openBLAS.variable, load: openBLAS.load}
+	m, err := newMultiplier[float64](l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := m.(*separate[float64])
+	product(t, x, 7, 5, 3)
+	c, a, b := operands[float64](7, 5, 3)
+	if err := x.Multiply(t.Context(), c, a, b); err != nil { // in this process
+		t.Fatal(err)
+	}
+	check(t, c, a, b)
+	if got := x.Resolved()["version"]; got != "0.3.99" {
+		t.Errorf("the version is %v", got)
+	}
+}
+
 // TestFewThreads asks a library in its own process for more threads than it has.
 func TestFewThreads(t *testing.T) {
 	file := own(t)

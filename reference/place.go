@@ -21,7 +21,8 @@ type place interface {
 	openGlobal(name string) error
 	// unload unloads the library.
 	unload() error
-	// find returns the address of a symbol in that process.
+	// find returns the address of a symbol in that process, under any of its decorated
+	// names; the methods below find theirs so too.
 	find(symbol string) (uintptr, error)
 	// integer calls a function of one integer or none, and returns the int that it
 	// returns; text is the same for a function that returns a string, and buffer for

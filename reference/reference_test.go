@@ -131,6 +131,25 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
+// TestExpand replaces patterns: in a folder and in a name, the newest version comes first.
+func TestExpand(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a/libx.so.2", "a/libx.so.10", "a/libx.so.3", "a/liby.so.4", "b/libx.so.5"} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := expand([]string{"libx.so", dir + "/*/libx.so.*", "libx.so.[0-9]", "/nowhere/*/libx.so"})
+	want := []string{"libx.so", dir + "/a/libx.so.10", dir + "/a/libx.so.3", dir + "/a/libx.so.2", dir + "/b/libx.so.5"}
+	for version := 9; version >= 0; version-- {
+		want = append(want, fmt.Sprintf("libx.so.%d", version))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestOther opens one library in the place of another.
 func TestOther(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -257,6 +276,7 @@ func TestSlowMKL(t *testing.T) {
 		want   string
 	}{
 		{"avx512", append([]cpu.ISA{cpu.AVX512}, avx2...), ""},
+		{"avx10", append([]cpu.ISA{cpu.AVX512}, avx2...), ""},
 		{"avx2", append([]cpu.ISA{cpu.AVX512}, avx2...), "AVX-512"},
 		{"avx2", avx2, ""},
 		{"def", avx2, "AVX2"},

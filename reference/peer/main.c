@@ -51,11 +51,18 @@ static void fail(const char *reason) {
     fprintf(out, "error %s\n", reason ? reason : "no reason given");
 }
 
-// find returns a symbol of the library, or answers that there is none.
+// find returns a symbol of the library under one of the names that builds of OpenBLAS
+// give it, or answers that there is none.
 static void *find(const char *symbol) {
-    void *address = library ? dlsym(library, symbol) : NULL;
-    if (!address) fprintf(out, "error no symbol %s\n", symbol);
-    return address;
+    static const char *const names[] = {"%s", "%s64_", "scipy_%s", "scipy_%s64_"};
+    for (size_t i = 0; library && i < sizeof names / sizeof *names; i++) {
+        char name[256];
+        snprintf(name, sizeof name, names[i], symbol);
+        void *address = dlsym(library, name);
+        if (address) return address;
+    }
+    fprintf(out, "error no symbol %s\n", symbol);
+    return NULL;
 }
 
 // allocate returns rows × ld elements on huge pages where the system gives them, as
