@@ -32,7 +32,8 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	{internal/cpu, internal/trust} ← internal/tuned ← internal/block;  internal/trust ← {reference, cuda/nvrtc}
-//	internal/peak ← mpi; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard, internal/gemmtest}; internal/cpu ← internal/gemmtest
+//	internal/output ← {internal/tuned, internal/matfile, internal/shard, cuda, compare, cmd}
+//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
 // An arrow carries on: whoever may import a package may import what that one may
@@ -43,7 +44,8 @@ var importTable = closure(map[string][]string{
 
 	"internal/cpu":    nil,
 	"internal/trust":  nil,
-	"internal/tuned":  {"internal/cpu", "internal/trust"},
+	"internal/output": nil,
+	"internal/tuned":  {"internal/cpu", "internal/trust", "internal/output"},
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
@@ -52,7 +54,7 @@ var importTable = closure(map[string][]string{
 	"blas":            {"serial", "parallel"},
 
 	"mpi":              {"serial", "parallel", "reference", "internal/peak"},
-	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy"},
+	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy", "internal/output"},
 	"cuda/occupancy":   nil,
 	"cuda/wire":        {".", "internal/child"},
 	"internal/catalog": {"mpi", "cuda"},
@@ -60,9 +62,9 @@ var importTable = closure(map[string][]string{
 	"internal/child":   nil,
 	"internal/sample":  nil,
 	"internal/peak":    {"internal/cpu", "gf256"},
-	"internal/matfile": {"."},
-	"internal/shard":   {"."},
-	"compare":          {".", "internal/sample", "internal/peak", "internal/child"},
+	"internal/matfile": {".", "internal/output"},
+	"internal/shard":   {".", "internal/output"},
+	"compare":          {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"compare/report":   {"compare"},
 
 	"internal/gemmtest": {".", "internal/cpu"},
@@ -85,6 +87,7 @@ var externalTable = map[string][]string{
 	"github.com/klauspost/cpuid":       {"internal/cpu"},
 	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},
+	"github.com/gofrs/flock":           {"internal/output"},
 	"github.com/google/renameio":       {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
 	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
