@@ -364,6 +364,7 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer store.Close()
 		var p silent
 		d := Driver{Store: store, Budget: testBudget, Progress: &p}
 		return &p, d.Run(ctx, cases)
@@ -382,6 +383,7 @@ func TestResume(t *testing.T) {
 	if doc, err := Load(path); err != nil || len(doc.Records) != 1 {
 		t.Fatalf("%d rows on disk after the cancellation, %v; want the one that was done", len(doc.Records), err)
 	}
+	store.Close()
 	if _, err := OpenStore(path, Create); !errors.Is(err, ErrExists) {
 		t.Errorf("Create over records = %v, want ErrExists", err)
 	}

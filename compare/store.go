@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2/maybe"
-
 	"gemm"
+	"gemm/internal/output"
 )
 
 // ErrExists: records are there already and neither resuming nor replacing them
@@ -32,9 +30,11 @@ const (
 
 // Store keeps a document on disk: it is written whole whenever something is put, to a
 // temporary file that is synced and renamed, so that whatever happens the file
-// holds every row that was put. The zero Store keeps its document in memory only.
+// holds every row that was put. One process at a time has the file open. The zero Store keeps
+// its document in memory only.
 type Store struct {
 	path    string
+	lock    *output.Lock
 	doc     Document
 	encoded [][]byte       // of doc.Records, so that a row is encoded once
 	index   map[string]int // of doc.Records by identity
@@ -43,36 +43,43 @@ type Store struct {
 }
 
 // OpenStore opens the records at path and writes them back at once, so that a
-// folder that cannot be written is found before anything is measured.
+// folder that cannot be written is found before anything is measured. Where another process
+// has them open, the error wraps output.ErrInUse. The caller closes the store.
 func OpenStore(path string, mode Mode) (*Store, error) {
-	s := &Store{path: path}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: choose another place for the records", path)
-	case err == nil && mode == Create:
-		return nil, fmt.Errorf("%w: %s (continue with --resume or replace them with --force)", ErrExists, path)
-	case err == nil && mode == Resume:
-		doc, err := Load(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.adopt(doc); err != nil {
-			return nil, err
-		}
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	lock, err := output.NewLock(path)
+	if err != nil {
 		return nil, err
 	}
-	s.sweep()
-	return s, s.write()
+	s := &Store{path: path, lock: lock}
+	if err := s.open(mode); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
-// sweep removes temporary files that a killed process left beside the records.
-func (s *Store) sweep() {
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), "."+filepath.Base(s.path)+"*"))
-	for _, name := range left {
-		_ = os.Remove(name)
+// Close lets other processes open the records. What was put is on disk already. Nothing more
+// can be put.
+func (s *Store) Close() { s.lock.Release() }
+
+// open reads the records that are there, if the mode keeps them, and writes them back.
+func (s *Store) open(mode Mode) error {
+	switch _, err := os.Stat(s.path); {
+	case err == nil && mode == Create:
+		return fmt.Errorf("%w: %s (continue with --resume or replace them with --force)", ErrExists, s.path)
+	case err == nil && mode == Resume:
+		doc, err := Load(s.path)
+		if err != nil {
+			return err
+		}
+		if err := s.adopt(doc); err != nil {
+			return err
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
+	output.Sweep(s.path)
+	return s.write()
 }
 
 // Load reads the document at path. The error is one line that names the file;
@@ -425,5 +432,13 @@ func (s *Store) write() error {
 	if err != nil {
 		return err
 	}
-	return maybe.WriteFile(s.path, data, 0o644)
+	p, err := output.Create(s.path, output.Permissions)
+	if err != nil {
+		return err
+	}
+	defer p.Discard()
+	if _, err := p.Write(data); err != nil {
+		return err
+	}
+	return p.Commit()
 }

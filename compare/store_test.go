@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"gemm"
+	"gemm/internal/output"
 )
 
 // rowOf returns a row with threads.
@@ -29,6 +31,37 @@ func traceOf(threads, spans int) Trace {
 	return t
 }
 
+// TestStoreLeavesOtherFiles opens records next to files of users, whose names begin as those of
+// temporary files do, or match the name of the records as a pattern.
+func TestStoreLeavesOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	others := []string{".bashrc", ".b.bak", ".env", ".gitignore", ".results.json.bak", "sweep/.q.json.old", "sw*/.q.json.old"}
+	for _, name := range append(others, "sw*/.q.json.gemm-0123456789abcdef") {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"b", "env", "git", "results.json", "sw*/q.json"} {
+		store, err := OpenStore(filepath.Join(dir, name), Create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenStore(filepath.Join(dir, name), Resume); !errors.Is(err, output.ErrInUse) {
+			t.Errorf("%s is opened twice: %v", name, err)
+		}
+		store.Close()
+	}
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("a user's file was removed: %v", err)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "sw*")); err != nil || len(left) != 2 {
+		t.Errorf("left are %v, %v, want the records and a user's file", left, err)
+	}
+}
+
 // TestTracesAreKeptOnce puts the trace of one row twice and that of another, resumes,
 // and merges.
 func TestTracesAreKeptOnce(t *testing.T) {
@@ -40,10 +73,12 @@ func TestTracesAreKeptOnce(t *testing.T) {
 	if err := store.PutTraces(traceOf(1, 1), traceOf(2, 2)); err != nil {
 		t.Fatal(err)
 	}
+	store.Close()
 	store, err = OpenStore(path, Resume)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer store.Close()
 	if err := store.PutTraces(traceOf(2, 3)); err != nil {
 		t.Fatal(err)
 	}

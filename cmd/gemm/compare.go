@@ -197,6 +197,7 @@ func runCompare(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	defer store.Close()
 	p, failed := measure(c, compare.Driver{
 		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings,
 	}, cases, records)

@@ -370,6 +370,7 @@ func (f ladder) run(c *cli.Context) error {
 		if store, err = compare.OpenStore(file, how); err != nil {
 			return err
 		}
+		defer store.Close()
 	}
 	show := func(rows []compare.Record) error {
 		if file != stdoutName {

@@ -211,6 +211,7 @@ func runTask(c *cli.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
+	defer store.Close()
 	signs, err := task.Signs()
 	if err != nil {
 		return err

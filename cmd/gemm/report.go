@@ -13,6 +13,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report"
+	"gemm/internal/output"
 )
 
 func reportCommand() *cli.Command {
@@ -85,10 +86,15 @@ func runReport(c *cli.Context) error {
 	}
 	dir := c.String("out")
 	records := filepath.Join(dir, "results.json")
-	if slices.Contains(formats, "json") && !c.Bool("force") {
-		if _, err := os.Stat(records); err == nil {
+	if _, err := os.Stat(records); err == nil && slices.Contains(formats, "json") {
+		if !c.Bool("force") {
 			return fmt.Errorf("%w: %s: replace them with --force, or name another folder with --out", compare.ErrExists, records)
 		}
+		lock, err := output.NewLock(records)
+		if err != nil {
+			return err
+		}
+		defer lock.Release()
 	}
 	paths, err := report.Write(dir, doc, report.WriteOptions{Formats: formats, Lang: lang})
 	if err != nil {

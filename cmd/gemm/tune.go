@@ -151,6 +151,7 @@ func runTune(c *cli.Context) error {
 		if records, err = compare.OpenStore(name, compare.Resume); err != nil {
 			return err
 		}
+		defer records.Close()
 	}
 	before, err := tuned.Read()
 	if err != nil {

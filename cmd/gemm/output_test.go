@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gemm/compare"
+)
+
+// quick has one row, which takes no time to measure.
+var quick = []string{"serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--reps", "1"}
+
+// TestUsersFilesStay writes records whose names, taken for prefixes or patterns, are those of
+// other files.
+func TestUsersFilesStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	others := []string{".bashrc", ".bash_history", ".env", ".gitignore", "D/.results.json.bak", "sweep/.q.json.old"}
+	for _, name := range others {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("a user's"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sw*"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b", "env", "git", "sw*/q.json"} {
+		succeed(t, dir, append(quick, "--json", name)...)
+	}
+	succeed(t, dir, "compare", "--variants", "serial/naive", "--sizes", "8", "--type", "f64", "--out", "D")
+	for _, name := range others {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != "a user's" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+// TestTwoProcesses has two processes on one file of records. The second says which the first
+// is. When the first has been killed, another goes on where it was.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "r.json")
+	naive := []string{"serial", "--variants", "serial/naive", "--time", "1ms", "--timeout", "1h", "--resume", "--json"}
+	first := exec.CommandContext(t.Context(), program(t), append(naive, file, "--sizes", "16,3000")...)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if doc, err := compare.Load(file); err == nil && len(doc.Records) == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no row within 30 s")
+		}
+	}
+	if err := os.Symlink("r.json", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	holder := fmt.Sprintf("is in use by process %d on ", first.Process.Pid)
+	fail(t, dir, 1, "r.json "+holder, append(naive, "r.json", "--sizes", "8")...)
+	fail(t, dir, 1, "link "+holder, append(naive, "link", "--sizes", "8")...)
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+	succeed(t, dir, append(naive, "r.json", "--sizes", "8")...)
+	if doc := records(t, file); len(doc.Records) != 2 {
+		t.Errorf("%d rows, want that of each process", len(doc.Records))
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left are %v, %v, want the records and the link", left, err)
+	}
+}
