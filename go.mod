@@ -10,7 +10,6 @@ require (
 	github.com/ebitengine/purego v0.10.0
 	github.com/emer/empi v1.0.22
 	github.com/gofrs/flock v0.13.2
-	github.com/google/renameio/v2 v2.0.2
 	github.com/klauspost/cpuid/v2 v2.3.0
 	github.com/klauspost/reedsolomon v1.14.2
 	github.com/sbinet/npyio v0.9.0

@@ -88,7 +88,6 @@ var externalTable = map[string][]string{
 	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},
 	"github.com/gofrs/flock":           {"internal/output"},
-	"github.com/google/renameio":       {"compare", "internal/matfile", "internal/tuned", "cuda/nvrtc", "cmd/gemm"},
 	"github.com/agnivade":              {"internal/catalog", "cmd/gemm"},
 	"github.com/mmcloughlin/avo":       nil, // the generators are a module of their own
 	"gonum.org/v1/gonum/blas/gonum":    {"serial", "blas"},

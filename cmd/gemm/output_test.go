@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,5 +80,59 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left are %v, %v, want the records and the link", left, err)
+	}
+}
+
+// TestOutputsAreReplacedInPlace has every command that writes a file write one that is private,
+// by a link, and then one that is not there yet, by a link that names nothing.
+func TestOutputsAreReplacedInPlace(t *testing.T) {
+	t.Parallel()
+	inputs := t.TempDir()
+	succeed(t, inputs, append(quick, "--json", "r.json")...)
+	for name, text := range map[string]string{"a.csv": "1,2\n3,4\n", "file": "some text"} {
+		if err := os.WriteFile(filepath.Join(inputs, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(inputs, name) }
+	succeed(t, inputs, "rs", "encode", "--data", "2", "--parity", "1", "--in", "file", "--out", "shards")
+	for file, args := range map[string][]string{
+		"records.json":     append(quick, "--force", "--json", "records.json"),
+		"list.json":        {"list", "--force", "--json", "list.json"},
+		"results.json":     {"report", "--force", "--in", at("r.json"), "--format", "json", "--out", "."},
+		"results.csv":      {"report", "--in", at("r.json"), "--format", "csv", "--out", "."},
+		"c.npy":            {"multiply", "--a", at("a.csv"), "--b", at("a.csv"), "--out", "c.npy"},
+		"restored":         {"rs", "reconstruct", "--force", "--in", at("shards"), "--out", "restored"},
+		"shards/000.shard": {"rs", "encode", "--force", "--data", "2", "--parity", "1", "--in", at("file"), "--out", "shards"},
+	} {
+		for _, dangling := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/dangling=%v", strings.ReplaceAll(file, "/", "-"), dangling), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				link, target := filepath.Join(dir, file), filepath.Join(dir, "target")
+				if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(target, link); err != nil {
+					t.Fatal(err)
+				}
+				if !dangling {
+					if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				succeed(t, dir, args...)
+				if to, err := os.Readlink(link); err != nil || to != target {
+					t.Errorf("the link was replaced: %q, %v", to, err)
+				}
+				info, err := os.Lstat(target)
+				if err != nil || !info.Mode().IsRegular() || info.Size() <= int64(len("old")) {
+					t.Fatalf("the target of the link was not written: %v, %v", info, err)
+				}
+				if want := fs.FileMode(0o600); !dangling && info.Mode().Perm() != want {
+					t.Errorf("permissions %v, want %v as before", info.Mode().Perm(), want)
+				}
+			})
+		}
 	}
 }

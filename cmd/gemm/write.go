@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
-	"github.com/google/renameio/v2/maybe"
+	"gemm/internal/output"
 )
 
 // checkRegular returns an error where name is there and is no regular file, which
@@ -23,11 +21,7 @@ func checkWritable(name string) error {
 	if err := checkRegular(name); err != nil {
 		return err
 	}
-	probe, err := os.CreateTemp(filepath.Dir(name), ".probe-*")
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return output.Writable(name)
 }
 
 // writeFile replaces the file called name, whole or not at all.
@@ -35,8 +29,5 @@ func writeFile(name string, data []byte) error {
 	if err := checkRegular(name); err != nil {
 		return err
 	}
-	if err := maybe.WriteFile(name, data, 0o644); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
-	}
-	return nil
+	return output.Write(name, data, output.Permissions)
 }

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2/maybe"
-
 	"gemm/compare"
+	"gemm/internal/output"
 )
 
 // WriteOptions say what to write.
@@ -129,7 +128,7 @@ func (f *folder) write(name string, content func(io.Writer) error) {
 	if f.err = os.MkdirAll(filepath.Dir(path), 0o777); f.err != nil {
 		return
 	}
-	if f.err = maybe.WriteFile(path, buf.Bytes(), 0o644); f.err == nil {
+	if f.err = output.Write(path, buf.Bytes(), output.Permissions); f.err == nil {
 		f.paths = append(f.paths, path)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2/maybe"
-
+	"gemm/internal/output"
 	"gemm/internal/trust"
 )
 
@@ -130,7 +129,7 @@ func write(file, key string, image Image) error {
 	if err := trust.Folder(filepath.Dir(file)); err != nil {
 		return err
 	}
-	return maybe.WriteFile(file, append(append(line, '\n'), image.Code...), 0o600)
+	return output.Write(file, append(append(line, '\n'), image.Code...), 0o600)
 }
 
 func sum(code []byte) string {

@@ -2,17 +2,11 @@ package matfile
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"gemm"
+	"gemm/internal/output"
 )
-
-// permissions of a new file, before the umask.
-const permissions = 0o644
 
 // Writable returns an error unless Write can be expected to write name: the
 // extension is known, what is there already is a file and no device, and the
@@ -21,31 +15,25 @@ func Writable(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: is no regular file; name another", name)
-	}
-	p, err := newPending(name)
-	if err != nil {
-		return unwritable(name, err)
-	}
-	return p.Cleanup()
+	return output.Writable(name)
 }
 
 // Write writes m to the file called name, in the format that its extension says.
 // The file is replaced when the new one is whole and on the disk; an error leaves
 // what was there.
 func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
-	if err := Writable(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	p, err := newPending(name)
+	output.Sweep(name)
+	p, err := output.Create(name, output.Permissions)
 	if err != nil {
-		return unwritable(name, err)
+		return err
 	}
-	defer p.Cleanup() // nothing, once it has replaced the file
+	defer p.Discard()
 	w := bufio.NewWriterSize(p, 1<<16)
 	switch extension(name) {
 	case ".npy":
@@ -56,24 +44,7 @@ func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
 		err = writeCSV(w, m)
 	}
 	if err == nil {
-		err = p.CloseAtomicallyReplace()
+		err = p.Commit()
 	}
-	if err != nil {
-		return unwritable(name, err)
-	}
-	return nil
+	return output.Unwritable(name, err)
 }
-
-// unwritable says why name cannot be written, without the name of the temporary
-// file that stands in for it.
-func unwritable(name string, err error) error {
-	var fault *fs.PathError
-	if errors.As(err, &fault) {
-		err = fault.Err
-	}
-	return fmt.Errorf("%s: cannot be written: %w", name, err)
-}
-
-// folder returns the folder of name, where the temporary file goes so that it
-// can be renamed.
-func folder(name string) string { return filepath.Dir(name) }

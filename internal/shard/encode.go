@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"gemm/gf256"
+	"gemm/internal/output"
 )
 
 // Encoding is what Encode is to make of what.
@@ -37,8 +38,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	old, err := e.replaced(info)
-	if err != nil {
+	if _, err := e.replaced(info); err != nil {
 		return Set{}, err
 	}
 	switch err := os.Mkdir(e.Dir, 0o777); {
@@ -47,7 +47,16 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	case !errors.Is(err, fs.ErrExist):
 		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, cause(err))
 	}
-	sweep(e.Dir, isName)
+	lock, err := lockFolder(e.Dir)
+	if err != nil {
+		return Set{}, err
+	}
+	defer lock.Release()
+	old, err := e.replaced(info) // again: only now nobody else writes them
+	if err != nil {
+		return Set{}, err
+	}
+	output.SweepFolder(e.Dir, isName)
 
 	var files pendings
 	defer files.discard()
@@ -83,8 +92,8 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		return Set{}, err
 	}
 	for _, f := range old {
-		if i, named := index(f.name); named && i < set.Shards() {
-			continue // it is one of the new ones
+		if i, named := index(f.name); !named || !f.intact || i < set.Shards() {
+			continue // it is one of the new ones, or not ours by both its name and its header
 		}
 		if err := os.Remove(filepath.Join(e.Dir, f.name)); err != nil {
 			return Set{}, fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))

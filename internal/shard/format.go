@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gemm/gf256"
+	"gemm/internal/output"
 )
 
 // A shard is, in this order and little-endian,
@@ -263,7 +264,7 @@ func readFull(f *os.File, p []byte, off int64) error {
 // writer makes a shard, as a sink of its payload. Until finish the header is zeros.
 type writer struct {
 	header
-	file  *pending
+	file  *output.Pending
 	entry []byte
 }
 

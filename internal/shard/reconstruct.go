@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"gemm/internal/output"
 )
 
 // Verify reads the shards in a folder whole and reports which are good. What is wrong with
@@ -121,7 +123,12 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 		if err := rec.checkRepair(r); err != nil {
 			return r, err
 		}
-		sweep(rec.Dir, isName)
+		lock, err := lockFolder(rec.Dir)
+		if err != nil {
+			return r, err
+		}
+		defer lock.Release()
+		output.SweepFolder(rec.Dir, isName)
 	}
 	return r, c.reconstruct(ctx, rec, r)
 }
@@ -217,7 +224,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 		}
 	}
 	if rec.File != "" {
-		sweep(filepath.Dir(rec.File), func(name string) bool { return name == filepath.Base(rec.File) })
+		output.Sweep(rec.File)
 		file, err := files.create(rec.File, mode)
 		if err != nil {
 			return err

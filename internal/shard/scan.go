@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gemm/gf256"
+	"gemm/internal/output"
 )
 
 // State is what has become of a shard.
@@ -90,7 +91,7 @@ func find(dir string) ([]found, error) {
 	}
 	var all []found
 	for _, entry := range entries {
-		if _, ok := pendingName(entry.Name()); ok {
+		if output.IsTemporary(entry.Name()) {
 			continue
 		}
 		if f, ok := look(dir, entry.Name()); ok {

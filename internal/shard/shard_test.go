@@ -20,6 +20,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/output"
 	"gemm/serial"
 )
 
@@ -334,7 +335,7 @@ func TestFaults(t *testing.T) {
 		}, warning: "shard 3 is there 2 times: copy is used"},
 		"other files": {harm: func(t *testing.T, dir string) {
 			write(t, dir, "README", []byte("gemm"))
-			write(t, dir, ".000.shard.gemm-rs-12345678", read(t, dir, Name(0)))
+			write(t, dir, ".000.shard.gemm-0123456789abcdef", read(t, dir, Name(0)))
 		}},
 		"header gone": {harm: func(t *testing.T, dir string) { b := read(t, dir, Name(3)); clear(b[:64]); write(t, dir, Name(3), b) }, lost: []int{3}, state: Damaged},
 		"empty":       {harm: func(t *testing.T, dir string) { write(t, dir, Name(3), nil) }, lost: []int{3}, state: Truncated},
@@ -474,24 +475,58 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestForce: the shards of before go, those of a wider code too, and what a killed process
-// left; what is no shard stays.
+// left. What is no shard stays, whatever its name is, and so does a copy of a shard under
+// another name.
 func TestForce(t *testing.T) {
 	c := newCoder(t)
 	data := random(1000, 1)
 	dir, before := encode(t, c, random(5000, 2), 4, 5, Vandermonde)
 	write(t, dir, "notes", []byte("mine"))
 	write(t, dir, "copy", read(t, dir, Name(1)))
-	write(t, dir, ".001.shard.gemm-rs-00000000", read(t, dir, Name(1)))
+	write(t, dir, "200.shard", []byte("mine"))
+	write(t, dir, ".001.shard.gemm-0123456789abcdef", read(t, dir, Name(1)))
 	file := write(t, t.TempDir(), "file", data)
 	set, err := c.Encode(t.Context(), Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Cauchy, Force: true})
 	if err != nil || set.ID == before.ID {
 		t.Fatalf("%v, %v", set, err)
 	}
-	if got, want := names(t, dir), []string{Name(0), Name(1), Name(2), "notes"}; !slices.Equal(got, want) {
+	if got, want := names(t, dir), []string{Name(0), Name(1), Name(2), "200.shard", "copy", "notes"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: file, Force: true}); err != nil || !bytes.Equal(read(t, file), data) {
 		t.Errorf("the file is not replaced by itself: %v", err)
+	}
+}
+
+// TestFolderInUse: while a process writes shards in a folder, no other does.
+func TestFolderInUse(t *testing.T) {
+	c := newCoder(t)
+	dir, _ := encode(t, c, random(1000, 1), 2, 1, Vandermonde)
+	file := write(t, t.TempDir(), "file", random(1000, 2))
+	if err := os.Remove(filepath.Join(dir, Name(1))); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Vandermonde, Force: true}
+	rec := Reconstruction{Dir: dir, Repair: true}
+	if _, err := c.Encode(t.Context(), e); !errors.Is(err, output.ErrInUse) {
+		t.Errorf("encoded into a folder in use: %v", err)
+	}
+	if _, err := c.Reconstruct(t.Context(), rec); !errors.Is(err, output.ErrInUse) {
+		t.Errorf("repaired in a folder in use: %v", err)
+	}
+	if r, err := c.Verify(t.Context(), dir); err != nil || len(r.Lost()) != 1 {
+		t.Errorf("verified: %v, want shard 1 lost", err)
+	}
+	lock.Release()
+	if _, err := c.Reconstruct(t.Context(), rec); err != nil {
+		t.Error(err)
+	}
+	if left := names(t, dir); len(left) != 3 {
+		t.Errorf("left are %v", left)
 	}
 }
 
@@ -501,17 +536,17 @@ func TestSweep(t *testing.T) {
 	c := newCoder(t)
 	dir, _ := encode(t, c, random(1000, 1), 2, 1, Vandermonde)
 	top := t.TempDir()
-	write(t, dir, ".001.shard.gemm-rs-00000000", nil)
-	write(t, dir, ".other.gemm-rs-00000000", nil)
-	write(t, top, ".out.gemm-rs-00000000", nil)
-	write(t, top, ".output.gemm-rs-00000000", nil)
+	write(t, dir, ".001.shard.gemm-0123456789abcdef", nil)
+	write(t, dir, ".other.gemm-0123456789abcdef", nil)
+	write(t, top, ".out.gemm-0123456789abcdef", nil)
+	write(t, top, ".output.gemm-0123456789abcdef", nil)
 	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(t, dir), []string{".other.gemm-rs-00000000", Name(0), Name(1), Name(2)}; !slices.Equal(got, want) {
+	if got, want := names(t, dir), []string{".other.gemm-0123456789abcdef", Name(0), Name(1), Name(2)}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got, want := names(t, top), []string{".output.gemm-rs-00000000", "out"}; !slices.Equal(got, want) {
+	if got, want := names(t, top), []string{".output.gemm-0123456789abcdef", "out"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -654,14 +689,6 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]int{"000.shard": 0, "255.shard": 255, "256.shard": -1, "1.shard": -1, "-01.shard": -1, "001": -1, "001.shard.bak": -1, "+01.shard": -1} {
 		if i, ok := index(name); ok != (want >= 0) || ok && i != want {
 			t.Errorf("%s is shard %d, %v", name, i, ok)
-		}
-	}
-	if name, ok := pendingName(".001.shard.gemm-rs-0123abcd"); !ok || name != "001.shard" {
-		t.Errorf("%q, %v", name, ok)
-	}
-	for _, name := range []string{"001.shard.gemm-rs-0123abcd", ".001.shard"} {
-		if _, ok := pendingName(name); ok {
-			t.Errorf("%s is taken for a pending file", name)
 		}
 	}
 	for _, m := range []Matrix{Vandermonde, Cauchy} {

@@ -28,9 +28,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/renameio/v2/maybe"
-
 	"gemm/internal/cpu"
+	"gemm/internal/output"
 	"gemm/internal/trust"
 )
 
@@ -257,20 +256,24 @@ func read(path string, host Host) (Settings, error) {
 	return parse(data, host)
 }
 
+// errCorrupt: the file is no JSON, or of other types. It does not say more: what package json
+// says has the names of types of this package.
+var errCorrupt = errors.New("it is cut off or corrupt")
+
 // parse returns the settings in data, which must be those of host.
 func parse(data []byte, host Host) (Settings, error) {
 	var head struct {
 		Schema int `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return Settings{}, fmt.Errorf("it is cut off or corrupt: %w", err)
+		return Settings{}, errCorrupt
 	}
 	if head.Schema != Schema {
 		return Settings{}, fmt.Errorf("its schema is %d, this program reads %d", head.Schema, Schema)
 	}
 	var s Settings
 	if err := json.Unmarshal(data, &s); err != nil {
-		return Settings{}, fmt.Errorf("it is cut off or corrupt: %w", err)
+		return Settings{}, errCorrupt
 	}
 	if s.Host.CPU != host.CPU || !slices.Equal(s.Host.Caches, host.Caches) {
 		return Settings{}, fmt.Errorf("it is of another host: %s, here it is %s", s.Host, host)
@@ -310,10 +313,7 @@ func Save(s Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := maybe.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return "", unwritable(path, err)
-	}
-	return path, nil
+	return path, advised(output.Write(path, append(data, '\n'), output.Permissions))
 }
 
 // Writable returns an error unless Save can be expected to succeed. It makes the
@@ -323,11 +323,7 @@ func Writable() error {
 	if err != nil {
 		return err
 	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".probe-*")
-	if err != nil {
-		return unwritable(path, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	return advised(output.Writable(path))
 }
 
 // prepared returns the path of host's file, in a folder that is there, and where
@@ -404,7 +400,15 @@ const maxName = 80
 
 // unwritable says that the settings cannot be written, and what helps.
 func unwritable(path string, err error) error {
-	return fmt.Errorf("%s cannot be written: %w; make its folder writable", path, cause(err))
+	return advised(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
+}
+
+// advised says what helps where the settings cannot be written. It is nil where err is.
+func advised(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; make its folder writable", err)
 }
 
 // cause returns err without the name of the file that it is about.

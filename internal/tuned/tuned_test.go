@@ -242,6 +242,32 @@ func TestWritable(t *testing.T) {
 	}
 }
 
+// TestSaveInPlace replaces settings that are private and that a link names.
+func TestSaveInPlace(t *testing.T) {
+	configured(t)
+	path, err := Save(Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(t.TempDir(), "settings")
+	if err := errors.Join(os.Rename(path, target), os.Chmod(target, 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Save(Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(target)
+	if err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
+		t.Errorf("the target of the link is %v, %v", info, err)
+	}
+	if to, err := os.Readlink(path); err != nil || to != target {
+		t.Errorf("the link was replaced: %q, %v", to, err)
+	}
+}
+
 func TestEnabled(t *testing.T) {
 	for _, c := range []struct {
 		value      string
