@@ -2,7 +2,6 @@ package matfile
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -21,13 +20,9 @@ type csvBody struct{}
 
 // csvReader returns a reader from the start of data.
 func csvReader(data *io.SectionReader) (*csv.Reader, error) {
-	text := bufio.NewReaderSize(io.NewSectionReader(data, 0, data.Size()), 1<<16)
-	mark, err := text.Peek(3)
-	if err != nil && err != io.EOF {
+	text, err := textReader(data)
+	if err != nil {
 		return nil, err
-	}
-	if bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		text.Discard(len(mark))
 	}
 	r := csv.NewReader(text)
 	r.Comment = '#'

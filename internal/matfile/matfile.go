@@ -23,11 +23,9 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"gemm"
-	"gemm/gf256"
 )
 
 // File is a matrix in an open file whose header has been read and found
@@ -92,8 +90,9 @@ func parse(name string, data *io.SectionReader) (*File, error) {
 }
 
 // Read returns the matrix in f. Elements of another floating-point type are
-// rounded to T; elements of the field are read from bytes in .npy and from
-// integers below 256 in text, and from nothing else.
+// rounded to T. A finite element that T cannot hold, because it would become an
+// infinity or a zero, is an error. Elements of the field are read from bytes in
+// .npy and from integers below 256 in text, and from nothing else.
 func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	m := gemm.NewMatrix[T](f.Rows, f.Cols)
 	var err error
@@ -134,44 +133,4 @@ func checkShape(rows, cols int) error {
 		return fmt.Errorf("shape %d×%d is too large to address", rows, cols)
 	}
 	return nil
-}
-
-// element returns the T that text writes.
-func element[T gemm.Element](text string) (T, error) {
-	var v T
-	var err error
-	switch p := any(&v).(type) {
-	case *float32:
-		var x float64
-		x, err = strconv.ParseFloat(text, 32)
-		*p = float32(x)
-	case *float64:
-		*p, err = strconv.ParseFloat(text, 64)
-	case *gf256.Elem:
-		var x uint64
-		if x, err = strconv.ParseUint(text, 10, 8); err != nil {
-			return v, fmt.Errorf("%q is no integer from 0 to 255, as the field gf256 wants", text)
-		}
-		*p = gf256.New(uint8(x))
-	}
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return v, fmt.Errorf("%s is out of the range of %s", text, gemm.TypeName[T]())
-	case err != nil:
-		return v, fmt.Errorf("%q is no number", text)
-	}
-	return v, nil
-}
-
-// appendElement appends v as the shortest text that reads back as v.
-func appendElement[T gemm.Element](buf []byte, v T) []byte {
-	switch v := any(v).(type) {
-	case float32:
-		return strconv.AppendFloat(buf, float64(v), 'g', -1, 32)
-	case float64:
-		return strconv.AppendFloat(buf, v, 'g', -1, 64)
-	case gf256.Elem:
-		return strconv.AppendUint(buf, uint64(v.Byte()), 10)
-	}
-	return buf
 }

@@ -161,13 +161,13 @@ func TestRefusesDamagedFiles(t *testing.T) {
 	const dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }"
 	shape := func(shape, data string) string { return header(fmt.Sprintf(dictionary, shape), data) }
 	for _, c := range []struct{ name, content, want string }{
-		{"empty.npy", "", `starts with ""`},
+		{"empty.npy", "", "is empty"},
 		{"text.npy", "1,2\n3,4\n5,6\n", `starts with "1,2\n3,"`},
-		{"magic.npy", "\x93NUMPY\x01\x00", "starts with"},
+		{"magic.npy", "\x93NUMPY\x01\x00", "ends after 8 bytes, before NumPy's header"},
 		{"version.npy", "\x93NUMPY\x07\x01aaaaaa", "offset 6: format version 7.1 is none of 1, 2, 3"},
 		{"header.npy", "\x93NUMPY\x01\x00\xff\x00{'descr'", "offset 10: the header of 255 bytes is cut off"},
 		{"giant-header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'", "offset 8: a header of 4294967295 bytes"},
-		{"no-line-end.npy", header("{}", ""), "lacks descr, fortran_order or shape"},
+		{"no-line-end.npy", header("{}", ""), "is not made of descr, fortran_order and shape"},
 		{"order.npy", header("{'shape': (1, 1), 'fortran_order': False, \"descr\": '<f8'}", "12345678"), ""},
 		{"python2.npy", shape("1L, 1L", "12345678"), ""},
 		{"short.npy", shape("2, 2", "12345678"), "the header's 2×2 float64 elements are 32 bytes, the file has 8 after the header; the file is cut off or corrupt"},
@@ -199,7 +199,7 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"row.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", `line 3: index "0" is no integer from 1 to 2`},
 		{"column.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", `line 3: index "3" is no integer from 1 to 2`},
 		{"upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n", "line 3: entry (1, 2) is above the diagonal"},
-		{"diagonal.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "line 3: entry (2, 2) is on the diagonal"},
+		{"diagonal.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "line 3: entry (2, 2) is 1, but the diagonal of a skew-symmetric matrix is zero"},
 		{"value.mtx", "%%MatrixMarket matrix array real general\n1 1\n1,5\n", `line 3: "1,5" is no number`},
 		{"range.mtx", "%%MatrixMarket matrix array real general\n1 1\n1e999\n", "line 3: 1e999 is out of the range of f64"},
 		{"line.mtx", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat("1", 1<<17), "line 3 is longer than 65536 bytes"},

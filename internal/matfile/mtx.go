@@ -2,9 +2,11 @@ package matfile
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -19,47 +21,55 @@ import (
 type mtxBody struct {
 	coordinate bool   // row, column and value a line; otherwise a value a line, column by column
 	pattern    bool   // no values: every entry is 1
+	integer    bool   // the values are integers
 	symmetry   string // general, symmetric, skew-symmetric
 	entries    int
 }
 
 // lines reads a text line by line and counts.
 type lines struct {
-	scanner *bufio.Scanner
-	number  int // of the last line read, from 1
+	text   *bufio.Reader
+	number int // of the last line read, from 1
 }
 
-// next returns the fields of the next line that has any; nil at the end.
+// next returns the fields of the next line that has any and is no comment; nil at
+// the end. The first line, though it begins like a comment, is none. A comment may
+// be of any length, another line as long as the buffer of the reader.
 func (l *lines) next() ([]string, error) {
-	for l.scanner.Scan() {
+	for {
+		line, err := l.text.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			return nil, nil
+		}
 		l.number++
-		if fields := strings.Fields(l.scanner.Text()); len(fields) > 0 {
+		comment := l.number > 1 && bytes.HasPrefix(bytes.TrimSpace(line), []byte("%"))
+		for comment && err == bufio.ErrBufferFull {
+			_, err = l.text.ReadSlice('\n')
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			return nil, fmt.Errorf("line %d is longer than %d bytes; the file is corrupt", l.number, l.text.Size())
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+		if fields := strings.Fields(string(line)); len(fields) > 0 && !comment {
 			return fields, nil
 		}
 	}
-	if err := l.scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d is longer than %d bytes; the file is corrupt", l.number+1, bufio.MaxScanTokenSize)
-	} else if err != nil {
-		return nil, err
-	}
-	return nil, nil
 }
 
 // mtxStart reads the banner and the size line from the start of data and returns
 // them with the lines that follow.
 func mtxStart(data *io.SectionReader) (banner, sizes []string, l *lines, err error) {
-	l = &lines{scanner: bufio.NewScanner(io.NewSectionReader(data, 0, data.Size()))}
-	if banner, err = l.next(); err != nil {
+	text, err := textReader(data)
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	for {
-		if sizes, err = l.next(); err != nil {
-			return nil, nil, nil, err
-		}
-		if sizes == nil || !strings.HasPrefix(sizes[0], "%") {
-			return banner, sizes, l, nil
-		}
+	l = &lines{text: text}
+	if banner, err = l.next(); err == nil {
+		sizes, err = l.next()
 	}
+	return banner, sizes, l, err
 }
 
 // parseMTX reads the banner and the sizes.
@@ -72,7 +82,10 @@ func (f *File) parseMTX() error {
 		return errors.New("line 1: does not read %%MatrixMarket matrix FORMAT FIELD SYMMETRY; the file is no .mtx")
 	}
 	format, field := strings.ToLower(banner[2]), strings.ToLower(banner[3])
-	body := mtxBody{coordinate: format == "coordinate", pattern: field == "pattern", symmetry: strings.ToLower(banner[4])}
+	body := mtxBody{
+		coordinate: format == "coordinate", pattern: field == "pattern",
+		integer: field == "integer" || field == "unsigned-integer", symmetry: strings.ToLower(banner[4]),
+	}
 	switch {
 	case format != "coordinate" && format != "array":
 		return fmt.Errorf("line 1: format %q is neither coordinate nor array", banner[2])
@@ -160,28 +173,19 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 				return fmt.Errorf("line %d: %w", l.number, err)
 			}
 		}
-		switch {
-		case body.symmetry != "general" && i < j:
-			return fmt.Errorf("line %d: entry (%d, %d) is above the diagonal; a %s matrix lists what is below",
-				l.number, i+1, j+1, body.symmetry)
-		case body.symmetry == "skew-symmetric" && i == j:
-			return fmt.Errorf("line %d: entry (%d, %d) is on the diagonal, which is zero in a skew-symmetric matrix",
-				l.number, i+1, j+1)
-		}
 		text := "1"
 		if !body.pattern {
 			text = fields[width-1]
 		}
 		v, err := element[T](text)
+		if body.integer && err == nil && !isInteger(text) {
+			err = fmt.Errorf("%q is no integer, as the field of the file is", text)
+		}
+		if err == nil {
+			err = put(m, i, j, v, body.symmetry)
+		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", l.number, err)
-		}
-		m.Set(i, j, plus(m.At(i, j), v))
-		if i != j && body.symmetry != "general" {
-			if body.symmetry == "skew-symmetric" {
-				v = negative(v)
-			}
-			m.Set(j, i, plus(m.At(j, i), v))
 		}
 		if i++; !body.coordinate && i == f.Rows {
 			j++
@@ -201,6 +205,50 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 		return fmt.Errorf("line %d: %q follows the last of %d entries; the file is corrupt", l.number, fields[0], body.entries)
 	}
 	return nil
+}
+
+// put adds the entry v in line i and column j, counted from 0, to the matrix m of the given
+// symmetry.
+func put[T gemm.Element](m gemm.Matrix[T], i, j int, v T, symmetry string) error {
+	skew := symmetry == "skew-symmetric"
+	var zero T
+	switch {
+	case symmetry != "general" && i < j:
+		return fmt.Errorf("entry (%d, %d) is above the diagonal; a %s matrix lists what is below", i+1, j+1, symmetry)
+	case skew && i == j && v != zero:
+		return fmt.Errorf("entry (%d, %d) is %v, but the diagonal of a skew-symmetric matrix is zero", i+1, j+1, v)
+	}
+	sum := plus(m.At(i, j), v)
+	if isInf(sum) && !isInf(m.At(i, j)) && !isInf(v) {
+		return fmt.Errorf("the entries (%d, %d) have a sum that is out of the range of %s", i+1, j+1, gemm.TypeName[T]())
+	}
+	m.Set(i, j, sum)
+	if i != j && symmetry != "general" {
+		if skew {
+			sum = negative(sum)
+		}
+		m.Set(j, i, sum)
+	}
+	return nil
+}
+
+// isInteger reports whether text is an integer in decimal digits.
+func isInteger(text string) bool {
+	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
+		text = text[1:]
+	}
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+// isInf reports whether x is an infinity.
+func isInf[T gemm.Element](x T) bool {
+	switch x := any(x).(type) {
+	case float32:
+		return math.IsInf(float64(x), 0)
+	case float64:
+		return math.IsInf(x, 0)
+	}
+	return false
 }
 
 // mtxIndex returns the index from 0 that text gives from 1.

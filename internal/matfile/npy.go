@@ -38,35 +38,30 @@ type npyBody struct {
 
 // parseNPY reads the header.
 func (f *File) parseNPY() error {
-	header, offset, err := npyHeader(f.data)
+	text, offset, err := npyHeader(f.data)
 	if err != nil {
 		return err
 	}
-	descr := regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([^'"]*)['"]`).FindStringSubmatch(header)
-	order := regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`).FindStringSubmatch(header)
-	shape := regexp.MustCompile(`['"]shape['"]\s*:\s*\(([^()]*)\)`).FindStringSubmatch(header)
-	switch {
-	case order == nil || shape == nil || !strings.Contains(header, "descr"):
-		return fmt.Errorf("header %.80q lacks descr, fortran_order or shape; the file is corrupt", header)
-	case descr == nil:
-		return errors.New("elements are records; save one field of them as float64")
+	header, err := npyDictionary(text)
+	if err != nil {
+		return err
 	}
-	dims, err := npyShape(shape[1])
+	dims, err := npyShape(header["shape"])
 	if err != nil {
 		return err
 	}
 	f.Rows, f.Cols = dims[0], dims[1]
-	body := npyBody{offset: offset, fortran: order[1] == "True", order: binary.LittleEndian}
-	dtype := descr[1]
+	body := npyBody{offset: offset, fortran: header["fortran_order"] == "True", order: binary.LittleEndian}
+	dtype := header["descr"]
 	if strings.HasPrefix(dtype, ">") {
 		body.order = binary.BigEndian
 	}
 	switch strings.TrimLeft(dtype, "<>=|") {
-	case "f4":
+	case "f4", "f", "float32":
 		f.Type, body.size = "f32", 4
-	case "f8":
+	case "f8", "d", "float64":
 		f.Type, body.size = "f64", 8
-	case "u1":
+	case "u1", "B", "uint8":
 		f.Type, body.size = "gf256", 1
 	default:
 		return fmt.Errorf("elements are %q; save them as float32 or float64, such as with a.astype('f8')", dtype)
@@ -94,8 +89,14 @@ func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
 	if err != nil && err != io.EOF {
 		return "", 0, err
 	}
-	if n < 10 || string(start[:6]) != npyMagic {
-		return "", 0, fmt.Errorf("starts with %q, not with NumPy's %q; the file is no .npy", start[:min(n, 6)], npyMagic)
+	begins := string(start[:min(n, len(npyMagic))])
+	switch {
+	case n == 0:
+		return "", 0, errors.New("is empty; the file is no .npy")
+	case !strings.HasPrefix(npyMagic, begins):
+		return "", 0, fmt.Errorf("starts with %q, not with NumPy's %q; the file is no .npy", begins, npyMagic)
+	case n < 10 || n < 12 && start[6] > 1:
+		return "", 0, fmt.Errorf("ends after %d bytes, before NumPy's header; the file is cut off", n)
 	}
 	var length int64
 	switch start[6] {
@@ -115,6 +116,48 @@ func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
 		return "", 0, fmt.Errorf("offset %d: the header of %d bytes is cut off", offset, length)
 	}
 	return strings.TrimSpace(string(buf)), offset + length, nil
+}
+
+// Python's strings in the header; those of Python 2 may have a u before them.
+const pythonString = `[uU]?(?:'([^'\\]*)'|"([^"\\]*)")`
+
+var (
+	npyItem    = regexp.MustCompile(`^\s*` + pythonString + `\s*:\s*(?:` + pythonString + `|(True|False)|\(([^()]*)\))\s*(,|$)`)
+	npyRecords = regexp.MustCompile(`['"]descr['"]\s*:\s*[\[(]`)
+)
+
+// npyDictionary returns the items of a Python dictionary of the keys descr, a string,
+// fortran_order, True or False, and shape, a tuple, here without its parentheses.
+func npyDictionary(text string) (map[string]string, error) {
+	if npyRecords.MatchString(text) {
+		return nil, errors.New("elements are records; save one field of them as float64")
+	}
+	corrupt := fmt.Errorf("header %.80q is not made of descr, fortran_order and shape; the file is corrupt", text)
+	rest, opened := strings.CutPrefix(text, "{")
+	rest, closed := strings.CutSuffix(rest, "}")
+	if !opened || !closed {
+		return nil, corrupt
+	}
+	items := map[string]string{}
+	for strings.TrimSpace(rest) != "" {
+		m := npyItem.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, corrupt
+		}
+		rest = rest[len(m[0]):]
+		kind := map[string]int{"descr": 3, "fortran_order": 5, "shape": 6}[m[1]+m[2]]
+		if _, twice := items[m[1]+m[2]]; kind == 0 || twice {
+			return nil, corrupt
+		}
+		items[m[1]+m[2]] = m[kind]
+		if kind == 3 {
+			items["descr"] += m[4]
+		}
+	}
+	if len(items) < 3 || items["fortran_order"] == "" {
+		return nil, corrupt
+	}
+	return items, nil
 }
 
 // npyShape returns the two dimensions that a Python tuple without its
@@ -141,15 +184,15 @@ func npyShape(tuple string) ([2]int, error) {
 
 // readNPY reads the elements into m.
 func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
-	var decode func([]byte) T
+	var decode func([]byte) (T, error)
 	switch p := any(&decode).(type) {
-	case *func([]byte) float32:
+	case *func([]byte) (float32, error):
 		*p = npyFloat[float32](body)
-	case *func([]byte) float64:
+	case *func([]byte) (float64, error):
 		*p = npyFloat[float64](body)
-	case *func([]byte) gf256.Elem:
+	case *func([]byte) (gf256.Elem, error):
 		if body.size == 1 {
-			*p = func(b []byte) gf256.Elem { return gf256.New(b[0]) }
+			*p = func(b []byte) (gf256.Elem, error) { return gf256.New(b[0]), nil }
 		}
 	}
 	if decode == nil {
@@ -169,11 +212,15 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 			if _, err := io.ReadFull(r, buf[:body.size]); err != nil {
 				return fmt.Errorf("cannot read element %d: %w", i*inner+j, err)
 			}
+			row, column := i, j
 			if body.fortran {
-				m.Set(j, i, decode(buf[:]))
-			} else {
-				m.Set(i, j, decode(buf[:]))
+				row, column = j, i
 			}
+			v, err := decode(buf[:])
+			if err != nil {
+				return fmt.Errorf("element [%d, %d]: %w", row, column, err)
+			}
+			m.Set(row, column, v)
 		}
 	}
 	return nil
@@ -181,12 +228,19 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 
 // npyFloat returns the function that reads a stored float as a T, or nil where
 // none is stored.
-func npyFloat[T gemm.Float](body npyBody) func([]byte) T {
+func npyFloat[T gemm.Float](body npyBody) func([]byte) (T, error) {
 	switch body.size {
 	case 4:
-		return func(b []byte) T { return T(math.Float32frombits(body.order.Uint32(b))) }
+		return func(b []byte) (T, error) { return T(math.Float32frombits(body.order.Uint32(b))), nil }
 	case 8:
-		return func(b []byte) T { return T(math.Float64frombits(body.order.Uint64(b))) }
+		return func(b []byte) (T, error) {
+			x := math.Float64frombits(body.order.Uint64(b))
+			v := T(x)
+			if x != 0 && v == 0 || math.IsInf(float64(v), 0) && !math.IsInf(x, 0) {
+				return 0, outOfRange(fmt.Sprint(x), 32, float64(v))
+			}
+			return v, nil
+		}
 	}
 	return nil
 }

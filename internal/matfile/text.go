@@ -1,0 +1,143 @@
+package matfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"gemm"
+	"gemm/gf256"
+)
+
+// This file has what .csv and .mtx have in common: the encoding of the text and
+// the syntax of numbers.
+
+// textReader returns a reader of the text in data, from its start and after a
+// byte-order mark.
+func textReader(data *io.SectionReader) (*bufio.Reader, error) {
+	r := bufio.NewReaderSize(io.NewSectionReader(data, 0, data.Size()), 1<<16)
+	start, err := r.Peek(3)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.IndexByte(start, 0) >= 0:
+		return nil, errors.New("the text is in UTF-16 or UTF-32; save it in UTF-8")
+	case bytes.Equal(start, []byte("\xef\xbb\xbf")):
+		r.Discard(len(start))
+	}
+	return r, nil
+}
+
+// element returns the T that text writes.
+func element[T gemm.Element](text string) (T, error) {
+	var v T
+	switch p := any(&v).(type) {
+	case *float32:
+		x, err := number(text, 32)
+		*p = float32(x)
+		return v, err
+	case *float64:
+		x, err := number(text, 64)
+		*p = x
+		return v, err
+	case *gf256.Elem:
+		x, err := strconv.ParseUint(text, 10, 8)
+		if err != nil {
+			return v, fmt.Errorf("%q is no integer from 0 to 255, as the field gf256 wants", text)
+		}
+		*p = gf256.New(uint8(x))
+	}
+	return v, nil
+}
+
+// number returns the float of the given bits that text writes: a decimal number
+// whose exponent follows e or, in Fortran, d; or an infinity or a NaN as C prints
+// them. Case does not matter. The underscores and hexadecimal digits of Go's
+// numbers are no part of these formats.
+func number(text string, bits int) (float64, error) {
+	if isNaN(text) {
+		return math.NaN(), nil
+	}
+	if strings.ContainsAny(text, "_xX") {
+		return 0, fmt.Errorf("%q is no number", text)
+	}
+	x, err := strconv.ParseFloat(text, bits)
+	if i := strings.IndexAny(text, "dD"); errors.Is(err, strconv.ErrSyntax) && i >= 0 {
+		x, err = strconv.ParseFloat(text[:i]+"e"+text[i+1:], bits)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, outOfRange(text, bits, math.Inf(1))
+	case err != nil:
+		return 0, fmt.Errorf("%q is no number", text)
+	case x == 0 && !writesZero(text):
+		return 0, outOfRange(text, bits, 0)
+	}
+	return x, nil
+}
+
+// isNaN reports whether text is NaN as C prints it: with or without a sign, and
+// with or without more about it in parentheses.
+func isNaN(text string) bool {
+	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
+		text = text[1:]
+	}
+	if len(text) < 3 || !strings.EqualFold(text[:3], "nan") {
+		return false
+	}
+	note := text[3:]
+	return note == "" || len(note) > 1 && note[0] == '(' && strings.IndexByte(note, ')') == len(note)-1
+}
+
+// writesZero reports whether text, which is a decimal number, writes zero.
+func writesZero(text string) bool {
+	if i := strings.IndexAny(text, "eEdD"); i >= 0 {
+		text = text[:i]
+	}
+	return !strings.ContainsAny(text, "123456789")
+}
+
+// outOfRange says that the value would become another, an infinity or zero, as a
+// float of the given bits.
+func outOfRange(value string, bits int, other float64) error {
+	remedy := "scale the matrix"
+	if bits == 32 {
+		remedy = "choose the type f64"
+	}
+	if other == 0 {
+		return fmt.Errorf("%s is out of the range of f%d and would become 0; %s", value, bits, remedy)
+	}
+	return fmt.Errorf("%s is out of the range of f%d and would become infinite; %s", value, bits, remedy)
+}
+
+// appendElement appends v as the shortest text that reads back as v, infinities
+// and NaN as C, NumPy and MATLAB write and read them.
+func appendElement[T gemm.Element](buf []byte, v T) []byte {
+	switch v := any(v).(type) {
+	case float32:
+		return appendFloat(buf, float64(v), 32)
+	case float64:
+		return appendFloat(buf, v, 64)
+	case gf256.Elem:
+		return strconv.AppendUint(buf, uint64(v.Byte()), 10)
+	}
+	return buf
+}
+
+func appendFloat(buf []byte, x float64, bits int) []byte {
+	switch {
+	case math.IsNaN(x):
+		return append(buf, "nan"...)
+	case math.IsInf(x, 1):
+		return append(buf, "inf"...)
+	case math.IsInf(x, -1):
+		return append(buf, "-inf"...)
+	}
+	return strconv.AppendFloat(buf, x, 'g', -1, bits)
+}
