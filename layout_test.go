@@ -33,7 +33,8 @@ const module = "gemm"
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	{internal/cpu, internal/trust} ← internal/tuned ← internal/block;  internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/tuned, internal/matfile, internal/shard, cuda, compare, cmd}
-//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; internal/cpu ← reference; gemm ← {internal/matfile, internal/shard}
+//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl} ← reference
+//	gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
 // An arrow carries on: whoever may import a package may import what that one may
@@ -45,12 +46,13 @@ var importTable = closure(map[string][]string{
 	"internal/cpu":    nil,
 	"internal/trust":  nil,
 	"internal/output": nil,
+	"internal/dl":     nil,
 	"internal/tuned":  {"internal/cpu", "internal/trust", "internal/output"},
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
 	"parallel":        {"serial"},
-	"reference":       {".", "internal/cpu", "internal/trust"},
+	"reference":       {".", "internal/cpu", "internal/trust", "internal/dl"},
 	"blas":            {"serial", "parallel"},
 
 	"mpi":              {"serial", "parallel", "reference", "internal/peak"},

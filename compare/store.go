@@ -82,9 +82,16 @@ func (s *Store) open(mode Mode) error {
 	return s.write()
 }
 
-// Load reads the document at path. The error is one line that names the file;
+// Load reads the document at path, a regular file. The error is one line that names the file;
 // a document of a newer schema is refused.
 func Load(path string) (Document, error) {
+	info, err := os.Stat(path) // before it is opened: to open a pipe blocks until somebody writes to it
+	if err != nil {
+		return Document{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Document{}, fmt.Errorf("%s: is no regular file; save the records in one first", path)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Document{}, err

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"gemm"
+	"gemm/internal/dl"
 )
 
 // library is a library that may be found at run time.
@@ -88,8 +89,14 @@ func (l *library) open() (*routines, error) {
 
 // search calls load with the names of the library until one succeeds.
 func (l *library) search(load func(name string) (*routines, error)) (*routines, error) {
+	open := func(name string) (*routines, error) {
+		if err := dl.Check(name); err != nil {
+			return nil, err
+		}
+		return load(name)
+	}
 	if name := os.Getenv(l.variable); name != "" {
-		r, err := load(name)
+		r, err := open(name)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s=%s: %s", gemm.ErrUnavailable, l.variable, name, line(err))
 		}
@@ -97,7 +104,7 @@ func (l *library) search(load func(name string) (*routines, error)) (*routines, 
 	}
 	var broken string
 	for _, name := range expand(l.names) {
-		r, err := load(name)
+		r, err := open(name)
 		if err == nil {
 			return r, nil
 		}

@@ -720,7 +720,7 @@ func testdata(t *testing.T, name string) string {
 // load reads a matrix in a file.
 func load(t *testing.T, name string) gemm.Matrix[float64] {
 	t.Helper()
-	f, err := matfile.Open(name)
+	f, err := matfile.Open(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -778,7 +778,7 @@ func TestMultiply(t *testing.T) {
 				if !within(load(t, out), want, a, b, gamma, nothing) {
 					t.Errorf("%v: the product is wrong", args)
 				}
-				f, err := matfile.Open(out)
+				f, err := matfile.Open(t.Context(), out)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -820,7 +820,7 @@ func TestMultiply(t *testing.T) {
 	}
 	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--c", "c.csv", "--out", "sum.npy", "--type", "f64")
 	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "narrow.npy", "--type", "f32")
-	if f, err := matfile.Open(filepath.Join(dir, "narrow.npy")); err != nil || f.Type != "f32" {
+	if f, err := matfile.Open(t.Context(), filepath.Join(dir, "narrow.npy")); err != nil || f.Type != "f32" {
 		t.Errorf("--type f32: %+v, %v", f, err)
 	} else {
 		f.Close()

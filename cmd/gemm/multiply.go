@@ -26,8 +26,8 @@ func multiplyCommand() *cli.Command {
 		Usage:     "multiply the matrices in two files",
 		UsageText: "--a FILE --b FILE --out FILE [options]",
 		Description: "Computes C = alpha*A*B + beta*C. The files are NumPy's .npy (float32, float64; C\n" +
-			"or Fortran order), Matrix Market's .mtx or .csv, by their names. The result is\n" +
-			"verified before it is written.",
+			"or Fortran order), Matrix Market's .mtx or .csv, by their names. They are regular\n" +
+			"files, no pipes. The result is verified before it is written.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "a", Usage: "`FILE` of A"},
 			&cli.StringFlag{Name: "b", Usage: "`FILE` of B"},
@@ -90,9 +90,9 @@ func runMultiply(c *cli.Context) error {
 		if c.String(file.flag) == "" {
 			continue
 		}
-		f, err := matfile.Open(c.String(file.flag))
+		f, err := matfile.Open(c.Context, c.String(file.flag))
 		if err != nil {
-			return err
+			return unlessInterrupted(c.Context, err)
 		}
 		defer f.Close()
 		*file.to = f
@@ -180,15 +180,15 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	}
 	op := compare.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
 	if op.A, err = matfile.Read[T](p.a); err != nil {
-		return err
+		return unlessInterrupted(ctx, err)
 	}
 	if op.B, err = matfile.Read[T](p.b); err != nil {
-		return err
+		return unlessInterrupted(ctx, err)
 	}
 	c := gemm.NewMatrix[T](job.M, job.N)
 	if p.beta != 0 {
 		if op.C0, err = matfile.Read[T](p.c); err != nil {
-			return err
+			return unlessInterrupted(ctx, err)
 		}
 		copy(c.Data, op.C0.Data)
 	}
@@ -221,6 +221,15 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	}
 	p.warn("%s; verified: residual %.2g <= bound %.2g (%s)", what, verdict.Residual, verdict.Bound, verdict.Kind)
 	return write()
+}
+
+// unlessInterrupted returns err, which reading a file gave, or where ctx has ended an
+// errInterrupted.
+func unlessInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w; nothing was written", errInterrupted)
+	}
+	return err
 }
 
 // apply computes op into c, which holds C₀ where β is not 0.

@@ -18,10 +18,11 @@ import (
 
 func reportCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "report",
-		Usage:       "write the report from records, of one host or several",
-		UsageText:   "--in FILE [--in FILE ...] [options]",
-		Description: "The PDF wants xelatex.",
+		Name:      "report",
+		Usage:     "write the report from records, of one host or several",
+		UsageText: "--in FILE [--in FILE ...] [options]",
+		Description: "The PDF needs xelatex. Records are read from regular files: not from a pipe, and from\n" +
+			"/dev/stdin only where it is redirected from a file.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE` of records; the records of several are merged"},
 			&cli.StringFlag{Name: "format", Value: "html", DefaultText: "html", Usage: "`LIST` of formats: " + strings.Join(report.Formats(), ", ")},

@@ -17,6 +17,7 @@ import (
 
 	"gemm"
 	"gemm/cuda"
+	"gemm/internal/dl"
 )
 
 // cublasVariable is the environment variable with the path or name of a cuBLAS to open in
@@ -88,6 +89,9 @@ func openCuBLAS() (library, error) {
 }
 
 func openLibrary(name string) (l library, err error) {
+	if err := dl.Check(name); err != nil {
+		return l, fmt.Errorf("%s: %w", name, err)
+	}
 	// What dlerror says is of the thread that dlopen failed on.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"gemm/internal/dl"
 )
 
 // functions are those of the library that are called.
@@ -26,6 +28,9 @@ type functions struct {
 
 // Open opens the library of that name or path.
 func Open(name string) (*Library, error) {
+	if err := dl.Check(name); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	// What dlerror says is of the thread that dlopen failed on.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -16,6 +16,7 @@
 package matfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,23 +45,24 @@ type File struct {
 
 // Open opens the matrix file called name and reads its shape and type; of a .csv,
 // which has no header, it counts the rows and columns. The product Rows·Cols·8
-// fits in an int; whether it fits in memory is for the caller to decide.
-func Open(name string) (*File, error) {
+// fits in an int; whether it fits in memory is for the caller to decide. When ctx
+// ends, Open and a later Read of the file return its error.
+func Open(ctx context.Context, name string) (*File, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
+	}
+	info, err := os.Stat(name) // before it is opened: to open a pipe blocks until somebody writes to it
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is no regular file; save the matrix in one first", name)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: is no regular file; save the matrix in one first", name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	f, err := parse(name, io.NewSectionReader(file, 0, info.Size()))
+	f, err := parse(name, io.NewSectionReader(interruptible{ctx, file}, 0, info.Size()))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -70,6 +72,20 @@ func Open(name string) (*File, error) {
 
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
+
+// interruptible is a ReaderAt that returns the error of ctx once ctx has ended.
+type interruptible struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+// ReadAt implements io.ReaderAt.
+func (r interruptible) ReadAt(p []byte, offset int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, offset)
+}
 
 // parse reads the header of the file called name with the given data.
 func parse(name string, data *io.SectionReader) (*File, error) {

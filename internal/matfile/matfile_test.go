@@ -2,6 +2,8 @@ package matfile
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,7 +22,7 @@ import (
 
 // read opens and reads a file.
 func read[T gemm.Element](name string) (gemm.Matrix[T], error) {
-	f, err := Open(name)
+	f, err := Open(context.Background(), name)
 	if err != nil {
 		return gemm.Matrix[T]{}, err
 	}
@@ -58,7 +60,7 @@ func same[T gemm.Element](a, b gemm.Matrix[T]) bool {
 // checkFile reads a file of testdata and compares it with want.
 func checkFile[T gemm.Element](t *testing.T, name, wantType string, want gemm.Matrix[T]) {
 	t.Helper()
-	f, err := Open(filepath.Join("testdata", name))
+	f, err := Open(t.Context(), filepath.Join("testdata", name))
 	if err != nil {
 		t.Error(err)
 		return
@@ -411,3 +413,22 @@ func fuzz(f *testing.F, extension string) {
 func FuzzNPY(f *testing.F) { fuzz(f, ".npy") }
 func FuzzMTX(f *testing.F) { fuzz(f, ".mtx") }
 func FuzzCSV(f *testing.F) { fuzz(f, ".csv") }
+
+// TestReadingEndsWithTheContext: the caller's context ends each step of reading.
+func TestReadingEndsWithTheContext(t *testing.T) {
+	for _, name := range []string{"f64-c.npy", "array.mtx", "coordinate.mtx", "array.csv"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		f, err := Open(ctx, filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if _, err := Read[float64](f); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: reading gives %v", name, err)
+		}
+		f.Close()
+		if _, err := Open(ctx, filepath.Join("testdata", name)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: opening gives %v", name, err)
+		}
+	}
+}

@@ -124,6 +124,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/dl"
 	"gemm/mpi/plan"
 )
 
@@ -192,6 +193,9 @@ func OpenScaLAPACK() (*ScaLAPACK, error) {
 
 // openScaLAPACK opens the file of that path or name.
 func openScaLAPACK(name string) (*ScaLAPACK, error) {
+	if err := dl.Check(name); err != nil {
+		return nil, err
+	}
 	for _, variable := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"} {
 		setting(variable, "1")
 	}

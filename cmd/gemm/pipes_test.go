@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestInputsAreNoPipes: to open a pipe blocks until somebody writes to it, and no signal ends that.
+func TestInputsAreNoPipes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"p.npy", "p.csv", "p.mtx", "p.json", "p.so"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, variable, want string
+		status               int
+	}{
+		{"multiply --a p.npy --b a.csv --out c.npy", "", "p.npy: is no regular file", 1},
+		{"multiply --a a.csv --b p.csv --out c.npy", "", "p.csv: is no regular file", 1},
+		{"multiply --a a.csv --b a.csv --c p.mtx --out c.npy", "", "p.mtx: is no regular file", 1},
+		{"report --in p.json --out r", "", "p.json: is no regular file", 1},
+		{"rs encode --data 2 --parity 1 --in p.npy --out s", "", "p.npy: is no regular file", 1},
+		{"serial --sizes 2 --resume --json p.json", "", "p.json is no regular file", 1},
+		{"list", "GEMM_OPENBLAS", "it is no regular file", 0},
+		{"list", "GEMM_MKL", "it is no regular file", 0},
+		{"list", "GEMM_BLIS", "it is no regular file", 0},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, program(t), strings.Fields(c.args)...)
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		cmd.Env = append(os.Environ(), c.variable+"="+filepath.Join(dir, "p.so"))
+		if c.variable == "" {
+			cmd.Env = os.Environ()
+		}
+		out, _ := cmd.CombinedOutput() // its status is looked at below
+		cancel()
+		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s gemm %s: status %d, %s; want status %d and %q", c.variable, c.args, got, out, c.status, c.want)
+		}
+	}
+}
