@@ -38,6 +38,9 @@ type Driver struct {
 	Progress Progress
 	Command  string        // the command line, for the record of the run
 	Ceilings time.Duration // spent on measuring each peak and bandwidth; 0: none is measured
+	// Bandwidth says that the memory bandwidth is measured as well, at the numbers of threads
+	// of rows that a report compares with it.
+	Bandwidth bool
 	// Serial returns the arguments with which this program measures the given
 	// cases of the ladder in a process of its own and writes their records to
 	// standard output; the experiment on the compiler's options starts builds of
@@ -370,13 +373,19 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 		}
 	}
 	if d.Ceilings > 0 {
-		var threads []int
+		var threads, streaming []int
 		for _, c := range cases {
-			if c.Ranks() == 0 && !c.OnDevice() {
-				threads = append(threads, busy(c, runtime.GOMAXPROCS(0)))
+			if c.Ranks() > 0 || c.OnDevice() {
+				continue
+			}
+			n := busy(c, runtime.GOMAXPROCS(0))
+			threads = append(threads, n)
+			if d.Bandwidth && c.hasTraffic() {
+				streaming = append(streaming, n)
 			}
 		}
-		measureCeilings(ctx, &d.host, d.run.ID, pipes(cases), threads, d.Ceilings)
+		measureCeilings(ctx, &d.host, d.run.ID, pipes(cases), slices.Compact(slices.Sorted(slices.Values(threads))), d.Ceilings)
+		measureBandwidths(ctx, &d.host, d.run.ID, slices.Compact(slices.Sorted(slices.Values(streaming))), d.Ceilings)
 		if err := d.ceilingsOfRanks(ctx, cases); err != nil {
 			return err
 		}
@@ -386,6 +395,16 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	}
 	measurements, err := d.probe(ctx)
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
+}
+
+// hasTraffic reports whether reports compare rows of c with the memory bandwidth: codes, and
+// products whose traffic the variant's model predicts.
+func (c Case) hasTraffic() bool {
+	if c.Type == "gf256" {
+		return true
+	}
+	p, err := c.Variant.Resolve(c.Params)
+	return err == nil && c.Variant.Model != nil && c.Variant.Model(c.M, c.N, c.K, p).Traffic != nil
 }
 
 // probe measures the probes, those without samples of their own as rows are, for as

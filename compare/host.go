@@ -122,15 +122,9 @@ func pipes(cases []Case) []string {
 	return out
 }
 
-// measureCeilings measures the peaks of multiply-adds of the pipes and the memory bandwidth
-// at each number of threads, for the given time each, and puts them in h.
+// measureCeilings measures the peaks of multiply-adds of the pipes at each number of
+// threads, for the given time each, and puts them in h. It ends when ctx does.
 func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, threads []int, each time.Duration) {
-	var last int64
-	for _, c := range h.Caches {
-		last = max(last, c.Bytes)
-	}
-	slices.Sort(threads)
-	threads = slices.Compact(threads)
 	// The best of some, with the others in between: who shares the core for a second halves
 	// what runs in it.
 	first := len(h.Ceilings)
@@ -138,10 +132,10 @@ func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, t
 		at := first
 		for _, n := range threads {
 			for _, pipe := range pipes {
+				gflops, isa := peak.FMA(ctx, pipe, n, each)
 				if ctx.Err() != nil {
 					return
 				}
-				gflops, isa := peak.FMA(pipe, n, each)
 				if try == 0 {
 					h.Ceilings = append(h.Ceilings, Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Run: run})
 				}
@@ -150,12 +144,30 @@ func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, t
 			}
 		}
 	}
+}
+
+// measureBandwidths measures the memory bandwidth at each number of threads, for the given
+// time each, and puts them in h. It ends when ctx does.
+func measureBandwidths(ctx context.Context, h *Host, run string, threads []int, each time.Duration) {
 	for _, n := range threads {
+		gbps := peak.Triad(ctx, n, triadBytes(h.Caches), each)
 		if ctx.Err() != nil {
 			return
 		}
-		// Three arrays of which each is far larger than the last cache.
-		gbps := peak.Triad(n, int(max(4*last, 64<<20)), each)
 		h.Bandwidths = append(h.Bandwidths, Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: Number(gbps), Run: run})
 	}
+}
+
+// mostTriad is how many bytes the three arrays have at most: to touch the first time what four
+// times the cache of a large host takes, takes seconds, and a virtual machine has a part of the
+// cache that it reports.
+const mostTriad int64 = 2 << 30
+
+// triadBytes returns the size of each of the three arrays.
+func triadBytes(caches []Cache) int64 {
+	var last int64
+	for _, c := range caches {
+		last = max(last, c.Bytes)
+	}
+	return min(peak.TriadBytes(last), mostTriad/3)
 }

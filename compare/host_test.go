@@ -1,6 +1,12 @@
 package compare
 
-import "testing"
+import (
+	"math"
+	"testing"
+	"time"
+
+	"gemm"
+)
 
 // TestHostID: machines that differ in their name or processor have ids of their own, and what
 // is measured of one changes none.
@@ -24,5 +30,50 @@ func TestHostID(t *testing.T) {
 			t.Errorf("%s has the id of %s, %s", name, was, got)
 		}
 		ids[got] = name
+	}
+}
+
+// TestBandwidthIsMeasuredWhereItIsNeeded: at the numbers of threads of rows that a report compares
+// with it, where records are kept for one.
+func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
+	plain := variant("test/plain", product[float64]) // its model predicts no traffic
+	streaming := variant("test/streaming", product[float64])
+	streaming.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
+	streaming.Model = func(m, n, k int, _ gemm.Params) gemm.Model {
+		return gemm.Model{Flops: 1, Traffic: func(_, _ float64) float64 { return 1 }}
+	}
+	for _, c := range []struct {
+		name      string
+		bandwidth bool
+		variants  []gemm.Variant
+		want      int
+	}{
+		{"no report is made", false, []gemm.Variant{plain, streaming}, 0},
+		{"no traffic is predicted", true, []gemm.Variant{plain}, 0},
+		{"a row needs it", true, []gemm.Variant{plain, streaming}, 1},
+	} {
+		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Bandwidth: c.bandwidth}
+		l := Ladder{Variants: c.variants, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+		if err := d.Run(t.Context(), l.Cases()); err != nil {
+			t.Fatal(err)
+		}
+		h := d.Store.Document().Hosts[0]
+		if len(h.Bandwidths) != c.want || len(h.Ceilings) == 0 {
+			t.Errorf("%s: bandwidths %+v, ceilings %+v; want %d bandwidths", c.name, h.Bandwidths, h.Ceilings, c.want)
+		}
+	}
+}
+
+// TestTriadBytes: the arrays of a run are larger than the caches and take 2 GiB at most.
+func TestTriadBytes(t *testing.T) {
+	for _, c := range []struct{ cache, want int64 }{
+		{0, 64 << 20},
+		{32 << 20, 128 << 20},
+		{480 << 20, (2 << 30) / 3},
+		{math.MaxInt64 / 8, (2 << 30) / 3},
+	} {
+		if got := triadBytes([]Cache{{Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: c.cache}}); got != c.want {
+			t.Errorf("a cache of %d bytes: arrays of %d bytes, want %d", c.cache, got, c.want)
+		}
 	}
 }

@@ -520,7 +520,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 			most = max(most, c.Threads(), processors(c, procs))
 		}
 		runtime.GOMAXPROCS(1)
-		defer gather(cases[0].Type, most)()
+		defer gather(ctx, cases[0].Type, most)()
 	}
 	contenders := make([]*contender, len(cases))
 	var before *contender // the last that ran
@@ -554,7 +554,7 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 				return t.sampler.Burst(ctx, t.share(d.Budget, burst, bursts))
 			})
 			if d.Ceilings > 0 && t.c.Turn != "" && burst%max(1, bursts/leastBursts) == 0 {
-				if gflops, ok := d.peak(t); ok {
+				if gflops, ok := d.peak(ctx, t); ok {
 					peaks[t.busy] = append(peaks[t.busy], gflops)
 				}
 			}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ const probeTime = time.Millisecond
 // The processors stay the same for the whole group, also where some contenders use
 // fewer of them: threads that were crowded on one do not spread at once. A second thread
 // of a core is chosen when all cores have one, however fast it is while the other idles.
-func gather(typ string, n int) (release func()) {
+func gather(ctx context.Context, typ string, n int) (release func()) {
 	all := cpu.Places()
 	if n >= len(all) {
 		return func() {}
@@ -34,7 +35,7 @@ func gather(typ string, n int) (release func()) {
 		if cpu.Pin([]int{i}) != nil {
 			return release
 		}
-		rates[i], _ = peak.FMA(typ, 1, probeTime)
+		rates[i], _ = peak.FMA(ctx, typ, 1, probeTime)
 	}
 	_ = cpu.Pin(fastest(all, cpu.Topology(), rates)[:n])
 	return release

@@ -119,14 +119,14 @@ func (d *Driver) giveUp(t *contender, err error) {
 }
 
 // peak measures the ceiling of t in turn with it; ok is false on a device, where it is not
-// measured in turn.
-func (d *Driver) peak(t *contender) (gflops float64, ok bool) {
+// measured in turn, and when ctx has ended.
+func (d *Driver) peak(ctx context.Context, t *contender) (gflops float64, ok bool) {
 	switch {
 	case t.c.OnDevice():
 		return 0, false
 	case d.Lead == nil || t.c.Ranks() == 0:
-		gflops, _ = peak.FMA(t.c.Type, t.busy, ceilingTime)
-		return gflops, true
+		gflops, _ = peak.FMA(ctx, t.c.Type, t.busy, ceilingTime)
+		return gflops, ctx.Err() == nil
 	}
 	err := t.guard(d.Budget.Timeout, func() (err error) {
 		gflops, err = d.Lead.Peak(t.c.Type, t.each(), ceilingTime)
@@ -159,11 +159,11 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 		}
 		seen[c.Threads()] = true
 		for _, pipe := range pipes(cases) {
-			if ctx.Err() != nil {
-				return nil
-			}
 			best := 0.0
 			for range ceilingTries {
+				if ctx.Err() != nil {
+					return nil
+				}
 				gflops, err := d.Lead.Peak(pipe, c.each(), d.Ceilings)
 				if err != nil {
 					return err

@@ -199,7 +199,7 @@ func runCompare(c *cli.Context) error {
 	}
 	defer store.Close()
 	p, failed := measure(c, compare.Driver{
-		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings,
+		Store: store, Seed: 1, Budget: profile.Budget, Ceilings: profile.Ceilings, Bandwidth: true,
 	}, cases, records)
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.

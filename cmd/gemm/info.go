@@ -214,13 +214,16 @@ func measurePeak(c *cli.Context, h *compare.Host) error {
 	const took = 300 * time.Millisecond
 	for n := 1; ; n = min(2*n, runtime.GOMAXPROCS(0)) {
 		for _, pipe := range []string{"f64", "f32", "gf256"} {
+			gflops, isa := peak.FMA(c.Context, pipe, n, took)
 			if c.Context.Err() != nil {
 				return errInterrupted
 			}
-			gflops, isa := peak.FMA(pipe, n, took)
 			h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: compare.Number(gflops)})
 		}
-		gbps := peak.Triad(n, triadBytes(h.Caches), took)
+		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), took)
+		if c.Context.Err() != nil {
+			return errInterrupted
+		}
 		h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: compare.Number(gbps)})
 		if n == runtime.GOMAXPROCS(0) {
 			return nil
@@ -228,13 +231,13 @@ func measurePeak(c *cli.Context, h *compare.Host) error {
 	}
 }
 
-// triadBytes returns the size of arrays that are far larger than any cache.
-func triadBytes(caches []compare.Cache) int {
-	size := int64(64 << 20)
+// largest returns the size of the largest cache in bytes.
+func largest(caches []compare.Cache) int64 {
+	var size int64
 	for _, c := range caches {
-		size = max(size, 4*c.Bytes)
+		size = max(size, c.Bytes)
 	}
-	return int(size)
+	return size
 }
 
 // printInfo writes info as text.

@@ -384,7 +384,8 @@ func (f ladder) run(c *cli.Context) error {
 	}
 	p, err := measure(c, compare.Driver{
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
-		Budget: budget(c, len(cases)), Lead: lead(c, func() error { return show(store.Document().Records) }),
+		Bandwidth: file != "", // no column of the table is divided by it, only a report of the records
+		Budget:    budget(c, len(cases)), Lead: lead(c, func() error { return show(store.Document().Records) }),
 	}, cases, file)
 	if c.Bool("counters") && c.Context.Err() == nil {
 		err = errors.Join(err, addCounters(c, store, cases, p.rows))

@@ -7,7 +7,9 @@
 package peak
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -45,11 +47,11 @@ const (
 //
 // pipe is the element type, f32, f64 or gf256. The rate of gf256 is 10⁹ multiplications a
 // second, each with its addition. It measures for about d, in bursts that
-// all threads begin together, and returns the median of the bursts. threads must
-// not exceed GOMAXPROCS: they would share processors.
-func FMA(pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
+// all threads begin together, and returns the median of the bursts, or NaN when ctx
+// ends before. threads must not exceed GOMAXPROCS: they would share processors.
+func FMA(ctx context.Context, pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
 	l := widest(pipe, cpu.Supported())
-	rate := together(threads, d, func(int) func() float64 {
+	rate := together(ctx, threads, d, func(int) func() float64 {
 		call := l.start()
 		return func() float64 {
 			call()
@@ -152,8 +154,9 @@ const bursts = 5
 // together runs a worker on each of a number of locked threads and returns what
 // they do in a second, all together: the median of the bursts. Each worker calls
 // prepare once, and in a burst the step that it returned until its share of d is
-// over; a step returns how much it did.
-func together(threads int, d time.Duration, prepare func(worker int) (step func() float64)) float64 {
+// over; a step returns how much it did. When ctx ends, the bursts end and there is no
+// rate: it returns NaN. A long prepare looks at ctx itself.
+func together(ctx context.Context, threads int, d time.Duration, prepare func(worker int) (step func() float64)) float64 {
 	var begin [1 + bursts]sync.WaitGroup
 	for i := range begin {
 		begin[i].Add(threads)
@@ -171,7 +174,7 @@ func together(threads int, d time.Duration, prepare func(worker int) (step func(
 				start := time.Now()
 				var done float64
 				var took time.Duration
-				for took <= d/(1+bursts) {
+				for took <= d/(1+bursts) && ctx.Err() == nil {
 					done += step()
 					took = time.Since(start)
 				}
@@ -180,6 +183,9 @@ func together(threads int, d time.Duration, prepare func(worker int) (step func(
 		})
 	}
 	all.Wait()
+	if ctx.Err() != nil {
+		return math.NaN()
+	}
 	var total [bursts]float64
 	for _, r := range rates {
 		for i := range total {

@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func TestFMA(t *testing.T) {
 	for _, pipe := range []string{"f32", "f64", "gf256"} {
 		for _, threads := range []int{1, 2} {
-			gflops, isa := FMA(pipe, threads, 6*time.Millisecond)
+			gflops, isa := FMA(t.Context(), pipe, threads, 6*time.Millisecond)
 			if !(gflops > 0) || math.IsInf(gflops, 0) {
 				t.Errorf("%s on %d threads: %v GFLOP/s", pipe, threads, gflops)
 			}
@@ -28,7 +29,7 @@ func TestFMA(t *testing.T) {
 			t.Error("a pipe that there is none of does not panic")
 		}
 	}()
-	FMA("f16", 1, 0)
+	FMA(t.Context(), "f16", 1, 0)
 }
 
 func TestWidest(t *testing.T) {
@@ -98,7 +99,7 @@ func TestLookUp8(t *testing.T) {
 
 func TestTogether(t *testing.T) {
 	steps := make([]int, 3)
-	rate := together(3, 6*time.Millisecond, func(worker int) func() float64 {
+	rate := together(t.Context(), 3, 6*time.Millisecond, func(worker int) func() float64 {
 		return func() float64 {
 			steps[worker]++
 			time.Sleep(100 * time.Microsecond)
@@ -115,14 +116,45 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestEndsWithTheContext would take hours otherwise.
+func TestEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	rate := together(ctx, 2, time.Hour, func(int) func() float64 {
+		return func() float64 {
+			cancel()
+			return 1
+		}
+	})
+	if !math.IsNaN(rate) {
+		t.Errorf("what has not been measured to the end has the rate %v", rate)
+	}
+	for _, pipe := range []string{"f32", "f64", "gf256"} {
+		if gflops, _ := FMA(ctx, pipe, 2, time.Hour); !math.IsNaN(gflops) {
+			t.Errorf("%s: %v GFLOP/s", pipe, gflops)
+		}
+	}
+	if gbps := Triad(ctx, 2, 1<<20, time.Hour); !math.IsNaN(gbps) {
+		t.Errorf("%v GB/s", gbps)
+	}
+	memory := make([]float64, 3)
+	touch(ctx, memory[:1], memory[1:2], memory[2:])
+	if want := []float64{0, 0, 0}; !slices.Equal(memory, want) {
+		t.Errorf("memory was touched: %v", memory)
+	}
+	touch(t.Context(), memory[:1], memory[1:2], memory[2:])
+	if want := []float64{0, 1, 2}; !slices.Equal(memory, want) {
+		t.Errorf("memory is %v, want %v", memory, want)
+	}
+}
+
 func TestTriad(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
-		if gbps := Triad(threads, 1<<20, 6*time.Millisecond); !(gbps > 0) || math.IsInf(gbps, 0) {
+		if gbps := Triad(t.Context(), threads, 1<<20, 6*time.Millisecond); !(gbps > 0) || math.IsInf(gbps, 0) {
 			t.Errorf("%d threads: %v GB/s", threads, gbps)
 		}
 	}
 	if have := cpu.Available(); have > 0 {
-		if gbps := Triad(1, int(have/2), 0); !math.IsNaN(gbps) {
+		if gbps := Triad(t.Context(), 1, have/2, 0); !math.IsNaN(gbps) {
 			t.Errorf("arrays larger than the memory give %v GB/s, want NaN", gbps)
 		}
 	}

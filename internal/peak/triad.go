@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"context"
 	"math"
 	"time"
 	"unsafe"
@@ -12,21 +13,25 @@ import (
 // clock, about 100 µs of work.
 const block = 1 << 16
 
+// TriadBytes returns the size in bytes of arrays that are far larger than the last
+// cache, of which the size is given.
+func TriadBytes(cache int64) int64 { return max(64<<20, 4*cache) }
+
 // Triad returns the memory bandwidth in GB/s (10⁹ bytes) of the loop
 // a[i] = b[i] + s·c[i] over three arrays of float64 of the given number of bytes
-// each, which must be far larger than the last cache.
+// each, which together must be far larger than the last cache.
 //
 // As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High
 // Performance Computers, 1995) it counts 24 bytes an element: two loads and a
 // store. The line that a processor reads before it writes a part of it is not
 // counted, so that the traffic of the bus is up to a third more. Every thread
 // streams a part of its own, which it touched first. It measures for about d, as
-// FMA does, and returns NaN where there is no memory for the arrays.
-func Triad(threads, bytes int, d time.Duration) (gbps float64) {
-	if have := cpu.Available(); have > 0 && 3*int64(bytes) > have {
+// FMA does, and returns NaN where there is no memory for the arrays, and when ctx ends.
+func Triad(ctx context.Context, threads int, bytes int64, d time.Duration) (gbps float64) {
+	if have := cpu.Available(); have > 0 && 3*bytes > have || bytes > math.MaxInt/3 {
 		return math.NaN()
 	}
-	memory, free, err := allocate(3 * bytes)
+	memory, free, err := allocate(3 * int(bytes))
 	if err != nil {
 		return math.NaN()
 	}
@@ -34,11 +39,9 @@ func Triad(threads, bytes int, d time.Duration) (gbps float64) {
 	cpu.HugePages(unsafe.Pointer(unsafe.SliceData(memory)), uintptr(len(memory)*8))
 	n := len(memory) / 3
 	a, b, c := memory[:n], memory[n:2*n], memory[2*n:3*n]
-	rate := together(threads, d, func(worker int) func() float64 {
+	rate := together(ctx, threads, d, func(worker int) func() float64 {
 		lo, hi := worker*n/threads, (worker+1)*n/threads
-		for i := lo; i < hi; i++ {
-			a[i], b[i], c[i] = 0, 1, 2
-		}
+		touch(ctx, a[lo:hi], b[lo:hi], c[lo:hi])
 		next := lo
 		return func() float64 {
 			from := next
@@ -51,6 +54,16 @@ func Triad(threads, bytes int, d time.Duration) (gbps float64) {
 		}
 	})
 	return rate / 1e9
+}
+
+// touch sets all a[i] to 0, b[i] to 1 and c[i] to 2 unless ctx ends before: of large arrays it
+// takes seconds. b and c are as long as a.
+func touch(ctx context.Context, a, b, c []float64) {
+	for from := 0; from < len(a) && ctx.Err() == nil; from += block {
+		for i := from; i < min(from+block, len(a)); i++ {
+			a[i], b[i], c[i] = 0, 1, 2
+		}
+	}
 }
 
 // triad sets a[i] = b[i] + s·c[i]. b and c are as long as a.
