@@ -732,8 +732,8 @@ func TestRanksPingPong(t *testing.T) {
 // that need not be.
 func TestRanksWindow(t *testing.T) {
 	ranks(t)
-	const rows, cols, gap = 3, 5, 4 // gap: elements before what is read
-	size := (gap + rows*cols) * 8
+	const rows, cols, gap = 3, 5, 4           // gap: elements before what is read
+	size := (gap+rows*cols)*8 + 24*all.Rank() // parts of other sizes than others'
 	shared, err := all.Share(size)
 	must("Share", err)
 	exposed, err := all.Expose(size)
