@@ -128,8 +128,9 @@ func (j *Job) notes() (*notes, error) {
 	if j.alone = cramped || lacking > 0; j.alone {
 		return nil, nil
 	}
-	shared, err := host.Share(noteBytes)
-	if err != nil {
+	shared, err := j.shared(host, noteBytes)
+	if shared == nil {
+		j.alone = err == nil
 		return nil, err
 	}
 	j.board = &notes{host: host}
@@ -137,6 +138,16 @@ func (j *Job) notes() (*notes, error) {
 		j.board.all = append(j.board.all, (*note)(shared.At(r)))
 	}
 	return j.board, nil
+}
+
+// shared takes so many bytes of memory that the ranks of each host share; it is nil on all
+// ranks if MPI refuses it on one. All ranks call it.
+func (j *Job) shared(host *comm.Comm, bytes int) (*comm.Shared, error) {
+	memory, err := host.Share(bytes)
+	if err = j.agree(err); err != nil {
+		memory = nil
+	}
+	return memory, ignoreRefusal(err)
 }
 
 // crowded reports whether the ranks of this host take turns on its processors.
@@ -176,8 +187,8 @@ func (t *task[T]) recruit(matrices, elements int) error {
 	if cramped, err := t.job.cramped(bytes); cramped || err != nil {
 		return err // every rank computes its own part
 	}
-	memory, err := n.host.Share(bytes)
-	if err != nil {
+	memory, err := t.job.shared(n.host, bytes)
+	if memory == nil {
 		return err
 	}
 	t.crew = &crew[T]{notes: n, arena: arena[T]{base: memory.Own()}, memory: memory, local: t.local}

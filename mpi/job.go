@@ -38,6 +38,7 @@ type Job struct {
 	seats  map[plan.Grid]*seat
 	board  *notes             // of the ranks of this host
 	alone  bool               // there is no board
+	denied string             // why ranks have no window to read each other's memory; empty: none was denied
 	left   int                // bytes of runs that were closed since the last collection of garbage
 	pings  map[int][]float64  // samples of PingPong, by bytes
 	rates  map[string]float64 // of local variants, as rate has them

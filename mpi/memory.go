@@ -61,8 +61,8 @@ func (j *Job) cramped(bytes int) (bool, error) {
 
 // errCramped says what to do where the ranks cannot share so many bytes.
 func errCramped(bytes int) error {
-	return fmt.Errorf("%w: ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
-		gemm.ErrUnavailable, humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(sharedRoom())))
+	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
+		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(sharedRoom())))
 }
 
 // arena hands out matrices, one behind the other, of memory that MPI gave.

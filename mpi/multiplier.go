@@ -57,6 +57,7 @@ type prediction struct {
 	busy       int            // ranks with terms to compute
 	steps      int            // of which each but the first may be sent while another is computed
 	overlapped bool
+	warning    string     // of its rows; may be empty
 	largest    plan.Shape // what the rank with most has to compute, in one step or several
 }
 
@@ -352,6 +353,9 @@ func (l *lead[T]) describe(all []report) error {
 	}
 	if idle := len(all) - p.busy; idle > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d ranks have nothing to compute", idle, len(all)))
+	}
+	if p.warning != "" {
+		d.Warnings = append(d.Warnings, p.warning)
 	}
 	network, err := l.job.network()
 	if err != nil {

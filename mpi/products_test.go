@@ -22,6 +22,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/gemmtest"
 	"gemm/internal/kernel"
 	"gemm/internal/tuned"
 	"gemm/mpi/plan"
@@ -385,30 +386,60 @@ func TestLittleShared(t *testing.T) {
 	underMPI(t, 2, "^TestRanks(Little|Strided)$", "-x", cramped+"=yes")
 }
 
-// TestRanksLittle wants ranks to compute each its own part, and srumma, which cannot do
-// without, to be refused with what to do.
+// TestRanksLittle wants ranks to compute each its own part, and rows of srumma to say that
+// panels are sent, why, and what to do.
 func TestRanksLittle(t *testing.T) {
 	forRank0(t)
 	forVariants(t, gemm.Params{"schedule": dynamic}, func(t *testing.T, v gemm.Variant) {
-		o := newOperands[float64](300, 300, 300, 0)
-		m, err := gemm.New[float64](v, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = m.Multiply(context.Background(), o.c, o.a, o.b)
-		switch {
-		case v.Name == "mpi/srumma":
-			if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "/dev/shm has 1.0 MiB left") {
-				t.Errorf("the error is %v", err)
-			}
-		case err != nil:
-			t.Error(err)
-		default:
-			if err := check(o); err != nil {
-				t.Error(err)
-			}
+		d, _ := multiplied(t, v, nil, newOperands[float64](300, 300, 300, 0))
+		if v.Name == "mpi/srumma" {
+			wantSent(t, d, "/dev/shm has 1.0 MiB left: make it larger")
 		}
 	})
+}
+
+// wantSent wants a row that says that owners of panels send them, and why.
+func wantSent(t *testing.T, d gemm.Distribution, why string) {
+	t.Helper()
+	says := func(w string) bool {
+		return strings.HasPrefix(w, "owners send their panels") && strings.Contains(w, why)
+	}
+	if !slices.ContainsFunc(d.Warnings, says) {
+		t.Errorf("the warnings are %q, want why owners send: %s", d.Warnings, why)
+	}
+}
+
+// TestWindowless has products of ranks whose MPI has no component for windows: none at all,
+// or none that shares memory.
+func TestWindowless(t *testing.T) {
+	for ranks := 2; ranks <= 6; ranks++ {
+		underMPI(t, ranks, "^TestRanksWindowless$", "--mca", "osc", "^ucx,rdma,pt2pt,sm")
+	}
+	underMPI(t, 2, "^TestRanksUnshared$", "--mca", "osc", "^sm", "-x", roomy+"=yes")
+}
+
+// TestRanksWindowless wants products all the same, and rows that say how.
+func TestRanksWindowless(t *testing.T) {
+	forRank0(t)
+	v := named(t, "mpi/srumma")
+	for _, p := range []gemm.Params{nil, {"panel": 3}, {"panel": 1, "local": "serial/strassen"}, {"grid": "1x2", "panel": 5}} {
+		for _, s := range [][3]int{{33, 33, 33}, {100, 7, 61}, {1, 40, 9}, {2, 3, 400}} {
+			d, _ := multiplied(t, v, p, newOperands[float64](s[0], s[1], s[2], 1))
+			wantSent(t, d, "MPI_Win_allocate: MPI_ERR_WIN")
+		}
+	}
+	gemmtest.Run(t, ofType(v, theJob.Size()), gemm.Params{"panel": 4})
+}
+
+// TestRanksUnshared wants the schedule dynamic to do without help if MPI shares no memory.
+func TestRanksUnshared(t *testing.T) {
+	forRank0(t)
+	forVariants(t, gemm.Params{"schedule": dynamic}, func(t *testing.T, v gemm.Variant) {
+		multiplied(t, v, gemm.Params{"schedule": dynamic}, newOperands[float64](90, 110, 100, 1))
+	})
+	if !theJob.alone {
+		t.Error("the ranks share memory")
+	}
 }
 
 // TestRanksDone wants the time of a rank without work to be that of the whole product.
@@ -435,9 +466,6 @@ func TestRanksDone(t *testing.T) {
 func TestRanksStrided(t *testing.T) {
 	forRank0(t)
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
-		if os.Getenv(cramped) != "" && v.Name == "mpi/srumma" {
-			t.Skip("is refused")
-		}
 		multiplied(t, v, nil, newOperands[float64](310, 301, 307, 9))
 	})
 }

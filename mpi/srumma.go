@@ -1,6 +1,9 @@
 package mpi
 
 import (
+	"errors"
+	"iter"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
@@ -20,11 +23,13 @@ import (
 //	step 1          A₀₁ B₁₀ ←      A₀₀ B₀₁ ←      A₁₀ B₀₀ ←      A₁₁ B₁₁
 //
 // Ranks of one host that help each other share memory, and read panels there where they
-// lie; others fetch from windows (MPI 4.0, 12.3.2 and 12.3.5).
+// lie; others fetch from windows (MPI 4.0, 12.3.2 and 12.3.5). If MPI has no window for
+// them, owners send their panels to each rank in the order in which that rank uses them.
 type srumma[T gemm.Element] struct {
 	*summa[T]
-	window *comm.Window
-	as, bs []source // of panels
+	window *comm.Window // nil: owners send
+	denied string       // why there is no window
+	as, bs []source     // of panels
 }
 
 // source is where a panel lies: how many bytes behind the beginning of a rank's part.
@@ -41,10 +46,15 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &srumma[T]{summa: newPanels(t, g, plan.Span{Hi: t.shape.K})}
 	x.bring = x.fetch
 	if x.m >= 0 {
-		x.first = (x.i*g.Q + x.j*g.P) % g.Ranks() * len(x.steps) / g.Ranks()
+		x.first = x.start(x.i, x.j)
 		x.find()
 	}
 	return x, nil
+}
+
+// start returns the step with which the rank at a place of the grid begins.
+func (x *srumma[T]) start(i, j int) int {
+	return (i*x.grid.Q + j*x.grid.P) % x.grid.Ranks() * len(x.steps) / x.grid.Ranks()
 }
 
 // find finds the panels of this rank's row and column.
@@ -93,10 +103,14 @@ func (x *srumma[T]) place() (err error) {
 			return err
 		}
 	}
+	if x.window == nil {
+		return nil
+	}
 	return x.window.Ready()
 }
 
-// expose takes the rank's matrices from memory that the others can read. All ranks call it.
+// expose takes the rank's matrices, from memory that the others can read if there is any.
+// All ranks call it.
 func (x *srumma[T]) expose() error {
 	board, err := x.job.notes()
 	if err == nil && board != nil && board.host.Size() == x.world.Size() {
@@ -114,23 +128,41 @@ func (x *srumma[T]) expose() error {
 			return err
 		}
 	}
+	if x.window == nil {
+		x.bring = x.hear
+		take(func(m *gemm.Matrix[T], rows, cols int) { *m = matrix[T](rows, cols) })
+		return nil
+	}
 	mine.base = x.window.Own()
 	take(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
 	return nil
 }
 
-// apart takes a window where no crew shares memory. What there is no room for all ranks
-// refuse.
+// apart takes a window where no crew shares memory. If a rank cannot have one, all ranks do
+// without; the part of a rank that has one is lost, for it takes all ranks to free it.
 func (x *srumma[T]) apart(bytes int) error {
+	if x.denied = x.job.denied; x.denied != "" {
+		return nil
+	}
 	cramped, err := x.job.cramped(bytes)
 	if err != nil {
 		return err
 	}
-	if cramped {
-		return x.job.agree(errCramped(bytes))
+	var window *comm.Window
+	lacks := errCramped(bytes)
+	if !cramped {
+		window, lacks = x.job.quiet.Expose(bytes)
 	}
-	x.window, err = x.job.quiet.Expose(bytes)
-	return x.job.agree(err)
+	var no refusal
+	if err = x.job.agree(lacks); errors.As(err, &no) {
+		x.denied = no.text
+		if !cramped { // MPI would say so again
+			x.job.denied = no.text
+		}
+		return nil
+	}
+	x.window = window
+	return err
 }
 
 // read finds what this rank has not got of a panel where its owner has it.
@@ -160,8 +192,81 @@ func (x *srumma[T]) fetch(s int, u *coming[T], i int) error {
 	return nil
 }
 
+// hear begins to receive what this rank has not got of a panel from its owners.
+func (x *srumma[T]) hear(s int, u *coming[T], i int) error {
+	x.receive(s, u, i)
+	p := x.panels[s]
+	if p.Col != x.j && x.m > 0 {
+		if err := u.add(comm.Irecv(x.layer.Row, u.a[i], p.Col, 0)); err != nil {
+			return err
+		}
+	}
+	if p.Row != x.i && x.n > 0 {
+		return u.add(comm.Irecv(x.layer.Col, u.b[i], p.Row, 0))
+	}
+	return nil
+}
+
+// offer begins to send this rank's panels to all that use them. MPI keeps the order of
+// messages between two ranks: each rank gets them as it calls hear.
+func (x *srumma[T]) offer() (sent []*comm.Request, err error) {
+	send := func(c *comm.Comm, m gemm.Matrix[T], to int) {
+		if err != nil || m.Rows == 0 || m.Cols == 0 {
+			return
+		}
+		var r *comm.Request
+		if r, err = comm.Isend(c, m, to, 0); err == nil {
+			sent = append(sent, r)
+		}
+	}
+	for turn := range x.steps {
+		for j := range x.grid.Q {
+			for s := range x.turn(x.i, j, turn) {
+				if x.panels[s].Col == x.j && j != x.j {
+					send(x.layer.Row, x.a[s], j)
+				}
+			}
+		}
+		for i := range x.grid.P {
+			for s := range x.turn(i, x.j, turn) {
+				if x.panels[s].Row == x.i && i != x.i {
+					send(x.layer.Col, x.b[s], i)
+				}
+			}
+		}
+	}
+	return sent, err
+}
+
+// turn returns the panels of a step of the rank at a place of the grid.
+func (x *srumma[T]) turn(i, j, turn int) iter.Seq[int] {
+	step := x.steps[(x.start(i, j)+turn)%len(x.steps)]
+	return func(yield func(int) bool) {
+		for s := step.Lo; s < step.Hi && yield(s); s++ {
+		}
+	}
+}
+
+func (x *srumma[T]) multiply(k *clock) error {
+	if x.denied == "" || x.ranks == nil {
+		return x.summa.multiply(k)
+	}
+	var sent []*comm.Request
+	err := k.during(communicating, func() (err error) {
+		sent, err = x.offer()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.summa.multiply(k); err != nil {
+		return err
+	}
+	return x.wait(k, communicating, sent...)
+}
+
 func (x *srumma[T]) close() error {
-	if x.crew == nil {
+	if x.crew == nil && x.window != nil {
 		return x.window.Free()
 	}
 	return x.summa.close()
@@ -169,7 +274,12 @@ func (x *srumma[T]) close() error {
 
 func (x *srumma[T]) plan() prediction {
 	out := x.summa.plan()
-	out.traffic = plan.Srumma(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
+	traffic := plan.Srumma
+	if x.denied != "" {
+		traffic = plan.SrummaSent
+		out.warning = "owners send their panels, since other ranks cannot read them: " + x.denied
+	}
+	out.traffic = traffic(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
 	return out
 }
 

@@ -225,6 +225,26 @@ func Srumma(s Shape, ranks int, g Grid, width int) []Traffic {
 	return out
 }
 
+// SrummaSent predicts srumma if owners send their panels: what a rank fetches is a message
+// of the rank that owns it.
+func SrummaSent(s Shape, ranks int, g Grid, width int) []Traffic {
+	out := Srumma(s, ranks, g, width)
+	if empty(s) {
+		return out
+	}
+	for r := range g.Ranks() {
+		i, j, _ := g.At(r)
+		others, below := int64(g.Q-1), int64(g.P-1)
+		if m := part(s.M, g.P, i); m > 0 {
+			out[r].add(others*m*part(s.K, g.Q, j), 0, others*calls(s, g, width, func(_, col int) bool { return col == j }))
+		}
+		if n := part(s.N, g.Q, j); n > 0 {
+			out[r].add(below*n*part(s.K, g.P, i), 0, below*calls(s, g, width, func(row, _ int) bool { return row == i }))
+		}
+	}
+	return out
+}
+
 // calls returns the number of panels of k that are at places of the grid: with their rows
 // of B in a row of it, their columns of A in a column.
 func calls(s Shape, g Grid, width int, at func(row, col int) bool) int64 {

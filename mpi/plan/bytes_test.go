@@ -252,6 +252,24 @@ func runSrumma(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
 	return c
 }
 
+// runSrummaSent has the owners of panels send them to every rank that has not got them.
+func runSrummaSent(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+	c := make(cluster, ranks)
+	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
+	for _, panel := range plan.Panels(plan.Span{Hi: s.K}, g.P, g.Q, width) {
+		for r := range g.Ranks() {
+			i, j, _ := g.At(r)
+			if a := rows[i] * panel.K.Len(); panel.Col != j && a > 0 {
+				c.send(g.Rank(i, panel.Col, 0), r, a)
+			}
+			if b := panel.K.Len() * cols[j]; panel.Row != i && b > 0 {
+				c.send(g.Rank(panel.Row, j, 0), r, b)
+			}
+		}
+	}
+	return c
+}
+
 // runCannon moves blocks, which know where they are from, and checks that they meet.
 func runCannon(t *testing.T, s plan.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
 	t.Helper()
@@ -324,6 +342,7 @@ func TestTraffic(t *testing.T) {
 				for _, width := range []int{1, 7, 1000} {
 					same(t, "summa "+g.String(), plan.Summa(s, ranks+2, g, width), runLayers(s, ranks+2, g, width))
 					same(t, "srumma "+g.String(), plan.Srumma(s, ranks+2, g, width), runSrumma(s, ranks+2, g, width))
+					same(t, "srumma, sent "+g.String(), plan.SrummaSent(s, ranks+2, g, width), runSrummaSent(s, ranks+2, g, width))
 				}
 			}
 			for layers := 1; layers <= ranks; layers++ {
@@ -423,7 +442,7 @@ func every(s plan.Shape, ranks int) map[string][]plan.Traffic {
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
 		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
 		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5), "srumma": plan.Srumma(s, ranks, near, 5),
-		"cannon": steps, "cannon's skew": skew,
+		"srumma, sent": plan.SrummaSent(s, ranks, near, 5), "cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 5),
 	}
 }
