@@ -33,7 +33,7 @@ const module = "gemm"
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	{internal/cpu, internal/trust} ← internal/tuned ← internal/block;  internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/tuned, internal/matfile, internal/shard, cuda, compare, cmd}
-//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl} ← reference
+//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl, internal/child} ← reference
 //	gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
@@ -52,10 +52,10 @@ var importTable = closure(map[string][]string{
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
 	"parallel":        {"serial"},
-	"reference":       {".", "internal/cpu", "internal/trust", "internal/dl"},
+	"reference":       {".", "internal/cpu", "internal/trust", "internal/dl", "internal/child"},
 	"blas":            {"serial", "parallel"},
 
-	"mpi":              {"serial", "parallel", "reference", "internal/peak"},
+	"mpi":              {"serial", "parallel", "reference", "internal/peak", "internal/child"},
 	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy", "internal/output"},
 	"cuda/occupancy":   nil,
 	"cuda/wire":        {".", "internal/child"},
@@ -181,7 +181,7 @@ func checkLayout(fsys fs.FS) error {
 			return nil
 		}
 		documented[dir] = documented[dir] || file.Doc != nil
-		errs = append(errs, checkDocs(files, file))
+		errs = append(errs, checkDocs(files, file), checkProcesses(files, dir, file))
 		if path.Base(name) == "variants.go" && constrained(file) {
 			errs = append(errs, fmt.Errorf("%s: has a build constraint; the list of variants is the same in every build", name))
 		}
@@ -264,6 +264,33 @@ func checkName(name string, file *ast.File) error {
 		return fmt.Errorf("%s: package %s is named for nothing; name it for what it holds", name, pkg)
 	}
 	return nil
+}
+
+// starters are the methods with which exec.Cmd starts a process, and starting the packages
+// that call them: a process that others start might outlive this one.
+var (
+	starters = []string{"Start", "Run", "Output", "CombinedOutput"}
+	starting = []string{"internal/child", "internal/gemmtest"}
+)
+
+// checkProcesses checks that a file that makes commands has package child start them.
+func checkProcesses(files *token.FileSet, dir string, file *ast.File) error {
+	makes := func(spec *ast.ImportSpec) bool { return spec.Path.Value == `"os/exec"` }
+	if slices.Contains(starting, dir) || !slices.ContainsFunc(file.Imports, makes) {
+		return nil
+	}
+	var errs []error
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) > 0 {
+			return true
+		}
+		if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(starters, f.Sel.Name) {
+			errs = append(errs, fmt.Errorf("%v: calls %s of a command; internal/child starts processes, and ends them with this one", files.Position(f.Sel.Pos()), f.Sel.Name))
+		}
+		return true
+	})
+	return errors.Join(errs...)
 }
 
 // checkDocs checks that every exported name that file declares has a doc
@@ -379,6 +406,9 @@ func TestLayoutFaults(t *testing.T) {
 		"registration": {map[string]string{
 			"internal/catalog/catalog.go": doc + "package catalog\nimport _ \"gemm/serial\"\n",
 		}, "for its side effects"},
+		"process that nobody ends": {map[string]string{
+			"compare/c.go": doc + "package compare\nimport \"os/exec\"\nvar _ = exec.Command(\"go\").Run()\n",
+		}, "compare/c.go:4:28: calls Run of a command"},
 		"package without a row": {map[string]string{
 			"extra/extra.go": doc + "package extra\n",
 		}, "extra: the package has no row"},

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"gemm"
+	"gemm/internal/child"
 )
 
 // Build is a build of this program with other compiler options.
@@ -121,7 +122,7 @@ func (d *Driver) child(ctx context.Context, cases []Case) (Document, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, d.Serial(cases, d.Budget, d.Seed)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	runErr := cmd.Run()
+	runErr := child.Run(cmd, stopTime)
 	doc, err := Parse(stdout.Bytes())
 	if err != nil || len(doc.Runs) != 1 {
 		// A row that is wrong makes the child fail too, but with its records written.
@@ -150,8 +151,10 @@ func (b Build) compile(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, goTool, append(args, "-o", program, "./cmd/gemm")...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOAMD64="+b.GOAMD64, "CGO_ENABLED="+cmp.Or(buildSetting("CGO_ENABLED"), "0"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build with GOAMD64=%s -gcflags=%q: %w: %s", b.GOAMD64, b.Gcflags, err, lastLine(string(out)))
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := child.Run(cmd, stopTime); err != nil {
+		return fmt.Errorf("go build with GOAMD64=%s -gcflags=%q: %w: %s", b.GOAMD64, b.Gcflags, err, lastLine(said.String()))
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"gemm"
+	"gemm/internal/child"
 	"gemm/internal/gemmtest"
-	"gemm/mpi/launch"
 )
 
 // asRank says that the test binary was started by mpirun, from one of its own tests.
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
-	err := launch.Follow()
+	err := child.Follow()
 	var j *Job
 	if err == nil {
 		j, err = Start(nil)

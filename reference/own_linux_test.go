@@ -413,7 +413,7 @@ func TestUntrusted(t *testing.T) {
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	said := child(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
+	said := inChild(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
 	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") || strings.Count(said, want) != 2 {
 		t.Errorf("the reasons are %q, want %q in both", said, want)
 	}
@@ -473,7 +473,7 @@ func TestNames(t *testing.T) {
 	for _, name := range names {
 		compiled(t, filepath.Join(dir, name), "")
 	}
-	found := strings.Fields(child(t, "TestNames", "LD_LIBRARY_PATH="+dir, "GEMM_OPENBLAS=", "GEMM_MKL=", "GEMM_BLIS="))
+	found := strings.Fields(inChild(t, "TestNames", "LD_LIBRARY_PATH="+dir, "GEMM_OPENBLAS=", "GEMM_MKL=", "GEMM_BLIS="))
 	for _, name := range names {
 		if !slices.Contains(found, name) {
 			t.Errorf("%s is not found, only %q", name, found)

@@ -18,8 +18,10 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"gemm"
+	"gemm/internal/child"
 	"gemm/internal/trust"
 )
 
@@ -42,6 +44,9 @@ type cProgram struct {
 	compilers []string // names, in the order in which they are tried
 	flags     []string // besides -O2
 }
+
+// compileTime is how long a compiler may take.
+const compileTime = time.Minute
 
 // file returns the compiled program. It is compiled once and kept in the user's cache
 // folder, by what it was compiled from.
@@ -88,9 +93,14 @@ func (c cProgram) compile(folder string) (string, error) {
 		return "", err
 	}
 	arguments := append([]string{"-O2", "-o", made, text}, c.flags...)
-	if said, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
-		said, _, _ := strings.Cut(string(said), "\n")
-		return "", fmt.Errorf("%s: %w: %s", compiler, err, said)
+	var said bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), compileTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, compiler, arguments...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := child.Run(cmd, time.Second); err != nil {
+		first, _, _ := strings.Cut(said.String(), "\n")
+		return "", fmt.Errorf("%s: %w: %s", compiler, err, first)
 	}
 	// The umask may let the group write, and then the program is not trusted again.
 	if err := os.Chmod(made, 0o700); err != nil {
@@ -121,10 +131,6 @@ func newProcess(program string, again bool) (*process, error) {
 // start starts the command, a program that answers requests.
 func start(cmd *exec.Cmd, again bool) (*process, error) {
 	p := &process{cmd: cmd, ended: make(chan struct{}), again: again}
-	// In a group of its own, which Ctrl-C does not reach: the row that is interrupted
-	// ends it. It must not outlive this process, of whose end it learns nothing while
-	// it is stopped.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -136,21 +142,15 @@ func start(cmd *exec.Cmd, again bool) (*process, error) {
 	}
 	const room = 1 << 20
 	p.in, p.out = bufio.NewWriterSize(in, room), bufio.NewReaderSize(out, room)
-	started := make(chan error)
-	go func() {
-		// The signal comes with the end of the thread that started the process.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.status = p.cmd.Wait()
-			close(p.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	// It learns nothing of the end of this process while it is stopped.
+	ended, err := child.Start(p.cmd, syscall.SIGKILL)
+	if err != nil {
 		return nil, err
 	}
+	go func() {
+		p.status = <-ended
+		close(p.ended)
+	}()
 	p.signal(syscall.SIGSTOP)
 	return p, nil
 }

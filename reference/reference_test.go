@@ -330,10 +330,10 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// child runs a test of this binary, in a process where no library is open yet,
+// inChild runs a test of this binary, in a process where no library is open yet,
 // with the given environment and no kernels of the user's choice, and returns what it
 // printed after "child: ".
-func child(t *testing.T, test string, env ...string) string {
+func inChild(t *testing.T, test string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
@@ -375,14 +375,14 @@ func TestOpenBLASKernel(t *testing.T) {
 	if better == "" {
 		t.Skip("this processor has no AVX2")
 	}
-	if got := child(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Prescott"); !strings.HasPrefix(got, "Prescott (slow") {
+	if got := inChild(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Prescott"); !strings.HasPrefix(got, "Prescott (slow") {
 		t.Skipf("the kernel is %q: this OpenBLAS is built for one kernel only", got)
 	}
-	if got := child(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Haswell"); !strings.HasPrefix(got, "Haswell") {
+	if got := inChild(t, "TestOpenBLASKernel", "OPENBLAS_CORETYPE=Haswell"); !strings.HasPrefix(got, "Haswell") {
 		t.Errorf("with OPENBLAS_CORETYPE=Haswell the kernel is %q", got)
 	}
 	want := "(OPENBLAS_CORETYPE=" + better + "; its own choice is Prescott)"
-	if got := child(t, "TestOpenBLASKernel", "REFERENCE_TEST_LIE=Prescott"); strings.HasPrefix(got, "Prescott") || !strings.HasSuffix(got, want) {
+	if got := inChild(t, "TestOpenBLASKernel", "REFERENCE_TEST_LIE=Prescott"); strings.HasPrefix(got, "Prescott") || !strings.HasSuffix(got, want) {
 		t.Errorf("where OpenBLAS chooses Prescott the kernel is %q, want one with %q", got, want)
 	}
 }
@@ -397,10 +397,10 @@ func TestBLISKernel(t *testing.T) {
 		t.Skip("whether it has the kernels for Haswell is not known")
 	}
 	const haswell = "3"
-	if got := child(t, "TestBLISKernel", "BLIS_ARCH_TYPE="+haswell); !strings.HasPrefix(got, "haswell") {
+	if got := inChild(t, "TestBLISKernel", "BLIS_ARCH_TYPE="+haswell); !strings.HasPrefix(got, "haswell") {
 		t.Errorf("with BLIS_ARCH_TYPE=%s the kernel is %q", haswell, got)
 	}
-	own := child(t, "TestBLISKernel")
+	own := inChild(t, "TestBLISKernel")
 	if forced := strings.HasSuffix(own, " (BLIS_ARCH_TYPE=0)"); forced != cpu.FullWidthAVX512() {
 		t.Errorf("the kernel is %q where AVX-512 at full width is %v", own, cpu.FullWidthAVX512())
 	}

@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/internal/catalog"
+	"gemm/internal/child"
 	"gemm/internal/cpu"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -65,7 +66,7 @@ const (
 // runs the command, and the others do what it tells them.
 func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	runtime.LockOSThread() // all calls of MPI come from here
-	if err := launch.Follow(); err != nil {
+	if err := child.Follow(); err != nil {
 		return fmt.Errorf("gemm mpi: this process would outlive mpirun: %w", err)
 	}
 	job, err := mpi.Start(args[1:])

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gemm/compare"
+	"gemm/internal/child"
 	"gemm/internal/output"
 )
 
@@ -169,8 +170,10 @@ func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
 		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex")
 		cmd.Dir = scratch
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output), err)
+		var output bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &output, &output
+		if err := child.Run(cmd, time.Second); err != nil {
+			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output.Bytes()), err)
 		}
 	}
 	pdf, err := os.ReadFile(filepath.Join(scratch, "report.pdf"))

@@ -2,22 +2,41 @@
 package child
 
 import (
-	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 )
 
+// Start starts the command in a process group of its own, which Ctrl-C does not reach, and
+// returns where the error of its end comes. On Linux it gets the signal when this process has
+// ended, however that was.
+func Start(cmd *exec.Cmd, last syscall.Signal) (<-chan error, error) {
+	apart(cmd, last)
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		// The signal comes with the end of the thread that started the command.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			ended <- cmd.Wait()
+		}
+	}()
+	return ended, <-started
+}
+
 // Run runs the command, which was made with a context, until it ends. It is in a process
-// group of its own, which Ctrl-C does not reach. Where the context ends it is interrupted,
-// and killed if it does not end within the grace. On Linux it is killed when this process
-// has ended, however that was. The error is that of exec.Cmd.Run.
+// group of its own, which Ctrl-C does not reach. Where the context ends the group is
+// interrupted, and the command killed if it does not end within the grace. On Linux it is
+// killed when this process has ended, however that was. The error is that of exec.Cmd.Run.
 func Run(cmd *exec.Cmd, grace time.Duration) error {
-	// The signal that kills it comes with the end of the thread that started it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	apart(cmd)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return interrupt(cmd) }
 	cmd.WaitDelay = grace
-	return cmd.Run()
+	ended, err := Start(cmd, syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	return <-ended
 }

@@ -14,8 +14,8 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/child"
 	"gemm/internal/gemmtest"
-	"gemm/mpi/launch"
 	"gemm/mpi/plan"
 )
 
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
-	err := launch.Follow()
+	err := child.Follow()
 	if err == nil {
 		all, err = Start()
 	}

@@ -10,9 +10,11 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"gemm"
+	"gemm/internal/child"
 	"gemm/internal/cpu"
 )
 
@@ -27,11 +29,13 @@ func Find() (string, error) {
 
 // Version returns the name and version of mpirun, as it says them.
 func Version(ctx context.Context, mpirun string) (string, error) {
-	said, err := exec.CommandContext(ctx, mpirun, "--version").Output()
-	if err != nil {
+	cmd := exec.CommandContext(ctx, mpirun, "--version")
+	var said strings.Builder
+	cmd.Stdout = &said
+	if err := child.Run(cmd, termTime); err != nil {
 		return "", fmt.Errorf("%s --version: %w", mpirun, err)
 	}
-	first, _, _ := strings.Cut(string(said), "\n")
+	first, _, _ := strings.Cut(said.String(), "\n")
 	return strings.TrimPrefix(strings.TrimSpace(first), "mpirun "), nil
 }
 
@@ -92,7 +96,7 @@ const (
 // Run runs mpirun with the arguments until it ends. The error is one line that says what
 // happened to the ranks. Where the context ends, mpirun is told to end them, and is killed
 // if it does not; then the error is the context's. Neither mpirun nor a rank that called
-// Follow outlives this process. What ranks write to standard output is lost.
+// child.Follow outlives this process. What ranks write to standard output is lost.
 func Run(ctx context.Context, mpirun string, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,12 +104,10 @@ func Run(ctx context.Context, mpirun string, arguments ...string) error {
 	var said output
 	cmd := exec.Command(mpirun, arguments...)
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime
-	started, ended := make(chan error, 1), make(chan error, 1)
-	go wait(cmd, started, ended)
-	if err := <-started; err != nil {
+	ended, err := child.Start(cmd, syscall.SIGTERM)
+	if err != nil {
 		return fmt.Errorf("%s cannot be started: %w", mpirun, err)
 	}
-	var err error
 	select {
 	case err = <-ended:
 	case <-ctx.Done():

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/child"
 )
 
 func TestArguments(t *testing.T) {
@@ -241,8 +242,7 @@ func TestKilledWithItsStarter(t *testing.T) {
 		return
 	}
 	if folder := os.Getenv("GEMM_TEST_RANK"); folder != "" {
-		runtime.LockOSThread()
-		if err := Follow(); err != nil {
+		if err := child.Follow(); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(folder, "rank"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
