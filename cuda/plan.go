@@ -55,7 +55,7 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if r.Type == "gf256" { // its columns are counted in 64 bits
 		columns = math.MaxInt32
 	}
-	if s.M > limit || s.N > columns || s.K > limit {
+	if empty := s.M == 0 || s.N == 0; !empty && (s.M > limit || s.N > columns || s.K > limit) {
 		return Plan{}, errShapeLimit
 	}
 	plan, err := r.choose(g, s, r.wide(a, b, c), p)

@@ -52,6 +52,9 @@ func (m Matrix) Mul(b Matrix) Matrix {
 		panic(fmt.Sprintf("gf256: %d×%d times %d×%d: shapes do not conform", m.Rows, m.Cols, b.Rows, b.Cols))
 	}
 	c := NewMatrix(m.Rows, b.Cols)
+	if len(c.Data) == 0 || m.Cols == 0 {
+		return c // however many rows there are
+	}
 	for i := range m.Rows {
 		for k, a := range m.Row(i) {
 			AddScaled(c.Row(i), a, b.Row(k))

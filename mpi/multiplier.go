@@ -415,6 +415,9 @@ func (x nothing[T]) plan() prediction {
 
 // zero writes zeros to all of c.
 func zero[T gemm.Element](c gemm.Matrix[T]) {
+	if c.Cols == 0 {
+		return // however many rows there are
+	}
 	for i := range c.Rows {
 		clear(c.Row(i))
 	}
@@ -430,7 +433,10 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 	if err != nil {
 		return err
 	}
-	if alpha == 0 || k == 0 {
+	switch {
+	case m == 0 || n == 0:
+		return ctx.Err()
+	case alpha == 0 || k == 0:
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func TestRanksScaLAPACK(t *testing.T) {
 	if theJob.Size() <= 2 && !testing.Short() { // on more the suite takes long
 		settings = append(settings, nil, gemm.Params{"block": 64})
 	}
-	gemmtest.Run(t, scalapackVariant(), settings...)
+	gemmtest.Suite{OneCall: true}.Run(t, scalapackVariant(), settings...)
 }
 
 // TestRanksScaLAPACKRow checks what the row of a product says besides its time.

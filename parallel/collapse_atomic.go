@@ -24,10 +24,7 @@ type collapseAtomic[T gemm.Float] struct{ privately[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
-	return x.settle(func() error {
+	return x.product(ctx, c, a, b, func() error {
 		copies, release, err := x.sum(ctx, c, a, b)
 		defer release()
 		if err != nil {
@@ -54,7 +51,7 @@ func (x privately[T]) sum(ctx context.Context, c, a, b gemm.Matrix[T]) (copies [
 	if err := x.workers(ctx, func(worker int) { clear(copies[worker].Data) }); err != nil {
 		return nil, release, err
 	}
-	return copies, release, x.loop(ctx, c.Rows*a.Cols, func(worker, lo, hi int) {
+	return copies, release, x.pieces(ctx, c.Rows*a.Cols, c.Cols, func(worker, lo, hi int) {
 		for q := lo; q < hi; q++ {
 			i, l := q/a.Cols, q%a.Cols
 			serial.AddScaled(copies[worker].Row(i), a.At(i, l), b.Row(l))

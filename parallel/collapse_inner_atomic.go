@@ -19,14 +19,11 @@ type collapseInnerAtomic[T gemm.Float] struct{ toucher[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
-	return x.settle(func() error {
+	return x.product(ctx, c, a, b, func() error {
 		if err := zero(ctx, x.team, c); err != nil {
 			return err
 		}
-		return x.loop(ctx, c.Rows*a.Cols, func(_, lo, hi int) {
+		return x.pieces(ctx, c.Rows*a.Cols, c.Cols, func(_, lo, hi int) {
 			for q := lo; q < hi; q++ {
 				i, l := q/a.Cols, q%a.Cols
 				scale, row := a.At(i, l), c.Row(i)

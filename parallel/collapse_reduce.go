@@ -19,10 +19,7 @@ type collapseReduce[T gemm.Float] struct{ privately[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x collapseReduce[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
-	return x.settle(func() error {
+	return x.product(ctx, c, a, b, func() error {
 		copies, release, err := x.sum(ctx, c, a, b)
 		defer release()
 		if err != nil {

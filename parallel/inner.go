@@ -19,12 +19,9 @@ type inner[T gemm.Float] struct{ toucher[T] }
 
 // Multiply implements gemm.Multiplier.
 func (x inner[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
 	var i, l int
 	add := func(_, lo, hi int) { serial.AddScaled(c.Row(i)[lo:hi], a.At(i, l), b.Row(l)[lo:hi]) }
-	return x.settle(func() error {
+	return x.product(ctx, c, a, b, func() error {
 		if err := zero(ctx, x.team, c); err != nil {
 			return err
 		}

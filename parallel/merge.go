@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"cmp"
 	"context"
 
 	"gemm"
@@ -10,24 +11,34 @@ import (
 // worker's, which adds it by atomic additions. Each begins at another row, so that they
 // seldom meet.
 func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
-	return p.For(ctx, len(copies), Static(0), func(_, lo, hi int) {
+	if c.Cols == 0 {
+		return ctx.Err() // however many rows there are
+	}
+	err := p.For(ctx, len(copies), Static(0), func(_, lo, hi int) {
 		for w := lo; w < hi; w++ {
-			for i := range c.Rows {
-				i = (i + w*c.Rows/len(copies)) % c.Rows
-				row := c.Row(i)
-				for j, y := range copies[w].Row(i) {
-					atomicAdd(&row[j], y)
+			add := func(_, lo, hi int) {
+				for i := lo; i < hi; i++ {
+					i := (i + w*(c.Rows/len(copies))) % c.Rows
+					row := c.Row(i)
+					for j, y := range copies[w].Row(i) {
+						atomicAdd(&row[j], y)
+					}
 				}
 			}
+			heard(ctx, c.Cols, add)(w, 0, c.Rows)
 		}
 	})
+	return cmp.Or(err, ctx.Err())
 }
 
 // MergeReduce sets c to the sum of private copies of it, at least one, without atomic
 // additions: rows of c are shared out, and each is the sum of that row of all copies,
 // in their order.
 func MergeReduce[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
-	return p.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
+	if c.Cols == 0 {
+		return ctx.Err() // however many rows there are
+	}
+	err := p.For(ctx, c.Rows, Static(0), heard(ctx, c.Cols*len(copies), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := c.Row(i)
 			copy(row, copies[0].Row(i))
@@ -37,5 +48,6 @@ func MergeReduce[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], c
 				}
 			}
 		}
-	})
+	}))
+	return cmp.Or(err, ctx.Err())
 }

@@ -25,13 +25,10 @@ type rows[T gemm.Element] struct {
 
 // Multiply implements gemm.Multiplier.
 func (r rows[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
 	chunk := func(worker, lo, hi int) error {
 		return r.locals[worker].Multiply(ctx, c.Slice(lo, 0, hi-lo, c.Cols), a.Slice(lo, 0, hi-lo, a.Cols), b)
 	}
-	return r.settle(func() error {
+	return r.product(ctx, c, a, b, func() error {
 		var first firstError
 		err := r.loop(ctx, c.Rows, func(worker, lo, hi int) {
 			if r.load == 0 {

@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -35,6 +36,28 @@ func newTeam(p gemm.Params) (*team, error) {
 // loop runs body over [0, n) under the team's schedule.
 func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) error {
 	return t.pool.For(ctx, n, t.schedule, body)
+}
+
+// pieces is loop for a body that does not look at ctx, with a cost of so many terms an
+// index: it is called for pieces of a chunk, between which ctx is heard.
+func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi int)) error {
+	err := t.loop(ctx, n, heard(ctx, cost, body))
+	return cmp.Or(err, ctx.Err())
+}
+
+// patience is the number of terms that are computed between two looks at a context, some
+// 10 ms where they are added atomically.
+const patience = 1 << 20
+
+// heard returns the body that calls another one for pieces of each chunk, of patience terms
+// where an index costs that many, until ctx is cancelled.
+func heard(ctx context.Context, cost int, body func(worker, lo, hi int)) func(worker, lo, hi int) {
+	piece := max(1, patience/max(1, cost))
+	return func(worker, lo, hi int) {
+		for ; lo < hi && ctx.Err() == nil; lo += piece {
+			body(worker, lo, min(lo+piece, hi))
+		}
+	}
 }
 
 // settle computes a product as often as an auto schedule takes to choose, and at
@@ -106,6 +129,21 @@ func (t toucher[T]) Touch(c, a, b gemm.Matrix[T]) {
 	}
 }
 
+// product computes C = A·B by f, which is called for operands that conform and of which no
+// dimension is 0. Others are done at once, however large their other dimensions are.
+func (t toucher[T]) product(ctx context.Context, c, a, b gemm.Matrix[T], f func() error) error {
+	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {
+		return err
+	}
+	switch {
+	case c.Rows == 0 || c.Cols == 0:
+		return nil
+	case a.Cols == 0:
+		return zero(ctx, t.team, c)
+	}
+	return t.settle(f)
+}
+
 // onTeam returns the constructor of variants of which form makes one for a team.
 func onTeam[T gemm.Element](form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
@@ -119,11 +157,12 @@ func onTeam[T gemm.Element](form func(t toucher[T], p gemm.Params) (gemm.Multipl
 
 // zero writes zeros to all of c.
 func zero[T gemm.Element](ctx context.Context, t *team, c gemm.Matrix[T]) error {
-	return t.pool.For(ctx, c.Rows, Static(0), func(_, lo, hi int) {
+	err := t.pool.For(ctx, c.Rows, Static(0), heard(ctx, c.Cols, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			clear(c.Row(i))
 		}
-	})
+	}))
+	return cmp.Or(err, ctx.Err())
 }
 
 // processors is the number of goroutines that can run at once when the program

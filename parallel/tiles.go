@@ -24,13 +24,10 @@ type tiles[T gemm.Element] struct {
 
 // Multiply implements gemm.Multiplier.
 func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := gemm.CheckShapes(c, a, b); err != nil {
-		return err
-	}
 	tile := max(1, min(x.tile, max(c.Rows, c.Cols)))
 	columns := (c.Cols + tile - 1) / tile
 	n := columns * ((c.Rows + tile - 1) / tile)
-	return x.settle(func() error {
+	return x.product(ctx, c, a, b, func() error {
 		var first firstError
 		err := x.loop(ctx, n, func(worker, lo, hi int) {
 			for t := lo; t < hi; t++ {

@@ -127,6 +127,9 @@ func letter(t blas.Transpose) byte {
 
 // scale multiplies c by beta, without reading it where beta is 0.
 func scale[T gemm.Float](c gemm.Matrix[T], beta T) {
+	if c.Cols == 0 {
+		return // however many rows there are
+	}
 	for i := range c.Rows {
 		row := c.Row(i)
 		if beta == 0 {

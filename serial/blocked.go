@@ -40,11 +40,14 @@ func (x blockedField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.
 func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matrix[T], add func(c, x []T, b gemm.Matrix[T])) error {
 	for jj := 0; jj < b.Cols; jj += block {
 		cols := min(block, b.Cols-jj)
-		for ll := 0; ll < b.Rows; ll += block {
-			depth := min(block, b.Rows-ll)
+		// A block with more elements than patience has terms is cut: no cache holds it.
+		deepest := min(block, fours(unheard(cols)))
+		rows := unheard(cols * deepest)
+		for ll := 0; ll < b.Rows; ll += deepest {
+			depth := min(deepest, b.Rows-ll)
 			part := b.Slice(ll, jj, depth, cols)
 			for i := range c.Rows {
-				if i%block == 0 {
+				if i%rows == 0 {
 					if err := ctx.Err(); err != nil {
 						return err
 					}

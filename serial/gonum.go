@@ -17,7 +17,7 @@ import (
 // IEEE arithmetic makes them NaN. From four blocks of C on it starts a goroutine
 // each; the serial family is measured with GOMAXPROCS 1, on which they take
 // turns. Its calls cannot be cancelled: rows of C are passed to it in pieces of
-// about a billion operations.
+// about a billion operations, and columns too where few rows take long.
 //
 // C is kept for 64 of its rows and columns while k runs, so that A is read n/64
 // times and B m/64 times, mnk/32 elements, unless they fit.
@@ -26,17 +26,23 @@ type gonum[T gemm.Float] struct{ gemm func(c, a, b gemm.Matrix[T]) }
 const (
 	gonumBlock = 64
 	gonumPiece = 1 << 30 // operations of a call
+	gonumLong  = 1 << 32 // operations from which the call for few rows is cut
 )
 
 // accumulate implements accumulator.
 func (g gonum[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	rows := max(1, gonumPiece/(2*gonumBlock*c.Cols*a.Cols)) * gonumBlock
+	cols := max(1, gonumLong/(2*gonumBlock*gonumBlock)/a.Cols) * gonumBlock
 	for i := 0; i < c.Rows; i += rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		height := min(rows, c.Rows-i)
-		g.gemm(c.Slice(i, 0, height, c.Cols), a.Slice(i, 0, height, a.Cols), b)
+		left := a.Slice(i, 0, height, a.Cols)
+		for j := 0; j < c.Cols; j += cols {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			width := min(cols, c.Cols-j)
+			g.gemm(c.Slice(i, j, height, width), left, b.Slice(0, j, a.Cols, width))
+		}
 	}
 	return nil
 }

@@ -25,14 +25,23 @@ import (
 type hinted[T gemm.Float] struct{}
 
 func (hinted[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
+	depth := fours(unheard(c.Cols))
+	for first := 0; first < a.Cols; first += depth {
+		end := min(first+depth, a.Cols)
+		part := b.Slice(first, 0, end-first, c.Cols)
+		for i := range c.Rows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			addRows(c.Row(i), a.Row(i)[first:end], part)
 		}
-		addRows(c.Row(i), a.Row(i), b)
 	}
 	return nil
 }
+
+// fours returns n rounded down to a multiple of four, at least four: the rows of B that
+// addRows adds at once.
+func fours(n int) int { return max(4, n&^3) }
 
 // addRows adds x[l]·B[l][:] to c for every l, four at a time.
 func addRows[T gemm.Float](c, x []T, b gemm.Matrix[T]) {

@@ -24,12 +24,15 @@ import (
 type ikj[T gemm.Float] struct{}
 
 func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	depth := unheard(c.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for l, x := range a.Row(i) {
-			AddScaled(c.Row(i), x, b.Row(l))
+		for first := 0; first < a.Cols; first += depth {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for l, x := range a.Row(i)[first:min(first+depth, a.Cols)] {
+				AddScaled(c.Row(i), x, b.Row(first+l))
+			}
 		}
 	}
 	return nil
@@ -56,12 +59,15 @@ func AddScaled[T gemm.Float](c []T, x T, b []T) {
 type ikjField struct{}
 
 func (ikjField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	depth := unheard(c.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for l, x := range a.Row(i) {
-			gf256.AddScaled(c.Row(i), x, b.Row(l))
+		for first := 0; first < a.Cols; first += depth {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for l, x := range a.Row(i)[first:min(first+depth, a.Cols)] {
+				gf256.AddScaled(c.Row(i), x, b.Row(first+l))
+			}
 		}
 	}
 	return nil

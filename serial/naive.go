@@ -22,13 +22,16 @@ import (
 type naive[T gemm.Float] struct{}
 
 func (naive[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	width := unheard(a.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for j := range c.Cols {
-			for l := range a.Cols {
-				c.Data[i*c.Stride+j] += a.Data[i*a.Stride+l] * b.Data[l*b.Stride+j]
+		for first := 0; first < c.Cols; first += width {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for j := first; j < min(first+width, c.Cols); j++ {
+				for l := range a.Cols {
+					c.Data[i*c.Stride+j] += a.Data[i*a.Stride+l] * b.Data[l*b.Stride+j]
+				}
 			}
 		}
 	}
@@ -39,13 +42,16 @@ func (naive[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 type naiveField struct{}
 
 func (naiveField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
+	width := unheard(a.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for j := range c.Cols {
-			for l := range a.Cols {
-				c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, l), b.At(l, j))))
+		for first := 0; first < c.Cols; first += width {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for j := first; j < min(first+width, c.Cols); j++ {
+				for l := range a.Cols {
+					c.Set(i, j, gf256.Add(c.At(i, j), gf256.Mul(a.At(i, l), b.At(l, j))))
+				}
 			}
 		}
 	}

@@ -38,10 +38,18 @@ func (p product[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error 
 	return p.accumulate(ctx, c, a, b)
 }
 
+// patience is the number of terms that are computed between two looks at a context, some
+// 10 ms.
+const patience = 1 << 22
+
+// unheard returns how many indices of a loop are worth patience, at least one, where each
+// is that many terms.
+func unheard(terms int) int { return max(1, patience/max(1, terms)) }
+
 // zero writes zeros to all of c.
 func zero[T gemm.Element](c gemm.Matrix[T]) {
 	if c.Cols == 0 {
-		return
+		return // however many rows there are
 	}
 	for i := range c.Rows {
 		clear(c.Row(i))

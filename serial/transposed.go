@@ -27,22 +27,30 @@ func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) 
 	}
 	bt := gemm.Matrix[T]{Rows: b.Cols, Cols: b.Rows, Stride: b.Rows, Data: t.bt[:b.Rows*b.Cols]}
 	for l := range b.Rows {
+		if l%unheard(b.Cols) == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		for j, y := range b.Row(l) {
 			bt.Data[j*bt.Stride+l] = y
 		}
 	}
+	width := unheard(a.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		row := a.Row(i)
-		for j := range c.Cols {
-			sum := c.At(i, j)
-			column := bt.Row(j)[:len(row)]
-			for l, x := range row {
-				sum += x * column[l]
+		for first := 0; first < c.Cols; first += width {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			c.Set(i, j, sum)
+			for j := first; j < min(first+width, c.Cols); j++ {
+				sum := c.At(i, j)
+				column := bt.Row(j)[:len(row)]
+				for l, x := range row {
+					sum += x * column[l]
+				}
+				c.Set(i, j, sum)
+			}
 		}
 	}
 	return nil

@@ -18,25 +18,28 @@ import (
 type unrolled[T gemm.Float] struct{}
 
 func (unrolled[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+	width := unheard(a.Cols)
 	for i := range c.Rows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		row := a.Row(i)
-		for j := range c.Cols {
-			sum0 := c.At(i, j)
-			var sum1, sum2, sum3 T
-			l := 0
-			for ; l+3 < len(row); l += 4 {
-				sum0 += row[l] * b.At(l, j)
-				sum1 += row[l+1] * b.At(l+1, j)
-				sum2 += row[l+2] * b.At(l+2, j)
-				sum3 += row[l+3] * b.At(l+3, j)
+		for first := 0; first < c.Cols; first += width {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			for ; l < len(row); l++ {
-				sum0 += row[l] * b.At(l, j)
+			for j := first; j < min(first+width, c.Cols); j++ {
+				sum0 := c.At(i, j)
+				var sum1, sum2, sum3 T
+				l := 0
+				for ; l+3 < len(row); l += 4 {
+					sum0 += row[l] * b.At(l, j)
+					sum1 += row[l+1] * b.At(l+1, j)
+					sum2 += row[l+2] * b.At(l+2, j)
+					sum3 += row[l+3] * b.At(l+3, j)
+				}
+				for ; l < len(row); l++ {
+					sum0 += row[l] * b.At(l, j)
+				}
+				c.Set(i, j, sum0+sum1+sum2+sum3)
 			}
-			c.Set(i, j, sum0+sum1+sum2+sum3)
 		}
 	}
 	return nil

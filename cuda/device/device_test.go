@@ -29,7 +29,7 @@ func TestVariants(t *testing.T) {
 	gemmtest.Require(t, "cuda", err)
 	for _, v := range cuda.Variants(b) {
 		t.Run(v.Name, func(t *testing.T) {
-			suite := gemmtest.Suite{Sizes: []int{130}}
+			suite := gemmtest.Suite{Sizes: []int{130}, OneCall: true}
 			if v.Compute != "" || v.Name == "cuda/"+cuda.CuBLAS {
 				suite.NonFinite = gemmtest.Spreads
 			}

@@ -52,6 +52,15 @@ func sizeOf[T gemm.Element]() int64 {
 	return int64(unsafe.Sizeof(zero))
 }
 
+// roomFor returns the bytes that x takes with the leading dimension: none without columns,
+// however many rows it has.
+func roomFor[T gemm.Element](x gemm.Matrix[T], ld int) int64 {
+	if x.Cols == 0 {
+		return 0
+	}
+	return roomOf[T](x.Rows, ld)
+}
+
 // roomOf returns the bytes that rows with the leading dimension take.
 func roomOf[T gemm.Element](rows, ld int) int64 {
 	return (sizeOf[T]()*int64(rows)*int64(ld) + align - 1) / align * align
@@ -60,9 +69,9 @@ func roomOf[T gemm.Element](rows, ld int) int64 {
 // layoutOf lays out operands as they are stored.
 func layoutOf[T gemm.Element](c, a, b gemm.Matrix[T]) layout {
 	l := layout{lda: asStored(a), ldb: asStored(b), ldc: asStored(c)}
-	l.b = roomOf[T](a.Rows, l.lda)
-	l.c = l.b + roomOf[T](b.Rows, l.ldb)
-	l.bytes = l.c + roomOf[T](c.Rows, l.ldc)
+	l.b = roomFor(a, l.lda)
+	l.c = l.b + roomFor(b, l.ldb)
+	l.bytes = l.c + roomFor(c, l.ldc)
 	return l
 }
 

@@ -121,8 +121,8 @@ func up(n, step int) int { return (n + step - 1) / step * step }
 
 // Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; element (i, j) of C
 // is c[i*ldc+j]. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. The
-// error is ctx's, which is looked at once a block of B; C is then undefined. Once
-// the buffers have grown to the shape it allocates nothing.
+// error is ctx's, which is looked at before each call of the micro-kernel, some 100 µs of
+// work; C is then undefined. Once the buffers have grown to the shape it allocates nothing.
 func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (e *Engine[T]) updateBlock(worker, j, first, end int) {
 		if columns > 0 {
 			e.packColumns(w, g.b.from(pc, g.n-columns), t.K, columns)
 		}
-		for chunk := first; chunk < end; chunk++ {
+		for chunk := first; chunk < end && g.ctx.Err() == nil; chunk++ {
 			row := chunk * p.Rows
 			t.C = g.c[row*g.ldc+j:]
 			if p.PackA {

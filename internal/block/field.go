@@ -229,7 +229,7 @@ func (e *Field) columns(p fieldPlan) int {
 func stride(n int) int { return up(n, 128) + 64 }
 
 // Multiply computes C ← A·B with A m×k, B k×n and C m×n; row i of A begins at a[i*lda],
-// and so on. The error is ctx's, which is looked at once a block of B; C is then
+// and so on. The error is ctx's, which is looked at before each sliver of A; C is then
 // undefined. Once the buffers have grown to the shape it allocates nothing.
 func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int) error {
 	if err := ctx.Err(); err != nil {
@@ -364,7 +364,7 @@ func (e *Field) updateBlock(worker, b, first, end int) {
 		case rest > 0:
 			copyRows(k, rest, w.b, nr, b[whole:], ldb)
 		}
-		for s := first; s < end; s++ {
+		for s := first; s < end && (s == first || g.ctx.Err() == nil); s++ {
 			row, height, a := e.sliver(s)
 			a = a[lc*e.kernel.Words(height):]
 			c := g.c[row*g.ldc+j:]

@@ -163,7 +163,7 @@ func (e *Engine[T]) updateSum(worker, j, first, end int) {
 	if g.column == 0 {
 		t.Beta = 0
 	}
-	for chunk := first; chunk < end; chunk++ {
+	for chunk := first; chunk < end && g.ctx.Err() == nil; chunk++ {
 		row := chunk * p.Rows
 		rows := min(p.Rows, g.m-row)
 		home := g.home.from(g.row+row, j)

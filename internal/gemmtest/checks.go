@@ -1,6 +1,7 @@
 package gemmtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
+	"time"
+
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/gf256"
@@ -218,6 +223,98 @@ func checkCancelled[T gemm.Element](u under[T]) error {
 		return err
 	}
 	return exact(u, rng, [3]int{m, n, k}, [3]int{})
+}
+
+// checkEmpty wants products without elements to be done at once, whatever their other
+// dimensions: where a loop goes over these, it does not end.
+func checkEmpty[T gemm.Element](u under[T]) error {
+	const long = math.MaxInt >> 8
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, shape := range [][3]int{{long, 0, 0}, {0, long, 0}, {0, 0, long}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		empty := func(rows, cols int) gemm.Matrix[T] { return gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols} }
+		a, b, c := empty(m, k), empty(k, n), empty(m, n)
+		at := func(what string, got error) error { return fmt.Errorf("%d×%d×%d%s: %w", m, n, k, what, got) }
+		if err := ends(func() error { return u.m.Multiply(context.Background(), c, a, b) }); err != nil {
+			return at("", err)
+		}
+		if err := ends(func() error { return u.m.Multiply(ctx, c, a, b) }); !errors.Is(err, context.Canceled) {
+			return at(" with a cancelled context", cmp.Or(err, errors.New("got no error")))
+		}
+		for _, t := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			if err := ends(func() error { return emptyGemm(u.m, t, a, b, c) }); err != nil {
+				return at(fmt.Sprintf(", op %c%[1]c, α=2, β=3", t), err)
+			}
+		}
+	}
+	return nil
+}
+
+// emptyGemm computes C ← 2·op(A)·op(B) + 3·C of op(A) and op(B), where the multiplier is a
+// Gemmer.
+func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c gemm.Matrix[T]) error {
+	if t != blas.NoTrans {
+		a.Rows, a.Cols, a.Stride = a.Cols, a.Rows, a.Rows
+		b.Rows, b.Cols, b.Stride = b.Cols, b.Rows, b.Rows
+	}
+	switch g := any(m).(type) {
+	case gemm.Gemmer[float32]:
+		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float32]), any(b).(gemm.Matrix[float32]), 3, any(c).(gemm.Matrix[float32]))
+	case gemm.Gemmer[float64]:
+		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float64]), any(b).(gemm.Matrix[float64]), 3, any(c).(gemm.Matrix[float64]))
+	}
+	return nil
+}
+
+// endless is the time in which what takes microseconds has to end.
+var endless = 30 * time.Second
+
+// ends returns f's error, or one that says that f does not return.
+func ends(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call(f) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(endless):
+		return fmt.Errorf("does not return within %v", endless)
+	}
+}
+
+// listened is a context that is cancelled once its error has been asked for a number of
+// times.
+type listened struct {
+	context.Context
+	left atomic.Int64
+}
+
+// Err implements context.Context.
+func (l *listened) Err() error {
+	if l.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// checkHeard wants a context to be heard in the middle of a product, of matrices of all
+// proportions: a look at it at the beginning and one at the end are not enough.
+func checkHeard[T gemm.Element](u under[T]) error {
+	if u.s.OneCall {
+		return nil
+	}
+	const few = 3 // looks before the loop, for the whole product and a part of it
+	for _, shape := range [][3]int{{1, 1 << 13, 1 << 12}, {1 << 13, 1 << 12, 1}, {1 << 9, 1 << 9, 1 << 7}} {
+		m, n, k := shape[0], shape[1], shape[2]
+		a, b, c := gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](k, n), gemm.NewMatrix[T](m, n)
+		ctx := &listened{Context: context.Background()}
+		ctx.left.Store(few)
+		err := call(func() error { return u.m.Multiply(ctx, c, a, b) })
+		if !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%d×%d×%d: got %v from a context that was cancelled at look %d, want %v", m, n, k, err, few+1, context.Canceled)
+		}
+	}
+	return nil
 }
 
 // checkModel checks that the predictions are numbers that can be: an algorithm

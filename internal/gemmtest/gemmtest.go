@@ -41,6 +41,9 @@ const (
 type Suite struct {
 	NonFinite NonFinite
 	Sizes     []int // of each dimension, besides those that every variant is tested with
+	// OneCall says that others compute the product, in one call that no context ends or in
+	// processes with contexts of their own.
+	OneCall bool
 }
 
 // Run runs the suite's zero value.
@@ -128,6 +131,8 @@ func (u under[T]) checks() []named[T] {
 		{"exact", checkExact[T]},
 		{"shape errors", checkShapeErrors[T]},
 		{"cancelled", checkCancelled[T]},
+		{"empty", checkEmpty[T]},
+		{"heard", checkHeard[T]},
 		{"model", checkModel[T]},
 	}, u.kind.own...)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -20,6 +21,8 @@ type textbook[T gemm.Element] struct {
 	fault func(c, a, b gemm.Matrix[T]) // after a product
 	lax   bool                         // checks no shapes
 	deaf  bool                         // does not look at the context
+	busy  bool                         // looks at the context at first only
+	hangs chan struct{}                // does empty products once it is closed; nil: at once
 }
 
 func (x textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -29,8 +32,17 @@ func (x textbook[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error
 	if err := ctx.Err(); err != nil && !x.deaf {
 		return err
 	}
+	if c.Cols == 0 {
+		if x.hangs != nil {
+			<-x.hangs
+		}
+		return nil
+	}
 	for i := range min(c.Rows, a.Rows) {
 		for j := range min(c.Cols, b.Cols) {
+			if err := ctx.Err(); err != nil && !x.deaf && !x.busy {
+				return err
+			}
 			var sum T
 			for l := range min(a.Cols, b.Rows) {
 				sum = x.kind.add(sum, x.kind.mul(a.At(i, l), b.At(l, j)))
@@ -141,11 +153,12 @@ func faults[T gemm.Element](kind kind[T]) map[string]struct {
 				c.Data[end] = one
 			}
 		}), "exact"},
-		"writes A":          {after(func(_, a, _ gemm.Matrix[T]) { a.Set(0, 0, kind.add(a.At(0, 0), one)) }), "exact"},
-		"writes B":          {after(func(_, _, b gemm.Matrix[T]) { b.Set(0, 0, kind.add(b.At(0, 0), one)) }), "exact"},
-		"no shape is wrong": {textbook[T]{kind: kind, lax: true}, "shape errors"},
-		"panics":            {after(func(c, _, _ gemm.Matrix[T]) { c.Set(-1, 0, one) }), "exact"},
-		"cannot be stopped": {textbook[T]{kind: kind, deaf: true}, "cancelled"},
+		"writes A":                 {after(func(_, a, _ gemm.Matrix[T]) { a.Set(0, 0, kind.add(a.At(0, 0), one)) }), "exact"},
+		"writes B":                 {after(func(_, _, b gemm.Matrix[T]) { b.Set(0, 0, kind.add(b.At(0, 0), one)) }), "exact"},
+		"no shape is wrong":        {textbook[T]{kind: kind, lax: true}, "shape errors"},
+		"panics":                   {after(func(c, _, _ gemm.Matrix[T]) { c.Set(-1, 0, one) }), "exact"},
+		"cannot be stopped":        {textbook[T]{kind: kind, deaf: true}, "cancelled, empty, heard"},
+		"is stopped at first only": {textbook[T]{kind: kind, busy: true}, "heard"},
 	}
 }
 
@@ -161,6 +174,19 @@ func testFaults[T gemm.Element](t *testing.T, kind kind[T]) {
 		if f.want == "" && got != "" || !strings.Contains(got, f.want) {
 			t.Errorf("%s: found by %q, want %q", name, got, f.want)
 		}
+	}
+}
+
+// TestEndless finds a multiplier that does not return from an empty product.
+func TestEndless(t *testing.T) {
+	defer func(was time.Duration) { endless = was }(endless)
+	endless = time.Millisecond
+	hangs := make(chan struct{})
+	defer close(hangs)
+	kind := fieldKind()
+	u := under[gf256.Elem]{m: textbook[gf256.Elem]{kind: kind, hangs: hangs}, v: variant(), kind: kind}
+	if err := checkEmpty(u); err == nil || !strings.Contains(err.Error(), "does not return") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -232,6 +258,9 @@ func (x whole) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha float64, a
 		if t == blas.NoTrans || m.Check() != nil || x.ignoresTrans && m.Rows == m.Cols {
 			return m
 		}
+		if m.Rows == 0 || m.Cols == 0 {
+			return gemm.Matrix[float64]{Rows: m.Cols, Cols: m.Rows, Stride: m.Rows}
+		}
 		return tabulated(m.Cols, m.Rows, func(i, j int) float64 { return m.At(j, i) })
 	}
 	a, b = op(a, tA), op(b, tB)
@@ -246,6 +275,9 @@ func (x whole) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha float64, a
 	}
 	if x.ignoresAlpha && alpha != 0 {
 		alpha = 1
+	}
+	if c.Cols == 0 {
+		return nil
 	}
 	for i := range c.Rows {
 		for j := range c.Cols {
