@@ -150,8 +150,7 @@ func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
 		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag(family(f.family), "f64", "f64"),
 		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
-		&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
-		&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C"},
+		factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "", "C"),
 		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the end of a row and the next one, in each matrix"},
 	}
 	for _, s := range f.sweeps {
@@ -188,7 +187,7 @@ func (f ladder) command() *cli.Command {
 
 // rows returns the rows that the flags ask for.
 func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
-	l := compare.Ladder{Alpha: c.Float64("alpha"), Beta: c.Float64("beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
+	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
 	if l.Variants, err = parseVariants(c.String("variants"), family(f.family), f.peers()...); err != nil {
 		return l, err

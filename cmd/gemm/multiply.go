@@ -35,8 +35,7 @@ func multiplyCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Usage: "`FILE` for the result; it may be one of the others"},
 			&cli.StringFlag{Name: "variant", DefaultText: "the fastest here", Usage: "`NAME` of the variant that multiplies"},
 			&cli.StringFlag{Name: "type", DefaultText: "f32 where all files are, or else f64", Usage: "compute in `TYPE`: f32, f64 or gf256"},
-			&cli.Float64Flag{Name: "alpha", Value: 1, Usage: "`FACTOR` of A*B"},
-			&cli.Float64Flag{Name: "beta", Usage: "`FACTOR` of C", DefaultText: "1 with --c, 0 without"},
+			factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "1 with --c, 0 without", "C"),
 			noTunedFlag(),
 		},
 		Action: runMultiply,
@@ -54,7 +53,7 @@ type product struct {
 
 func runMultiply(c *cli.Context) error {
 	useTuned(c)
-	p := product{out: c.String("out"), variant: c.String("variant"), alpha: c.Float64("alpha"), beta: c.Float64("beta")}
+	p := product{out: c.String("out"), variant: c.String("variant"), alpha: factorOf(c, "alpha"), beta: factorOf(c, "beta")}
 	p.warn = func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "gemm multiply: "+format+"\n", args...)
 	}
@@ -120,20 +119,6 @@ func runMultiply(c *cli.Context) error {
 	default:
 		return multiply[gf256.Elem](c.Context, p)
 	}
-}
-
-// checkFactors returns an error unless --alpha and --beta are finite numbers of the types.
-func checkFactors(c *cli.Context, types ...string) error {
-	for _, name := range []string{"alpha", "beta"} {
-		x := c.Float64(name)
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return usagef("--%s %v: wants a finite number", name, x)
-		}
-		if slices.Contains(types, "f32") && math.IsInf(float64(float32(x)), 0) {
-			return usagef("--%s %v: f32 has no such number, choose --type f64", name, x)
-		}
-	}
-	return nil
 }
 
 // checkShapes returns an error unless the files conform.
