@@ -341,7 +341,7 @@ func TestGoexit(t *testing.T) {
 	for _, at := range []int{0, 2} {
 		ended := make(chan error, 1)
 		go func() {
-			err := error(errGoexit) // of the caller's, which then does not return
+			err := errGoexit // of the caller's, which then does not return
 			defer func() { ended <- err }()
 			err = p.For(context.Background(), 3, Static(0), func(worker, _, _ int) {
 				if worker == at {

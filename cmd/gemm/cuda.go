@@ -389,7 +389,7 @@ func printOccupancy(out io.Writer, o occupancy.Occupancy) {
 	}
 	row(occupancy.Shared, shared, fmt.Sprintf("%d bytes", l.Shared))
 	row(occupancy.Blocks, "1", strconv.Itoa(l.Blocks))
-	w.Flush() // to a strings.Builder, which takes all
+	_ = w.Flush() // to a strings.Builder, which takes all
 
 	fmt.Fprintln(out)
 	fact := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
@@ -407,7 +407,7 @@ func printOccupancy(out io.Writer, o occupancy.Occupancy) {
 	if idle := o.BlockWarps*l.Warp - k.Threads; idle > 0 {
 		fact("note", "the last warp of a block has %d threads of %d", l.Warp-idle, l.Warp)
 	}
-	w.Flush()
+	_ = w.Flush() // to a strings.Builder, which takes all
 }
 
 // carveouts lists the sizes that shared memory can have.
@@ -460,5 +460,5 @@ func printSweep(out io.Writer, o occupancy.Occupancy, s sweptOccupancy) {
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%5.1f%% %-20s\t%s\n", taken(step.Kernel, s.over), step.Blocks, step.Warps, 100*step.Share, bar, limits)
 	}
-	w.Flush() // to a strings.Builder, which takes all
+	_ = w.Flush() // to a strings.Builder, which takes all
 }

@@ -409,7 +409,7 @@ func printExplained(out io.Writer, rows []explainedRow) {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f%%\t%s\t%.4f\t%.4f\t%.2f\n", r.name(),
 			r.Threads, r.Registers, r.Spills, r.Shared, r.Blocks, 100*r.Occupancy, strings.Join(r.LimitedBy, ", "), r.Global, r.Block, r.Intensity)
 	}
-	w.Flush() // to a strings.Builder, which takes all
+	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nA block takes registers of each thread and bytes of shared memory; BLOCKS are on a multiprocessor.")
 	fmt.Fprintln(out, "Reads are elements of A and B a multiply-add, FLOP/BYTE is over those from global memory.")
 }
@@ -476,7 +476,7 @@ func printProducts(out io.Writer, rows []explainedRow, shape int, task explainTa
 		}
 		fmt.Fprintln(w)
 	}
-	w.Flush()
+	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nAccesses are elements, as if no cache kept any; barriers are those of a block, SAVED those that a second slice in shared memory spares it.")
 	if task.multiprocessors > 0 {
 		fmt.Fprintf(out, "WAVES fill %d multiprocessors one after the other; FILLED is the share of their places that blocks take.\n", task.multiprocessors)
@@ -529,7 +529,7 @@ func printBanks(out io.Writer, rows []explainedRow) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.name(), strings.Join(cells, "\t"), passes)
 	}
-	w.Flush()
+	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nA lane reads or writes so many bytes at once; the banks serve a warp in so many passes, + those that bank conflicts add; each")
 	fmt.Fprintln(out, "element goes to so many lanes. PASSES are those of the reads a multiply-add of a warp. The figures are of the source: the")
 	fmt.Fprintln(out, "compiler may join accesses. What the lanes of wmma read is not documented.")
@@ -620,7 +620,7 @@ func printTiles(out io.Writer, doc explainedTiles) {
 		fmt.Fprintf(w, "%dx%d\t%d\t%s\t%d\t%d\t%d\t%.4g\t%.4g\t%d\t%d\t%.1f%%\t%s\n", t.Edge, t.Edge, t.Slice, t.Tile,
 			t.Threads, t.Shared, t.Sums, t.Copies, t.Rows, t.Registers, t.Blocks, 100*t.Occupancy, verdict)
 	}
-	w.Flush()
+	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nEach thread computes 8x8 elements of C, of 4 bytes. SHARED is bytes of two slices, SUMS and REGISTERS are those of a block, at 128 a")
 	fmt.Fprintln(out, "thread; a thread COPIES so many elements of A's slice, which span so many of its ROWS. The constraints of the report of 2024:")
 	fmt.Fprintln(out)
@@ -638,5 +638,5 @@ func printTiles(out io.Writer, doc explainedTiles) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", search.Variant, search.Type, len(search.Tiles), from, to)
 	}
-	w.Flush()
+	_ = w.Flush() // to a strings.Builder, which takes all
 }

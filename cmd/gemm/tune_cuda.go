@@ -588,7 +588,7 @@ func (g gpuTuning) print(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best,
 			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
 	}
-	w.Flush() // to a strings.Builder, which takes all
+	_ = w.Flush() // to a strings.Builder, which takes all
 	if wrong > 0 {
 		fmt.Fprintf(&b, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
 	}

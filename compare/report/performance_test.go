@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -102,7 +103,7 @@ func TestPerformanceGolden(t *testing.T) {
 		}
 		decoder := xml.NewDecoder(&svg)
 		for {
-			if _, err := decoder.Token(); err == io.EOF {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatalf("%s: %v", d.ID, err)

@@ -194,7 +194,7 @@ func (d *Device) fault(err error) {
 	if err == nil || d.end == (cu.Event{}) {
 		return
 	}
-	if now := d.end.Query(); now != nil && now != cu.NotReady {
+	if now := d.end.Query(); now != nil && !errors.Is(now, cu.NotReady) {
 		d.lose(err)
 	}
 }
@@ -210,7 +210,7 @@ func (d *Device) wait(ctx context.Context, e cu.Event) error {
 		if err == nil {
 			return ctx.Err()
 		}
-		if err != cu.NotReady {
+		if !errors.Is(err, cu.NotReady) {
 			err = failed("the kernel has failed", err)
 			d.lose(err)
 			return err

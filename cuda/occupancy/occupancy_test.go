@@ -281,7 +281,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v %+v: %v, want %q", r.c, r.k, err, r.says)
 		}
 		for _, over := range []Resource{Threads, Registers, Shared} {
-			if r.is == ErrCapability {
+			if errors.Is(r.is, ErrCapability) {
 				if _, err := Sweep(r.c, r.k, over); !errors.Is(err, r.is) {
 					t.Errorf("a sweep over %s on %v: %v", over, r.c, err)
 				}

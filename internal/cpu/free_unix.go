@@ -10,5 +10,5 @@ func Free(folder string) int64 {
 	if unix.Statfs(folder, &s) != nil {
 		return 0
 	}
-	return int64(s.Bavail) * int64(s.Bsize)
+	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ between systems
 }

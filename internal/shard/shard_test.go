@@ -278,7 +278,7 @@ func TestEveryBit(t *testing.T) {
 			t.Fatalf("bit %d of byte %d is flipped: %+v, %v", bit%8, bit/8, r, err)
 		}
 	}
-	for size := range len(sound) {
+	for size := range sound {
 		write(t, dir, Name(1), sound[:size])
 		if r, err := c.Verify(t.Context(), dir); err != nil || r.Shards[1].State != Truncated {
 			t.Fatalf("cut to %d bytes: %+v, %v", size, r, err)
