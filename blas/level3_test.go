@@ -339,7 +339,7 @@ func same[T gemm.Float](x, y T) bool {
 	case float32:
 		return math.Float32bits(x) == math.Float32bits(any(y).(float32))
 	default:
-		return math.Float64bits(any(x).(float64)) == math.Float64bits(any(y).(float64))
+		return math.Float64bits(x.(float64)) == math.Float64bits(any(y).(float64))
 	}
 }
 
