@@ -284,7 +284,7 @@ func (p *Pool) fork(workers int, l each) {
 	if p.places != nil {
 		defer p.pinCaller()()
 	}
-	p.failure() // of a loop whose body has ended the caller's goroutine
+	_ = p.failure() // of a loop whose body has ended the caller's goroutine
 	p.hire(min(workers, p.most))
 	for i, h := range p.hands {
 		h.begin(p, l, i+1, workers)
