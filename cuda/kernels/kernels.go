@@ -37,16 +37,3 @@ func Source(typ, file string) (string, error) {
 	}
 	return string(data), nil
 }
-
-// Names returns the files of an element type in the order of the ladder.
-func Names(typ string) ([]string, error) {
-	entries, err := files.ReadDir(typ)
-	if err != nil {
-		return nil, fmt.Errorf("kernels: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, nil
-}
