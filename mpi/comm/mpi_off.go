@@ -28,9 +28,6 @@ func Start() (*Comm, error) { return nil, errNone }
 // Finalize ends MPI.
 func (c *Comm) Finalize() error { return errNone }
 
-// Abort ends all ranks with the exit status code.
-func Abort(int) {}
-
 // Quiet returns the ranks of c for messages that are not counted.
 func (c *Comm) Quiet() (*Comm, error) { return nil, errNone }
 

@@ -236,9 +236,6 @@ func (c *Comm) Finalize() error {
 	return nil
 }
 
-// Abort ends all ranks with the exit status code.
-func Abort(code int) { C.MPI_Abort(C.world(), C.int(code)) }
-
 // Version returns the name and version of the library.
 func Version() string {
 	var text [C.MPI_MAX_LIBRARY_VERSION_STRING]C.char

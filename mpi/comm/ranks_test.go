@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if m.Run() != 0 {
-		Abort(1)
+		os.Exit(1)
 	}
 	if err := all.Finalize(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,14 +63,15 @@ func ranks(t *testing.T) {
 	}
 }
 
-// must ends all ranks where there is an error: the others would wait for this one.
+// must ends this rank where there is an error, and mpirun ends the others, which would wait
+// for it.
 func must(what string, err error) {
 	if err == nil {
 		return
 	}
 	_, _, line, _ := runtime.Caller(1)
 	fmt.Fprintf(os.Stderr, "rank %d of %d: line %d: %s: %v\n", all.Rank(), all.Size(), line, what, err)
-	Abort(1)
+	os.Exit(1)
 }
 
 // comms returns the communicators that the calls are tested on: all ranks, by empi where
