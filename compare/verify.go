@@ -26,11 +26,6 @@ type Operation[T gemm.Element] struct {
 	C0             gemm.Matrix[T] // read only where Beta is not 0
 }
 
-// Product returns the operation C = A·B.
-func Product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
-	return Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, A: a, B: b}
-}
-
 // Limit is the error that a result may have: a bound of the kind given, without
 // its operands. See gemm.Bound.
 type Limit struct {

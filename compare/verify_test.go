@@ -128,6 +128,11 @@ func TestPlantedFaultsFloat(t *testing.T) {
 	}
 }
 
+// Product returns the operation C = A·B.
+func Product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
+	return Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, A: a, B: b}
+}
+
 func plantFloat[T gemm.Float](t *testing.T, n int) {
 	o, right := rightFloat[T](n)
 	v := NewVerifier(Product(o.a, o.b), 1)
