@@ -19,7 +19,10 @@ GO       ?= go
 export MPI CUDA DEPS GO
 
 SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# It runs staticcheck too. It is installed apart from this module, which does not have what
+# it imports; the first installation takes one to three minutes.
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # With its revision, for the records, unless git is absent or does not trust the
 # folder's owner: go build would refuse.
@@ -59,13 +62,14 @@ build: ## build bin/gemm, with MPI where it can, and bin/gemm-cuda where it can
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
 
-lint: ## check format, vet and staticcheck, with MPI and with CUDA too where it can, and the scripts
+lint: ## check format, vet and golangci-lint, with MPI and with CUDA too where it can, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
+	CGO_ENABLED=0 GOBIN="$$PWD/bin/lint" $(GO) install $(GOLANGCI)
 	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
-	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && $(GO) run $(STATICCHECK) -tags mpi ./...; fi
-	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES) && $(GO) run $(STATICCHECK) -tags cuda $(CUDA_PACKAGES))
+	bin/lint/golangci-lint run ./...
+	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && bin/lint/golangci-lint run --build-tags mpi ./...; fi
+	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES) && bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "shellcheck is not there: left out" >&2; fi
 
