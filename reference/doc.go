@@ -1,14 +1,18 @@
 // Package reference measures this suite against the libraries that people use:
 // OpenBLAS, Intel MKL and BLIS, and in GF(2⁸) klauspost/reedsolomon, which is Go and
-// runs in this process. The others are no part of the build. A library is looked for when a variant is constructed, and is absent (gemm.ErrUnavailable)
-// where none is found, under the usual names or under the one that an environment
-// variable gives: GEMM_OPENBLAS, GEMM_MKL, GEMM_BLIS.
+// runs in this process. The others are no part of the build. A library is looked for when
+// a variant is constructed, and is absent (gemm.ErrUnavailable) where none is found: under
+// the usual names with any version, the newest first, with 32-bit integers before those
+// with 64, or under the name that an environment variable gives: GEMM_OPENBLAS, GEMM_MKL,
+// GEMM_BLIS. The symbols of OpenBLAS may be those of pip's builds: scipy_dgemm_64_.
 //
 // # Processes
 //
 // A library that is to be measured runs in a process of its own, where Linux and a
 // C compiler are at hand: a variant is then a gemm.Stager. The process is a small
-// program, peer/main.c, which is compiled once and kept in the user's cache folder.
+// program, peer/main.c, which is compiled once and kept in the user's cache folder. A
+// program there that another user can have written is not started: the library is then
+// unavailable, and the reason says which file or folder and what helps.
 // It holds a copy of the operands, multiplies as often as it is asked to and times
 // that by its own clock, so that neither a call from Go nor the pipe is in the time
 // of a short product. It is stopped (SIGSTOP) but while it answers: workers of a
