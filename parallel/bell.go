@@ -51,7 +51,7 @@ func (b *bell) wait() {
 // close lets go of the pipe.
 func (b *bell) close() {
 	if b.channel == nil {
-		b.reader.Close()
-		b.writer.Close()
+		_ = b.reader.Close()
+		_ = b.writer.Close()
 	}
 }

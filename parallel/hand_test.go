@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -89,7 +90,7 @@ func TestTakeBackPanics(t *testing.T) {
 		calls.Add(1)
 		panic("in the body")
 	})
-	if _, ok := err.(*Panic); !ok || calls.Load() != 1 {
+	if failed := new(Panic); !errors.As(err, &failed) || calls.Load() != 1 {
 		t.Errorf("error %v after %d calls", err, calls.Load())
 	}
 }
