@@ -31,8 +31,9 @@ const module = "gemm"
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
-//	{internal/cpu, internal/trust} ← internal/tuned ← internal/block;  internal/trust ← {reference, cuda/nvrtc}
-//	internal/output ← {internal/tuned, internal/matfile, internal/shard, cuda, compare, cmd}
+//	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
+//	internal/trust ← {reference, cuda/nvrtc}
+//	internal/output ← {internal/matfile, internal/shard, cuda, compare, cmd}
 //	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl, internal/child} ← reference
 //	gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
@@ -47,7 +48,7 @@ var importTable = closure(map[string][]string{
 	"internal/trust":  nil,
 	"internal/output": nil,
 	"internal/dl":     nil,
-	"internal/tuned":  {"internal/cpu", "internal/trust", "internal/output"},
+	"internal/tuned":  nil,
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
 	"serial":          {".", "internal/block"},
@@ -61,16 +62,17 @@ var importTable = closure(map[string][]string{
 	"cuda/wire":        {".", "internal/child"},
 	"internal/catalog": {"mpi", "cuda"},
 
-	"internal/child":   nil,
-	"internal/sample":  nil,
-	"internal/peak":    {"internal/cpu", "gf256"},
-	"internal/matfile": {".", "internal/output"},
-	"internal/shard":   {".", "internal/output"},
-	"compare":          {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
-	"compare/report":   {"compare"},
+	"internal/child":    nil,
+	"internal/sample":   nil,
+	"internal/peak":     {"internal/cpu", "gf256"},
+	"internal/matfile":  {".", "internal/output"},
+	"internal/shard":    {".", "internal/output"},
+	"internal/settings": {"internal/tuned", "internal/cpu", "internal/trust", "internal/output"},
+	"compare":           {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
+	"compare/report":    {"compare"},
 
 	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"internal/catalog", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
+	"cmd":               {"internal/catalog", "internal/settings", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

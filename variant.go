@@ -1,10 +1,10 @@
 package gemm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -152,23 +152,21 @@ func (p Params) String() string {
 	return strings.Join(parts, " ")
 }
 
-// UnmarshalJSON reads an object of integers and strings.
-func (p *Params) UnmarshalJSON(data []byte) error {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return err
-	}
-	*p = make(Params, len(raw))
-	for name, value := range raw {
-		var number int
-		var text string
-		if json.Unmarshal(value, &number) == nil {
-			(*p)[name] = number
-		} else if json.Unmarshal(value, &text) == nil {
-			(*p)[name] = text
-		} else {
-			return fmt.Errorf("%w: %s is %s, wants an integer or a string", ErrParam, name, value)
+// Whole turns the numbers that a decoder of JSON has put into p into integers. The error is
+// an ErrParam where a value is neither an integer nor a string. Package gemm imports no
+// decoder itself, so that programs which only multiply have none.
+func (p Params) Whole() error {
+	for name, value := range p {
+		switch x := value.(type) {
+		case int, string:
+			continue
+		case float64:
+			if x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
+				p[name] = int(x)
+				continue
+			}
 		}
+		return fmt.Errorf("%w: %s is %v, wants an integer or a string", ErrParam, name, value)
 	}
 	return nil
 }

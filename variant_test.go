@@ -68,11 +68,12 @@ func TestParamsInJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got gemm.Params
-	if err := json.Unmarshal(data, &got); err != nil || got.String() != want.String() || got.Int("cutoff") != 64 {
+	if err := errors.Join(json.Unmarshal(data, &got), got.Whole()); err != nil || got.String() != want.String() || got.Int("cutoff") != 64 {
 		t.Errorf("%s is read as %v, %v", data, got, err)
 	}
-	for _, bad := range []string{`{"cutoff":1.5}`, `{"cutoff":[1]}`, `[]`} {
-		if err := json.Unmarshal([]byte(bad), &got); err == nil {
+	for _, bad := range []string{`{"cutoff":1.5}`, `{"cutoff":[1]}`, `{"cutoff":1e300}`, `{"cutoff":null}`} {
+		got = nil
+		if err := json.Unmarshal([]byte(bad), &got); err != nil || !errors.Is(got.Whole(), gemm.ErrParam) {
 			t.Errorf("%s is read as %v", bad, got)
 		}
 	}

@@ -126,7 +126,27 @@ func Parse(data []byte) (Document, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return Document{}, fmt.Errorf("no records: %w", err)
 	}
-	return doc, nil
+	return doc, doc.whole()
+}
+
+// whole makes integers of the numbers among the parameters, which have been read as JSON.
+func (d *Document) whole() error {
+	var all []gemm.Params
+	for _, r := range d.Records {
+		all = append(all, r.Params, r.Resolved)
+	}
+	for _, m := range d.Measurements {
+		all = append(all, m.Params)
+	}
+	for _, t := range d.Traces {
+		all = append(all, t.Params, t.Resolved)
+	}
+	for _, p := range all {
+		if err := p.Whole(); err != nil {
+			return fmt.Errorf("no records: %w", err)
+		}
+	}
+	return nil
 }
 
 // Merge concatenates documents. A host, run or row that is in several of them,

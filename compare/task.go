@@ -96,6 +96,9 @@ func (t *Task) fill(f taskFile, variants []gemm.Variant) error {
 		if i < 0 {
 			return fmt.Errorf("there is no variant %q", c.Variant)
 		}
+		if err := c.Params.Whole(); err != nil {
+			return err
+		}
 		t.Cases = append(t.Cases, Case{
 			Experiment: c.Experiment, Variant: variants[i], Type: c.Type, Shape: c.Shape, Op: c.Op,
 			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,

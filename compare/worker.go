@@ -170,7 +170,11 @@ func (w *working) take(line []byte) (broken, err error) {
 	var m message
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&m); err != nil || decoder.More() {
+	err = decoder.Decode(&m)
+	if m.Row != nil {
+		err = errors.Join(err, m.Row.Params.Whole(), m.Row.Resolved.Whole())
+	}
+	if err != nil || decoder.More() {
 		if !w.spoke {
 			w.first = string(line)
 		}

@@ -301,7 +301,7 @@ func (j *Job) Serve(ctx context.Context) error {
 			return err
 		}
 		var c command
-		if err := json.Unmarshal(data, &c); err != nil {
+		if err := errors.Join(json.Unmarshal(data, &c), c.Params.Whole()); err != nil {
 			return err
 		}
 		if c.Do == doQuit {

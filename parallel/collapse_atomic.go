@@ -6,8 +6,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/dustin/go-humanize"
-
 	"gemm"
 	"gemm/internal/cpu"
 	"gemm/serial"
@@ -84,8 +82,8 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 	}
 	if need > 1<<24 { // to ask how much there is takes longer than a product that needs little
 		if have := float64(cpu.Available()); have > 0 && need > have {
-			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %s of memory, %s are available: use fewer threads, or parallel/rows",
-				count, humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)))
+			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %.1f GiB of memory, %.1f GiB are available: use fewer threads, or parallel/rows",
+				count, need/(1<<30), have/(1<<30))
 		}
 	}
 	for w := range count {

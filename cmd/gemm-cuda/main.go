@@ -19,6 +19,8 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/device"
 	"gemm/cuda/wire"
+	"gemm/internal/settings"
+	"gemm/internal/tuned"
 )
 
 func main() {
@@ -38,6 +40,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if len(args) != 1 {
 		return errUsage
 	}
+	found, _ := settings.Load() // gemm says what is wrong with them
+	tuned.Use(found)
 	b := device.NewBackend()
 	switch args[0] {
 	case "serve":

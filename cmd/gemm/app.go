@@ -11,12 +11,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gemm/internal/cpu"
+	"gemm/internal/settings"
+	"gemm/internal/tuned"
 	"gemm/mpi"
 )
 
 // run runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	found, _ := settings.Load() // useTuned says what is wrong with them
+	tuned.Use(found)
 	if asRank(args) {
 		return runRank(ctx, args, stdout, stderr)
 	}

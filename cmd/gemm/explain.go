@@ -280,7 +280,7 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task explainTask) (
 			before = nil
 		}
 		first := true
-		for _, s := range settings(r, task) {
+		for _, s := range combinations(r, task) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -314,8 +314,8 @@ type setting struct {
 	maxRegs int
 }
 
-// settings returns the tiles of the rung with each padding and limit that it can have.
-func settings(r cuda.Rung, task explainTask) []setting {
+// combinations returns the tiles of the rung with each padding and limit that it can have.
+func combinations(r cuda.Rung, task explainTask) []setting {
 	pads, limits := []int{0}, []int{0}
 	if r.Padded() {
 		pads = task.pads

@@ -17,6 +17,7 @@ import (
 	"gemm/compare"
 	"gemm/internal/catalog"
 	"gemm/internal/cpu"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
 
@@ -55,15 +56,16 @@ func noTunedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true, Usage: "ignore what gemm tune measured here: block sizes, cut-offs and tiles at their defaults"}
 }
 
-// useTuned has the variants use the settings tuned on this host, or ignore them
-// where --no-tuned is there, as the processes do that this one starts. It comes before
-// the first variant is looked up. What is wrong with the settings is a warning.
+// useTuned says what is wrong with the settings tuned on this host, which run has passed on,
+// or has them ignored where --no-tuned is there, by the processes too that this one starts.
+// It comes before the first variant is looked up.
 func useTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
-		_ = os.Setenv(tuned.Variable, "off") // it fails for names that cannot be
+		_ = os.Setenv(settings.Variable, "off") // it fails for names that cannot be
+		return
 	}
-	if _, err := tuned.Load(); err != nil {
+	if _, err := settings.Load(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %v\n", c.Command.HelpName, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/internal/peak"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -165,13 +166,9 @@ func describeEngine[T kernel.Float]() engine {
 		Type: gemm.TypeName[T](), Kernel: e.Kernel().Name,
 		InUse: tuned.Values{MC: b.MC, KC: b.KC, NC: b.NC, Direct: b.Direct, Parallel: b.Parallel, Cutoff: cutoff()},
 	}
-	settings, err := tuned.Load()
-	if err != nil { // useTuned has said so
-		return d
-	}
-	if t, ok := settings.Find(d.Type, d.Kernel); ok {
+	if t, ok := tuned.InUse().Find(d.Type, d.Kernel); ok {
 		d.Tuned = &t
-		d.File, _ = tuned.Path() // where it has been read from
+		d.File, _ = settings.Path() // where it has been read from
 	}
 	return d
 }

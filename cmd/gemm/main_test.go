@@ -23,7 +23,7 @@ import (
 	"gemm/internal/catalog"
 	"gemm/internal/gemmtest"
 	"gemm/internal/matfile"
-	"gemm/internal/tuned"
+	"gemm/internal/settings"
 )
 
 // binary is the program under test, built once.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		// The program under test is no test: it would use what was tuned on this machine.
-		if err := os.Setenv(tuned.Variable, "off"); err != nil {
+		if err := os.Setenv(settings.Variable, "off"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

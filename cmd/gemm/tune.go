@@ -15,6 +15,7 @@ import (
 	"gemm/compare"
 	"gemm/cuda"
 	"gemm/internal/catalog"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
 
@@ -138,7 +139,7 @@ func runTune(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := tuned.Writable(); err != nil {
+	if err := settings.Writable(); err != nil {
 		return err
 	}
 	if onGPU {
@@ -153,7 +154,7 @@ func runTune(c *cli.Context) error {
 		}
 		defer records.Close()
 	}
-	before, err := tuned.Read()
+	before, err := settings.Read()
 	if err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "gemm tune: %v, and replaces it\n", err)
 	}
@@ -193,7 +194,7 @@ func runTune(c *cli.Context) error {
 	if failed == nil && t.CUDA != nil {
 		failed = t.CUDA.failed()
 	}
-	if t.File, err = tuned.Save(t.Settings); err != nil {
+	if t.File, err = settings.Save(t.Settings); err != nil {
 		return errors.Join(failed, err)
 	}
 	if file != "" {

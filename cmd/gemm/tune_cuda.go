@@ -20,6 +20,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/occupancy"
 	"gemm/internal/sample"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
 
@@ -513,7 +514,7 @@ func untuned(ctx context.Context) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Env = append(cmd.Environ(), tuned.Variable+"=off")
+	cmd.Env = append(cmd.Environ(), settings.Variable+"=off")
 	return cmd, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/occupancy"
 	"gemm/gf256"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 	"gemm/serial"
 )
@@ -360,7 +361,7 @@ func TestTuneCUDA(t *testing.T) {
 	dir := t.TempDir()
 	other := tuned.Tune{Type: "f64", Kernel: "another", Values: tuned.Values{MC: 8, KC: 9, NC: 10}}
 	kernel := tuned.Kernel{GPU: "another", Type: "f32", Rung: "warptile", Class: "medium", Tile: "64x64x8/32x64/8x8", Stages: 2, Split: 1}
-	path, err := tuned.Save(tuned.Settings{Tuned: []tuned.Tune{other}}.WithKernel(kernel))
+	path, err := settings.Save(tuned.Settings{Tuned: []tuned.Tune{other}}.WithKernel(kernel))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +371,7 @@ func TestTuneCUDA(t *testing.T) {
 	if r.status != 0 || !strings.HasPrefix(r.stderr, "warptile f32 medium 128: "+want.Tile) || !strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") || !strings.Contains(r.stdout, "Fake H1\n") {
 		t.Fatalf("%+v, want %v", r, want)
 	}
-	kept, err := tuned.Read()
+	kept, err := settings.Read()
 	if err != nil || len(kept.Tuned) != 1 || kept.Tuned[0] != other || len(kept.Kernels) != 2 || !slices.Contains(kept.Kernels, kernel) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -425,7 +426,7 @@ func TestTuneCUDA(t *testing.T) {
 func TestTuneCUDAIsInterrupted(t *testing.T) {
 	variables := append(withWorker(t, "tunes and hangs"), tunedHost(t)...)
 	r, _ := interruptedInWorker(t, t.TempDir(), variables, "tune", "--families", "cuda", "--time", "1m")
-	kept, err := tuned.Read()
+	kept, err := settings.Read()
 	if err != nil || len(kept.Kernels) != 1 || kept.Kernels[0].Rung != "warptile" {
 		t.Errorf("%+v are kept, %v", kept, err)
 	}
@@ -448,7 +449,7 @@ func TestTuneCUDAFails(t *testing.T) {
 func TestTuneCUDARefuses(t *testing.T) {
 	variables := tunedHost(t)
 	failWith(t, "", variables, 2, "--records is for --families cuda", "tune", "--records", "x.json")
-	path, err := tuned.Path()
+	path, err := settings.Path()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"gemm/compare"
 	"gemm/internal/block"
 	"gemm/internal/kernel"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
 
@@ -209,7 +210,7 @@ var tuneBriefly = []string{"tune", "--time", "300ms"}
 func TestTune(t *testing.T) {
 	variables := tunedHost(t)
 	other := tuned.Tune{Type: "f64", Kernel: "another", Values: tuned.Values{MC: 8, KC: 9, NC: 10}}
-	path, err := tuned.Save(tuned.Settings{Tuned: []tuned.Tune{other}})
+	path, err := settings.Save(tuned.Settings{Tuned: []tuned.Tune{other}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestTune(t *testing.T) {
 	if err := json.Unmarshal(data, &doc); err != nil || doc.Schema != 1 || doc.File != path || len(doc.Trials) == 0 {
 		t.Fatalf("%v, %+v", err, doc)
 	}
-	kept, err := tuned.Read()
+	kept, err := settings.Read()
 	if err != nil || len(kept.Tuned) != 3 {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -266,7 +267,7 @@ func TestTune(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
 		t.Errorf("--json -: %v", err)
 	}
-	if kept, err := tuned.Read(); err != nil || len(kept.Tuned) != 2 {
+	if kept, err := settings.Read(); err != nil || len(kept.Tuned) != 2 {
 		t.Errorf("with a corrupt file: %+v, %v", kept, err)
 	}
 }

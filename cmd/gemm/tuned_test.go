@@ -10,6 +10,7 @@ import (
 
 	"gemm/compare"
 	"gemm/internal/kernel"
+	"gemm/internal/settings"
 	"gemm/internal/tuned"
 )
 
@@ -18,9 +19,9 @@ import (
 func tunedHost(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	variables := []string{tuned.Variable + "=on"}
+	variables := []string{settings.Variable + "=on"}
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
-		t.Setenv(name, dir) // of this test, for tuned.Path
+		t.Setenv(name, dir) // of this test, for settings.Path
 		variables = append(variables, name+"="+dir)
 	}
 	return variables
@@ -33,7 +34,7 @@ func plant(t *testing.T, v tuned.Values) string {
 	for typ, name := range map[string]string{"f64": kernel.Best[float64]().Name, "f32": kernel.Best[float32]().Name} {
 		s = s.With(tuned.Tune{Type: typ, Kernel: name, Values: v, Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)})
 	}
-	path, err := tuned.Save(s)
+	path, err := settings.Save(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +80,9 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 			t.Errorf("info --json: %+v", e)
 		}
 	}
-	off := start(t, "", append(variables, tuned.Variable+"=off"), "info").stdout
+	off := start(t, "", append(variables, settings.Variable+"=off"), "info").stdout
 	if strings.Contains(off, path) || strings.Count(off, "computed from the caches") != 2 {
-		t.Errorf("info with %s=off:\n%s", tuned.Variable, off)
+		t.Errorf("info with %s=off:\n%s", settings.Variable, off)
 	}
 }
 
@@ -131,7 +132,7 @@ func TestUnusableSettings(t *testing.T) {
 			t.Errorf("gemm %v --no-tuned: status %d, %q", args, r.status, r.stderr)
 		}
 	}
-	if r := start(t, "", append(variables, tuned.Variable+"=perhaps"), "info"); r.status != 0 || !strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
+	if r := start(t, "", append(variables, settings.Variable+"=perhaps"), "info"); r.status != 0 || !strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
 		t.Errorf("GEMM_TUNED=perhaps: %d, %q", r.status, r.stderr)
 	}
 }

@@ -7,6 +7,7 @@ package wire
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -157,7 +158,7 @@ func (s said) Unwrap() error { return s.is }
 func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Variant) error {
 	r, w := bufio.NewReader(in), bufio.NewWriter(out)
 	var head request
-	if err := line(r, &head); err != nil {
+	if err := cmp.Or(line(r, &head), head.Params.Whole()); err != nil {
 		return fmt.Errorf("the request on standard input: %w", err)
 	}
 	if head.Protocol != protocol {

@@ -92,10 +92,7 @@ func (s Settings) WithoutKernel(k Kernel) Settings {
 // ForKernel returns the setting for the rung in the element type on GPUs of the model, for
 // shapes of the class, and whether there is one.
 func ForKernel(gpu, typ, rung, class string) (Kernel, bool) {
-	s, err := Load()
-	if err != nil {
-		return Kernel{}, false
-	}
+	s := InUse()
 	i := slices.IndexFunc(s.Kernels, Kernel{GPU: gpu, Type: typ, Rung: rung, Class: class}.of)
 	if i < 0 {
 		return Kernel{}, false

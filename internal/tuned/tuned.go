@@ -1,44 +1,19 @@
-// Package tuned keeps the settings that gemm tune measures on a host, so that
-// every later product on it uses them: block sizes, the sizes from which another
-// way to compute pays, and the tiles of kernels on its GPUs.
+// Package tuned holds what gemm tune has measured on a host: block sizes, the sizes from
+// which another way to compute pays, and the tiles of kernels on its GPUs.
 //
-// They are one JSON file a processor model, in the folder gemm of the user's
-// folder for configuration (os.UserConfigDir). Whatever is wrong with the file, or
-// where there is none, the settings that are computed from the caches serve: no
-// product fails for it. The package prints nothing; a command that computes calls
-// Load and shows its error.
-//
-// The environment variable GEMM_TUNED=off has the file ignored. Tests ignore it
-// unless GEMM_TUNED=on, benchmarks that are run by go test among them: what a test
-// finds must not depend on what has been measured on the machine that it runs on.
+// The package reads no file. A program that wants the settings of its host reads them with
+// package settings and passes them to Use before its first product. Without that, block
+// sizes are computed from the caches.
 package tuned
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
-
-	"gemm/internal/cpu"
-	"gemm/internal/output"
-	"gemm/internal/trust"
 )
-
-// Schema is the version of the file. Files of an older one are ignored like those
-// of a newer one: measuring takes a minute.
-const Schema = 1
-
-// Variable is the environment variable that switches the settings off and on.
-const Variable = "GEMM_TUNED"
 
 // Settings is what has been measured on one host: the content of the file.
 type Settings struct {
@@ -162,218 +137,51 @@ func (s Settings) With(t Tune) Settings {
 	return s
 }
 
-// inUse, where it is not nil, stands for what Load reads.
+// inUse is what Use has been given, nil before.
 var inUse atomic.Pointer[Settings]
 
-// Use has Load and For answer from s, whatever the file has. It is for programs,
-// before their first product: engines that are there already keep what they have.
+// Use has For and ForKernel answer from s. It is for programs, before their first product:
+// engines that are there already keep what they have.
 func Use(s Settings) { inUse.Store(&s) }
 
-// Disable has the file ignored: For finds nothing. See Use.
+// Disable has For and ForKernel find nothing. See Use.
 func Disable() { Use(Settings{}) }
+
+// InUse returns what Use was given last, no settings where it was not called.
+func InUse() Settings {
+	if s := inUse.Load(); s != nil {
+		return *s
+	}
+	return Settings{}
+}
 
 // For returns the values for the element type, f32 or f64, and the micro-kernel of
 // the name, and whether there are any.
 func For(typ, kernel string) (Values, bool) {
-	s, err := Load()
-	if err != nil {
-		return Values{}, false
-	}
-	t, ok := s.Find(typ, kernel)
+	t, ok := InUse().Find(typ, kernel)
 	return t.Values, ok
 }
 
-// Load returns the settings of this host, read once: none where there is no file,
-// no folder for it, or GEMM_TUNED is off. The error is one line that says what is
-// wrong with the file and what helps; there are no settings then.
-func Load() (Settings, error) {
-	if s := inUse.Load(); s != nil {
-		return *s, nil
-	}
-	return load()
-}
-
-var load = sync.OnceValues(func() (Settings, error) {
-	on, err := enabled(os.Getenv(Variable), testing.Testing())
-	if !on || err != nil {
-		return Settings{}, err
-	}
-	return Read()
-})
-
-// enabled reports whether the file counts, for a value of GEMM_TUNED.
-func enabled(value string, test bool) (bool, error) {
-	switch value {
-	case "":
-		return !test, nil
-	case "on":
-		return true, nil
-	case "off":
-		return false, nil
-	}
-	return false, fmt.Errorf("%s=%q: wants on or off; no tuned settings are used", Variable, value)
-}
-
-// Read returns what the file of this host has now, whether it is in use or not;
-// no settings where there is none. The error is Load's.
-func Read() (Settings, error) {
-	host := thisHost()
-	path, err := pathOf(host)
-	if err != nil {
-		return Settings{}, nil // no folder for configuration has no file in it
-	}
-	s, err := read(path, host)
-	if err != nil {
-		return Settings{}, fmt.Errorf("%s is ignored: %w; gemm tune measures the settings anew", path, err)
-	}
-	return s, nil
-}
-
-// read returns the settings in the file at path, none where it is not there. They
-// must be those of host, and no other user can have written them. The file may be a link.
-func read(path string, host Host) (Settings, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Settings{}, nil
-	}
-	if err != nil {
-		return Settings{}, cause(err)
-	}
-	if !info.Mode().IsRegular() {
-		return Settings{}, errors.New("it is no regular file")
-	}
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return Settings{}, cause(err)
-	}
-	if err := cmp.Or(trust.Folder(filepath.Dir(path)), trust.File(file)); err != nil {
-		return Settings{}, cause(err)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return Settings{}, cause(err)
-	}
-	return parse(data, host)
-}
-
-// errCorrupt: the file is no JSON, or of other types. It does not say more: what package json
-// says has the names of types of this package.
-var errCorrupt = errors.New("it is cut off or corrupt")
-
-// parse returns the settings in data, which must be those of host.
-func parse(data []byte, host Host) (Settings, error) {
-	var head struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return Settings{}, errCorrupt
-	}
-	if head.Schema != Schema {
-		return Settings{}, fmt.Errorf("its schema is %d, this program reads %d", head.Schema, Schema)
-	}
-	var s Settings
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Settings{}, errCorrupt
-	}
-	if s.Host.CPU != host.CPU || !slices.Equal(s.Host.Caches, host.Caches) {
-		return Settings{}, fmt.Errorf("it is of another host: %s, here it is %s", s.Host, host)
-	}
+// Check returns what cannot be of s, whatever the host.
+func (s Settings) Check() error {
 	for i, t := range s.Tuned {
 		if err := t.check(); err != nil {
-			return Settings{}, err
+			return err
 		}
 		if s.index(t.Type, t.Kernel) != i {
-			return Settings{}, fmt.Errorf("it has settings of %s and %s twice", t.Type, t.Kernel)
+			return fmt.Errorf("it has settings of %s and %s twice", t.Type, t.Kernel)
 		}
 	}
-	if err := s.checkKernels(); err != nil {
-		return Settings{}, err
-	}
-	return s, nil
+	return s.checkKernels()
 }
-
-// Save replaces the file of this host by s, whole or not at all, and returns its
-// path. What Load has answered stays as it is.
-func Save(s Settings) (string, error) {
-	host := thisHost()
-	s.Schema, s.Host = Schema, host
-	for _, t := range s.Tuned {
-		if err := t.check(); err != nil {
-			return "", err
-		}
-	}
-	if err := s.checkKernels(); err != nil {
-		return "", err
-	}
-	path, err := prepared(host)
-	if err != nil {
-		return "", err
-	}
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	return path, advised(output.Write(path, append(data, '\n'), output.Permissions))
-}
-
-// Writable returns an error unless Save can be expected to succeed. It makes the
-// folder where there is none.
-func Writable() error {
-	path, err := prepared(thisHost())
-	if err != nil {
-		return err
-	}
-	return advised(output.Writable(path))
-}
-
-// prepared returns the path of host's file, in a folder that is there, and where
-// there is no other thing than a file.
-func prepared(host Host) (string, error) {
-	path, err := pathOf(host)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", unwritable(path, err)
-	}
-	if err := trust.Folder(filepath.Dir(path)); err != nil {
-		return "", fmt.Errorf("%s cannot be used: %w", path, err)
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", unwritable(path, errors.New("it is no regular file"))
-	}
-	return path, nil
-}
-
-// Path returns where the settings of this host are kept, or an error where the
-// user has no folder for configuration.
-func Path() (string, error) { return pathOf(thisHost()) }
-
-func pathOf(host Host) (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("there is no folder for the settings: %w", err)
-	}
-	return filepath.Join(dir, "gemm", host.file()), nil
-}
-
-// thisHost returns this host.
-var thisHost = sync.OnceValue(func() Host {
-	facts := cpu.Host()
-	h := Host{CPU: facts.Model, Caches: []Cache{}}
-	for _, c := range facts.Caches {
-		h.Caches = append(h.Caches, Cache{c.Level, c.Bytes})
-	}
-	return h
-})
 
 // String returns the model and the sizes of the caches.
 func (h Host) String() string {
-	return h.CPU + " with " + cmp.Or(strings.Join(h.sizes(), ", "), "unknown") + " of cache"
+	return h.CPU + " with " + cmp.Or(strings.Join(h.Sizes(), ", "), "unknown") + " of cache"
 }
 
-// sizes returns the sizes of the caches.
-func (h Host) sizes() []string {
+// Sizes returns the sizes of the caches, such as 32K.
+func (h Host) Sizes() []string {
 	var out []string
 	for _, c := range h.Caches {
 		if c.Bytes >= 1<<20 && c.Bytes%(1<<20) == 0 {
@@ -383,39 +191,4 @@ func (h Host) sizes() []string {
 		}
 	}
 	return out
-}
-
-// file returns the name of h's file: the model and the caches, in letters, digits
-// and hyphens.
-func (h Host) file() string {
-	words := strings.FieldsFunc(strings.ToLower(h.CPU), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
-	})
-	name := strings.Join(words, "-")
-	return strings.ToLower(strings.Join(append([]string{name[:min(len(name), maxName)]}, h.sizes()...), "-")) + ".json"
-}
-
-// maxName is the most that a file's name has of the model.
-const maxName = 80
-
-// unwritable says that the settings cannot be written, and what helps.
-func unwritable(path string, err error) error {
-	return advised(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
-}
-
-// advised says what helps where the settings cannot be written. It is nil where err is.
-func advised(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w; make its folder writable", err)
-}
-
-// cause returns err without the name of the file that it is about.
-func cause(err error) error {
-	var fault *fs.PathError
-	if errors.As(err, &fault) {
-		return fault.Err
-	}
-	return err
 }
