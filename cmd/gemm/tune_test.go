@@ -278,7 +278,7 @@ func TestTuneRefuses(t *testing.T) {
 	failWith(t, dir, variables, 2, `--families "mpi": wants one or more of serial`, "tune", "--families", "mpi")
 	failWith(t, dir, variables, 2, "--time 0s: wants a positive duration", "tune", "--time", "0")
 	// Before anything is measured.
-	failWith(t, dir, variables, 1, "absent/x.json cannot be written", "tune", "--json", "absent/x.json")
+	failWith(t, dir, variables, 1, "absent/x.json: cannot be written", "tune", "--json", "absent/x.json")
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
