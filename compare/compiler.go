@@ -17,6 +17,7 @@ import (
 
 	"gemm"
 	"gemm/internal/child"
+	"gemm/internal/output"
 )
 
 // Build is a build of this program with other compiler options.
@@ -110,12 +111,12 @@ func (d *Driver) child(ctx context.Context, cases []Case) (Document, error) {
 			build = b
 		}
 	}
-	dir, err := os.MkdirTemp("", "gemm-build-")
+	scratch, err := output.NewScratch("build")
 	if err != nil {
 		return Document{}, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	program := filepath.Join(dir, "gemm")
+	defer scratch.Remove()
+	program := filepath.Join(scratch.Path, "gemm")
 	if err := build.compile(ctx, program); err != nil {
 		return Document{}, err
 	}

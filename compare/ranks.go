@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"gemm"
+	"gemm/internal/output"
 	"gemm/internal/peak"
 )
 
@@ -266,19 +266,19 @@ var errSilent = errors.New("rank 0 hangs: it shows no sign of life")
 // attemptRanks starts ranks for the cases; it is the attempt of a party.
 func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[string]string) (attempt, error) {
 	f := d.follow(cases, notes)
-	folder, err := os.MkdirTemp("", "gemm-ranks-")
+	scratch, err := output.NewScratch("ranks")
 	if err != nil {
 		return f.attempt, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	task := Task{Cases: cases, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, folder: folder}
+	defer scratch.Remove()
+	task := Task{Cases: cases, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, folder: scratch.Path}
 	if err := task.write(); err != nil {
 		return f.attempt, err
 	}
 	launched, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- d.Launch(launched, cases[0].Ranks(), folder) }()
+	go func() { ended <- d.Launch(launched, cases[0].Ranks(), scratch.Path) }()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var sign, state string // as they were seen last

@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/internal/output"
 )
 
 // profilerName is the command of NVIDIA's profiler, Nsight Compute.
@@ -158,12 +159,12 @@ func measures(k compare.Case, r compare.Record) bool {
 // profile measures the case once under the profiler and returns the counters of its kernel.
 // The row is that of the case: a kernel with another setting is not the one that was timed.
 func profile(ctx context.Context, k compare.Case, row compare.Record, seed uint64) (map[string]float64, error) {
-	folder, err := os.MkdirTemp("", "gemm-counters-")
+	scratch, err := output.NewScratch("counters")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, "log")
+	defer scratch.Remove()
+	file := filepath.Join(scratch.Path, "log")
 	p := newProgress(io.Discard, 1)
 	d := compare.Driver{
 		Store: &compare.Store{}, Seed: seed, Progress: p,

@@ -603,7 +603,8 @@ func TestInterruptedRanks(t *testing.T) {
 	}
 }
 
-// TestKilledDriver kills the driver: mpirun and its ranks must not outlive it.
+// TestKilledDriver kills the driver: mpirun and its ranks must not outlive it. The next driver
+// removes its folder.
 func TestKilledDriver(t *testing.T) {
 	s := newSession(t)
 	cmd, _, _ := s.start(nil, append([]string{s.program, "mpi", "--np", "2"}, endless...)...)
@@ -618,6 +619,19 @@ func TestKilledDriver(t *testing.T) {
 	s.ends(cmd, at)
 	if took := time.Since(at); took > 10*time.Second {
 		t.Errorf("the last process ended after %v", took)
+	}
+	folders := func() []string {
+		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*"))
+		return names
+	}
+	if left := folders(); len(left) != 1 {
+		t.Errorf("a killed driver leaves %q, want its folder", left)
+	}
+	if r := s.run(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "16", "--time", "1ms"); r.status != 0 {
+		t.Errorf("the next driver: status %d, %s", r.status, r.stderr)
+	}
+	if left := folders(); len(left) != 0 {
+		t.Errorf("the next driver leaves %q", left)
 	}
 }
 

@@ -151,12 +151,12 @@ const typesetLimit = 5 * time.Minute
 // typeset writes what xelatex makes of r, dated as given. It runs in a folder of
 // its own, whose name is not in the result, and twice, for the references.
 func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
-	scratch, err := os.MkdirTemp("", "gemm-report-")
+	scratch, err := output.NewScratch("report")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
-	in := folder{dir: scratch}
+	defer scratch.Remove()
+	in := folder{dir: scratch.Path}
 	for _, d := range drawings {
 		in.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
 	}
@@ -168,7 +168,7 @@ func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
 		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex")
-		cmd.Dir = scratch
+		cmd.Dir = scratch.Path
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		var output bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &output, &output
@@ -176,7 +176,7 @@ func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
 			return fmt.Errorf("report: xelatex: %s: %w; report.tex is there to look at", complaint(output.Bytes()), err)
 		}
 	}
-	pdf, err := os.ReadFile(filepath.Join(scratch, "report.pdf"))
+	pdf, err := os.ReadFile(filepath.Join(scratch.Path, "report.pdf"))
 	if err != nil {
 		return err
 	}
