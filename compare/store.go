@@ -110,7 +110,7 @@ func Parse(data []byte) (Document, error) {
 		Records json.RawMessage `json:"records"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return Document{}, fmt.Errorf("no records: %w", err)
+		return Document{}, fmt.Errorf("no records: %w", plain(err))
 	}
 	switch {
 	case head.Schema == nil:
@@ -119,12 +119,15 @@ func Parse(data []byte) (Document, error) {
 		return Document{}, fmt.Errorf("its schema is %d, this program reads up to %d: use a newer gemm", *head.Schema, Schema)
 	case *head.Schema < 1:
 		return Document{}, fmt.Errorf("no records: its schema is %d", *head.Schema)
-	case head.Records == nil: // what list, info or rs verify have written
+	case head.Records == nil || string(head.Records) == "null": // what list, info or rs verify have written
 		return Document{}, errors.New("no records: it has a schema and no list of them")
 	}
 	var doc Document
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return Document{}, fmt.Errorf("no records: %w", err)
+		return Document{}, fmt.Errorf("no records: %w", plain(err))
+	}
+	if err := doc.check(); err != nil {
+		return Document{}, fmt.Errorf("%w; the file was damaged or changed", err)
 	}
 	return doc, doc.whole()
 }

@@ -18,7 +18,7 @@ func rowOf(threads int) Record {
 		Experiment: "load", Variant: variant("parallel/rows", nil), Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1,
 		Params: gemm.Params{"threads": threads},
 	}.record()
-	r.Host = "a"
+	r.Host, r.Status = "a", OK
 	return r
 }
 
