@@ -16,7 +16,8 @@ import (
 // csvColumns are the columns of a table of records, in their order: the fields
 // that the same name has in JSON, but ci_low_s and ci_high_s for the ends of ci_s,
 // samples and ranks for their number, and predicted_… for the members of predicted. params, resolved and phases_s
-// are "name=value" separated by spaces, warnings are separated by "; ". Columns
+// are "name=value" separated by spaces, warnings are separated by "; ". A text that a
+// spreadsheet would compute begins with an apostrophe. Columns
 // may be added at the end in later versions; none changes its place or meaning.
 var csvColumns = []struct {
 	name  string
@@ -86,7 +87,7 @@ func CSV(w io.Writer, doc compare.Document) error {
 	}
 	for _, r := range doc.Records {
 		for i, c := range csvColumns {
-			cells[i] = c.value(r)
+			cells[i] = csvText(c.value(r))
 		}
 		if err := out.Write(cells); err != nil {
 			return err
@@ -94,6 +95,19 @@ func CSV(w io.Writer, doc compare.Document) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// csvText returns the text of a cell. A spreadsheet takes a text that begins with one of =, +,
+// -, @, a tab or a carriage return for a formula, and computes it: such a text that is no number
+// gets an apostrophe before it.
+func csvText(text string) string {
+	if text == "" || !strings.Contains("=+-@\t\r", text[:1]) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
 
 // csvNumber returns x so that it reads back as the same number, or nothing where
