@@ -52,7 +52,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Description: "The main job is gemm compare: it measures every variant on this machine and\n" +
 			"writes a report.\n\n" +
 			"Exit status: 0 all well, 1 something was wrong or failed, 2 usage,\n" +
-			"130 interrupted.",
+			"129 the terminal was closed (SIGHUP), 130 interrupted (Ctrl-C, SIGTERM).",
 		Version:         version(),
 		Writer:          stdout,
 		ErrWriter:       stderr,

@@ -13,11 +13,15 @@ import (
 const (
 	statusFailed      = 1   // something was wrong or failed
 	statusUsage       = 2   // the command line asks for what cannot be
-	statusInterrupted = 130 // by Ctrl-C
+	statusHangup      = 129 // SIGHUP: the terminal was closed
+	statusInterrupted = 130 // by Ctrl-C or SIGTERM
 )
 
 // errInterrupted: a signal ended the command.
 var errInterrupted = errors.New("interrupted")
+
+// errHangup is the cause of a context that SIGHUP has ended.
+var errHangup = fmt.Errorf("hangup: %w", context.Canceled)
 
 // usageError is an error of the command line.
 type usageError struct{ text string }
@@ -29,7 +33,16 @@ func usagef(format string, args ...any) error {
 	return usageError{fmt.Sprintf(format, args...)}
 }
 
-// status returns the exit status for what run returned.
+// exitStatus returns the exit status for what run returned, whose context was ctx.
+func exitStatus(ctx context.Context, err error) int {
+	s := status(err)
+	if s == statusInterrupted && errors.Is(context.Cause(ctx), errHangup) {
+		return statusHangup
+	}
+	return s
+}
+
+// status returns the exit status for what run returned, but for SIGHUP.
 func status(err error) int {
 	var usage usageError
 	switch {

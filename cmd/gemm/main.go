@@ -11,11 +11,32 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second signal ends the program at once
+	ctx := interruptible()
 	err := run(ctx, os.Args, os.Stdout, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, oneLine(err))
 	}
-	os.Exit(status(err))
+	os.Exit(exitStatus(ctx, err))
+}
+
+// interruptible returns a context that ends at Ctrl-C, at SIGTERM and, unless the program was
+// started to ignore it, as nohup does, at SIGHUP. A second Ctrl-C or SIGTERM ends the program
+// at once. A second SIGHUP does not: where a terminal is closed, the shell and the system send
+// one each.
+func interruptible() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	go func() {
+		var cause error // context.Canceled
+		if <-signals == syscall.SIGHUP {
+			cause = errHangup
+		}
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		cancel(cause)
+	}()
+	return ctx
 }

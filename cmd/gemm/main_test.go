@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -526,8 +527,19 @@ func interrupted(t *testing.T, file string, args ...string) string {
 // interruptedAt is interrupted as soon as the records hold so many rows.
 func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 	t.Helper()
+	stderr, status := signalled(t, file, rows, []os.Signal{syscall.SIGINT}, append([]string{program(t)}, args...)...)
+	if status != 130 {
+		t.Errorf("status %d, want 130", status)
+	}
+	return stderr
+}
+
+// signalled starts the command line, sends it the signals as soon as the records hold so many
+// rows, and returns what it wrote to standard error and its status.
+func signalled(t *testing.T, file string, rows int, signals []os.Signal, line ...string) (string, int) {
+	t.Helper()
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), program(t), args...)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -540,14 +552,13 @@ func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 			t.Fatalf("not %d rows within 30 s", rows)
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
+	for _, s := range signals {
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
 	}
-	_ = cmd.Wait() // its status is looked at below
-	if got := cmd.ProcessState.ExitCode(); got != 130 {
-		t.Errorf("status %d, want 130", got)
-	}
-	return stderr.String()
+	_ = cmd.Wait() // the caller looks at its status
+	return stderr.String(), cmd.ProcessState.ExitCode()
 }
 
 func TestInterrupt(t *testing.T) {
@@ -557,6 +568,33 @@ func TestInterrupt(t *testing.T) {
 	stderr := interrupted(t, file, append(args, "--force")...)
 	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args, " ") + " --resume\n"; !strings.Contains(stderr, want) {
 		t.Errorf("standard error %q, want %q", stderr, want)
+	}
+}
+
+// TestHangup closes the terminal, as it were: once, twice, and for a program that nohup started.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("this process ignores SIGHUP, and what it starts does too")
+	}
+	for name, c := range map[string]struct {
+		signals []os.Signal
+		line    []string
+		status  int
+	}{
+		"once":  {[]os.Signal{syscall.SIGHUP}, nil, 129},
+		"twice": {[]os.Signal{syscall.SIGHUP, syscall.SIGHUP}, nil, 129},
+		"nohup": {[]os.Signal{syscall.SIGHUP, syscall.SIGINT}, []string{"nohup"}, 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "r.json")
+			line := append(c.line, program(t), "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file)
+			stderr, status := signalled(t, file, 1, c.signals, line...)
+			if status != c.status || !strings.Contains(stderr, "1 of 2 rows are in "+file+": go on with ") {
+				t.Errorf("status %d, standard error %q, want status %d and how to go on", status, stderr, c.status)
+			}
+		})
 	}
 }
 
