@@ -27,7 +27,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := checkRanks(os.LookupEnv, mpi.Built); err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
-	return newApp(stdout, stderr).RunContext(ctx, args)
+	return runApp(ctx, args, stdout, stderr)
+}
+
+// runApp runs the command line args. It is an error that standard output cannot be written,
+// also where the library writes it and does not look, as for --help.
+func runApp(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	out := &checkedWriter{w: stdout}
+	err := newApp(out, stderr).RunContext(ctx, args)
+	if err == nil && out.err != nil {
+		return fmt.Errorf("gemm: standard output: %w", out.err)
+	}
+	return err
+}
+
+// checkedWriter keeps the first error of a writer.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // stringify is the library's text of a flag in the help.

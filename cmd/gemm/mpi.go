@@ -81,7 +81,7 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		_ = newApp(io.Discard, io.Discard).RunContext(withJob, args)
 		return serve(ctx, job)
 	}
-	err = newApp(stdout, stderr).RunContext(withJob, args)
+	err = runApp(withJob, args, stdout, stderr)
 	if ctx.Err() != nil {
 		return err // mpirun is ending the ranks, or will when this one has ended
 	}

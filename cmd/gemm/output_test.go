@@ -136,3 +136,22 @@ func TestOutputsAreReplacedInPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestFullStandardOutput has no room for what is written there.
+func TestFullStandardOutput(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"--version"}, {}, {"serial", "--help"}, {"rs", "encode", "--help"}, {"list"}, quick} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		var stderr strings.Builder
+		cmd := exec.CommandContext(t.Context(), program(t), args...)
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		_ = cmd.Run() // its status is looked at below
+		_ = full.Close()
+		if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("gemm %s: status %d, standard error %q; want status 1 and the reason", strings.Join(args, " "), status, stderr.String())
+		}
+	}
+}
