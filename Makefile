@@ -105,5 +105,5 @@ check-report: ## compile OUT/report.tex with xelatex and look at OUT/report.html
 	@scripts/deps.sh report
 	scripts/check-report.sh $(OUT)
 
-clean: ## remove what was built and reported here
-	rm -rf bin report
+clean: ## remove what was built here; reports and their records stay
+	rm -rf bin
