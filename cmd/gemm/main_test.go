@@ -846,7 +846,7 @@ func TestMultiply(t *testing.T) {
 	extra := func(i, j int) float64 { return 4*math.Abs(c0.At(i, j)) + math.Abs(want.At(i, j)) }
 	for _, name := range []string{"c.csv", "c.mtx", "c.npy"} {
 		path := filepath.Join(dir, name)
-		if err := matfile.Write(path, c0); err != nil {
+		if err := matfile.Write(t.Context(), path, c0); err != nil {
 			t.Fatal(err)
 		}
 		succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-fortran.npy"), "--c", name, "--out", name, "--alpha", "2", "--beta", "-3")
@@ -858,7 +858,7 @@ func TestMultiply(t *testing.T) {
 	for i := range want.Data {
 		want.Data[i] = (want.Data[i]+3*c0.Data[i])/2 + c0.Data[i]
 	}
-	if err := matfile.Write(filepath.Join(dir, "c.csv"), c0); err != nil {
+	if err := matfile.Write(t.Context(), filepath.Join(dir, "c.csv"), c0); err != nil {
 		t.Fatal(err)
 	}
 	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--c", "c.csv", "--out", "sum.npy", "--type", "f64")

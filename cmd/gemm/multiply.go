@@ -182,7 +182,10 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		if ctx.Err() != nil { // while the result was checked
 			return stopped
 		}
-		return matfile.Write(p.out, c)
+		if err := matfile.Write(ctx, p.out, c); err != nil {
+			return unlessInterrupted(ctx, err)
+		}
+		return nil
 	}
 	start := time.Now()
 	if err := apply(ctx, m, op, c); err != nil {
@@ -208,7 +211,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	return write()
 }
 
-// unlessInterrupted returns err, which reading a file gave, or where ctx has ended an
+// unlessInterrupted returns err, which reading or writing a file gave, or where ctx has ended an
 // errInterrupted.
 func unlessInterrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

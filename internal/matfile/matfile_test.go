@@ -252,7 +252,7 @@ func roundTrip[T gemm.Element](t *testing.T, extension string, at func(i, j int)
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "m"+extension)
 	want := tabulate(5, 9, at).Slice(1, 2, 3, 6)
-	if err := Write(name, want); err != nil {
+	if err := Write(t.Context(), name, want); err != nil {
 		t.Error(err)
 		return
 	}
@@ -270,13 +270,13 @@ func TestWritesWhatItReads(t *testing.T) {
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
 	for _, extension := range []string{".npy", ".mtx"} {
-		if err := Write(empty+extension, gemm.NewMatrix[float32](4, 4).Slice(1, 1, 3, 0)); err != nil {
+		if err := Write(t.Context(), empty+extension, gemm.NewMatrix[float32](4, 4).Slice(1, 1, 3, 0)); err != nil {
 			t.Error(err)
 		} else if m, err := read[float32](empty + extension); err != nil || m.Rows != 3 || m.Cols != 0 {
 			t.Errorf("%s: %v, %v, want 3×0", extension, m, err)
 		}
 	}
-	checkError(t, "empty.csv", Write(empty+".csv", gemm.NewMatrix[float32](3, 0)), "CSV cannot say the shape 3×0")
+	checkError(t, "empty.csv", Write(t.Context(), empty+".csv", gemm.NewMatrix[float32](3, 0)), "CSV cannot say the shape 3×0")
 }
 
 // What is written must be what NumPy would write, byte for byte, and what
@@ -291,13 +291,13 @@ func TestWritesNumPysBytes(t *testing.T) {
 		switch name {
 		case "f64-c.npy":
 			m, _ := read[float64](filepath.Join("testdata", name))
-			err = Write(copied, m)
+			err = Write(t.Context(), copied, m)
 		case "f32-c.npy":
 			m, _ := read[float32](filepath.Join("testdata", name))
-			err = Write(copied, m)
+			err = Write(t.Context(), copied, m)
 		default:
 			m, _ := read[gf256.Elem](filepath.Join("testdata", name))
-			err = Write(copied, m)
+			err = Write(t.Context(), copied, m)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -309,7 +309,7 @@ func TestWritesNumPysBytes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "m.npy")
 	random := rand.New(rand.NewPCG(1, 2))
 	m := tabulate(17, 5, func(int, int) float64 { return random.NormFloat64() })
-	if err := Write(name, m); err != nil {
+	if err := Write(t.Context(), name, m); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(name)
@@ -331,10 +331,10 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(name, gemm.NewMatrix[float64](0, 1)); err == nil {
+	if err := Write(t.Context(), name, gemm.NewMatrix[float64](0, 1)); err == nil {
 		t.Fatal("a 0×1 matrix was written to .csv")
 	}
-	if err := Write(name, gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1}); err == nil {
+	if err := Write(t.Context(), name, gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1}); err == nil {
 		t.Fatal("a malformed matrix was written")
 	}
 	entries, err := os.ReadDir(dir)
@@ -362,7 +362,7 @@ func TestWritable(t *testing.T) {
 	checkError(t, "m.txt", Writable(filepath.Join(dir, "m.txt")), "ends neither in")
 	absent := filepath.Join(dir, "absent", "m.npy")
 	checkError(t, absent, Writable(absent), "absent/m.npy: cannot be written: no such file or directory")
-	if err := Write(absent, gemm.NewMatrix[float64](1, 1)); err == nil {
+	if err := Write(t.Context(), absent, gemm.NewMatrix[float64](1, 1)); err == nil {
 		t.Error("written to a folder that is not there")
 	}
 }
@@ -401,7 +401,7 @@ func fuzz(f *testing.F, extension string) {
 			return
 		}
 		name := filepath.Join(t.TempDir(), "fuzz"+extension)
-		if err := Write(name, m); err != nil {
+		if err := Write(t.Context(), name, m); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := read[float64](name); err != nil || !same(again, m) {
@@ -429,6 +429,28 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 		f.Close()
 		if _, err := Open(ctx, filepath.Join("testdata", name)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: opening gives %v", name, err)
+		}
+	}
+}
+
+// TestWritingEndsWithTheContext: what was there stays, and nothing else is left.
+func TestWritingEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, extension := range []string{".npy", ".mtx", ".csv"} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "m"+extension)
+		if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(ctx, name, gemm.NewMatrix[float64](2, 2)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: writing gives %v", extension, err)
+		}
+		if content, err := os.ReadFile(name); err != nil || string(content) != "old" {
+			t.Errorf("%s: %q, %v, want what was there", extension, content, err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%v, %v, want m%s alone", entries, err, extension)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func TestWritesOthersNumbers(t *testing.T) {
 		"a.csv": "inf,-inf,nan,-1.5\n",
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := Write(path, m); err != nil {
+		if err := Write(t.Context(), path, m); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {

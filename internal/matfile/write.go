@@ -2,7 +2,9 @@ package matfile
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 
 	"gemm"
 	"gemm/internal/output"
@@ -20,8 +22,8 @@ func Writable(name string) error {
 
 // Write writes m to the file called name, in the format that its extension says.
 // The file is replaced when the new one is whole and on the disk; an error leaves
-// what was there.
-func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
+// what was there, and so does the end of ctx before the last element is written.
+func Write[T gemm.Element](ctx context.Context, name string, m gemm.Matrix[T]) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
 		return err
 	}
 	defer p.Discard()
-	w := bufio.NewWriterSize(p, 1<<16)
+	w := bufio.NewWriterSize(interruptibleWriter{ctx, p}, 1<<16)
 	switch extension(name) {
 	case ".npy":
 		err = writeNPY(w, m)
@@ -47,4 +49,18 @@ func Write[T gemm.Element](name string, m gemm.Matrix[T]) error {
 		err = p.Commit()
 	}
 	return output.Unwritable(name, err)
+}
+
+// interruptibleWriter is a Writer that returns the error of ctx once ctx has ended.
+type interruptibleWriter struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write implements io.Writer.
+func (w interruptibleWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
 }
