@@ -32,7 +32,8 @@ type Job struct {
 	pinned []int       // where it runs now; nil: on all of the mask
 	runs   map[int]run // by the number that rank 0 gave them
 	last   int         // number given
-	broken error       // why the ranks are out of step; nil while they are not
+	watch  watch
+	broken error // why the ranks are out of step; nil while they are not
 
 	firsts map[int]*comm.Comm // communicators of the first so many ranks; nil on the others
 	seats  map[plan.Grid]*seat
@@ -273,6 +274,7 @@ const (
 	doCollect  = "collect"
 	doClose    = "close"
 	doPeak     = "peak"
+	doLimit    = "limit"
 	doPingPong = "ping-pong"
 	doQuit     = "quit"
 )
@@ -293,10 +295,14 @@ func (j *Job) tell(c command) error {
 }
 
 // Serve does on this rank, which is not 0, what rank 0 tells, until it says that the job
-// is over. An error leaves the ranks out of step: whoever gets it must end the process.
-func (j *Job) Serve(ctx context.Context) error {
+// is over. An error leaves the ranks out of step: whoever gets it must end the process. So
+// must lost, which is called on any goroutine if the time of Limit has passed.
+func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
+	j.watch.lost = lost
 	for {
+		stop := j.within("a word of rank 0")
 		data, err := j.quiet.Hear()
+		stop()
 		if err != nil {
 			return err
 		}
@@ -304,10 +310,13 @@ func (j *Job) Serve(ctx context.Context) error {
 		if err := errors.Join(json.Unmarshal(data, &c), c.Params.Whole()); err != nil {
 			return err
 		}
+		stop = j.within(c.Do)
 		if c.Do == doQuit {
 			return j.world.Finalize()
 		}
-		if err := j.obey(ctx, c); err != nil {
+		err = j.obey(ctx, c)
+		stop()
+		if err != nil {
 			return fmt.Errorf("rank %d: %s %s: %w", j.Rank(), c.Do, c.Variant, err)
 		}
 	}
@@ -337,6 +346,9 @@ func (j *Job) obey(ctx context.Context, c command) error {
 		return err
 	case doPeak:
 		return j.peak(c)
+	case doLimit:
+		j.watch.limit = c.Left
+		return nil
 	case doPingPong:
 		_, err := j.world.PingPong(c.Bytes, c.Times)
 		return err
@@ -441,6 +453,7 @@ func (j *Job) Close() error {
 	if j.broken != nil {
 		return j.broken
 	}
+	defer j.within(doQuit)()
 	if err := j.tell(command{Do: doQuit}); err != nil {
 		return err
 	}

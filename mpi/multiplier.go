@@ -141,6 +141,7 @@ func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if err != nil {
 		return nil, err
 	}
+	defer j.within(doStage)()
 	j.last++
 	cmd := command{
 		Do: doStage, Run: j.last, Variant: m.name, Type: gemm.TypeName[T](),
@@ -291,6 +292,7 @@ func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
 	if err := ctx.Err(); err != nil {
 		return gemm.Cost{}, err
 	}
+	defer l.job.within(doMultiply)()
 	end, deadline := ctx.Deadline()
 	cmd := command{Do: doMultiply, Run: l.number, Deadline: deadline}
 	if deadline {
@@ -380,6 +382,7 @@ func (l *lead[T]) Distribution() gemm.Distribution { return l.last }
 
 // Collect implements gemm.Run.
 func (l *lead[T]) Collect(context.Context) error {
+	defer l.job.within(doCollect)()
 	if err := l.job.tell(command{Do: doCollect, Run: l.number}); err != nil {
 		return err
 	}
@@ -391,6 +394,7 @@ func (l *lead[T]) Close() error {
 	if l.job.broken != nil {
 		return nil // there is nobody to tell, and the first error has been returned
 	}
+	defer l.job.within(doClose)()
 	if err := l.job.tell(command{Do: doClose, Run: l.number, Bytes: l.bytes}); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 // Peak returns the rate of multiply-adds on registers, in GFLOP/s, of all ranks together,
 // each on so many threads, measured on all at the same time.
 func (j *Job) Peak(pipe string, threads int, each time.Duration) (float64, error) {
+	defer j.within(doPeak)()
 	c := command{Do: doPeak, Pipe: pipe, Times: threads, Left: each}
 	if err := j.tell(c); err != nil {
 		return 0, err
@@ -69,6 +70,7 @@ func (j *Job) PingPong(bytes int) ([]float64, error) {
 		return j.pings[bytes], nil
 	}
 	send := func(times int) (time.Duration, error) {
+		defer j.within(doPingPong)()
 		if err := j.tell(command{Do: doPingPong, Bytes: bytes, Times: times}); err != nil {
 			return 0, err
 		}

@@ -8,7 +8,9 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"gemm"
 	"gemm/internal/child"
@@ -24,6 +26,9 @@ const roomy = "GEMM_TEST_ROOMY"
 // cramped has ranks take it that there is next to no memory to share.
 const cramped = "GEMM_TEST_CRAMPED"
 
+// graceful has ranks that wait for too long end soon.
+const graceful = "GEMM_TEST_GRACE"
+
 // TestMain runs the tests; a process that mpirun started serves rank 0, which runs those
 // that begin with TestRanks.
 func TestMain(m *testing.M) {
@@ -35,6 +40,9 @@ func TestMain(m *testing.M) {
 	var j *Job
 	if err == nil {
 		j, err = Start(nil)
+	}
+	if os.Getenv(graceful) != "" {
+		exitGrace = 50 * time.Millisecond
 	}
 	if os.Getenv(cramped) != "" {
 		sharedRoom = func() int64 { return 1 << 20 }
@@ -50,7 +58,10 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if err == nil && j.Rank() > 0 {
-		err = j.Serve(context.Background())
+		err = j.Serve(context.Background(), func(reason string) {
+			fmt.Fprintln(os.Stderr, reason)
+			os.Exit(1)
+		})
 	} else if err == nil {
 		status := m.Run()
 		if err = j.Close(); err == nil {
@@ -138,4 +149,54 @@ func settings(v gemm.Variant) []gemm.Params {
 		}
 	}
 	return []gemm.Params{nil, other}
+}
+
+// TestLimit wants ranks to end themselves that hear nothing of rank 0, or wait for it in a
+// product, and not before the limit.
+func TestLimit(t *testing.T) {
+	for run, want := range map[string]string{
+		"Silent": "rank 1 ends itself: a word of rank 0 takes longer than the limit of 20ms and 50ms of grace",
+		"Absent": "rank 1 ends itself: multiply takes longer than the limit of 20ms and 50ms of grace",
+	} {
+		t.Run(run, func(t *testing.T) {
+			out, err := gemmtest.MpirunStatus(t, asRank, 2, "^TestRanks"+run+"$", "-x", graceful+"=yes")
+			if err == nil || !strings.Contains(out, want) {
+				t.Errorf("the ranks end with %v, want one that says %q:\n%s", err, want, out)
+			}
+		})
+	}
+	underMPI(t, 2, "^TestRanksLimited$")
+}
+
+// limitAll sets a limit of all ranks.
+func limitAll(t *testing.T, limit time.Duration) {
+	t.Helper()
+	forRank0(t)
+	if err := theJob.Limit(limit, func(reason string) { panic(reason) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRanksSilent lets the other rank wait until that one has mpirun end this one.
+func TestRanksSilent(t *testing.T) {
+	limitAll(t, 20*time.Millisecond)
+	select {}
+}
+
+// TestRanksAbsent lets the other rank wait in a product.
+func TestRanksAbsent(t *testing.T) {
+	limitAll(t, 20*time.Millisecond)
+	r := staging(t, named(t, "mpi/summa"), nil, newOperands[float64](10, 10, 10, 0)).(*lead[float64])
+	if err := theJob.tell(command{Do: doMultiply, Run: r.number}); err != nil {
+		t.Fatal(err)
+	}
+	select {}
+}
+
+// TestRanksLimited has a product of ranks with a limit, and no limit after it.
+func TestRanksLimited(t *testing.T) {
+	limitAll(t, time.Minute)
+	multiplied(t, named(t, "mpi/summa"), nil, newOperands[float64](30, 20, 10, 1))
+	limitAll(t, 0)
+	multiplied(t, named(t, "mpi/summa"), nil, newOperands[float64](30, 20, 10, 1))
 }

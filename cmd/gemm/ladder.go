@@ -381,10 +381,15 @@ func (f ladder) run(c *cli.Context) error {
 		}
 		return writeAll(c.App.Writer, data)
 	}
+	b := budget(c, len(cases))
+	leading, err := lead(c, b.Timeout, func() error { return show(store.Document().Records) })
+	if err != nil {
+		return err
+	}
 	p, err := measure(c, compare.Driver{
 		Store: store, Seed: c.Uint64("seed"), Ceilings: 50 * time.Millisecond, // enough for a column of the table
 		Bandwidth: file != "", // no column of the table is divided by it, only a report of the records
-		Budget:    budget(c, len(cases)), Lead: lead(c, func() error { return show(store.Document().Records) }),
+		Budget:    b, Lead: leading,
 	}, cases, file)
 	if c.Bool("counters") && c.Context.Err() == nil {
 		err = errors.Join(err, addCounters(c, store, cases, p.rows))

@@ -55,11 +55,13 @@ func checkRanks(lookup func(string) (string, bool), built bool) error {
 	return nil
 }
 
-// How long a rank waits before it ends with an error of all ranks, so that each has said
-// what is wrong, and how long rank 0 waits for the others to end with it.
+// How long the ranks have to begin, how long a rank waits before it ends with an error of all
+// ranks, so that each has said what is wrong, and how long rank 0 waits for the others to end
+// with it.
 const (
-	farewell = 300 * time.Millisecond
-	goodbye  = 10 * time.Second
+	beginning = 2 * time.Minute
+	farewell  = 300 * time.Millisecond
+	goodbye   = 10 * time.Second
 )
 
 // runRank runs the command line as one of the ranks that were started together: rank 0
@@ -69,7 +71,11 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := child.Follow(); err != nil {
 		return fmt.Errorf("gemm mpi: this process would outlive mpirun: %w", err)
 	}
+	begun := time.AfterFunc(beginning, func() {
+		abandon(stderr, fmt.Sprintf("the ranks have not all begun within %v", beginning))
+	})
 	job, err := mpi.Start(args[1:])
+	begun.Stop()
 	if err != nil {
 		time.Sleep(farewell)
 		return fmt.Errorf("gemm mpi: %w", err)
@@ -79,7 +85,7 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		// The settings that the options choose are those of every rank. What is wrong with
 		// the command line rank 0 says.
 		_ = newApp(io.Discard, io.Discard).RunContext(withJob, args)
-		return serve(ctx, job)
+		return serve(ctx, job, stderr)
 	}
 	err = runApp(withJob, args, stdout, stderr)
 	if ctx.Err() != nil {
@@ -96,13 +102,13 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // serve runs a rank that is not rank 0. Whatever its error, the process must end: the
 // others wait for it, and mpirun ends them.
-func serve(ctx context.Context, job *mpi.Job) (err error) {
+func serve(ctx context.Context, job *mpi.Job, stderr io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("gemm mpi: rank %d: panicked: %v", job.Rank(), p)
 		}
 	}()
-	if err := job.Serve(ctx); err != nil {
+	if err := job.Serve(ctx, func(reason string) { abandon(stderr, reason) }); err != nil {
 		return fmt.Errorf("gemm mpi: %w", err)
 	}
 	return nil
@@ -147,21 +153,20 @@ func onRanks(ctx context.Context, l *compare.Ladder) error {
 }
 
 // lead returns what the driver of rank 0 needs to lead the others; nil where this process
-// is no rank. show shows the rows that there are when the ranks are given up.
-func lead(c *cli.Context, show func() error) *compare.Lead {
+// is no rank. A row may take as long as the limit says. show shows the rows that there are
+// when the ranks are given up.
+func lead(c *cli.Context, limit time.Duration, show func() error) (*compare.Lead, error) {
 	job := jobOf(c.Context)
 	if job == nil {
-		return nil
+		return nil, nil
 	}
-	return &compare.Lead{
-		Peak: job.Peak,
-		GiveUp: func(reason string) {
-			if err := show(); err != nil {
-				reason += "; " + oneLine(err)
-			}
-			abandon(c.App.ErrWriter, reason)
-		},
+	giveUp := func(reason string) {
+		if err := show(); err != nil {
+			reason += "; " + oneLine(err)
+		}
+		abandon(c.App.ErrWriter, reason)
 	}
+	return &compare.Lead{Peak: job.Peak, GiveUp: giveUp}, job.Limit(limit, giveUp)
 }
 
 // launcher returns how the driver of a process that is no rank starts ranks. What mpirun is
@@ -218,7 +223,10 @@ func runTask(c *cli.Context, folder string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, signs.Close()) }()
-	l := lead(c, func() error { return nil })
+	l, err := lead(c, task.Budget.Timeout, func() error { return nil })
+	if err != nil {
+		return err
+	}
 	if l == nil {
 		return fmt.Errorf("%w: --%s is for ranks that gemm has started", gemm.ErrUnavailable, taskName)
 	}

@@ -19,6 +19,16 @@ const mpirunLimit = 3 * time.Minute
 // they do, and is skipped where there is no mpirun.
 func Mpirun(t *testing.T, asRank string, ranks int, run string, options ...string) string {
 	t.Helper()
+	out, err := MpirunStatus(t, asRank, ranks, run, options...)
+	if err != nil {
+		t.Fatalf("%d ranks: %v\n%s", ranks, err, out)
+	}
+	return out
+}
+
+// MpirunStatus is Mpirun for ranks that may fail: it returns the error of mpirun too.
+func MpirunStatus(t *testing.T, asRank string, ranks int, run string, options ...string) (string, error) {
+	t.Helper()
 	mpirun, err := exec.LookPath("mpirun")
 	Require(t, "mpi", err)
 	self, err := os.Executable()
@@ -36,8 +46,5 @@ func Mpirun(t *testing.T, asRank string, ranks int, run string, options ...strin
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%d ranks: %v\n%s", ranks, err, out)
-	}
-	return string(out)
+	return string(out), err
 }
