@@ -5,7 +5,7 @@
 ## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
 ## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can
 ## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto where there is a CUDA toolkit or a driver
-## DEPS=yes         report, bench-peers, test, lint, deps, check-report: no leaves the system packages alone
+## DEPS=yes         report, bench-peers, test, mpich, hosts, lint, deps, check-report: no leaves the system packages alone
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
 PROFILE  ?= quick
@@ -36,7 +36,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,14 @@ report: deps build ## measure every way to multiply that this host can run, and 
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
 	scripts/test.sh
+
+mpich: ## build with MPICH, where it is, and compare products whose windows MPICH makes with exact ones
+	@scripts/deps.sh mpich
+	scripts/mpich.sh
+
+hosts: ## run ranks on two hosts, which are network namespaces of this one, as root, and cut one off
+	@scripts/deps.sh run hosts
+	scripts/hosts.sh
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Names the system packages that are missing and installs them where it may.
 #
-#   scripts/deps.sh [run|test|lint|report]...
+#   scripts/deps.sh [run|test|mpich|hosts|lint|report]...
 #
 # run     the libraries that the rows of the family reference are measured with, and
 #         what gemm is built with and run by on several ranks
 # test    what `make test` uses besides: a C compiler, for the race detector, and pip,
 #         for the compiler of CUDA kernels
+# mpich   what `make mpich` uses: another MPI, which does not become the default
+# hosts   what `make hosts` uses besides
 # lint    what `make lint` uses besides: shellcheck, for the scripts
 # report  what `make check-report` uses: a browser and a TeX
 #
@@ -38,6 +40,9 @@ run|gcc|program gcc|libraries in processes of their own, libgomp beside our loop
 run|libc6-dev|headers|libraries in processes of their own, go test -race, the families mpi and cuda
 run|python3-pip|toolkit|the family cuda, to fetch the headers that a CUDA toolkit has
 test|python3-pip|pipped|scripts/nvrtc.sh and scripts/cuda.sh, the compiler of CUDA kernels and the headers of gemm-cuda
+mpich|mpich|program mpirun.mpich|scripts/mpich.sh, gemm on the ranks of another MPI
+mpich|libmpich-dev|module mpich|scripts/mpich.sh, to build with
+hosts|iproute2|program ip|scripts/hosts.sh, network namespaces
 lint|shellcheck|program shellcheck|the scripts
 report|chromium|program chromium|the look at report.html
 report|texlive-xetex|program xelatex|the compilation of report.tex
