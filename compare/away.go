@@ -150,12 +150,11 @@ func (d *Driver) nameTurns(cases []Case) {
 	}
 }
 
-// How often the driver looks for news, and how long after the time limit of a row it waits
-// for a sign of life: at first until the party has been started, and then until the next
-// one. On a machine that is busy otherwise signs come late.
+// How often the driver looks for news, how long it waits for the first sign of life of a
+// party, and how long after the time limit of a row for the next one. On a machine that is busy otherwise signs come late.
 const (
 	lookEvery = 200 * time.Millisecond
-	bornTime  = time.Minute
+	bornTime  = 2 * time.Minute
 	deadTime  = 8 * signEvery
 )
 
@@ -169,6 +168,7 @@ type following struct {
 	begun    []Case            // those that progress was told of
 	heard    time.Time         // when the last sign of life came
 	patience time.Duration
+	born     bool // there was one
 	silent   bool // there was none for too long
 }
 
@@ -186,7 +186,7 @@ func (d *Driver) follow(cases []Case, notes map[string]string) *following {
 // sign is told of a sign of life, and which case is being measured; it is no case before the
 // first.
 func (f *following) sign(now int) {
-	f.heard, f.patience = time.Now(), cmp.Or(f.d.dead, deadTime)
+	f.born, f.heard, f.patience = true, time.Now(), cmp.Or(f.d.dead, deadTime)
 	if now < 0 || now >= len(f.cases) {
 		return
 	}
@@ -200,10 +200,13 @@ func (f *following) sign(now int) {
 // overdue reports, once, that there was no sign of life for too long.
 func (f *following) overdue() bool {
 	limit, done := f.d.Budget.Timeout, len(f.done) == len(f.cases)
-	if done { // the party has only to end
+	if f.silent || f.born && !done && limit <= 0 {
+		return false
+	}
+	if done || !f.born { // the party has only to end, or to begin
 		limit = 0
 	}
-	if f.silent || !done && limit <= 0 || time.Since(f.heard) <= limit+f.patience {
+	if time.Since(f.heard) <= limit+f.patience {
 		return false
 	}
 	f.silent = true

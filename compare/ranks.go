@@ -260,8 +260,11 @@ func (d *Driver) runRanks(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// errSilent: the ranks that were started show no sign of life.
-var errSilent = errors.New("rank 0 hangs: it shows no sign of life")
+// The ranks that were started show no sign of life, or none since they began.
+var (
+	errUnborn = fmt.Errorf("the ranks have not begun within %v: ask for fewer ranks", bornTime)
+	errSilent = errors.New("rank 0 hangs: it shows no sign of life")
+)
 
 // attemptRanks starts ranks for the cases; it is the attempt of a party.
 func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[string]string) (attempt, error) {
@@ -308,6 +311,9 @@ func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[strin
 	}
 	if f.silent && ctx.Err() == nil {
 		f.lost = errSilent
+		if !f.born {
+			f.lost = errUnborn
+		}
 	}
 	return f.attempt, ctx.Err()
 }
