@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,6 +88,48 @@ func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []st
 	return append(arguments, command...), warnings
 }
 
+// segments are the settings of Open MPI for the folders of memory that ranks share.
+var segments = []string{"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory",
+	"OMPI_MCA_osc_sm_backing_directory", "OMPI_MCA_osc_rdma_backing_directory"}
+
+// sharedFolder is where Open MPI puts shared memory by itself.
+const sharedFolder = "/dev/shm"
+
+// scratch makes folders of this job's own for the files of mpirun and the memory that ranks
+// share, so that what a job leaves that was killed is known by where it is. It returns the
+// environment of mpirun. Settings that are there stay as they are.
+func scratch() (environment []string, remove func(), err error) {
+	session, err := os.MkdirTemp("", "gemm-ranks-")
+	if err != nil {
+		return nil, nil, err
+	}
+	folders := []string{session}
+	environment = append(os.Environ(), "TMPDIR="+session)
+	if shared, err := os.MkdirTemp(sharedFolder, "gemm-ranks-"); err == nil {
+		folders = append(folders, shared)
+		for _, name := range segments {
+			if _, ok := os.LookupEnv(name); !ok {
+				environment = append(environment, name+"="+shared)
+			}
+		}
+	}
+	return environment, func() {
+		for _, folder := range folders {
+			_ = os.RemoveAll(folder)
+		}
+	}, nil
+}
+
+// Furnish makes the folder for the memory that ranks share, which there may not be on another
+// host than that of mpirun. A rank calls it before it begins MPI, and leave at its end.
+func Furnish() (leave func()) {
+	folder := os.Getenv(segments[0])
+	if !strings.HasPrefix(filepath.Base(folder), "gemm-ranks-") || os.Mkdir(folder, 0o700) != nil {
+		return func() {}
+	}
+	return func() { _ = os.Remove(folder) } // unless another rank still has memory there
+}
+
 // How long mpirun has to end its ranks, and then its output to end.
 const (
 	termTime  = 5 * time.Second
@@ -96,13 +139,20 @@ const (
 // Run runs mpirun with the arguments until it ends. The error is one line that says what
 // happened to the ranks. Where the context ends, mpirun is told to end them, and is killed
 // if it does not; then the error is the context's. Neither mpirun nor a rank that called
-// child.Follow outlives this process. What ranks write to standard output is lost.
+// child.Follow outlives this process. What ranks write to standard output is lost. The files
+// and the shared memory that they leave are removed.
 func Run(ctx context.Context, mpirun string, arguments ...string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	environment, remove, err := scratch()
+	if err != nil {
+		return err
+	}
+	defer remove()
 	var said output
 	cmd := exec.Command(mpirun, arguments...)
+	cmd.Env = environment
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime
 	ended, err := child.Start(cmd, syscall.SIGTERM)
 	if err != nil {

@@ -235,6 +235,64 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestLeftovers wants what an mpirun leaves that is killed to be removed, and nothing else.
+func TestLeftovers(t *testing.T) {
+	temporary, notes := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	neighbour := filepath.Join(temporary, "gemm-ranks-1", "vader_segment.vm.0.1.0")
+	if err := os.MkdirAll(filepath.Dir(neighbour), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(neighbour, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mpirun := script(t, `mkdir -p $TMPDIR/ompi.vm.0/pid.1
+segment=$OMPI_MCA_btl_vader_backing_directory/vader_segment.vm.0.1.0
+echo >$segment
+echo $TMPDIR >$1/session
+echo $segment >$1/part; mv $1/part $1/segment
+trap '' TERM
+while :; do sleep 0.1; done`)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, mpirun, notes) }()
+	for _, err := os.Stat(filepath.Join(notes, "segment")); err != nil; _, err = os.Stat(filepath.Join(notes, "segment")) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+	for _, note := range []string{"session", "segment"} {
+		name, err := os.ReadFile(filepath.Join(notes, note))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(strings.TrimSpace(string(name))); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(neighbour); err != nil {
+		t.Errorf("the files of another job: %v", err)
+	}
+}
+
+// TestFurnish makes the folder for shared memory on a host that has none, and no other.
+func TestFurnish(t *testing.T) {
+	for name, made := range map[string]bool{"gemm-ranks-1": true, "another": false} {
+		folder := filepath.Join(t.TempDir(), name)
+		t.Setenv(segments[0], folder)
+		leave := Furnish()
+		if _, err := os.Stat(folder); (err == nil) != made {
+			t.Errorf("%s: %v", name, err)
+		}
+		leave()
+		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+}
+
 // TestKilledWithItsStarter kills a process that runs an mpirun with a rank that follows.
 func TestKilledWithItsStarter(t *testing.T) {
 	if mpirun := os.Getenv("GEMM_TEST_MPIRUN"); mpirun != "" {
