@@ -16,6 +16,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report"
 	"gemm/internal/catalog"
+	"gemm/mpi/launch"
 )
 
 func compareCommand() *cli.Command {
@@ -40,6 +41,7 @@ func compareCommand() *cli.Command {
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
 			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
 			&cli.StringFlag{Name: "np", DefaultText: "the profile's", Usage: "`LIST` of numbers of ranks, for the family mpi"},
+			oversubscribeFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "at least `COUNT` samples a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION` after which a row is given up"},
 			langFlag(), noTunedFlag(),
@@ -139,6 +141,11 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 		for _, n := range sweep["ranks"] {
 			if n.(int) < 1 {
 				return nil, usagef("--np %d: wants positive integers", n)
+			}
+		}
+		if !c.Bool(oversubscribeName) {
+			if err := checkCounts(sweep["ranks"], launch.Here().Processors); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -169,7 +169,7 @@ func (f ladder) command() *cli.Command {
 	case "np":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks, so that a rank's share stays that of the size"},
-			taskFlag(),
+			oversubscribeFlag(), taskFlag(),
 		)
 	}
 	flags = append(flags,
@@ -221,7 +221,7 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 		}
 	}
 	if f.family == mpiFamily {
-		if err := onRanks(c.Context, &l); err != nil {
+		if err := onRanks(c.Context, c.Bool(oversubscribeName), &l); err != nil {
 			return l, err
 		}
 	}

@@ -71,6 +71,7 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := child.Follow(); err != nil {
 		return fmt.Errorf("gemm mpi: this process would outlive mpirun: %w", err)
 	}
+	defer launch.Furnish()()
 	begun := time.AfterFunc(beginning, func() {
 		abandon(stderr, fmt.Sprintf("the ranks have not all begun within %v", beginning))
 	})
@@ -133,8 +134,9 @@ func jobOf(ctx context.Context) *mpi.Job {
 func led(ctx context.Context) bool { return jobOf(ctx) != nil }
 
 // onRanks completes and checks the numbers of ranks and the grids of l: the ranks that this
-// process leads, or one a processor unless others are asked for.
-func onRanks(ctx context.Context, l *compare.Ladder) error {
+// process leads, or one a processor unless others are asked for. Too many for this host are
+// an error unless oversubscribe is set.
+func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 	for _, text := range l.Sweep["grid"] {
 		if _, err := plan.ParseGrid(text.(string)); err != nil && text != "auto" {
 			return usagef("--grid %q: wants PxQ, such as 2x4, or auto", text)
@@ -148,8 +150,31 @@ func onRanks(ctx context.Context, l *compare.Ladder) error {
 		return usagef("--np %v: mpirun has started %d ranks: leave --np out, or start gemm mpi without mpirun", l.Sweep["ranks"][0], job.Size())
 	case l.Sweep["ranks"] == nil:
 		l.Sweep["ranks"] = []any{runtime.NumCPU()}
+	case job == nil && !oversubscribe:
+		return checkCounts(l.Sweep["ranks"], launch.Here().Processors)
 	}
 	return nil
+}
+
+// mostRanks is the number of ranks for each processor up to which gemm starts mpirun unasked:
+// each takes memory, and all take turns.
+const mostRanks = 8
+
+// checkCounts returns an error for a number of ranks that would bring a host with so many
+// processors down.
+func checkCounts(ranks []any, processors int) error {
+	for _, n := range ranks {
+		if most := mostRanks * processors; n.(int) > most {
+			return usagef("--np %d: more than %d ranks for each of %d processors: ask for at most %d, or add --%s", n, mostRanks, processors, most, oversubscribeName)
+		}
+	}
+	return nil
+}
+
+const oversubscribeName = "oversubscribe"
+
+func oversubscribeFlag() cli.Flag {
+	return &cli.BoolFlag{Name: oversubscribeName, DisableDefaultText: true, Usage: fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks)}
 }
 
 // lead returns what the driver of rank 0 needs to lead the others; nil where this process

@@ -135,3 +135,22 @@ func TestComparisonOnRanks(t *testing.T) {
 		t.Errorf("profile full in f32: %v rows by ranks, experiments %v", ranks, experiments)
 	}
 }
+
+// TestTooManyRanks asks for ranks that would bring this host down.
+func TestTooManyRanks(t *testing.T) {
+	dir := t.TempDir()
+	for _, command := range [][]string{{"mpi"}, {"compare", "--profile", "mpi"}} {
+		for _, np := range []string{"99999999999", "2,1000000"} {
+			fail(t, dir, 2, "more than 8 ranks for each of ", append(command, "--np", np)...)
+		}
+	}
+	for n, want := range map[int]string{16: "", 17: "--np 17: more than 8 ranks for each of 2 processors: ask for at most 16, or add --oversubscribe"} {
+		if err := checkCounts([]any{1, n}, 2); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%d ranks on 2 processors: %v, want %q", n, err, want)
+		}
+	}
+	l := compare.Ladder{Sweep: map[string][]any{"ranks": {1000000}}}
+	if err := onRanks(t.Context(), true, &l); err != nil {
+		t.Errorf("with --oversubscribe: %v", err)
+	}
+}
