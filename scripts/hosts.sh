@@ -32,7 +32,8 @@ ends() {
 		ip netns pids "$host" 2>/dev/null | xargs -r kill -KILL || true
 		ip netns delete "$host" 2>/dev/null || true
 	done
-	rm -rf "$scratch"
+	# The ranks of the host that was cut off leave segments, whose names have the host's.
+	rm -rf "$scratch" /dev/shm/vader_segment."$one".* /dev/shm/vader_segment."$two".*
 }
 trap ends EXIT
 ip netns add "$one" 2>/dev/null || without "network namespaces are not permitted here"
