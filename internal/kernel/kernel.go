@@ -50,8 +50,7 @@ type Kernel[T Float] struct {
 //
 // The product is summed over K before it is multiplied by α.
 //
-// The assembly reads the fields by their offsets. They are in the order of a call:
-// Tiles are kept from one call to the next where they are on the heap already.
+// The assembly reads the fields by their offsets. They are in the order of a call.
 type Tiles[T Float] struct {
 	Height      int // rows of the first sliver of A
 	Taller      int // slivers as high as that; the others have a row less
@@ -111,7 +110,19 @@ func (k *Kernel[T]) Run(m int, t *Tiles[T]) {
 		}
 	}
 	_ = t.C[(m-1)*t.LDC+t.N-1]
-	k.run(unsafe.Pointer(t))
+	k.run(noEscape(unsafe.Pointer(t)))
+}
+
+// noEscape returns p so that the compiler does not see where it comes from, as the standard
+// library's abi.NoEscape does: Tiles can then be on the stack of Run's caller, where each
+// product has its own. Kernels do not keep the pointer: those in assembly are declared
+// noescape, which the compiler cannot know of a function in a field.
+//
+//go:nosplit
+//go:nocheckptr
+func noEscape(p unsafe.Pointer) unsafe.Pointer {
+	address := uintptr(p)
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
 // Column computes a column of C; see the type Column. It panics before it writes
@@ -136,6 +147,9 @@ func (k *Kernel[T]) Slivers(m int) (height, taller, slivers int) {
 
 // cut returns how m rows, m above 0, are cut into slivers of at most mr rows.
 func cut(m, mr int) (height, taller, slivers int) {
+	if m <= mr {
+		return m, 1, 1 // without a division, which small products feel
+	}
 	slivers = (m + mr - 1) / mr
 	height = (m + slivers - 1) / slivers
 	return height, m - slivers*(height-1), slivers
