@@ -64,19 +64,38 @@ func all(_, n int, body func(worker, lo, hi int)) {
 	}
 }
 
-// Engine computes products. It keeps its packing buffers from one product to the
-// next and serves one product at a time.
+// Engine computes products, any number of them at the same time. The buffers of the last one
+// are kept for the next.
 type Engine[T kernel.Float] struct {
 	kernel   kernel.Kernel[T]
 	blocking Blocking
 	loop     Loop
-	a        []T // packed panel of A
-	workers  []workspace[T]
-	packA    func(worker, lo, hi int) // e.packChunks and e.updateTasks, made once:
-	update   func(worker, lo, hi int) // a method value is an allocation
-	job      job[T]
-	sums     sums[T]
+	idle     Idle[task[T]]
 }
+
+// task is what one product at a time needs: its buffers, and what the workers are busy with.
+type task[T kernel.Float] struct {
+	*Engine[T]
+	a       []T // packed panel of A
+	workers []workspace[T]
+	packA   func(worker, lo, hi int) // e.packChunks and e.updateTasks, made once:
+	update  func(worker, lo, hi int) // a method value is an allocation
+	job     job[T]
+	sums    sums[T]
+}
+
+// take returns a task for a product; give makes it idle.
+func (e *Engine[T]) take() *task[T] {
+	t := e.idle.Take()
+	if t == nil {
+		t = &task[T]{Engine: e, workers: make([]workspace[T], e.loop.Workers)}
+		t.packA, t.update = t.packChunks, t.updateTasks
+		t.sums.pack, t.sums.update = t.packSums, t.updateSums
+	}
+	return t
+}
+
+func (e *Engine[T]) give(t *task[T]) { e.idle.Give(t) }
 
 // workspace is what one worker has for itself.
 type workspace[T kernel.Float] struct {
@@ -104,10 +123,7 @@ type job[T kernel.Float] struct {
 // New returns an engine for the kernel. MC and NC need not be multiples of the
 // tile.
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
-	e := &Engine[T]{kernel: k, blocking: blocking, loop: loop, workers: make([]workspace[T], loop.Workers)}
-	e.packA, e.update = e.packChunks, e.updateTasks
-	e.sums.pack, e.sums.update = e.packSums, e.updateSums
-	return e
+	return &Engine[T]{kernel: k, blocking: blocking, loop: loop}
 }
 
 // Kernel returns the engine's micro-kernel.
@@ -135,24 +151,33 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	if e.small(m, n, k, b.Row, b.Col) {
-		w := &e.workers[0]
 		columns := e.columns(n, k, a.Col)
-		t := &w.tiles
-		t.N, t.K, t.A, t.ARow, t.ACol, t.ANext = n-columns, k, a.Data, a.Row, a.Col, 0
+		var t kernel.Tiles[T] // a composite literal would be made elsewhere and copied
+		t.N, t.K, t.A, t.ARow, t.ACol = n-columns, k, a.Data, a.Row, a.Col
 		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c, ldc, alpha, beta
-		e.kernel.Run(m, t)
+		e.kernel.Run(m, &t)
 		if columns > 0 {
-			e.packColumns(w, b.from(0, n-columns), k, columns)
-			e.updateColumns(w, m, columns)
+			e.last(m, &t, b.from(0, n-columns), columns)
 		}
-		t.A, t.B, t.C = nil, nil, nil // lets go of the operands
 		return nil
 	}
-	return e.large(ctx, m, n, k, alpha, a, b, beta, c, ldc)
+	t := e.take()
+	err := t.large(ctx, m, n, k, alpha, a, b, beta, c, ldc)
+	e.give(t)
+	return err
+}
+
+// last computes m rows of the columns beside the tiles, of which b begins with the first.
+func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
+	s := e.take()
+	w := &s.workers[0]
+	w.packColumns(b, t.K, columns)
+	e.updateColumns(t, w.x, m, columns)
+	e.give(s)
 }
 
 // large is Gemm for a product that is cut into blocks.
-func (e *Engine[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
+func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
 	p := e.Plan(m, n, k, a, b)
 	if p.PackB {
 		for w := range p.Workers {
@@ -182,7 +207,7 @@ func (e *Engine[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T
 }
 
 // run computes the job.
-func (e *Engine[T]) run() error {
+func (e *task[T]) run() error {
 	g := &e.job
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
@@ -224,13 +249,13 @@ func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
 }
 
 // packChunks packs chunks of A's panel.
-func (e *Engine[T]) packChunks(_, lo, hi int) {
+func (e *task[T]) packChunks(_, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		e.packChunk(chunk)
 	}
 }
 
-func (e *Engine[T]) packChunk(chunk int) {
+func (e *task[T]) packChunk(chunk int) {
 	g, mr := &e.job, e.kernel.MR
 	row := chunk * g.plan.Rows
 	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
@@ -246,7 +271,7 @@ func (e *Engine[T]) packChunk(chunk int) {
 
 // updateTasks computes tasks. Those of one block of columns follow each other, and a
 // worker that has several of them packs the block once.
-func (e *Engine[T]) updateTasks(worker, lo, hi int) {
+func (e *task[T]) updateTasks(worker, lo, hi int) {
 	g, p := &e.job, &e.job.plan
 	for lo < hi {
 		share := lo % g.shares
@@ -258,7 +283,7 @@ func (e *Engine[T]) updateTasks(worker, lo, hi int) {
 
 // updateBlock multiplies some chunks of A by the block of columns of B from j on, for
 // the whole of the job's k.
-func (e *Engine[T]) updateBlock(worker, j, first, end int) {
+func (e *task[T]) updateBlock(worker, j, first, end int) {
 	g, p, w := &e.job, &e.job.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
 	t := &w.tiles
@@ -280,7 +305,7 @@ func (e *Engine[T]) updateBlock(worker, j, first, end int) {
 			t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
 		}
 		if columns > 0 {
-			e.packColumns(w, g.b.from(pc, g.n-columns), t.K, columns)
+			w.packColumns(g.b.from(pc, g.n-columns), t.K, columns)
 		}
 		for chunk := first; chunk < end && g.ctx.Err() == nil; chunk++ {
 			row := chunk * p.Rows
@@ -292,7 +317,7 @@ func (e *Engine[T]) updateBlock(worker, j, first, end int) {
 				t.A, t.ARow, t.ACol, t.ANext = a.Data, a.Row, a.Col, 0
 			}
 			e.kernel.Run(min(p.Rows, g.m-row), t)
-			e.updateColumns(w, min(p.Rows, g.m-row), columns)
+			e.updateColumns(t, w.x, min(p.Rows, g.m-row), columns)
 		}
 		t.Beta = 1
 	}
@@ -300,7 +325,7 @@ func (e *Engine[T]) updateBlock(worker, j, first, end int) {
 }
 
 // packColumns copies columns of B, of k elements each.
-func (e *Engine[T]) packColumns(w *workspace[T], b View[T], k, columns int) {
+func (w *workspace[T]) packColumns(b View[T], k, columns int) {
 	w.x = grown(w.x, k*columns)
 	for j := range columns {
 		x, from := w.x[j*k:][:k], b.Data[j*b.Col:]
@@ -310,11 +335,10 @@ func (e *Engine[T]) packColumns(w *workspace[T], b View[T], k, columns int) {
 	}
 }
 
-// updateColumns computes m rows of the columns beside the worker's tiles.
-func (e *Engine[T]) updateColumns(w *workspace[T], m, columns int) {
-	t := &w.tiles
+// updateColumns computes m rows of the columns of x beside the tiles.
+func (e *Engine[T]) updateColumns(t *kernel.Tiles[T], x []T, m, columns int) {
 	for j := range columns {
-		e.kernel.Column(m, t.K, t.Alpha, t.A, t.ARow, w.x[j*t.K:], t.Beta, t.C[t.N+j:], t.LDC)
+		e.kernel.Column(m, t.K, t.Alpha, t.A, t.ARow, x[j*t.K:], t.Beta, t.C[t.N+j:], t.LDC)
 	}
 }
 

@@ -109,8 +109,9 @@ func TestWorkspace(t *testing.T) {
 			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
 				t.Fatal(err)
 			}
-			held := cap(e.a)
-			for _, w := range e.workers {
+			own := e.take()
+			held := cap(own.a)
+			for _, w := range own.workers {
 				held += cap(w.b) + cap(w.x)
 			}
 			if want := e.Workspace(m, n, k); held != want {
@@ -228,13 +229,15 @@ func TestPieces(t *testing.T) {
 // that then hold what is packed.
 func TestParts(t *testing.T) {
 	e := New(kernel.Best[float64](), Blocking{16, 8, 24, 0, 1}, Serial)
-	packing, update, flops := e.Parts(50)
+	own := e.take()
+	e.give(own)
+	packing, update, flops := e.Parts(50) // which take it
 	if flops != 250000 {
 		t.Errorf("%v operations", flops)
 	}
 	packing()
 	update()
-	if !slices.Contains(e.workers[0].b, 1) {
+	if !slices.Contains(own.workers[0].b, 1) {
 		t.Error("nothing is packed")
 	}
 	if allocs := testing.AllocsPerRun(5, func() { packing(); update() }); allocs != 0 {

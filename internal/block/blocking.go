@@ -130,9 +130,9 @@ type Plan struct {
 // small reports whether the product is computed in one go, by one worker and from
 // operands where they lie.
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
-	terms := m * n * k
-	return terms <= e.blocking.Direct && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
-		(len(e.workers) == 1 || terms < e.blocking.Parallel)
+	terms := int64(m) * int64(n) * int64(k)
+	return terms <= int64(e.blocking.Direct) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
+		(e.loop.Workers == 1 || terms < int64(e.blocking.Parallel))
 }
 
 // competes reports whether rows of B are a multiple of a page apart, so that they
@@ -199,7 +199,7 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 // one element at a time, which needs no copy unless they are read over and over, from pages
 // far apart. Workers have fewer columns each, and would have to wait for each other's copies.
 func (e *Engine[T]) packsRows(n int) bool {
-	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && len(e.workers) == 1
+	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers == 1
 }
 
 // share plans the workers of an m×n×k product and what one task is. Of p it wants
@@ -210,7 +210,7 @@ func (e *Engine[T]) packsRows(n int) bool {
 // first, and single ones in the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
-	p.Workers = max(1, min(len(e.workers), 2*m*n*k/max(1, e.blocking.Parallel)))
+	p.Workers = int(max(1, min(int64(e.loop.Workers), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
 	down := e.rowShares(p, n)
 	if p.Workers == 1 {
 		p.NC = pieces(n, nc, nr)

@@ -21,11 +21,19 @@ import (
 // a cache, which has room for a few of them: B is read where it lies, some of its rows at a
 // time, or, where both it and C have many, copied to where they share none.
 //
-// It keeps its buffers from one product to the next and serves one product at a time.
+// It computes any number of products at the same time. The buffers of the last one are kept for
+// the next.
 type Field struct {
-	kernel  kernel.Field
-	caches  Caches
-	loop    Loop
+	kernel kernel.Field
+	caches Caches
+	loop   Loop
+	idle   Idle[fieldTask]
+}
+
+// fieldTask is what one product at a time needs: its buffers, and what the workers are busy
+// with.
+type fieldTask struct {
+	*Field
 	a       []uint64 // packed panel of A
 	last    []byte   // the elements that it holds, row by row, where these are the whole of A
 	workers []fieldSpace
@@ -33,7 +41,18 @@ type Field struct {
 	update  func(worker, lo, hi int) // a method value is an allocation
 	shape   [4]int                   // of the last product, m, n, k and ldb, for which are
 	plan    fieldPlan                // and the buffers
+	blocks  int                      // of columns
 	job     fieldJob
+}
+
+// take returns a task for a product.
+func (e *Field) take() *fieldTask {
+	t := e.idle.Take()
+	if t == nil {
+		t = &fieldTask{Field: e, workers: make([]fieldSpace, e.loop.Workers)}
+		t.packA, t.update = t.packSlivers, t.updateTasks
+	}
+	return t
 }
 
 // fieldSpace is what one worker has for itself.
@@ -70,9 +89,7 @@ type fieldPlan struct {
 
 // NewField returns an engine for the kernel.
 func NewField(k kernel.Field, caches Caches, loop Loop) *Field {
-	e := &Field{kernel: k, caches: caches, loop: loop, workers: make([]fieldSpace, loop.Workers)}
-	e.packA, e.update = e.packSlivers, e.updateTasks
-	return e
+	return &Field{kernel: k, caches: caches, loop: loop}
 }
 
 // HostField returns the engine of this host in GF(2⁸).
@@ -196,7 +213,7 @@ func (p *fieldPlan) block(b, n int) (lo, hi int) {
 
 // prepare plans products of a shape and makes the buffers, unless they are there. Shards
 // can be so short that this is a third of the time.
-func (e *Field) prepare(m, n, k, ldb int) {
+func (e *fieldTask) prepare(m, n, k, ldb int) {
 	shape := [4]int{m, n, k, ldb}
 	if e.shape == shape {
 		return
@@ -207,7 +224,7 @@ func (e *Field) prepare(m, n, k, ldb int) {
 		x := &e.workers[w]
 		x.b, x.c = grown(x.b, e.columns(p)*(p.KC+fieldBehind)), grown(x.c, e.kernel.MR*e.kernel.NR)
 	}
-	e.shape, e.plan, e.last = shape, p, e.last[:0]
+	e.shape, e.plan, e.blocks, e.last = shape, p, p.blocks(n), e.last[:0]
 }
 
 // panel returns the words of a packed panel of A.
@@ -244,9 +261,18 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 		}
 		return nil
 	}
+	t := e.take()
+	err := t.multiply(ctx, m, n, k, a, lda, b, ldb, c, ldc)
+	g := &t.job
+	g.ctx, g.a, g.b, g.c = nil, nil, nil, nil // lets go of the operands
+	e.idle.Give(t)
+	return err
+}
+
+// multiply is Multiply where no dimension is 0.
+func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int) error {
 	e.prepare(m, n, k, ldb)
 	p, g := &e.plan, &e.job
-	defer func() { g.ctx, g.a, g.b, g.c = nil, nil, nil, nil }() // lets go of the operands
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
 	g.back = p.Back && !g.back
 	workers := p.Workers
@@ -255,7 +281,10 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	}
 	for ic := 0; ic < m; ic += p.MC {
 		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
-		g.shares = (g.slivers + p.Share - 1) / p.Share
+		g.shares = 1
+		if g.slivers > p.Share { // small products feel a division
+			g.shares = (g.slivers + p.Share - 1) / p.Share
+		}
 		for pc := 0; pc < k; pc += p.KP {
 			g.k, g.into = min(p.KP, k-pc), kernel.IntoSet
 			switch {
@@ -270,7 +299,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 				e.loop.Run(max(1, min(workers, len(e.a)/fieldPacked)), g.slivers, e.packA)
 				e.hold(m, k, a, lda)
 			}
-			e.loop.RunOwn(workers, p.blocks(n)*g.shares, e.update)
+			e.loop.RunOwn(workers, e.blocks*g.shares, e.update)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -281,7 +310,7 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 
 // holds reports whether the panel is A's already. Stripes are encoded one after the other
 // with one matrix, and lines of a cache that are not written stay with all workers.
-func (e *Field) holds(m, k int, a []gf256.Elem, lda int) bool {
+func (e *fieldTask) holds(m, k int, a []gf256.Elem, lda int) bool {
 	if len(e.last) != m*k {
 		return false
 	}
@@ -294,7 +323,7 @@ func (e *Field) holds(m, k int, a []gf256.Elem, lda int) bool {
 }
 
 // hold keeps the elements of the A that has been packed, if that is one panel.
-func (e *Field) hold(m, k int, a []gf256.Elem, lda int) {
+func (e *fieldTask) hold(m, k int, a []gf256.Elem, lda int) {
 	if m > e.plan.MC || k > e.plan.KP {
 		return
 	}
@@ -304,8 +333,11 @@ func (e *Field) hold(m, k int, a []gf256.Elem, lda int) {
 }
 
 // sliver returns the first row and the height of a sliver of A, and where it is packed.
-func (e *Field) sliver(s int) (row, height int, packed []uint64) {
+func (e *fieldTask) sliver(s int) (row, height int, packed []uint64) {
 	g := &e.job
+	if s == 0 {
+		return 0, g.height, e.a
+	}
 	tall := min(s, g.taller)
 	row = tall*g.height + (s-tall)*(g.height-1)
 	at := g.k * (tall*e.kernel.Words(g.height) + (s-tall)*e.kernel.Words(g.height-1))
@@ -316,7 +348,7 @@ func (e *Field) sliver(s int) (row, height int, packed []uint64) {
 }
 
 // packSlivers packs slivers of A's panel.
-func (e *Field) packSlivers(_, lo, hi int) {
+func (e *fieldTask) packSlivers(_, lo, hi int) {
 	g := &e.job
 	for s := lo; s < hi; s++ {
 		row, height, packed := e.sliver(s)
@@ -326,9 +358,13 @@ func (e *Field) packSlivers(_, lo, hi int) {
 
 // updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
 // follow each other, and a worker that has several of them packs the block once.
-func (e *Field) updateTasks(worker, lo, hi int) {
+func (e *fieldTask) updateTasks(worker, lo, hi int) {
 	g, share := &e.job, e.plan.Share
-	for first, end := lo/g.shares, (hi-1)/g.shares+1; first < end; {
+	first, end := lo, hi
+	if g.shares > 1 {
+		first, end = lo/g.shares, (hi-1)/g.shares+1
+	}
+	for first < end {
 		b := first
 		if g.back {
 			end--
@@ -343,12 +379,15 @@ func (e *Field) updateTasks(worker, lo, hi int) {
 
 // updateBlock multiplies some slivers of A by a block of columns of B. The last columns,
 // fewer than a tile has, are computed in buffers.
-func (e *Field) updateBlock(worker, b, first, end int) {
+func (e *fieldTask) updateBlock(worker, b, first, end int) {
 	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
 	j, to := e.plan.block(b, g.n)
 	n := to - j
-	whole := n / nr * nr
-	rest := n - whole
+	rest := n
+	if n >= nr {
+		rest = n % nr
+	}
+	whole := n - rest
 	for lc := 0; lc < g.k && g.ctx.Err() == nil; lc += e.plan.KC {
 		k, into := min(e.plan.KC, g.k-lc), g.into
 		if lc > 0 {
@@ -366,7 +405,9 @@ func (e *Field) updateBlock(worker, b, first, end int) {
 		}
 		for s := first; s < end && (s == first || g.ctx.Err() == nil); s++ {
 			row, height, a := e.sliver(s)
-			a = a[lc*e.kernel.Words(height):]
+			if lc > 0 {
+				a = a[lc*e.kernel.Words(height):]
+			}
 			c := g.c[row*g.ldc+j:]
 			e.run(height, k, whole, a, b, ldb, c, g.ldc, into)
 			if rest == 0 {
@@ -388,7 +429,7 @@ func (e *Field) updateBlock(worker, b, first, end int) {
 // worker's, and that one's processor has to fetch it back. The last columns are computed from
 // the last one back, some at a time and always as many as there are behind them, so that
 // what lies behind is done.
-func (e *Field) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into kernel.Into) {
+func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into kernel.Into) {
 	turn := n
 	if e.plan.Workers > 1 {
 		turn = max(0, n-fieldBack)

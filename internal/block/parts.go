@@ -11,16 +11,18 @@ func (e *Engine[T]) Parts(n int) (packing, update func(), flops float64) {
 	}
 	x, c := View[T]{ones, n, 1}, make([]T, n*n)
 	p := e.Plan(n, n, n, x, x)
-	t, w := &e.workers[0].tiles, &e.workers[0]
-	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
+	own := e.take() // for good
+	w := &own.workers[0]
+	t := &w.tiles
+	own.a = grown(own.a, up(p.MC, e.kernel.MR)*p.KC)
 	w.b = grown(w.b, up(p.NC, e.kernel.NR)*p.KC)
 	packing = func() {
 		for pc := 0; pc < n; pc += p.KC {
 			kc := min(p.KC, n-pc)
 			for ic := 0; p.PackA && ic < n; ic += p.MC {
-				e.job = job[T]{m: min(p.MC, n-ic), k: kc, a: x.from(ic, pc), plan: p}
-				for chunk := range (e.job.m + p.Rows - 1) / p.Rows {
-					e.packChunk(chunk)
+				own.job = job[T]{m: min(p.MC, n-ic), k: kc, a: x.from(ic, pc), plan: p}
+				for chunk := range (own.job.m + p.Rows - 1) / p.Rows {
+					own.packChunk(chunk)
 				}
 			}
 			for jc := 0; p.PackB && jc < n; jc += p.NC {

@@ -18,7 +18,7 @@ func (t Term[T]) from(i, j int) Term[T] {
 	return Term[T]{t.Data[i*t.Stride+j:], t.Stride, t.Sign}
 }
 
-// sums is what an engine keeps for Sum.
+// sums is what a task keeps for Sum.
 type sums[T kernel.Float] struct {
 	product      []T                      // M, where no target is fresh
 	pack, update func(worker, lo, hi int) // e.packSums and e.updateSums, made once
@@ -62,6 +62,14 @@ type sumJob[T kernel.Float] struct {
 // The error is ctx's, as Gemm's is; the targets are then undefined. Once the buffers
 // have grown to the shape it allocates nothing.
 func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fresh bool) error {
+	t := e.take()
+	err := t.sumUp(ctx, m, n, k, a, b, c, fresh)
+	e.give(t)
+	return err
+}
+
+// sumUp is Sum.
+func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fresh bool) error {
 	p := e.sumPlan(m, n, k)
 	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
 	for w := range p.Workers {
@@ -109,13 +117,13 @@ func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 }
 
 // packSums packs chunks of the panel of A's sum.
-func (e *Engine[T]) packSums(worker, lo, hi int) {
+func (e *task[T]) packSums(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		e.packSum(worker, chunk)
 	}
 }
 
-func (e *Engine[T]) packSum(worker, chunk int) {
+func (e *task[T]) packSum(worker, chunk int) {
 	g, mr := &e.sums.job, e.kernel.MR
 	row := chunk * g.plan.Rows
 	rows := min(g.plan.Rows, g.m-row)
@@ -141,7 +149,7 @@ func (e *Engine[T]) packSum(worker, chunk int) {
 }
 
 // updateSums computes tasks, as updateTasks does.
-func (e *Engine[T]) updateSums(worker, lo, hi int) {
+func (e *task[T]) updateSums(worker, lo, hi int) {
 	g, p := &e.sums.job, &e.sums.job.plan
 	for lo < hi && g.ctx.Err() == nil {
 		share := lo % g.shares
@@ -152,7 +160,7 @@ func (e *Engine[T]) updateSums(worker, lo, hi int) {
 }
 
 // updateSum multiplies some chunks of A's sum by the block of columns of B's from j on.
-func (e *Engine[T]) updateSum(worker, j, first, end int) {
+func (e *task[T]) updateSum(worker, j, first, end int) {
 	g, p, w := &e.sums.job, &e.sums.job.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
 	nc := min(p.NC, g.n-j)
@@ -194,7 +202,7 @@ func (e *Engine[T]) updateSum(worker, j, first, end int) {
 const strip = 8
 
 // packBlockOfSum packs kc rows and nc columns of B's sum, from column j on.
-func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
+func (e *task[T]) packBlockOfSum(to []T, kc, nc, j int) {
 	g, nr := &e.sums.job, e.kernel.NR
 	if len(g.b) == 1 {
 		x := g.b[0].from(g.column, j)
@@ -210,7 +218,7 @@ func (e *Engine[T]) packBlockOfSum(to []T, kc, nc, j int) {
 
 // sum forms the sum of the rows×cols blocks of two terms or more at element (i, j) in
 // dst, term by term.
-func (e *Engine[T]) sum(dst []T, ldd, rows, cols int, terms []Term[T], i, j int) {
+func (e *task[T]) sum(dst []T, ldd, rows, cols int, terms []Term[T], i, j int) {
 	x := terms[0].from(i, j)
 	for _, term := range terms[1:] {
 		y := term.from(i, j)

@@ -96,8 +96,9 @@ func TestSumWorkspace(t *testing.T) {
 		if err := e.Sum(t.Context(), m, n, k, terms[float64](2, m, k), terms[float64](2, k, n), terms[float64](2, m, n), false); err != nil {
 			t.Fatal(err)
 		}
-		held := cap(e.a) + cap(e.sums.product)
-		for _, w := range e.workers {
+		own := e.take()
+		held := cap(own.a) + cap(own.sums.product)
+		for _, w := range own.workers {
 			held += cap(w.b)
 		}
 		if want := e.SumWorkspace(m, n, k); held != want {

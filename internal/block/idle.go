@@ -1,0 +1,30 @@
+package block
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Idle holds workspaces that no product uses. One is kept for good, so that a series of
+// products allocates nothing; those that products at the same time have needed besides are left
+// to a sync.Pool, which forgets them. The zero value is empty.
+type Idle[W any] struct {
+	kept atomic.Pointer[W]
+	more sync.Pool
+}
+
+// Take returns a workspace, which is the caller's until Give; nil where there is none.
+func (i *Idle[W]) Take() *W {
+	if w := i.kept.Swap(nil); w != nil {
+		return w
+	}
+	w, _ := i.more.Get().(*W)
+	return w
+}
+
+// Give makes the workspace idle.
+func (i *Idle[W]) Give(w *W) {
+	if !i.kept.CompareAndSwap(nil, w) {
+		i.more.Put(w)
+	}
+}
