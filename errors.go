@@ -10,6 +10,9 @@ var (
 	ErrUnavailable = errors.New("gemm: unavailable")
 	// ErrParam: a parameter is unknown or has a value that it cannot have.
 	ErrParam = errors.New("gemm: bad parameter")
+	// ErrBusy: the multiplier serves one product at a time and has one; the text names the
+	// variant. Nothing was written.
+	ErrBusy = errors.New("gemm: busy")
 	// ErrType: the variant has no implementation for the element type.
 	ErrType = errors.New("gemm: no such element type")
 )

@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
@@ -12,8 +14,14 @@ import (
 // It overwrites all of c (m×n), leaves a (m×k) and b (k×n) alone, and writes
 // nothing when it returns ErrShape. c must not overlap a or b. A context that is
 // cancelled ends the product early with the context's error; c is then
-// undefined. k = 0 makes c zero. A Multiplier serves one product at a time; it
-// may keep workspace from one call to the next.
+// undefined. k = 0 makes c zero.
+//
+// Any number of goroutines may call a Multiplier at the same time. The multipliers of
+// serial/*, parallel/packed, parallel/strassen and of BLAS libraries compute all these
+// products, each in a workspace of its own; the last workspace is kept for the next call.
+// The others hold something that exists once: workers with a schedule, the ranks of a job, a
+// GPU. They have one product at a time, and return ErrBusy at once for any other call. No
+// Multiplier waits for another call to end.
 type Multiplier[T Element] interface {
 	Multiply(ctx context.Context, c, a, b Matrix[T]) error
 }
@@ -26,6 +34,22 @@ type Multiplier[T Element] interface {
 type Gemmer[T Float] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
+
+// Exclusive is what a Multiplier of one product at a time has. The zero value is free.
+type Exclusive struct{ held atomic.Bool }
+
+// Enter begins a product of the variant, which ends with Leave. The error is an ErrBusy
+// where another product has begun and not ended.
+func (x *Exclusive) Enter(variant string) error {
+	if x.held.CompareAndSwap(false, true) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has one product at a time, and another goroutine has begun one: make a multiplier for each goroutine, or call one after the other",
+		ErrBusy, variant)
+}
+
+// Leave ends a product.
+func (x *Exclusive) Leave() { x.held.Store(false) }
 
 // Stager is implemented where operands live elsewhere, on other ranks or on a
 // device. Stage places them; the Run then does the product as often as it is

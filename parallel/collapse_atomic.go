@@ -120,7 +120,7 @@ func collapseAtomicVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,
-		F32:    onTeam(newCollapseAtomic[float32]),
-		F64:    onTeam(newCollapseAtomic[float64]),
+		F32:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float32]),
+		F64:    onTeam("parallel/collapse-atomic", newCollapseAtomic[float64]),
 	}
 }

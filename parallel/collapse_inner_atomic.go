@@ -68,7 +68,7 @@ func collapseInnerAtomicVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,
-		F32:    onTeam(newCollapseInnerAtomic[float32]),
-		F64:    onTeam(newCollapseInnerAtomic[float64]),
+		F32:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float32]),
+		F64:    onTeam("parallel/collapse-inner-atomic", newCollapseInnerAtomic[float64]),
 	}
 }

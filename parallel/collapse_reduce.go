@@ -40,7 +40,7 @@ func collapseReduceVariant() gemm.Variant {
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,
-		F32:    onTeam(newCollapseReduce[float32]),
-		F64:    onTeam(newCollapseReduce[float64]),
+		F32:    onTeam("parallel/collapse-reduce", newCollapseReduce[float32]),
+		F64:    onTeam("parallel/collapse-reduce", newCollapseReduce[float64]),
 	}
 }

@@ -47,7 +47,7 @@ func innerVariant() gemm.Variant {
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,
-		F32:    onTeam(newInner[float32]),
-		F64:    onTeam(newInner[float64]),
+		F32:    onTeam("parallel/inner", newInner[float32]),
+		F64:    onTeam("parallel/inner", newInner[float64]),
 	}
 }

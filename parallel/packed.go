@@ -23,9 +23,9 @@ func packedVariant() gemm.Variant {
 			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())
 		},
 		Bound: gemm.Classical,
-		F32:   onTeam(newPacked[float32]),
-		F64:   onTeam(newPacked[float64]),
-		GF256: onTeam(newPackedField),
+		F32:   onTeam("parallel/packed", newPacked[float32]),
+		F64:   onTeam("parallel/packed", newPacked[float64]),
+		GF256: onTeam("parallel/packed", newPackedField),
 	}
 }
 

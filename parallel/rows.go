@@ -79,8 +79,8 @@ func rowsVariant() gemm.Variant {
 			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})
 		},
 		Bound: gemm.Classical,
-		F32:   onTeam(newRows[float32]),
-		F64:   onTeam(newRows[float64]),
-		GF256: onTeam(newRows[gf256.Elem]),
+		F32:   onTeam("parallel/rows", newRows[float32]),
+		F64:   onTeam("parallel/rows", newRows[float64]),
+		GF256: onTeam("parallel/rows", newRows[gf256.Elem]),
 	}
 }

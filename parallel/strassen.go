@@ -18,8 +18,8 @@ func strassenVariant() gemm.Variant {
 			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
 		},
 		Bound: serial.StrassenBound(),
-		F32:   onTeam(newStrassen[float32]),
-		F64:   onTeam(newStrassen[float64]),
+		F32:   onTeam("parallel/strassen", newStrassen[float32]),
+		F64:   onTeam("parallel/strassen", newStrassen[float64]),
 	}
 }
 

@@ -13,14 +13,16 @@ import (
 
 // team is the workers of a variant and the schedule of its loops.
 type team struct {
+	variant  string
 	pool     *Pool
 	schedule Schedule
+	product  gemm.Exclusive // of a variant with a schedule, which serves one loop at a time
 }
 
 // newTeam returns the team of resolved parameters. A variant without a schedule has
 // none.
-func newTeam(p gemm.Params) (*team, error) {
-	t := &team{}
+func newTeam(variant string, p gemm.Params) (*team, error) {
+	t := &team{variant: variant}
 	var err error
 	if t.pool, err = NewPinnedPool(p.Int("threads"), p.Text("affinity")); err != nil {
 		return nil, err
@@ -61,8 +63,12 @@ func heard(ctx context.Context, cost int, body func(worker, lo, hi int)) func(wo
 }
 
 // settle computes a product as often as an auto schedule takes to choose, and at
-// least once.
+// least once. The error is an ErrBusy where the team has another product.
 func (t *team) settle(product func() error) error {
+	if err := t.product.Enter(t.variant); err != nil {
+		return err
+	}
+	defer t.product.Leave()
 	for {
 		a, learns := t.schedule.(*Auto)
 		if learns {
@@ -144,10 +150,11 @@ func (t toucher[T]) product(ctx context.Context, c, a, b gemm.Matrix[T], f func(
 	return t.settle(f)
 }
 
-// onTeam returns the constructor of variants of which form makes one for a team.
-func onTeam[T gemm.Element](form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
+// onTeam returns the constructor of the variant called name, of which form makes one for a
+// team.
+func onTeam[T gemm.Element](name string, form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
-		t, err := newTeam(p)
+		t, err := newTeam(name, p)
 		if err != nil {
 			return nil, err
 		}

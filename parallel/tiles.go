@@ -62,8 +62,8 @@ func tilesVariant() gemm.Variant {
 			return localModel(p, [3]int{m, n, k}, [3]int{min(m, tile), min(n, tile), k})
 		},
 		Bound: gemm.Classical,
-		F32:   onTeam(newTiles[float32]),
-		F64:   onTeam(newTiles[float64]),
-		GF256: onTeam(newTiles[gf256.Elem]),
+		F32:   onTeam("parallel/tiles", newTiles[float32]),
+		F64:   onTeam("parallel/tiles", newTiles[float64]),
+		GF256: onTeam("parallel/tiles", newTiles[gf256.Elem]),
 	}
 }

@@ -27,16 +27,32 @@ type recursion[T gemm.Float] struct {
 	step   step[T]
 	cutoff int
 	leaf   leaf[T]
-	work   []T // the temporaries of all levels, kept from one product to the next
 
 	products []combination    // of a scheme that is an algorithm
 	engine   *block.Engine[T] // that folds their additions; nil where none is folded
-	terms    [3][2]block.Term[T]
 
 	kernel kernel.Kernel[T]
 	loop   block.Loop
-	sums   []addition[T]
-	tiles  func(worker, lo, hi int) // r.addTiles, made once: a method value is an allocation
+	idle   block.Idle[descent[T]]
+}
+
+// descent is what one product at a time needs, kept from one to the next.
+type descent[T gemm.Float] struct {
+	*recursion[T]
+	work  []T // the temporaries of all levels
+	terms [3][2]block.Term[T]
+	sums  []addition[T]
+	tiles func(worker, lo, hi int) // r.addTiles, made once: a method value is an allocation
+}
+
+// take returns a descent for a product.
+func (r *recursion[T]) take() *descent[T] {
+	d := r.idle.Take()
+	if d == nil {
+		d = &descent[T]{recursion: r}
+		d.tiles = d.addTiles
+	}
+	return d
 }
 
 // scheme is how seven products are computed, what that costs and how errors grow. The
@@ -63,7 +79,13 @@ func (r *recursion[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 		zero(c)
 		return nil
 	}
-	return r.multiply(ctx, c, a, b, r.room(c.Rows, c.Cols, a.Cols))
+	if !divides(c.Rows, c.Cols, a.Cols, r.cutoff) {
+		return r.leaf.Multiply(ctx, c, a, b)
+	}
+	d := r.take()
+	err := d.multiply(ctx, c, a, b, d.room(c.Rows, c.Cols, a.Cols))
+	r.idle.Give(d)
+	return err
 }
 
 // Twofold is a multiplier that computes the sum of two products as one.
@@ -105,7 +127,9 @@ func (r *recursion[T]) MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [
 	for i := range 4 {
 		x[i], y[i] = a[i%2].Slice(i/2*h, 0, h, k), b[i/2].Slice(0, i%2*w, k, w)
 	}
-	err := r.level(ctx, quarters(c.Slice(0, 0, 2*h, 2*w)), x, y, r.room(m, n, 2*k))
+	d := r.take()
+	err := d.level(ctx, quarters(c.Slice(0, 0, 2*h, 2*w)), x, y, d.room(m, n, 2*k))
+	r.idle.Give(d)
 	if err == nil && n > 2*w {
 		err = both(0, 2*w, 2*h, 1)
 	}
@@ -116,7 +140,7 @@ func (r *recursion[T]) MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [
 }
 
 // room returns room for the temporaries of an m×n×k product.
-func (r *recursion[T]) room(m, n, k int) []T {
+func (r *descent[T]) room(m, n, k int) []T {
 	if need := r.scheme.workspace(m, n, k, r.cutoff, r.engine != nil); need > cap(r.work) {
 		r.work = make([]T, need)
 		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(r.work)), uintptr(need)*unsafe.Sizeof(r.work[0]))
@@ -125,7 +149,7 @@ func (r *recursion[T]) room(m, n, k int) []T {
 }
 
 // level computes the quarters of C from those of A and B with temporaries from work.
-func (r *recursion[T]) level(ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+func (r *descent[T]) level(ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
 	if r.engine != nil && !divides(c[0].Rows, c[0].Cols, a[0].Cols, r.cutoff) {
 		return r.fold(ctx, c, a, b)
 	}
@@ -133,7 +157,7 @@ func (r *recursion[T]) level(ctx context.Context, c, a, b [4]gemm.Matrix[T], wor
 }
 
 // multiply computes C = A·B with temporaries from work.
-func (r *recursion[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
+func (r *descent[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work []T) error {
 	m, n, k := c.Rows, c.Cols, a.Cols
 	if !divides(m, n, k, r.cutoff) {
 		return r.leaf.Multiply(ctx, c, a, b)
@@ -168,7 +192,7 @@ func divides(m, n, k, cutoff int) bool {
 
 // fold computes C = A·B by the products of one level, the additions folded into the
 // packing and the updates of the leaf.
-func (r *recursion[T]) fold(ctx context.Context, c, a, b [4]gemm.Matrix[T]) error {
+func (r *descent[T]) fold(ctx context.Context, c, a, b [4]gemm.Matrix[T]) error {
 	defer func() { r.terms = [3][2]block.Term[T]{} }() // lets go of the operands
 	for _, p := range r.products {
 		x, y, z := r.terms[0][:0], r.terms[1][:0], r.terms[2][:0]
@@ -196,7 +220,7 @@ func termOf[T gemm.Float](p part, quarters [4]gemm.Matrix[T]) block.Term[T] {
 
 // divideOnce computes C = A·B by the products of one level, in temporaries for a sum of
 // A, a sum of B and a product: the step of a scheme that is an algorithm.
-func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+func divideOnce[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
 	m, n, k := c[0].Rows, c[0].Cols, a[0].Cols
 	s, work := temporary(work, m, k)
 	t, work := temporary(work, k, n)
@@ -220,7 +244,7 @@ func divideOnce[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b [4]g
 }
 
 // summed returns a sum of quarters, in to where it has more than one.
-func (r *recursion[T]) summed(to gemm.Matrix[T], quarters [4]gemm.Matrix[T], parts []part) gemm.Matrix[T] {
+func (r *descent[T]) summed(to gemm.Matrix[T], quarters [4]gemm.Matrix[T], parts []part) gemm.Matrix[T] {
 	sum := quarters[parts[0].quarter]
 	for _, p := range parts[1:] {
 		r.add(addition[T]{to, sum, T(p.sign), quarters[p.quarter]})
@@ -260,13 +284,13 @@ const (
 )
 
 // add computes sums of matrices of one shape, one after the other.
-func (r *recursion[T]) add(sums ...addition[T]) {
+func (r *descent[T]) add(sums ...addition[T]) {
 	r.sums = append(r.sums[:0], sums...)
 	r.addUp()
 }
 
 // addUp computes r.sums, if there are any.
-func (r *recursion[T]) addUp() {
+func (r *descent[T]) addUp() {
 	if len(r.sums) == 0 {
 		return
 	}
@@ -275,7 +299,7 @@ func (r *recursion[T]) addUp() {
 }
 
 // addTiles computes some rows of tiles of r.sums.
-func (r *recursion[T]) addTiles(_, lo, hi int) {
+func (r *descent[T]) addTiles(_, lo, hi int) {
 	z := &r.sums[0].z
 	for i := lo * tileRows; i < min(hi*tileRows, z.Rows); i += tileRows {
 		for j := 0; j < z.Cols; j += tileCols {
@@ -447,7 +471,7 @@ func (s scheme) growth(m, n, k, cutoff int, u float64) growth {
 func rounding(times, u float64) float64 { return math.Expm1(times * math.Log1p(u)) }
 
 // step computes the quarters of C from those of A and B, with temporaries from work.
-type step[T gemm.Float] func(r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error
+type step[T gemm.Float] func(r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error
 
 // newRecursion returns a recursion that ends in the leaf.
 func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T], loop block.Loop) *recursion[T] {
@@ -458,7 +482,6 @@ func newRecursion[T gemm.Float](s scheme, step step[T], cutoff int, leaf leaf[T]
 	if p, ok := leaf.(Packed[T]); ok && s.algorithm != nil {
 		r.engine = p.engine
 	}
-	r.tiles = r.addTiles
 	return r
 }
 

@@ -329,7 +329,7 @@ func TestWorkspace(t *testing.T) {
 			if err := x.Multiply(t.Context(), c, a, b); err != nil {
 				t.Fatal(err)
 			}
-			held, want := float64(cap(x.(*recursion[float64]).work)), v.Model(m, n, k, p).Workspace
+			held, want := float64(cap(x.(*recursion[float64]).take().work)), v.Model(m, n, k, p).Workspace
 			if held != want || held == 0 {
 				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
 			}

@@ -29,7 +29,7 @@ func TestProducts(t *testing.T) {
 			}
 			met[p.quarter] = true
 		}
-		if terms := max(len(x.a), len(x.b), len(x.c)); terms > len(recursion[float64]{}.terms[0]) {
+		if terms := max(len(x.a), len(x.b), len(x.c)); terms > len(descent[float64]{}.terms[0]) {
 			t.Errorf("product %d has %d terms", i, terms)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTemporaries(t *testing.T) {
 		if !fold {
 			want += 8*6 + 6*4 + 8*4
 		}
-		if held := cap(x.(*recursion[float64]).work); held != want {
+		if held := cap(x.(*recursion[float64]).take().work); held != want {
 			t.Errorf("%s: holds %d elements, want %d", leaf, held, want)
 		}
 	}
@@ -173,7 +173,7 @@ func TestMultiplyTwo(t *testing.T) {
 // sum after the other, where each needs the one before.
 func TestTiles(t *testing.T) {
 	const rows, cols = 2*tileRows + 3, 2*tileCols + 5
-	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial)
+	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial).take()
 	x, y, z := gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols)
 	for i := range x.Data {
 		x.Data[i], y.Data[i], z.Data[i] = float64(i), float64(3*i%101), -1

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gemm"
+	"gemm/internal/block"
 )
 
 // transposed is the other way to make naive's walks contiguous: it leaves the
@@ -18,14 +19,19 @@ import (
 // Bᵀ is read m times unless it fits, m·kn; the copy moves kn in and 2kn out, or
 // 2kn·L where n lines do not fit.
 type transposed[T gemm.Float] struct {
-	bt []T // Bᵀ, n×k
+	idle block.Idle[[]T] // Bᵀ, n×k
 }
 
 func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if cap(t.bt) < b.Rows*b.Cols {
-		t.bt = make([]T, b.Rows*b.Cols)
+	room := t.idle.Take()
+	if room == nil {
+		room = new([]T)
 	}
-	bt := gemm.Matrix[T]{Rows: b.Cols, Cols: b.Rows, Stride: b.Rows, Data: t.bt[:b.Rows*b.Cols]}
+	defer t.idle.Give(room)
+	if cap(*room) < b.Rows*b.Cols {
+		*room = make([]T, b.Rows*b.Cols)
+	}
+	bt := gemm.Matrix[T]{Rows: b.Cols, Cols: b.Rows, Stride: b.Rows, Data: (*room)[:b.Rows*b.Cols]}
 	for l := range b.Rows {
 		if l%unheard(b.Cols) == 0 {
 			if err := ctx.Err(); err != nil {

@@ -43,7 +43,7 @@ import (
 // two levels and more it is ahead of strassen over packed all the same, of which only the
 // last is folded. To form those that are used once, T₃ and T₄, as they are packed changed
 // nothing.
-func winograd[T gemm.Float](r *recursion[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
+func winograd[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
 	a11, a12, a21, a22 := a[0], a[1], a[2], a[3]
 	b11, b12, b21, b22 := b[0], b[1], b[2], b[3]
 	c11, c12, c21, c22 := c[0], c[1], c[2], c[3]
