@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -17,7 +18,7 @@ type multiplier[T gemm.Float] struct {
 	lib     *routines
 	routine uintptr // sgemm_ or dgemm_
 	threads int
-	scalars *scalars[T]
+	idle    sync.Pool // of *scalars[T]
 }
 
 // scalars are the arguments of the routine that are no matrices. They are passed
@@ -53,7 +54,7 @@ func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 	if gemm.TypeName[T]() == "f32" {
 		routine = r.sgemm
 	}
-	return &multiplier[T]{l, r, routine, threads, new(scalars[T])}, nil
+	return &multiplier[T]{library: l, lib: r, routine: routine, threads: threads}, nil
 }
 
 // tooFew returns the error of a library that cannot use as many threads.
@@ -95,7 +96,11 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	if err := indices(c.Rows, c.Cols, k, a.Stride, b.Stride, c.Stride); err != nil {
 		return err
 	}
-	s := x.scalars
+	s, _ := x.idle.Get().(*scalars[T]) // each call has its own
+	if s == nil {
+		s = new(scalars[T])
+	}
+	defer x.idle.Put(s)
 	*s = scalars[T]{
 		m: int64(c.Cols), n: int64(c.Rows), k: int64(k),
 		lda: int64(b.Stride), ldb: int64(a.Stride), ldc: int64(c.Stride),

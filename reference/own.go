@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -105,37 +106,45 @@ type separate[T gemm.Float] struct {
 	library *library
 	program string
 	threads int
-	lib     *routines      // in its own process
-	shared  *multiplier[T] // in this process; nil until it is needed
+	lib     *routines // in its own process
+
+	mu     sync.Mutex
+	shared *multiplier[T] // in this process; nil until it is needed
 }
 
-// open opens the library in this process.
-func (x *separate[T]) open() (err error) {
+// open opens the library in this process, unless it is open, and returns its product there.
+func (x *separate[T]) open() (_ *multiplier[T], err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.shared == nil {
 		x.shared, err = newShared[T](x.library, x.threads)
 	}
-	return err
+	return x.shared, err
 }
 
 // Multiply implements gemm.Multiplier, in this process.
 func (x *separate[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	if err := x.open(); err != nil {
+	shared, err := x.open()
+	if err != nil {
 		return err
 	}
-	return x.shared.Multiply(ctx, c, a, b)
+	return shared.Multiply(ctx, c, a, b)
 }
 
 // Gemm implements gemm.Gemmer, in this process.
 func (x *separate[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
-	if err := x.open(); err != nil {
+	shared, err := x.open()
+	if err != nil {
 		return err
 	}
-	return x.shared.Gemm(ctx, tA, tB, alpha, a, b, beta, c)
+	return shared.Gemm(ctx, tA, tB, alpha, a, b, beta, c)
 }
 
 // Resolved implements gemm.Explainer: the threads, the process, and of the library
 // the version, the kernel and the file.
 func (x *separate[T]) Resolved() gemm.Params {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.shared != nil {
 		return x.shared.Resolved()
 	}

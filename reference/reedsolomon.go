@@ -19,12 +19,15 @@ import (
 // before.
 type reedSolomon struct {
 	options []reedsolomon.Option
+	product gemm.Exclusive // with what follows
 
 	rows, cols int // of A
 	a          []byte
 	encoder    reedsolomon.Encoder // nil: there is no A yet
 	shards     [][]byte
 }
+
+const reedSolomonName = "reference/reedsolomon"
 
 // mostShards is how many data and parity shards codes over GF(2⁸) have at most.
 const mostShards = 256
@@ -68,6 +71,10 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 		}
 		return nil
 	}
+	if err := x.product.Enter(reedSolomonName); err != nil {
+		return err
+	}
+	defer x.product.Leave()
 	if err := x.prepare(a); err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 
 func reedSolomonVariant() gemm.Variant {
 	return gemm.Variant{
-		Name:   "reference/reedsolomon",
+		Name:   reedSolomonName,
 		Doc:    "the encoder of github.com/klauspost/reedsolomon, for m + k of at most 256",
 		Params: []gemm.Param{{Name: "threads", Doc: "goroutines that the library may use", Default: 1, Min: 1}},
 		Model:  model,

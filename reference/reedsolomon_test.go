@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +48,48 @@ func TestReedSolomon(t *testing.T) {
 		if !slices.Equal(c.Data, want.Data) {
 			t.Errorf("%v: the products differ", shape)
 		}
+	}
+}
+
+// TestReedSolomonConcurrent has goroutines encode by different codes at the same time: each result
+// is right or refused with ErrBusy.
+func TestReedSolomonConcurrent(t *testing.T) {
+	x, err := newReedSolomon(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var encoded atomic.Int64
+	for g := range 4 {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(5, uint64(g)))
+			m, n, k := 2+g, 3000, 7-g
+			a, b, c, want := fieldMatrix(rng, m, k), fieldMatrix(rng, k, n), fieldMatrix(rng, m, n), gemm.NewMatrix[gf256.Elem](m, n)
+			if err := serial.NewPackedField(block.Serial).Multiply(t.Context(), want, a, b); err != nil {
+				t.Error(err)
+			}
+			for range 1000 {
+				err := x.Multiply(t.Context(), c, a, b)
+				if errors.Is(err, gemm.ErrBusy) {
+					continue
+				}
+				if err != nil {
+					t.Errorf("%d shards of %d: %v", m, k, err)
+					return
+				}
+				encoded.Add(1)
+				for i := range m {
+					if !slices.Equal(c.Row(i), want.Row(i)) {
+						t.Errorf("%d shards of %d: parity shard %d is wrong", m, k, i)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	if encoded.Load() == 0 {
+		t.Error("all products were refused")
 	}
 }
 
