@@ -35,6 +35,8 @@ type Job struct {
 	watch  watch
 	broken error // why the ranks are out of step; nil while they are not
 
+	leading gemm.Exclusive // while rank 0 leads the others through something
+
 	firsts map[int]*comm.Comm // communicators of the first so many ranks; nil on the others
 	seats  map[plan.Grid]*seat
 	board  *notes             // of the ranks of this host

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
@@ -107,30 +108,55 @@ type multiplier[T gemm.Element] struct {
 	name     string
 	params   gemm.Params // resolved
 	make     maker[T]
-	resolved gemm.Params // of the last product
+	resolved atomic.Pointer[gemm.Params] // of the last product
 }
 
 // Resolved implements gemm.Explainer.
-func (m *multiplier[T]) Resolved() gemm.Params { return m.resolved }
+func (m *multiplier[T]) Resolved() gemm.Params {
+	if p := m.resolved.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
 
 // core is the multiplier itself, of what wraps one too.
 func (m *multiplier[T]) core() *multiplier[T] { return m }
 
 // Multiply implements gemm.Multiplier: operands are distributed and the result is
-// collected, whatever the variant counts as its time.
+// collected, whatever the variant counts as its time. The error is an ErrBusy where the job
+// has another product.
 func (m *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	run, err := m.Stage(ctx, c, a, b)
+	j, err := m.begin(ctx, c, a, b)
 	if err != nil {
 		return err
 	}
-	if _, err = run.Do(ctx); err == nil {
-		err = run.Collect(ctx)
+	defer j.leading.Leave()
+	l, err := m.stage(j, c, a, b)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, run.Close())
+	if _, err = l.do(ctx); err == nil {
+		err = l.bring()
+	}
+	return errors.Join(err, l.end())
 }
 
 // Stage implements gemm.Stager.
 func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
+	j, err := m.begin(ctx, c, a, b)
+	if err != nil {
+		return nil, err
+	}
+	defer j.leading.Leave()
+	l, err := m.stage(j, c, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// begin checks the operands and begins to lead the ranks of the job, which it returns.
+func (m *multiplier[T]) begin(ctx context.Context, c, a, b gemm.Matrix[T]) (*Job, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
 	}
@@ -141,6 +167,11 @@ func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if err != nil {
 		return nil, err
 	}
+	return j, j.leading.Enter(m.name)
+}
+
+// stage has all ranks stage a product.
+func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*lead[T], error) {
 	defer j.within(doStage)()
 	j.last++
 	cmd := command{
@@ -154,8 +185,8 @@ func (m *multiplier[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm
 	if err != nil {
 		return nil, j.blame(m.name, err)
 	}
-	m.resolved = s.resolved
-	return &lead[T]{s, cmd.Run, gemm.Distribution{}}, nil
+	m.resolved.Store(&s.resolved)
+	return &lead[T]{s, m.name, cmd.Run, gemm.Distribution{}}, nil
 }
 
 // blame keeps an error that leaves the ranks out of step.
@@ -283,12 +314,21 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 // lead is a staged product on rank 0.
 type lead[T gemm.Element] struct {
 	*staged[T]
-	number int
-	last   gemm.Distribution
+	variant string
+	number  int
+	last    gemm.Distribution
 }
 
 // Do implements gemm.Run. Its time is that of the rank that took longest.
 func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
+	if err := l.job.leading.Enter(l.variant); err != nil {
+		return gemm.Cost{}, err
+	}
+	defer l.job.leading.Leave()
+	return l.do(ctx)
+}
+
+func (l *lead[T]) do(ctx context.Context) (gemm.Cost, error) {
 	if err := ctx.Err(); err != nil {
 		return gemm.Cost{}, err
 	}
@@ -382,6 +422,15 @@ func (l *lead[T]) Distribution() gemm.Distribution { return l.last }
 
 // Collect implements gemm.Run.
 func (l *lead[T]) Collect(context.Context) error {
+	if err := l.job.leading.Enter(l.variant); err != nil {
+		return err
+	}
+	defer l.job.leading.Leave()
+	return l.bring()
+}
+
+// bring brings C to rank 0.
+func (l *lead[T]) bring() error {
 	defer l.job.within(doCollect)()
 	if err := l.job.tell(command{Do: doCollect, Run: l.number}); err != nil {
 		return err
@@ -391,6 +440,15 @@ func (l *lead[T]) Collect(context.Context) error {
 
 // Close implements gemm.Run.
 func (l *lead[T]) Close() error {
+	if err := l.job.leading.Enter(l.variant); err != nil {
+		return err
+	}
+	defer l.job.leading.Leave()
+	return l.end()
+}
+
+// end has all ranks forget the product.
+func (l *lead[T]) end() error {
 	if l.job.broken != nil {
 		return nil // there is nobody to tell, and the first error has been returned
 	}
