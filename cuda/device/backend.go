@@ -89,7 +89,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		}
 		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, d.GPU.Capability)
 	}
-	out := &product[T]{d: d, warm: p.Text("l2") == "warm", top: slices.Contains(tops, name)}
+	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: slices.Contains(tops, name)}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
 		if name == cuda.CuBLASTF32 {

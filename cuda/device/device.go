@@ -32,6 +32,7 @@ type Device struct {
 	start   cu.Event
 	packed  cu.Event // between both, where a product packs first
 	end     cu.Event
+	product gemm.Exclusive
 
 	compiler *nvrtc.Cache
 	kernels  map[string]*kernel // compiled and loaded, by what they were compiled from

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -22,14 +23,32 @@ import (
 // product is one algorithm on a device.
 type product[T gemm.Element] struct {
 	d      *Device
+	name   string // of the variant
 	engine engine
-	warm   bool // operands are the same from call to call
-	top    bool // one that users choose: its product from and to the host's memory is timed too
-	chosen gemm.Params
+	warm   bool                        // operands are the same from call to call
+	top    bool                        // one that users choose: its product from and to the host's memory is timed too
+	chosen atomic.Pointer[gemm.Params] // of the last product
 }
 
 // Resolved implements gemm.Explainer.
-func (p *product[T]) Resolved() gemm.Params { return p.chosen }
+func (p *product[T]) Resolved() gemm.Params {
+	if chosen := p.chosen.Load(); chosen != nil {
+		return *chosen
+	}
+	return nil
+}
+
+// choose notes the parameters that the engine has chosen.
+func (p *product[T]) choose() {
+	chosen := p.engine.resolved()
+	p.chosen.Store(&chosen)
+}
+
+// enter begins to use the device, which has one product at a time: the error is an ErrBusy
+// where another goroutine uses it.
+func (p *product[T]) enter() (leave func(), err error) {
+	return p.d.product.Leave, p.d.product.Enter(p.name)
+}
 
 // align is what addresses of matrices on the device are multiples of.
 const align = 256
@@ -121,9 +140,19 @@ func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix
 	return x.Slice(at, 0, n, x.Cols)
 }
 
-// whole computes the operation from and to the host's memory. Of big products one panel is on
-// its way to the device while another is multiplied and a third is on its way back.
-func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
+// whole computes the operation from and to the host's memory.
+func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) error {
+	leave, err := p.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return p.inPanels(ctx, op, a, b, c)
+}
+
+// inPanels is whole where the device is p's. Of big products one panel is on its way to the
+// device while another is multiplied and a third is on its way back.
+func (p *product[T]) inPanels(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -187,7 +216,7 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	if err := p.engine.prepare(shape, at(0), op); err != nil {
 		return err
 	}
-	p.chosen = p.engine.resolved()
+	p.choose()
 	if s.K > 0 {
 		if err := upload(ctx, d, d.up, room.at, ldStays, staying); err != nil {
 			return err
@@ -348,6 +377,11 @@ func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 
 // stage brings the operands to the device, or finds them there.
 func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matrix[T]) (run gemm.Run, err error) {
+	leave, err := p.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	d := p.d
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -361,7 +395,7 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 		// Twice: what is compiled and loaded the first time is there the second.
 		for range 2 {
 			begin := time.Now()
-			err := p.whole(ctx, op, a, b, c)
+			err := p.inPanels(ctx, op, a, b, c)
 			if errors.Is(err, errMemory) {
 				delete(r.phases, "host")
 				r.warnings = append(r.warnings, "no time from the host's memory: "+strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "))
@@ -385,7 +419,7 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 	if err := p.engine.prepare(r.shape, r.layout.at(r.room.at), op); err != nil {
 		return nil, err
 	}
-	p.chosen = p.engine.resolved()
+	p.choose()
 	return r, nil
 }
 
@@ -471,6 +505,11 @@ func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat
 // Repeat computes the product so many times and returns what they cost together, by
 // events.
 func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return cost, err
+	}
+	defer leave()
 	d := r.p.d
 	if err := d.usable(); err != nil {
 		return cost, err
@@ -548,6 +587,11 @@ var errCollect = errors.New("cuda: another product of the same operands has been
 
 // Collect implements gemm.Run.
 func (r *staged[T]) Collect(ctx context.Context) (err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	d := r.p.d
 	if err := d.usable(); err != nil {
 		return err
@@ -586,6 +630,11 @@ func (r *staged[T]) free() error {
 
 // Close implements gemm.Run.
 func (r *staged[T]) Close() (err error) {
+	leave, err := r.p.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if r.p.d.Lost() {
 		return nil
 	}
