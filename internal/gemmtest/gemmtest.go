@@ -133,6 +133,7 @@ func (u under[T]) checks() []named[T] {
 		{"cancelled", checkCancelled[T]},
 		{"empty", checkEmpty[T]},
 		{"heard", checkHeard[T]},
+		{"concurrent", checkConcurrent[T]},
 		{"model", checkModel[T]},
 	}, u.kind.own...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,6 +245,75 @@ func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
 		if e := times * bound * p.abs[0]; p.hi[0]+e != p.hi[0] {
 			c.Set(0, 0, p.hi[0]+e)
 		}
+	}
+}
+
+// sharing is a textbook that several goroutines must not call at the same time, or that says so
+// in the wrong way.
+type sharing struct {
+	textbook[float64]
+	sums    []float64      // that all products form a row in; nil: they do not
+	mutex   sync.Mutex     // that a product waits for
+	waits   bool           // for the mutex
+	product gemm.Exclusive // that a product holds
+	name    string         // which it names; empty: it holds nothing
+}
+
+func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+	if err := gemm.CheckShapes(c, a, b); err != nil {
+		return err
+	}
+	if x.waits {
+		x.mutex.Lock()
+		defer x.mutex.Unlock()
+	}
+	if x.name != "" {
+		if err := x.product.Enter(x.name); err != nil {
+			return err
+		}
+		defer x.product.Leave()
+	}
+	if x.sums == nil {
+		return x.textbook.Multiply(ctx, c, a, b)
+	}
+	for i := range c.Rows {
+		x.sums = append(x.sums[:0], make([]float64, c.Cols)...)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for j := range c.Cols {
+			for l := range a.Cols {
+				x.sums[j] += a.At(i, l) * b.At(l, j)
+			}
+		}
+		copy(c.Row(i), x.sums)
+	}
+	return ctx.Err()
+}
+
+// TestConcurrentFaults wants multipliers that goroutines must not share to be found.
+func TestConcurrentFaults(t *testing.T) {
+	defer func(before time.Duration) { hung = before }(hung)
+	hung = time.Second
+	good := textbook[float64]{kind: floatKind[float64]()}
+	for name, test := range map[string]struct {
+		m    gemm.Multiplier[float64]
+		want string
+	}{
+		"shares nothing":            {good, ""},
+		"refuses":                   {&sharing{textbook: good, sums: []float64{}, name: "test/textbook"}, ""},
+		"refuses without its name":  {&sharing{textbook: good, name: "test/other"}, "concurrent"},
+		"waits for another product": {&sharing{textbook: good, waits: true}, "concurrent"},
+	} {
+		if got := caught(test.m, good.kind); got != test.want {
+			t.Errorf("%s: caught by %q, want %q", name, got, test.want)
+		}
+	}
+	if Raced {
+		return // the detector finds this one first
+	}
+	if got := caught(&sharing{textbook: good, sums: []float64{}}, good.kind); got != "concurrent" {
+		t.Errorf("shares a workspace: caught by %q", got)
 	}
 }
 

@@ -1,0 +1,149 @@
+package gemmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gemm"
+)
+
+// problem is a product whose result is exact and known.
+type problem[T gemm.Element] struct{ a, b, want gemm.Matrix[T] }
+
+// newProblem draws operands.
+func newProblem[T gemm.Element](kind kind[T], rng *rand.Rand, m, n, k int) problem[T] {
+	a, b := tabulated(m, k, drawn(kind, rng)), tabulated(k, n, drawn(kind, rng))
+	return problem[T]{a, b, reference(kind, a, b)}
+}
+
+// solve multiplies. busy is true where the multiplier has refused by an ErrBusy that names the
+// variant and has written nothing; an error says that neither is so, nor the result right.
+func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error) {
+	m, n, k := p.want.Rows, p.want.Cols, p.a.Cols
+	c := newGuarded(u.kind, m, n, 1, func(int, int) T { return u.kind.sentinel })
+	err = call(func() error { return u.m.Multiply(ctx, c.Matrix, p.a, p.b) })
+	if errors.Is(err, gemm.ErrBusy) && strings.Contains(err.Error(), u.v.Name) {
+		return true, c.changed("C", false)
+	}
+	if err == nil {
+		err = errors.Join(c.changed("C", true), equal(c.Matrix, p.want))
+	}
+	if err != nil {
+		err = fmt.Errorf("%d×%d×%d: %w", m, n, k, err)
+	}
+	return false, err
+}
+
+// hung is how long a few small products may take before they are taken for ones that never end.
+var hung = time.Minute
+
+// inTime returns what f returns, or an error where that takes too long.
+func inTime(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(hung):
+		return fmt.Errorf("has not ended after %v", hung)
+	}
+}
+
+// interrupted is a context that calls another function once, where the product looks at the
+// context for the left-th time.
+type interrupted struct {
+	context.Context
+	left atomic.Int64
+	do   func()
+}
+
+func (c *interrupted) Err() error {
+	if c.left.Add(-1) == 0 {
+		c.do()
+	}
+	return c.Context.Err()
+}
+
+// checkConcurrent calls the multiplier from several goroutines at the same time. Every product
+// is right or refused with ErrBusy, none waits for another, and some are right.
+func checkConcurrent[T gemm.Element](u under[T]) error {
+	rng := rand.New(rand.NewPCG(13, 14))
+	var problems []problem[T]
+	// The last one is beyond what packed computes in one go.
+	for _, s := range [][3]int{{9, 8, 7}, {33, 21, 40}, {2, 700, 400}} {
+		p := newProblem(u.kind, rng, s[0], s[1], s[2])
+		busy, err := p.solve(u, context.Background())
+		switch {
+		case busy:
+			return errors.New("is busy before the first product")
+		case err != nil:
+			return nil // the other checks find what is wrong with a product alone
+		}
+		problems = append(problems, p)
+	}
+	return errors.Join(checkWithin(u, problems), checkStorm(u, problems))
+}
+
+// checkWithin begins products while another one is under way, and waits for them there.
+func checkWithin[T gemm.Element](u under[T], problems []problem[T]) error {
+	for _, outer := range problems {
+		for looks := int64(1); looks <= 2; looks++ {
+			var within error
+			ctx := &interrupted{Context: context.Background()}
+			ctx.left.Store(looks)
+			ctx.do = func() {
+				within = inTime(func() error {
+					for _, inner := range problems {
+						if _, err := inner.solve(u, context.Background()); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			}
+			if _, err := outer.solve(u, ctx); err != nil || within != nil {
+				return fmt.Errorf("products within a product of %d×%d×%d: %w", outer.want.Rows, outer.want.Cols, outer.a.Cols, errors.Join(err, within))
+			}
+		}
+	}
+	return nil
+}
+
+// checkStorm has goroutines multiply without regard for one another.
+func checkStorm[T gemm.Element](u under[T], problems []problem[T]) error {
+	const goroutines, rounds = 4, 2
+	var right atomic.Int64
+	err := inTime(func() error {
+		var all sync.WaitGroup
+		errs := make([]error, goroutines)
+		for g := range goroutines {
+			all.Go(func() {
+				for i := range rounds * len(problems) {
+					busy, err := problems[(g+i)%len(problems)].solve(u, context.Background())
+					if err != nil {
+						errs[g] = err
+						return
+					}
+					if !busy {
+						right.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%d goroutines: %w", goroutines, err)
+	case right.Load() == 0:
+		return fmt.Errorf("%d goroutines: every product was refused", goroutines)
+	}
+	return nil
+}
