@@ -74,9 +74,9 @@ func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error)
 	if err := r.Check(plan.Tile, plan.Widths); err != nil {
 		return plan, err
 	}
-	if x, _ := plan.Blocks(); x > math.MaxInt32 {
-		return plan, fmt.Errorf("%w: a product of %d×%d×%d takes %d blocks of %s, and a launch has at most %d: choose a larger tile or a smaller size",
-			gemm.ErrUnavailable, s.M, s.N, s.K, x, plan.Tile.Name(), math.MaxInt32)
+	if down, across := ceil(s.M, plan.Tile.BM), ceil(s.N, plan.Tile.BN); across > 0 && down > math.MaxInt32/across {
+		return plan, fmt.Errorf("%w: a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d: choose a larger tile or a smaller size",
+			gemm.ErrUnavailable, s.M, s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32)
 	}
 	return plan, r.fits(plan.Tile, g)
 }

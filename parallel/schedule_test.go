@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -94,7 +95,7 @@ func TestFor(t *testing.T) {
 	for range loops {
 		workers, n, chunk := 1+rng.IntN(9), rng.IntN(200), rng.IntN(12)
 		if rng.IntN(10) == 0 {
-			chunk = 1 << 40
+			chunk = math.MaxInt / 2
 		}
 		name := Schedules()[rng.IntN(len(Schedules()))]
 		s, err := NewSchedule(name, chunk)
@@ -382,7 +383,7 @@ func TestSettle(t *testing.T) {
 
 // TestHugeTile has a tile that is larger than any matrix.
 func TestHugeTile(t *testing.T) {
-	m, err := gemm.New[float64](tilesVariant(), gemm.Params{"threads": 2, "tile": 1<<63 - 1})
+	m, err := gemm.New[float64](tilesVariant(), gemm.Params{"threads": 2, "tile": math.MaxInt})
 	if err != nil {
 		t.Fatal(err)
 	}

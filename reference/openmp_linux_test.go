@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"os"
 	"os/exec"
 	"slices"
@@ -69,7 +70,7 @@ func TestOpenMPRefuses(t *testing.T) {
 		"no such request":               func() (time.Duration, error) { return o.Loop(ctx, 1, "auto", 1, 1, 1) },
 		"static wants other numbers":    func() (time.Duration, error) { return o.Loop(ctx, 1, "static", -1, 1, 1) },
 		"reduce wants other numbers":    func() (time.Duration, error) { return o.Merge(ctx, 1, "reduce", 1, 0) },
-		"no memory for 2 private":       func() (time.Duration, error) { return o.Merge(ctx, 2, "atomic", 1<<58, 1) },
+		"no memory for 2 private":       func() (time.Duration, error) { return o.Merge(ctx, 2, "atomic", 1<<(bits.UintSize-6), 1) },
 	} {
 		if _, err := refused(); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %q", err, what)

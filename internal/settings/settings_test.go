@@ -3,7 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"errors"
-	"gemm/internal/tuned"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gemm/internal/tuned"
 )
 
 var epyc = tuned.Host{CPU: "AMD EPYC", Caches: []tuned.Cache{{Level: 1, Bytes: 32 << 10}, {Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: 32 << 20}}}
@@ -125,6 +127,9 @@ func TestParse(t *testing.T) {
 		"kernel twice":   {strings.NewReplacer(`"type":"f64","rung":"smem","class":"small"`, `"type":"f32","rung":"warptile","class":"large"`).Replace(text), "it has warptile in f32 on NVIDIA H200 for the class large twice"},
 		"partial blocks": {strings.Replace(text, `"kc":320`, `"kc":0`, 1), "of mc, kc and nc of f64 one is 0"},
 	} {
+		if bits.UintSize == 32 && name == "large parallel" {
+			c.want = "cut off or corrupt" // no int is too large
+		}
 		if c.data == text {
 			t.Errorf("%s: the fault was not planted", name)
 		}

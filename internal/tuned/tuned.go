@@ -9,6 +9,7 @@ package tuned
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -75,7 +76,7 @@ const (
 	maxNC       = 1 << 16
 	maxBlock    = 1 << 24 // elements of MC×KC and of KC×NC: 128 MiB of float64
 	maxDirect   = 1 << 27 // operands of 512×512 do not fit the second level of any cache
-	maxParallel = 1 << 45
+	maxParallel = min(1<<45, math.MaxInt)
 )
 
 // The limits of a cutoff. Below the least, the additions of a level cost more than
