@@ -3,6 +3,7 @@ package parallel
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -35,6 +36,10 @@ func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matri
 	})
 }
 
+// unaligned is held while an element is added to that atomic instructions do not reach: on
+// 32-bit systems a float64 may lie at a multiple of 4 bytes only.
+var unaligned sync.Mutex
+
 // atomicAdd adds x to *p, which others add to at the same time.
 func atomicAdd[T gemm.Float](p *T, x T) {
 	switch p := any(p).(type) {
@@ -47,6 +52,12 @@ func atomicAdd[T gemm.Float](p *T, x T) {
 			}
 		}
 	case *float64:
+		if unsafe.Alignof(*p) < 8 && uintptr(unsafe.Pointer(p))%8 != 0 {
+			unaligned.Lock()
+			*p += float64(x)
+			unaligned.Unlock()
+			return
+		}
 		word := (*uint64)(unsafe.Pointer(p))
 		for {
 			old := atomic.LoadUint64(word)

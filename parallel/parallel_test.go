@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"gemm"
 	"gemm/gf256"
@@ -28,6 +29,28 @@ func TestThreadsAreLimited(t *testing.T) {
 				t.Errorf("%s with %d threads: got %v, want %v", v.Name, threads, err, gemm.ErrParam)
 			}
 		}
+	}
+}
+
+// TestUnalignedAdd adds to a float64 at a multiple of 4 bytes, as 32-bit systems have it.
+func TestUnalignedAdd(t *testing.T) {
+	var sum *float64
+	if unsafe.Alignof(*sum) == 8 {
+		t.Skip("this system aligns to 8 bytes")
+	}
+	words := make([]uint32, 4)
+	sum = (*float64)(unsafe.Pointer(&words[1]))
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 1000 {
+				atomicAdd(sum, 2)
+			}
+		})
+	}
+	all.Wait()
+	if *sum != 6000 {
+		t.Errorf("the sum is %v, want 6000", *sum)
 	}
 }
 
