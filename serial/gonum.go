@@ -31,7 +31,7 @@ const (
 
 // accumulate implements accumulator.
 func (g gonum[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
-	rows := max(1, gonumPiece/(2*gonumBlock*c.Cols*a.Cols)) * gonumBlock
+	rows := int(max(1, gonumPiece/(2*gonumBlock*int64(c.Cols)*int64(a.Cols)))) * gonumBlock
 	cols := max(1, gonumLong/(2*gonumBlock*gonumBlock)/a.Cols) * gonumBlock
 	for i := 0; i < c.Rows; i += rows {
 		height := min(rows, c.Rows-i)
