@@ -8,7 +8,7 @@ import (
 
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
 func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && m*n*k <= fewDots {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -17,7 +17,7 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 
 // Sgemm is Dgemm for float32.
 func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && m*n*k <= fewDots {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}

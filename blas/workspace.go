@@ -111,10 +111,13 @@ func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T
 	}
 }
 
+// terms returns m·n·k.
+func terms(m, n, k int) int64 { return int64(m) * int64(n) * int64(k) }
+
 // isTiny reports whether multiplyTiny is for the product: α = 0 and k = 0, which
 // only scale C, are the engine's.
 func isTiny[T gemm.Float](m, n, k int, alpha T) bool {
-	return int64(m)*int64(n)*int64(k) <= tiny && k > 0 && alpha != 0
+	return terms(m, n, k) <= tiny && k > 0 && alpha != 0
 }
 
 // multiplyTiny is multiply where calling an engine would take longer.

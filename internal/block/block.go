@@ -212,7 +212,7 @@ func (e *task[T]) run() error {
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
 	workers := g.plan.Workers
-	if workers > 1 && g.m*g.n*g.k < woken*e.blocking.Parallel && !e.loop.Ready() {
+	if workers > 1 && int64(g.m)*int64(g.n)*int64(g.k) < woken*int64(e.blocking.Parallel) && !e.loop.Ready() {
 		workers = 1
 	}
 	if g.plan.PackA {

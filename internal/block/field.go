@@ -276,7 +276,7 @@ func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, l
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
 	g.back = p.Back && !g.back
 	workers := p.Workers
-	if workers > 1 && m*n*k < fieldWoken && !e.loop.Ready() {
+	if workers > 1 && int64(m)*int64(n)*int64(k) < fieldWoken && !e.loop.Ready() {
 		workers = 1
 	}
 	for ic := 0; ic < m; ic += p.MC {
