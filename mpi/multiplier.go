@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/block"
 	"gemm/internal/cpu"
 	"gemm/mpi/comm"
 	"gemm/mpi/plan"
@@ -506,7 +507,11 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 		return nil
 	}
 	product := gemm.NewMatrix[T](m, n)
-	if err := g.Multiply(ctx, product, untransposed(a, tA), untransposed(b, tB)); err != nil {
+	alpha, a, b, err = rescaled(ctx, n, alpha, untransposed(a, tA), untransposed(b, tB))
+	if err != nil {
+		return err
+	}
+	if err := g.Multiply(ctx, product, a, b); err != nil {
 		return err
 	}
 	scale(c, beta)
@@ -517,6 +522,15 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 		}
 	}
 	return nil
+}
+
+// rescaled returns operands with the same product, whose sums stay in the range as block.Rescale
+// says.
+func rescaled[T gemm.Float](ctx context.Context, n int, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error) {
+	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
+	alpha, left, right, err := block.Rescale(ctx, a.Rows, n, a.Cols, alpha, left, right)
+	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
+	return alpha, a, b, err
 }
 
 // scale computes C ← β·C; β = 0 does not read C.

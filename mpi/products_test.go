@@ -35,7 +35,7 @@ func TestProducts(t *testing.T) {
 		run   string
 	}{
 		{1, "Refusal|Room|Deadline|Bounds"},
-		{2, "Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|Bytes|Bounds"},
+		{2, "Done|Threads|Local|Halve|Panels|Cancelled|Deadline|Refusal|InTurn|Gemm|FarAlpha|Bytes|Bounds"},
 		{3, "Bounds|Bytes|Deadline"},
 		{4, "Grid|Replication|Used|Refusal|InTurn|Bounds|Bytes"},
 		{6, "Strided|Panels"},
@@ -702,6 +702,34 @@ func TestRanksGemm(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestRanksFarAlpha wants the product where α brings back what A·B loses.
+func TestRanksFarAlpha(t *testing.T) {
+	forRank0(t)
+	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range [][4]float64{{1e300, 1e-200, 1e-200, 1e-100}, {1e-300, 1e200, 1e200, 1e100}} {
+		o := newOperands[float64](4, 5, 6, 3)
+		for i := range o.a.Rows {
+			for l := range o.a.Cols {
+				o.a.Set(i, l, x[1])
+			}
+		}
+		for l := range o.b.Rows {
+			for j := range o.b.Cols {
+				o.b.Set(l, j, x[2])
+			}
+		}
+		if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0, o.c); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := o.c.At(2, 3), float64(o.a.Cols)*x[3]; !(math.Abs(got/want-1) < 1e-12) {
+			t.Errorf("%g·%g·%g, %d terms: %g, want %g", x[0], x[1], x[2], o.a.Cols, got, want)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/wire"
 	"gemm/gf256"
+	"gemm/internal/block"
 	"gemm/internal/child"
 )
 
@@ -256,5 +257,11 @@ func (m remoteGemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha 
 	if tA != blas.NoTrans || tB != blas.NoTrans {
 		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
 	}
+	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
+	alpha, left, right, err := block.Rescale(ctx, a.Rows, b.Cols, a.Cols, alpha, left, right)
+	if err != nil {
+		return err
+	}
+	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row
 	return m.product(ctx, float64(alpha), a, b, float64(beta), c)
 }

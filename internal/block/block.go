@@ -136,9 +136,11 @@ func (e *Engine[T]) Blocking() Blocking { return e.blocking }
 func up(n, step int) int { return (n + step - 1) / step * step }
 
 // Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; element (i, j) of C
-// is c[i*ldc+j]. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. The
+// is c[i*ldc+j]. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. α multiplies
+// sums of products, but where it is far from 1 an operand too, in a copy; see Rescale. The
 // error is ctx's, which is looked at before each call of the micro-kernel, some 100 µs of
-// work; C is then undefined. Once the buffers have grown to the shape it allocates nothing.
+// work; C is then undefined. Once the buffers have grown to the shape it allocates nothing
+// else.
 func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,6 +151,12 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 	if k == 0 || alpha == 0 {
 		scale(m, n, beta, c, ldc)
 		return nil
+	}
+	if !isModerate(alpha) {
+		var err error
+		if alpha, a, b, err = Rescale(ctx, m, n, k, alpha, a, b); err != nil {
+			return err
+		}
 	}
 	if e.small(m, n, k, b.Row, b.Col) {
 		columns := e.columns(n, k, a.Col)
