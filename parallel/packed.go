@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/block"
 	"gemm/serial"
 )
 
@@ -22,7 +23,7 @@ func packedVariant() gemm.Variant {
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())
 		},
-		Bound: gemm.Classical,
+		Bound: serial.PackedBound(func(p gemm.Params) block.Loop { return NewPool(p.Int("threads")).Loop() }),
 		F32:   onTeam("parallel/packed", newPacked[float32]),
 		F64:   onTeam("parallel/packed", newPacked[float64]),
 		GF256: onTeam("parallel/packed", newPackedField),

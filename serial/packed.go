@@ -47,7 +47,8 @@ func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}, 0, c.Data, c.Stride)
 }
 
-// Gemm implements gemm.Gemmer. α multiplies the sums of products.
+// Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand where it is so
+// large or so small that they would leave the range (see block.Rescale).
 func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
@@ -107,7 +108,7 @@ func packedVariant() gemm.Variant {
 		Name:  "serial/packed",
 		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
 		Model: func(m, n, k int, _ gemm.Params) gemm.Model { return PackedModel(m, n, k, block.Serial) },
-		Bound: gemm.Classical,
+		Bound: PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
 			return NewPacked[float32](block.Serial), nil
 		},
@@ -118,6 +119,26 @@ func packedVariant() gemm.Variant {
 			return NewPackedField(block.Serial), nil
 		},
 	}
+}
+
+// PackedBound is the bound on the error of NewPacked's product on the loop that the parameters
+// choose: Classical's with the roundings of sums in blocks, KC + k/KC, in place of k (Higham,
+// section 4.2). Random operands have Classical's, where that is not larger.
+func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
+	bound := gemm.Classical
+	bound.Worst = func(m, n, k int, p gemm.Params, u float64) float64 {
+		var roundings int
+		if u == gemm.UnitRoundoff[float32]() {
+			roundings = block.Host[float32](loop(p)).Roundings(m, n, k)
+		} else {
+			roundings = block.Host[float64](loop(p)).Roundings(m, n, k)
+		}
+		return gemm.Gamma(float64(roundings), u)
+	}
+	bound.Random = func(m, n, k int, p gemm.Params, u float64) float64 {
+		return min(bound.Worst(m, n, k, p, u), gemm.Classical.Random(m, n, k, p, u))
+	}
+	return bound
 }
 
 // PackedModel predicts the costs of NewPacked's product in float64; float32 has more

@@ -287,6 +287,27 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	return rows*columns <= limit && !e.competes(b.Row, rows)
 }
 
+// Roundings returns how many roundings a product of two elements meets at most on its way
+// into the sum of an m×n×k product, however the operands are stored: its own and those of the
+// additions, of a block of KC terms first and then of the sums of blocks. Without the blocks
+// it is k.
+func (e *Engine[T]) Roundings(m, n, k int) int {
+	if m == 0 || n == 0 || k == 0 {
+		return 0
+	}
+	if float64(m)*float64(n)*float64(k) <= float64(e.blocking.Direct) {
+		return k // computed in one go, unless rows compete
+	}
+	most := 0
+	for _, a := range []View[T]{{Row: k, Col: 1}, {Row: 1, Col: m}} {
+		for _, b := range []View[T]{{Row: n, Col: 1}, {Row: 1, Col: k}} {
+			kc := e.Plan(m, n, k, a, b).KC
+			most = max(most, kc+(k+kc-1)/kc-1)
+		}
+	}
+	return most
+}
+
 // Workspace returns the number of elements that an m×n×k product packs into.
 func (e *Engine[T]) Workspace(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
