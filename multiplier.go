@@ -31,6 +31,11 @@ type Multiplier[T Element] interface {
 // read C, so that NaN there does not spread; α = 0 or k = 0 does not read A and
 // B. Shapes are those of op(A) (m×k), op(B) (k×n) and C (m×n), errors those of
 // a Multiplier.
+//
+// α multiplies the sums of products. What they lose by underflow is, with |α| ≤ 2²⁴, no more
+// than the least normal number a term; what overflows stays infinite. With |α| above 2²⁴ or
+// below 2⁻²⁴ serial/packed, parallel/packed and mpi's multiply an operand by a power of two
+// of α, so that both happen only where the result itself is beyond the range.
 type Gemmer[T Float] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }

@@ -140,6 +140,12 @@ func TestRowsThatFail(t *testing.T) {
 	unavailable.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return nil, gemm.ErrUnavailable }
 	greedy := variant("test/greedy", product[float64])
 	greedy.Model = func(int, int, int, gemm.Params) gemm.Model { return gemm.Model{Workspace: 1e18} }
+	vague := variant("test/vague", product[float64]) // no integers are exact, and zeros are within its bound
+	two := func(int, int, int, gemm.Params, float64) float64 { return 2 }
+	vague.Bound = gemm.Bound{
+		Kind: gemm.Componentwise, Worst: two, Random: two,
+		Largest: func(int, int, int, gemm.Params) float64 { return 1e300 },
+	}
 	rows := ladder(t, 8,
 		variant("test/error", func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
 			return boom
@@ -147,7 +153,7 @@ func TestRowsThatFail(t *testing.T) {
 		variant("test/panic", func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
 			panic("ouch")
 		}),
-		unavailable, greedy)
+		unavailable, greedy, vague)
 	for name, want := range map[string]struct {
 		status Status
 		reason string
@@ -156,6 +162,7 @@ func TestRowsThatFail(t *testing.T) {
 		"test/panic":       {Failed, "panicked: ouch"},
 		"test/unavailable": {Unavailable, "unavailable"},
 		"test/greedy":      {Skipped, "needs"},
+		"test/vague":       {Skipped, "not verified: the componentwise bound 2 for k = 8 in f64 is larger than the result"},
 	} {
 		r := rows[name]
 		if r.Status != want.status || !strings.Contains(r.Reason, want.reason) || r.Speed() {

@@ -184,6 +184,10 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 			return multiplyIntegers(ctx, d, c, m, call)
 		}
 	} else if c.Type != "gf256" {
+		if !v.Assures(limit) {
+			t.err = unproven{limit.Unproven(c.Type, c.K)}
+			return t
+		}
 		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
 	}
 	t.poison = func() { poison(o.c) }
@@ -215,6 +219,12 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	}
 	return t
 }
+
+// unproven is the error of a case whose result would not be verified, by integers or by the
+// bound: it is not measured.
+type unproven struct{ text string }
+
+func (u unproven) Error() string { return u.text }
 
 // maxInteger is the magnitude of the integers that are multiplied at most.
 const maxInteger = 64
@@ -738,6 +748,9 @@ func (t *contender) verify() {
 	}
 	v := t.check()
 	t.judge(v)
+	if v.Note != "" {
+		t.record.Warnings = append(t.record.Warnings, v.Note)
+	}
 	if v.Weak {
 		t.record.Warnings = append(t.record.Warnings, "the error bound exceeds the elements themselves: this check cannot see a lost element")
 	}
@@ -772,6 +785,8 @@ func (d *Driver) finish(t *contender) Record {
 		r.Status, r.Reason = Unavailable, strings.TrimPrefix(t.err.Error(), gemm.ErrUnavailable.Error()+": ")
 	case errors.Is(t.err, errTimeout):
 		r.Status, r.Reason = Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", t.err, d.Budget.Timeout)
+	case errors.As(t.err, &unproven{}):
+		r.Status, r.Reason = Skipped, t.err.Error()
 	case t.err != nil:
 		r.Status, r.Reason = Failed, t.err.Error()
 	}

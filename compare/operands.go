@@ -70,6 +70,9 @@ func allocateAll[T gemm.Element](c Case) operands[T] {
 func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
 	o := allocateAll[T](c)
 	fill := func(x gemm.Matrix[T], stream uint64) {
+		if isEmpty(x) {
+			return
+		}
 		rng := rand.New(rand.NewPCG(seed, stream))
 		for i := range x.Rows {
 			row := x.Row(i)
@@ -111,6 +114,9 @@ const (
 
 // draw fills x, which is stored transposed if so said, with random elements.
 func draw[T gemm.Element](x gemm.Matrix[T], transposed bool, seed, rowSigns, colSigns uint64) {
+	if isEmpty(x) {
+		return
+	}
 	if transposed {
 		rowSigns, colSigns = colSigns, rowSigns
 	}
@@ -172,6 +178,9 @@ func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 // poison fills c with what no product holds, so that a call that writes nothing
 // cannot pass with an older result.
 func poison[T gemm.Element](c gemm.Matrix[T]) {
+	if isEmpty(c) {
+		return
+	}
 	var bad T
 	switch p := any(&bad).(type) {
 	case *float32:
@@ -191,6 +200,9 @@ func poison[T gemm.Element](c gemm.Matrix[T]) {
 
 // restore copies from into c.
 func restore[T gemm.Element](c, from gemm.Matrix[T]) {
+	if isEmpty(c) {
+		return
+	}
 	for i := range c.Rows {
 		copy(c.Row(i), from.Row(i))
 	}

@@ -123,7 +123,7 @@ type Status string
 const (
 	OK          Status = "ok"          // residual ≤ bound was checked on this very result
 	Wrong       Status = "wrong"       // it was not within the bound
-	Skipped     Status = "skipped"     // predicted to exceed its budget or the memory
+	Skipped     Status = "skipped"     // predicted to exceed its budget or the memory, or to prove nothing
 	Unavailable Status = "unavailable" // cannot run here; the reason says what to do
 	Timeout     Status = "timeout"     // took longer than --timeout
 	Failed      Status = "error"       // returned an error, panicked or lost its process

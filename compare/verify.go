@@ -40,6 +40,16 @@ type Verdict struct {
 	Reason   string  // why it is not OK; empty where it is
 	// Weak: the limit is so wide that an element that is lost would pass.
 	Weak bool
+	// Void: the limit is no smaller than any element, so that zeros would pass: it proves
+	// nothing.
+	Void bool
+	// Note says what the check accepted or left open; empty where there is nothing to say.
+	Note string
+}
+
+// exceeds says that the residual is above the bound, and where.
+func (v Verdict) exceeds(at string) string {
+	return fmt.Sprintf("residual %.3g exceeds the %s bound %.3g: %s", v.Residual, v.Kind, v.Bound, at)
 }
 
 // OK reports whether the result is within its limit. A residual of NaN is not.
@@ -69,6 +79,20 @@ type Verifier[T gemm.Element] interface {
 	// Finite reports whether all operands are: with NaN or Inf among them a
 	// result cannot be verified, and Check says so.
 	Finite() bool
+	// Assures reports whether the limit is smaller than some element of the result: a check
+	// with a wider one proves nothing.
+	Assures(limit Limit) bool
+}
+
+// Unproven says of a product with k terms in the type that it has not been verified, since
+// the limit does not assure it, and what to choose instead.
+func (l Limit) Unproven(typ string, k int) string {
+	text := fmt.Sprintf("not verified: the %s bound %.2g for k = %d in %s is larger than the result",
+		l.Kind, l.Bound, k, typ)
+	if typ == "f32" {
+		return text + ": choose f64, or a variant with a smaller bound"
+	}
+	return text + ": where it does not cancel, choose a variant with a smaller bound"
 }
 
 const (
@@ -112,9 +136,13 @@ type floatVerifier[T gemm.Float] struct {
 	alpha, beta float64
 	paired      bool    // arithmetic in pairs of float64
 	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
-	underflow   float64 // what k products, which α multiplies, may lose by underflow (Higham, equation 2.8)
-	finite      bool
-	seed        uint64
+	norm        scaled  // the same, where it is beyond the range
+	// What k products, which α multiplies, may lose by underflow (Higham, equation 2.8).
+	// A Gemmer has an |α| above 1/u multiply an operand: what is lost is that of 1/u.
+	underflow float64
+	finite    bool
+	far       bool // see isFar
+	seed      uint64
 
 	elements []element           // compared one by one: all of C where it is small
 	whole    bool                // elements is all of C
@@ -126,6 +154,7 @@ type element struct {
 	i, j   int
 	hi, lo float64 // value
 	abs    float64 // (|α|·|A||B| + |β|·|C₀|)_ij
+	exp    int     // all in units of 2^exp; 0 but of far operands
 }
 
 // projection is the reference of the probes of one width: row by row, probe by
@@ -140,24 +169,26 @@ type projection struct {
 func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier[T] {
 	v := &floatVerifier[T]{
 		a: widened(op.A, op.TransA), b: widened(op.B, op.TransB), c0: op.C0,
-		alpha: op.Alpha, beta: op.Beta, seed: seed,
+		alpha: float64(T(op.Alpha)), beta: float64(T(op.Beta)), seed: seed,
 		paired: gemm.TypeName[T]() == "f64",
 		blocks: map[int]*projection{},
 	}
-	tiny := math.SmallestNonzeroFloat64
-	if !v.paired {
-		tiny = math.SmallestNonzeroFloat32
-	}
-	v.underflow = tiny * (math.Max(1, math.Abs(v.alpha))*float64(v.a.Cols) + 2)
-	maxA, maxB := maxAbs(v.a), maxAbs(v.b)
-	v.normAB = math.Abs(v.alpha) * (maxA * maxB)
-	v.finite = !math.IsNaN(v.normAB) && !math.IsInf(maxA, 0) && !math.IsInf(maxB, 0)
+	_, tiny := largestOf[T]()
+	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/gemm.UnitRoundoff[T]())
+	v.underflow = tiny * (enlarged*float64(v.a.Cols) + 2)
+	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
+	v.norm = magnitude(v.alpha, maxA, maxB)
 	if v.beta != 0 {
-		maxC := maxAbs(v.c0)
-		v.normAB += math.Abs(v.beta) * maxC
-		v.finite = v.finite && !math.IsNaN(maxC) && !math.IsInf(maxC, 0)
+		maxC = maxAbs(v.c0)
+		v.norm = v.norm.plus(magnitude(v.beta, maxC))
+	}
+	v.finite = true
+	for _, most := range []float64{maxA, maxB, maxC} {
+		v.finite = v.finite && !math.IsNaN(most) && !math.IsInf(most, 0)
 	}
 	if v.finite {
+		v.normAB = math.Ldexp(v.norm.x, v.norm.exp)
+		v.far = v.isFar(maxA, maxB, maxC)
 		v.reference()
 	}
 	return v
@@ -170,14 +201,30 @@ func (v *floatVerifier[T]) Finite() bool { return v.finite }
 func (v *floatVerifier[T]) reference() {
 	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
 	v.whole = float64(m)*float64(n) <= fullElements && float64(m)*float64(n)*float64(k) <= fullTerms
+	if m == 0 || n == 0 {
+		return
+	}
 	rows := make([]int, m)
 	for i := range rows {
 		rows[i] = i
 	}
-	if count := min(sampledRows, max(1, fullElements/max(1, n))); !v.whole && count < m {
+	count := min(sampledRows, max(1, fullElements/max(1, n)))
+	if v.far {
+		count = v.farRows(count)
+	}
+	if !v.whole && count < m {
 		rows = sampleRows(m, count, v.seed)
 	}
 	v.elements = make([]element, len(rows)*n)
+	if v.far {
+		const steps = 50 // operations of a term
+		share(len(v.elements), steps*k, func(from, to int) {
+			for x := from; x < to; x++ {
+				v.elements[x] = v.farElement(rows[x/n], x%n)
+			}
+		})
+		return
+	}
 	down, across := (len(rows)+tileRows-1)/tileRows, (n+tileCols-1)/tileCols
 	share(down*across, tileRows*tileCols*k, func(from, to int) {
 		for tile := from; tile < to; tile++ { // those of the same columns one after the other
@@ -286,9 +333,13 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 	out := Verdict{Limit: limit}
 	if !v.finite {
 		out.Residual = math.NaN()
-		out.Reason = "operands hold NaN or Inf, or their products overflow: a result cannot be verified"
+		out.Reason = "operands hold NaN or Inf: a result cannot be verified"
 		return out
 	}
+	if v.far {
+		return v.checkFar(c, limit)
+	}
+	out.Void = !v.Assures(limit)
 	at := ""
 	if r, x := v.compare(c, limit.Kind); !(r <= 0) {
 		e := v.elements[x]
@@ -309,7 +360,7 @@ func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
 		}
 	}
 	if !out.OK() {
-		out.Reason = fmt.Sprintf("residual %.3g exceeds the %s bound %.3g: %s", out.Residual, limit.Kind, limit.Bound, at)
+		out.Reason = out.exceeds(at)
 	}
 	return out
 }
@@ -321,6 +372,23 @@ func (v *floatVerifier[T]) compare(c gemm.Matrix[T], kind gemm.BoundKind) (float
 		e := &v.elements[x]
 		return v.normalised(math.Abs((float64(c.At(e.i, e.j))-e.hi)-e.lo), v.scale(kind, e.abs), v.underflow)
 	})
+}
+
+// Assures implements Verifier.
+func (v *floatVerifier[T]) Assures(limit Limit) bool {
+	zeros := true // all elements, and nothing else passes
+	for x := range v.elements {
+		e := &v.elements[x]
+		scale := v.scale(limit.Kind, e.abs)
+		if v.far && limit.Kind == gemm.Normwise {
+			scale = math.Ldexp(v.norm.x, v.norm.exp-e.exp)
+		}
+		if limit.Bound*scale+math.Ldexp(v.underflow, -e.exp) < math.Abs(e.hi+e.lo) {
+			return true
+		}
+		zeros = zeros && scale == 0
+	}
+	return v.finite && zeros
 }
 
 // scale is what an error is measured against.
@@ -572,8 +640,17 @@ func twoProd(a, b float64) (p, e float64) {
 	return p, math.FMA(a, b, -p)
 }
 
+// isEmpty reports whether m has no elements, however many rows or columns it has.
+func isEmpty[T gemm.Element](m gemm.Matrix[T]) bool { return m.Rows == 0 || m.Cols == 0 }
+
 // widened returns op(m) in float64, sharing m's data where that is possible.
 func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
+	if isEmpty(m) && trans == blas.NoTrans {
+		return gemm.NewMatrix[float64](m.Rows, m.Cols)
+	}
+	if isEmpty(m) {
+		return gemm.NewMatrix[float64](m.Cols, m.Rows)
+	}
 	if trans == blas.NoTrans {
 		if same, ok := any(m).(gemm.Matrix[float64]); ok {
 			return same
@@ -607,6 +684,9 @@ func widen[T gemm.Float](w []float64, row []T) {
 
 // maxAbs returns the largest magnitude in m, NaN where there is a NaN.
 func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
+	if isEmpty(m) {
+		return 0
+	}
 	all, _ := largest(m.Rows, m.Cols, func(i int) float64 {
 		var most float64
 		for _, x := range m.Row(i) {
@@ -787,6 +867,9 @@ func (v *fieldVerifier) wrongColumns(c gemm.Matrix[gf256.Elem]) int {
 // Finite implements Verifier.
 func (v *fieldVerifier) Finite() bool { return true }
 
+// Assures implements Verifier: the check is exact.
+func (v *fieldVerifier) Assures(Limit) bool { return true }
+
 // Check implements Verifier.
 func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
 	got, want, what := c, v.exact, "elements"
@@ -796,6 +879,8 @@ func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
 		wrong, want, what = v.wrongColumns(c), gemm.Matrix[gf256.Elem]{}, "columns"
 	case !v.whole:
 		got, want, what = fieldProduct(c, v.x), v.abx, "rows"
+	case isEmpty(c):
+		want = gemm.Matrix[gf256.Elem]{}
 	}
 	for i := range want.Rows {
 		differ := 0
@@ -820,6 +905,9 @@ func (v *fieldVerifier) Check(c gemm.Matrix[gf256.Elem], limit Limit) Verdict {
 // element, apart from the implementations that it checks.
 func fieldProduct(a, b gemm.Matrix[gf256.Elem]) gemm.Matrix[gf256.Elem] {
 	c := gemm.NewMatrix[gf256.Elem](a.Rows, b.Cols)
+	if isEmpty(c) || isEmpty(a) {
+		return c
+	}
 	var table [256][256]gf256.Elem
 	for x := range 256 {
 		for y := range 256 {
@@ -846,13 +934,19 @@ func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, 
 	if gemm.TypeName[T]() == "gf256" {
 		return Limit{Kind: gemm.Exact}
 	}
-	if alpha != 1 || beta != 0 {
-		k += 3 // the roundings of α·(…), β·C and their sum
-	}
-	bound := v.BoundWith(p)
+	bound, u := v.BoundWith(p), gemm.UnitRoundoff[T]()
 	limit := bound.Worst
 	if random {
 		limit = bound.Random
 	}
-	return Limit{Kind: bound.Kind, Bound: limit(m, n, k, p, gemm.UnitRoundoff[T]())}
+	x := limit(m, n, k, p, u)
+	if alpha != 1 || beta != 0 {
+		// The roundings of α·(…), β·C and their sum, of what the product is at most.
+		most := 1.0
+		if bound.Kind == gemm.Normwise {
+			most = math.Max(1, float64(k))
+		}
+		x += gemm.Gamma(3, u) * (most + x)
+	}
+	return Limit{Kind: bound.Kind, Bound: x}
 }
