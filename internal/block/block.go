@@ -177,6 +177,12 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 
 // last computes m rows of the columns beside the tiles, of which b begins with the first.
 func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
+	var few [40]T // for small products, which feel what it takes to borrow buffers
+	if x := few[:]; t.K*columns <= len(x) {
+		copyColumns(x, b, t.K, columns)
+		e.updateColumns(t, x, m, columns)
+		return
+	}
 	s := e.take()
 	w := &s.workers[0]
 	w.packColumns(b, t.K, columns)
@@ -335,8 +341,12 @@ func (e *task[T]) updateBlock(worker, j, first, end int) {
 // packColumns copies columns of B, of k elements each.
 func (w *workspace[T]) packColumns(b View[T], k, columns int) {
 	w.x = grown(w.x, k*columns)
+	copyColumns(w.x, b, k, columns)
+}
+
+func copyColumns[T kernel.Float](to []T, b View[T], k, columns int) {
 	for j := range columns {
-		x, from := w.x[j*k:][:k], b.Data[j*b.Col:]
+		x, from := to[j*k:][:k], b.Data[j*b.Col:]
 		for l := range x {
 			x[l] = from[l*b.Row]
 		}

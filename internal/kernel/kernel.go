@@ -135,7 +135,9 @@ func (k *Kernel[T]) Column(m, depth int, alpha T, a []T, aRow int, x []T, beta T
 		_, _ = a[(m-1)*aRow+depth-1], x[depth-1]
 	}
 	_ = c[(m-1)*ldc]
-	k.column(m, depth, alpha, a, aRow, x, beta, c, ldc)
+	// x may be on the caller's stack, as Tiles may.
+	column := unsafe.Slice((*T)(noEscape(unsafe.Pointer(unsafe.SliceData(x)))), len(x))
+	k.column(m, depth, alpha, a, aRow, column, beta, c, ldc)
 }
 
 // Slivers returns how many slivers Run cuts m rows into, m above 0, the height of the
