@@ -67,6 +67,7 @@ cat >"$scratch/hosts" <<-END
 END
 CGO_ENABLED=1 "$go" build -buildvcs=false -tags mpi -o "$scratch/gemm" ./cmd/gemm
 
+export TMPDIR="$scratch/tmp" # of mpirun on both hosts, and of gemm
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm_rsh_agent="$scratch/agent" OMPI_MCA_orte_default_hostfile="$scratch/hosts"
 export OMPI_MCA_btl_tcp_if_include="$address1/24" OMPI_MCA_oob_tcp_if_include="$address1/24"
@@ -128,10 +129,18 @@ ended() { ! kill -0 "$job" 2>/dev/null; }
 # The local variant is slow: the product takes longer than its limit.
 slow=(mpi --variants mpi/summa --local serial/naive --sizes 5000 --timeout "${limit}s" --no-tuned)
 cut() { ip -n "$one" link set "${name}a" down; cut=$SECONDS; }
-mend() { ip -n "$one" link set "${name}a" up; }
+# reaches FROM ADDRESS: a host answers from there, if only that nobody listens.
+reaches() { [[ "$("$scratch/on" "$1" timeout 1 bash -c "exec 3<>/dev/tcp/$2/9" 2>&1)" == *refused* ]]; }
+mend() {
+	ip -n "$one" link set "${name}a" up
+	ip -n "$one" neighbour flush all
+	ip -n "$two" neighbour flush all
+	until_true 10 "the first host, from the second" reaches "$two" "$address1"
+	until_true 10 "the second host, from the first" reaches "$one" "$address2"
+}
 
 echo "== one host is cut off from ranks that gemm started"
-TMPDIR="$scratch/tmp" "$scratch/on" "$one" "$scratch/gemm" "${slow[@]}" --np 4 --json "$scratch/cut.json" >"$scratch/said" 2>&1 &
+"$scratch/on" "$one" "$scratch/gemm" "${slow[@]}" --np 4 --json "$scratch/cut.json" >"$scratch/said" 2>&1 &
 job=$!
 until_true 60 "the first case" measuring
 sleep 2 # into its product
