@@ -84,26 +84,16 @@ lint: ## check format, vet and golangci-lint, with MPI and with CUDA too where i
 generate: ## write the generated code anew
 	$(GO) generate ./...
 
-# The records of products over GF(2^8), one host a file.
-FIELD := $(sort $(wildcard results/gf256*.json))
-FIGURES := $(patsubst %,docs/%/figures,serial parallel mpi cuda-results gf256)
-
-docs: build ## render docs/serial, docs/parallel, docs/mpi, docs/cuda-results, docs/gf256 and docs/performance.md from the records in results/
-	rm -rf $(FIGURES) docs/performance
-	bin/gemm report --in results/serial.json --format md --out docs/serial
-	bin/gemm report --in results/parallel-xeon.json --format md --out docs/parallel
-	bin/gemm report --in results/mpi-xeon.json --format md --out docs/mpi
-	bin/gemm report --in results/cuda-h200.json --in results/cuda-h200-tuned.json --format md --out docs/cuda-results
-	$(if $(FIELD),bin/gemm report $(addprefix --in ,$(FIELD)) --format md --out docs/gf256)
-	rm -f $(addsuffix /*.png,$(FIGURES))
-	bin/gemm report $(addprefix --in ,$(sort $(wildcard results/peers*.json))) --format performance --out docs
+docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
+	$(GO) run ./internal/pages/render
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...
 
-bench-peers: deps build ## measure us and OpenBLAS, MKL, BLIS and gonum in turn, and write docs/performance.md
+bench-peers: deps build ## measure us and OpenBLAS, MKL, BLIS and gonum interleaved, and render docs/peers
 	bin/gemm compare --profile peers --out $(OUT) $(if $(RESUME),--resume,--force)
 	cp $(OUT)/results.json results/peers.json
+	$(GO) run ./internal/pages/render -thin 250 results/peers.json
 	$(MAKE) docs
 
 fuzz: ## run every fuzz target for FUZZTIME

@@ -71,6 +71,7 @@ var importTable = closure(map[string][]string{
 	"compare":           {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"compare/report":    {"compare"},
 
+	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
 	"cmd":               {"internal/catalog", "internal/settings", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })

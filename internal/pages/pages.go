@@ -1,0 +1,306 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report"
+)
+
+// page is one rendered page: docs/<topic>/report.md with its figures.
+type page struct {
+	topic   string
+	title   string
+	records []string // files in results/
+	build   func(compare.Document) (report.Report, []report.Drawing)
+	digest  digest
+}
+
+// whole builds every section of a report in English.
+func whole(doc compare.Document) (report.Report, []report.Drawing) {
+	return report.Build(doc, report.Options{Lang: "en"}), report.Drawings(doc, "en")
+}
+
+// compared builds the page that compares the suite with other libraries.
+func compared(doc compare.Document) (report.Report, []report.Drawing) {
+	return report.Performance(doc, "")
+}
+
+// topics are the pages of docs/, in the order of its index.
+var topics = []page{
+	{
+		topic:   "serial",
+		title:   "One processor: the ladder, step by step",
+		records: []string{"serial.json"},
+		build:   whole,
+		digest: digest{
+			sections: []string{
+				"summary", "machine", "runs", "ladder", "strassen", "compiler", "roofline", "against",
+			},
+			figures: []string{
+				"speedup-f64", "gflops-serial-f64", "strassen-crossover-f64", "cutoff-f64", "compiler-f64",
+				"roofline-f64",
+			},
+		},
+	},
+	{
+		topic:   "peers",
+		title:   "Compared with OpenBLAS, MKL, BLIS and gonum",
+		records: []string{"peers.json", "peers-xeon.json"},
+		build:   compared,
+		digest: digest{
+			sections: []string{"how", "host", "means", "lost"},
+			figures:  []string{"square-f64-1", "square-f32-1", "small-f64-1"},
+			tables:   []string{"table-lost"},
+		},
+	},
+	{
+		topic:   "parallel",
+		title:   "16 threads: scaling, schedules and what sharing costs",
+		records: []string{"parallel-xeon.json"},
+		build:   whole,
+		digest: digest{
+			sections: []string{
+				"summary", "machine", "runs", "strong", "weak", "chunk", "load", "affinity", "gomaxprocs",
+				"overheads", "findings",
+			},
+			figures: []string{
+				"strong-speedup-f64", "strong-ceiling-f64", "weak-speedup-f64", "chunk-dynamic-f64",
+				"timeline-1",
+			},
+		},
+	},
+	{
+		topic:   "mpi",
+		title:   "16 ranks: compared with ScaLAPACK",
+		records: []string{"mpi-xeon.json"},
+		build:   whole,
+		digest: digest{
+			sections: []string{
+				"summary", "machine", "runs", "mpi-library", "mpi-phases", "mpi-bytes", "mpi-shares",
+				"mpi-strong", "mpi-weak", "mpi-panel", "mpi-schedule", "mpi-affinity", "mpi-overlap",
+				"mpi-findings",
+			},
+			figures: []string{
+				"mpi-ways-f64-4096", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network",
+				"mpi-strong-speedup-f64", "mpi-weak-speedup-f64",
+			},
+			tables: []string{"table-mpi-library-f64"},
+		},
+	},
+	{
+		topic:   "cuda-results",
+		title:   "An NVIDIA H200: compared with cuBLAS",
+		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
+		build:   whole,
+		digest: digest{
+			sections: []string{
+				"summary", "machine", "runs", "gpu-machine", "gpu-goals", "gpu-ladder", "gpu-why",
+				"gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
+			},
+			figures: []string{
+				"gpu-ladder-f32", "gpu-ladder-f64", "gpu-rates-f32", "gpu-rates-tf32", "gpu-rates-f64",
+				"gpu-host-f64",
+			},
+			tables: []string{"table-gpu-ladder-f32", "table-gpu-ladder-f64"},
+		},
+	},
+	{
+		topic:   "gf256",
+		title:   "Reed–Solomon codes: compared with klauspost/reedsolomon",
+		records: []string{"gf256-zen4.json", "gf256-xeon.json", "gf256-h200.json"},
+		build:   whole,
+		digest: digest{
+			sections: []string{"summary", "codes-machine", "codes-table", "codes-widths", "codes-ladder"},
+			figures:  []string{"codes-64-KiB", "codes-1-MiB", "codes-width", "codes-rungs"},
+		},
+	},
+}
+
+// showcase is the record that docs/report shows in full, in every language.
+const showcase = "serial.json"
+
+// headlineFigure is the figure of the READMEs: a topic and the figure's ID.
+var headlineFigure = [2]string{"peers", "square-f64-1"}
+
+// Render writes all pages below root, the folder of the repository.
+func Render(root string) error {
+	for _, p := range topics {
+		if err := p.render(root); err != nil {
+			return fmt.Errorf("docs/%s: %w", p.topic, err)
+		}
+	}
+	if err := renderShowcase(root); err != nil {
+		return fmt.Errorf("docs/report: %w", err)
+	}
+	for _, lang := range []string{"en", "zh"} {
+		if err := renderHeadlines(root, lang); err != nil {
+			return err
+		}
+	}
+	return renderIndex(root)
+}
+
+// load reads the named records of results/ as one document.
+func load(root string, names []string) (compare.Document, error) {
+	var docs []compare.Document
+	for _, name := range names {
+		doc, err := compare.Load(filepath.Join(root, "results", name))
+		if err != nil {
+			return compare.Document{}, err
+		}
+		docs = append(docs, doc)
+	}
+	return compare.Merge(docs...)
+}
+
+// render writes the page with its figures, and removes figures that are not shown.
+func (p page) render(root string) error {
+	doc, err := load(root, p.records)
+	if err != nil {
+		return err
+	}
+	full, drawings := p.build(doc)
+	r := p.digest.of(full)
+	r.Title, r.Figures = p.title, "figures"
+	var text bytes.Buffer
+	if err := report.Markdown(&text, r); err != nil {
+		return err
+	}
+	dir := filepath.Join(root, "docs", p.topic)
+	if err := writeFigures(dir, r, drawings); err != nil {
+		return err
+	}
+	if err := p.copyHeadlineFigure(root, r, drawings); err != nil {
+		return err
+	}
+	page := strings.Replace(text.String(), "\n**Contents**", "\n"+p.introduction(full)+"\n\n**Contents**", 1)
+	return write(filepath.Join(dir, "report.md"), []byte(page))
+}
+
+// introduction links the records of the page, says how to render all of them, and what
+// to know of them.
+func (p page) introduction(full report.Report) string {
+	var links, in []string
+	for _, name := range p.records {
+		links = append(links, fmt.Sprintf("[results/%s](../../results/%s)", name, name))
+		in = append(in, "--in results/"+name)
+	}
+	format := "html"
+	if full.Figures == "performance" {
+		format = "performance"
+	}
+	text := fmt.Sprintf(texts.introduction, strings.Join(links, ", "), strings.Join(in, " "), format, p.topic)
+	return strings.TrimSpace(strings.TrimSpace(text) + note(p.topic))
+}
+
+// copyHeadlineFigure writes the figure of the READMEs if the page has it.
+func (p page) copyHeadlineFigure(root string, r report.Report, drawings []report.Drawing) error {
+	if p.topic != headlineFigure[0] {
+		return nil
+	}
+	for _, d := range drawings {
+		if withoutHost(d.ID) == headlineFigure[1] && strings.HasSuffix(d.ID, headlineHost) {
+			return writeFigure(filepath.Join(root, "docs", "headline.svg"), d)
+		}
+	}
+	return fmt.Errorf("no figure %s for the READMEs", headlineFigure[1])
+}
+
+// renderShowcase writes the whole report of one record in every language. The figures
+// are shared: the letters inside of them are English in all of them.
+func renderShowcase(root string) error {
+	doc, err := load(root, []string{showcase})
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(root, "docs", "report")
+	for _, lang := range report.Languages {
+		r := report.Build(doc, report.Options{Lang: lang})
+		name := "report.md"
+		if lang == "en" {
+			err = writeFigures(dir, r, report.Drawings(doc, lang))
+		} else {
+			name = "report." + lang + ".md"
+		}
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		if err := report.Markdown(&text, r); err != nil {
+			return err
+		}
+		if err := write(filepath.Join(dir, name), text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFigures replaces the figures in dir by those that r shows.
+func writeFigures(dir string, r report.Report, drawings []report.Drawing) error {
+	dir = filepath.Join(dir, "figures")
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	shown := map[string]bool{}
+	for _, s := range r.Sections {
+		for _, b := range s.Blocks {
+			if f, ok := b.(report.Figure); ok {
+				shown[f.ID] = true
+			}
+		}
+	}
+	for _, d := range drawings {
+		if !shown[d.ID] {
+			continue
+		}
+		if err := writeFigure(filepath.Join(dir, d.ID+".svg"), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFigure writes one figure on white, since its letters are dark and a page may be too.
+func writeFigure(name string, d report.Drawing) error {
+	var svg bytes.Buffer
+	if err := d.SVG(&svg); err != nil {
+		return err
+	}
+	const title = "</title>\n"
+	ground := title + `<rect width="100%" height="100%" fill="white"/>` + "\n"
+	return write(name, bytes.Replace(svg.Bytes(), []byte(title), []byte(ground), 1))
+}
+
+// write writes a file and makes its folder.
+func write(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o644)
+}
+
+// pagesOf returns the pages that show the record, relative to the repository.
+func pagesOf(record string) []string {
+	var out []string
+	for _, p := range topics {
+		for _, name := range p.records {
+			if name == record {
+				out = append(out, path.Join("docs", p.topic, "report.md"))
+			}
+		}
+	}
+	if record == showcase {
+		out = append(out, "docs/report/report.md", "docs/report/report.zh.md")
+	}
+	if inHeadlines(record) {
+		out = append(out, "README.md")
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package pages
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report"
+)
+
+// root is the folder of the repository.
+const root = "../.."
+
+// TestTablesAreCurrent compares the tables that are made from records with the documents.
+func TestTablesAreCurrent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all records, and nothing here runs at the same time")
+	}
+	for lang, name := range map[string]string{"en": "README.md", "zh": "README.zh.md"} {
+		table, err := headlineTable(root, lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(root, name)); err != nil || !strings.Contains(string(data), table) {
+			t.Errorf("%s is behind the records (%v): run make docs; it should have\n%s", name, err, table)
+		}
+	}
+	text, err := index(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(root, "results", "README.md")); err != nil || string(data) != text {
+		t.Errorf("results/README.md is behind the records (%v): run make docs", err)
+	}
+}
+
+// TestIndexWantsAPage checks that a record that no page shows is an error that names it.
+func TestIndexWantsAPage(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile(filepath.Join(root, "results", "mpi-xeon-16.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mpi-xeon-16.json", "stray.json"} {
+		if err := write(filepath.Join(dir, "results", name), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := index(dir); err == nil || !strings.Contains(err.Error(), "stray.json") {
+		t.Errorf("index of a folder with a record without a page: %v", err)
+	}
+}
+
+// TestHeadlines computes a row from two timed rows, and finds fault with a record without it.
+func TestHeadlines(t *testing.T) {
+	row := func(variant, turn string, n int, median float64) compare.Record {
+		return compare.Record{
+			Host: "h", Run: "r", Experiment: "ladder", Variant: variant, Type: "f64", Op: "nn", M: n, N: n, K: n, Threads: 1,
+			Status: compare.OK, Turn: turn, Median: compare.Number(median), Gflops: 50, Rate: 50, PercentPeak: 90,
+		}
+	}
+	doc := compare.Document{
+		Schema: compare.Schema, Hosts: []compare.Host{{ID: "h", CPU: "Some(R) Processor", ISA: "avx2"}},
+		Runs: []compare.RunInfo{{ID: "r", Host: "h"}},
+		Records: []compare.Record{
+			row("serial/packed", "a", 64, 1), row("reference/mkl", "a", 64, 2),
+			row("serial/packed", "b", 128, 1), row("reference/mkl", "b", 128, 0.5),
+			row("serial/packed", "d", 256, 1), row("reference/mkl", "e", 256, 100), // not in the same turn
+			row("serial/packed", "c", 2048, 1), row("reference/mkl", "c", 2048, 1),
+		},
+	}
+	dir := t.TempDir()
+	data, err := doc.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(filepath.Join(dir, "results", "x.json"), data); err != nil {
+		t.Fatal(err)
+	}
+	got, err := onCore("x.json", "f64", "MKL").cells(dir)
+	want := cells{
+		Speed: "50.0 GFLOP/s", Share: "90 %", Ratios: "MKL 1.00 (0.50–2.00)",
+		Hardware: "Some, avx2", Date: "0001-01-01", Record: "x.json",
+	}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	if _, err := onCore("x.json", "f32", "MKL").cells(dir); err == nil {
+		t.Error("a record without the row is no error")
+	}
+	if _, err := onCore("x.json", "f64", "BLIS").cells(dir); err == nil {
+		t.Error("a record without the peer is no error")
+	}
+}
+
+// TestDigest keeps the text and short tables of a section, and figures that are named.
+func TestDigest(t *testing.T) {
+	long := report.Table{ID: "long", Rows: make([]report.Row, longestTable+1)}
+	r := report.Report{Sections: []report.Section{
+		{ID: "kept-0123abcd", Level: 2, Blocks: []report.Block{
+			report.Paragraph{Text: "see [this](#gone) and [that](#kept-0123abcd)"},
+			report.Figure{ID: "curve-0123abcd", Command: "gemm serial"}, report.Figure{ID: "other"}, long,
+			report.Table{ID: "short", Rows: make([]report.Row, 1), Command: "gemm serial"},
+		}},
+		{ID: "gone", Level: 1, Blocks: []report.Block{report.Paragraph{Text: "text"}}},
+		{ID: "part", Level: 2, Blocks: []report.Block{report.Paragraph{Text: "text"}, report.Figure{ID: "curve"}}},
+	}}
+	got := digest{sections: []string{"kept"}, figures: []string{"curve"}}.of(r)
+	want := []report.Section{
+		{ID: "kept-0123abcd", Level: 1, Blocks: []report.Block{
+			report.Paragraph{Text: "see this and [that](#kept-0123abcd)"},
+			report.Figure{ID: "curve-0123abcd"}, report.Table{ID: "short", Rows: make([]report.Row, 1)},
+		}},
+		{ID: "part", Level: 1, Blocks: []report.Block{report.Figure{ID: "curve"}}},
+	}
+	if !reflect.DeepEqual(got.Sections, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Sections, want)
+	}
+}
+
+// TestThin keeps medians and takes samples at equal distances.
+func TestThin(t *testing.T) {
+	r := compare.Record{Median: 5, Samples: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	doc := Thin(compare.Document{Records: []compare.Record{r}}, 3)
+	if got := doc.Records[0]; got.Median != 5 || !reflect.DeepEqual(got.Samples, []float64{1, 4, 7}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := Thin(doc, 5).Records[0].Samples; len(got) != 3 {
+		t.Errorf("three samples became %v", got)
+	}
+}

@@ -1,0 +1,35 @@
+package pages
+
+import "embed"
+
+//go:embed texts/introduction.md
+var introductionText string
+
+//go:embed texts/index.md
+var indexText string
+
+//go:embed texts/headlines.en.md
+var headlinesEnglish string
+
+//go:embed texts/headlines.zh.md
+var headlinesChinese string
+
+// notes say what a reader should know of the records of a topic: notes/<topic>.md.
+//
+//go:embed texts/notes
+var notes embed.FS
+
+// note returns the note on a topic, empty if there is none.
+func note(topic string) string {
+	text, err := notes.ReadFile("texts/notes/" + topic + ".md")
+	if err != nil {
+		return ""
+	}
+	return "\n\n" + string(text)
+}
+
+// texts are what people read on the pages.
+var texts = struct {
+	introduction, index string
+	headlines           map[string]string // by language
+}{introductionText, indexText, map[string]string{"en": headlinesEnglish, "zh": headlinesChinese}}
