@@ -1,6 +1,8 @@
 package gemm_test
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -33,7 +35,7 @@ func files(t *testing.T, match func(name string) bool) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{".git", "bin", "report", "results", "testdata"}, name) {
+		if entry.IsDir() && slices.Contains([]string{".git", "bin", "report", ".nvrtc", ".cuda"}, name) {
 			return fs.SkipDir
 		}
 		if !entry.IsDir() && match(name) {
@@ -55,18 +57,26 @@ func goFile(name string) bool {
 // documents returns the Markdown files of this repository.
 func documents(t *testing.T) []string {
 	return files(t, func(name string) bool {
-		return path.Ext(name) == ".md" && (path.Dir(name) == "." || strings.HasPrefix(name, "docs/"))
+		folder, _, _ := strings.Cut(name, "/")
+		named := folder == name || slices.Contains([]string{"docs", "examples", "results"}, folder)
+		return named && path.Ext(name) == ".md"
 	})
 }
 
-// fences returns the contents of the fenced blocks of a Markdown text that are
-// in the language.
-func fences(text, language string) []string {
-	var blocks []string
-	for _, match := range regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
-		if match[1] == language {
-			blocks = append(blocks, match[2])
-		}
+// rendered matches the pages that are written by make docs as a whole.
+func rendered(name string) bool { return strings.HasPrefix(path.Base(name), "report.") }
+
+// fence is a fenced block of a Markdown text.
+type fence struct {
+	info string // behind the opening mark
+	text string
+}
+
+// fences returns the fenced blocks of a Markdown text.
+func fences(text string) []fence {
+	var blocks []fence
+	for _, match := range regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, fence{info: match[1], text: match[2]})
 	}
 	return blocks
 }
@@ -227,19 +237,84 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// TestReadmeExamples checks that the Go programs of the README are the bodies of
+// TestGoInDocuments checks that the Go programs of the documents are in the bodies of
 // Example tests, so that they run.
-func TestReadmeExamples(t *testing.T) {
+func TestGoInDocuments(t *testing.T) {
 	source := read(t, "example_test.go") + read(t, "blas/example_test.go")
-	blocks := fences(read(t, "README.md"), "go")
-	if len(blocks) == 0 {
-		t.Fatal("README.md has no Go")
+	found := 0
+	for _, name := range documents(t) {
+		for _, block := range fences(read(t, name)) {
+			if block.info != "go" {
+				continue
+			}
+			found++
+			body := "\t" + strings.ReplaceAll(strings.TrimSpace(block.text), "\n", "\n\t") + "\n"
+			body = strings.ReplaceAll(body, "\n\t\n", "\n\n")
+			if !strings.Contains(source, body) {
+				t.Errorf("no Example runs this program of %s:\n%s", name, block.text)
+			}
+		}
 	}
-	for _, block := range blocks {
-		body := "\t" + strings.ReplaceAll(strings.TrimSpace(block), "\n", "\n\t") + "\n"
-		body = strings.ReplaceAll(body, "\n\t\n", "\n\n")
-		if !strings.Contains(source, body) {
-			t.Errorf("no Example runs this program of README.md:\n%s", block)
+	if found == 0 {
+		t.Error("no Go found: the test looks in the wrong place")
+	}
+}
+
+// needs are what a shell block may need that CI does not always have, as in
+// "sh needs=gpu". .ci/run runs the blocks that need nothing, and those of nvrtc if it
+// has that.
+var needs = []string{
+	"gpu", "cluster", "nvrtc", "xelatex",
+	"network", // a clone or a download
+	"module",  // another Go module
+	"record",  // a new record
+	"time",    // many minutes
+}
+
+// checkCommands returns what is wrong with the commands of a document: one that no
+// shell block has, so that .ci/run does not run it, and a block whose need is unknown.
+func checkCommands(text string) error {
+	var errs []error
+	for _, block := range fences(text) {
+		need, marked := strings.CutPrefix(block.info, "sh needs=")
+		if marked && !slices.Contains(needs, need) {
+			errs = append(errs, fmt.Errorf("a block needs %q, which is none of %v", need, needs))
+		}
+		if block.info != "sh" && !marked && block.info != "go" {
+			errs = append(errs, fmt.Errorf("a block is in %q; commands are in sh, and others are indented", block.info))
+		}
+	}
+	outside := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")
+	command := regexp.MustCompile(`(?m)^    (?:(?:bin/)?gemm|make|mpirun|go|git|scp|sbatch|scripts/\S+|\.ci/run)\s.*$`)
+	for _, line := range command.FindAllString(outside, -1) {
+		if !strings.Contains(line, "←") { // the arrows of imports
+			errs = append(errs, fmt.Errorf("no shell block has the command %q", strings.TrimSpace(line)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// TestCommandsInDocuments checks that CI runs every command of the documents, or that
+// its block says what it needs.
+func TestCommandsInDocuments(t *testing.T) {
+	for text, wrong := range map[string]bool{
+		"```sh\nbin/gemm list\n```\n":                false,
+		"```sh needs=gpu\nbin/gemm cuda\n```\n":      false,
+		"```sh needs=luck\nbin/gemm cuda\n```\n":     true,
+		"```\nbin/gemm list\n```\n":                  true,
+		"Type\n\n    bin/gemm list\n":                true,
+		"Imports:\n\n    gemm ← serial ← parallel\n": false,
+	} {
+		if err := checkCommands(text); (err != nil) != wrong {
+			t.Errorf("checkCommands(%q) = %v", text, err)
+		}
+	}
+	for _, name := range documents(t) {
+		if rendered(name) {
+			continue
+		}
+		if err := checkCommands(read(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
