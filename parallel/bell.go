@@ -2,37 +2,38 @@ package parallel
 
 import "os"
 
-// bell lets a goroutine park until another one rings. It is a pipe, whose reader the
-// system wakes in some 5 µs. A channel takes 70: Go's scheduler leaves a goroutine that a
-// channel wakes to the processor that has woken it, which goes on with its own work, and
-// lets another one have it only after a sleep of 3 µs, of which Linux's timers make 60.
-// Where there are no pipes to be had, it is a channel.
+// bell lets a goroutine park until another one rings. On Linux it is an eventfd, whose
+// reader the kernel wakes in some 5 to 15 µs, on a processor that is idle. A channel takes
+// 75: Go's scheduler leaves a goroutine that a channel wakes to the processor that has
+// woken it, which goes on with its own work, and lets another one have it only after a
+// sleep of 3 µs, of which Linux's timers make 60. A pipe wakes its reader on the processor
+// of the writer, which is about to sleep as a rule, and here is not. Elsewhere, and where
+// no file can be opened, it is a channel.
 type bell struct {
-	reader, writer *os.File
-	read           [1]byte
-	channel        chan struct{}
+	file    *os.File
+	count   [8]byte
+	channel chan struct{}
 }
 
-// rung is what is written to a pipe.
-var rung = []byte{1}
+// rung is what is written to an eventfd: not zero, in either order of bytes.
+var rung = []byte{1, 0, 0, 0, 0, 0, 0, 0}
 
 func newBell() *bell {
 	b := &bell{}
 	var err error
-	if b.reader, b.writer, err = os.Pipe(); err != nil {
+	if b.file, err = eventFile(); err != nil {
 		b.channel = make(chan struct{}, 1)
 	}
 	return b
 }
 
-// ring ends one call of wait, of now or later. A pipe has room for thousands of them, so
-// that it does not block, and it is not closed before the last one has been waited for.
+// ring ends one call of wait, of now or later. There is no second call before that.
 func (b *bell) ring() {
 	if b.channel != nil {
 		b.channel <- struct{}{}
 		return
 	}
-	if _, err := b.writer.Write(rung); err != nil {
+	if _, err := b.file.Write(rung); err != nil {
 		panic(err)
 	}
 }
@@ -43,15 +44,14 @@ func (b *bell) wait() {
 		<-b.channel
 		return
 	}
-	if _, err := b.reader.Read(b.read[:]); err != nil {
+	if _, err := b.file.Read(b.count[:]); err != nil {
 		panic(err)
 	}
 }
 
-// close lets go of the pipe.
+// close lets go of the file.
 func (b *bell) close() {
 	if b.channel == nil {
-		_ = b.reader.Close()
-		_ = b.writer.Close()
+		_ = b.file.Close() // there is nothing to be done, and nothing to be lost
 	}
 }

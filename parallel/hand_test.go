@@ -146,7 +146,7 @@ func TestIdleHandsEnd(t *testing.T) {
 		if state := h.state.Load(); state != ended {
 			t.Errorf("a hand that was not used is in state %d", state)
 		}
-		for h.bell.reader != nil && h.bell.reader.SetDeadline(time.Time{}) == nil { // until it is closed
+		for h.bell.file != nil && h.bell.file.SetDeadline(time.Time{}) == nil { // until it is closed
 			runtime.Gosched()
 		}
 	}
@@ -157,9 +157,9 @@ func TestIdleHandsEnd(t *testing.T) {
 	}
 }
 
-// TestBell rings before and after the other one waits, with a pipe and without.
+// TestBell rings before and after the other one waits, with a file and without.
 func TestBell(t *testing.T) {
-	for name, b := range map[string]*bell{"pipe": newBell(), "channel": {channel: make(chan struct{}, 1)}} {
+	for name, b := range map[string]*bell{"file": newBell(), "channel": {channel: make(chan struct{}, 1)}} {
 		t.Run(name, func(t *testing.T) {
 			b.ring()
 			b.wait()

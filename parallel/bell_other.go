@@ -1,0 +1,11 @@
+//go:build !linux
+
+package parallel
+
+import (
+	"errors"
+	"os"
+)
+
+// eventFile returns an error: there is no eventfd here.
+func eventFile() (*os.File, error) { return nil, errors.ErrUnsupported }
