@@ -33,7 +33,7 @@ const module = "gemm"
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
-//	internal/output ← {internal/matfile, internal/shard, cuda, compare, cmd}
+//	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
 //	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl, internal/child} ← reference
 //	gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
@@ -56,7 +56,7 @@ var importTable = closure(map[string][]string{
 	"reference":       {".", "internal/cpu", "internal/trust", "internal/dl", "internal/child"},
 	"blas":            {"serial", "parallel"},
 
-	"mpi":              {"serial", "parallel", "reference", "internal/peak", "internal/child"},
+	"mpi":              {"serial", "parallel", "reference", "internal/peak", "internal/child", "internal/output"},
 	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy", "internal/output"},
 	"cuda/occupancy":   nil,
 	"cuda/wire":        {".", "internal/child"},

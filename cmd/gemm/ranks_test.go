@@ -604,7 +604,7 @@ func TestInterruptedRanks(t *testing.T) {
 }
 
 // TestKilledDriver kills the driver: mpirun and its ranks must not outlive it. The next driver
-// removes its folder.
+// removes their folders.
 func TestKilledDriver(t *testing.T) {
 	s := newSession(t)
 	cmd, _, _ := s.start(nil, append([]string{s.program, "mpi", "--np", "2"}, endless...)...)
@@ -624,8 +624,8 @@ func TestKilledDriver(t *testing.T) {
 		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*"))
 		return names
 	}
-	if left := folders(); len(left) != 1 {
-		t.Errorf("a killed driver leaves %q, want its folder", left)
+	if left := folders(); len(left) != 2 {
+		t.Errorf("a killed driver leaves %q, want its folder and that of mpirun", left)
 	}
 	if r := s.run(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "16", "--time", "1ms"); r.status != 0 {
 		t.Errorf("the next driver: status %d, %s", r.status, r.stderr)

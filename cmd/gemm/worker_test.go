@@ -22,6 +22,8 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/wire"
 	"gemm/gf256"
+	"gemm/internal/settings"
+	"gemm/internal/tuned"
 )
 
 // plantedVariable has this test binary be a worker of the kind that it names.
@@ -138,6 +140,11 @@ func (m fakeMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 func serveFake(kind string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	found, err := settings.Load()
+	if err != nil {
+		return err
+	}
+	tuned.Use(found)
 	var backend cuda.Backend = fakeBackend{kind == "hangs"}
 	if fault, ok := strings.CutPrefix(kind, "tunes"); ok {
 		backend = tunedBackend{strings.TrimPrefix(fault, " and ")}

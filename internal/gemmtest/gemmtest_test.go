@@ -276,12 +276,15 @@ func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) er
 	if x.sums == nil {
 		return x.textbook.Multiply(ctx, c, a, b)
 	}
+	if c.Cols == 0 {
+		return ctx.Err()
+	}
 	for i := range c.Rows {
 		x.sums = append(x.sums[:0], make([]float64, c.Cols)...)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		for j := range c.Cols {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			for l := range a.Cols {
 				x.sums[j] += a.At(i, l) * b.At(l, j)
 			}

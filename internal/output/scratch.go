@@ -22,10 +22,13 @@ const marker = ".gemm-scratch"
 
 // NewScratch makes a folder gemm-PURPOSE-DIGITS in the system's folder for temporary files, and
 // removes those that killed processes left there. purpose has no hyphen.
-func NewScratch(purpose string) (*Scratch, error) {
-	sweepScratch(os.TempDir())
+func NewScratch(purpose string) (*Scratch, error) { return NewScratchIn(os.TempDir(), purpose) }
+
+// NewScratchIn is NewScratch in another folder.
+func NewScratchIn(dir, purpose string) (*Scratch, error) {
+	sweepScratch(dir)
 	for {
-		path := filepath.Join(os.TempDir(), "gemm-"+purpose+"-"+digits())
+		path := filepath.Join(dir, "gemm-"+purpose+"-"+digits())
 		switch err := os.Mkdir(path, 0o700); {
 		case errors.Is(err, fs.ErrExist):
 			continue

@@ -16,6 +16,7 @@ import (
 
 	"gemm"
 	"gemm/internal/child"
+	"gemm/internal/output"
 	"gemm/internal/cpu"
 )
 
@@ -99,24 +100,23 @@ const sharedFolder = "/dev/shm"
 // share, so that what a job leaves that was killed is known by where it is. It returns the
 // environment of mpirun. Settings that are there stay as they are.
 func scratch() (environment []string, remove func(), err error) {
-	session, err := os.MkdirTemp("", "gemm-ranks-")
+	session, err := output.NewScratch("ranks")
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := []string{session}
-	environment = append(os.Environ(), "TMPDIR="+session)
-	if shared, err := os.MkdirTemp(sharedFolder, "gemm-ranks-"); err == nil {
-		folders = append(folders, shared)
-		for _, name := range segments {
-			if _, ok := os.LookupEnv(name); !ok {
-				environment = append(environment, name+"="+shared)
-			}
+	environment = append(os.Environ(), "TMPDIR="+session.Path)
+	shared, err := output.NewScratchIn(sharedFolder, "ranks")
+	if err != nil { // a system without that folder
+		return environment, session.Remove, nil
+	}
+	for _, name := range segments {
+		if _, ok := os.LookupEnv(name); !ok {
+			environment = append(environment, name+"="+shared.Path)
 		}
 	}
 	return environment, func() {
-		for _, folder := range folders {
-			_ = os.RemoveAll(folder)
-		}
+		session.Remove()
+		shared.Remove()
 	}, nil
 }
 
@@ -150,7 +150,7 @@ func Run(ctx context.Context, mpirun string, arguments ...string) error {
 		return err
 	}
 	defer remove()
-	var said output
+	var said words
 	cmd := exec.Command(mpirun, arguments...)
 	cmd.Env = environment
 	cmd.Stderr, cmd.WaitDelay = &said, drainTime

@@ -119,7 +119,7 @@ func TestReason(t *testing.T) {
 		{"no end of line", "mpirun ended with exit status 1: no end of line"},
 	} {
 		for _, piece := range []int{1, 7, 1 << 20} {
-			var o output
+			var o words
 			for chunk := range slices.Chunk([]byte(test.said), piece) {
 				if n, err := o.Write(chunk); n != len(chunk) || err != nil {
 					t.Fatal(n, err)
@@ -136,7 +136,7 @@ func TestReason(t *testing.T) {
 }
 
 func TestLongLinesAreCut(t *testing.T) {
-	var o output
+	var o words
 	_, _ = o.Write([]byte(strings.Repeat("x", 10*mostBytes)))
 	_, _ = o.Write([]byte(strings.Repeat("y", 10*mostBytes) + "\nz\n"))
 	if len(o.tail) != 2 || len(o.tail[0]) != mostBytes || o.tail[1] != "z" {

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// output keeps the last lines of what mpirun and the ranks write to standard error, and
+// words keeps the last lines of what mpirun and the ranks write to standard error, and
 // the first in which a rank says why it ends.
-type output struct {
+type words struct {
 	mu    sync.Mutex
 	line  []byte // not ended yet
 	tail  []string
@@ -28,7 +28,7 @@ const (
 var causes = []string{"panic: ", "fatal error: "}
 
 // Write implements io.Writer.
-func (o *output) Write(data []byte) (int, error) {
+func (o *words) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for part := range bytes.SplitAfterSeq(data, []byte("\n")) {
@@ -41,7 +41,7 @@ func (o *output) Write(data []byte) (int, error) {
 }
 
 // end ends the line.
-func (o *output) end() {
+func (o *words) end() {
 	text := strings.TrimSpace(string(o.line))
 	o.line = o.line[:0]
 	if text == "" {
@@ -64,7 +64,7 @@ var (
 )
 
 // reason returns in one line what ended the ranks. state is that of mpirun.
-func (o *output) reason(state string) string {
+func (o *words) reason(state string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.end()
@@ -87,7 +87,7 @@ func (o *output) reason(state string) string {
 }
 
 // why returns what a rank said of its end, after a colon; empty where none did.
-func (o *output) why() string {
+func (o *words) why() string {
 	if o.cause != "" {
 		return ": " + o.cause
 	}
@@ -100,7 +100,7 @@ func (o *output) why() string {
 }
 
 // last returns the last paragraph of mpirun's, in one line.
-func (o *output) last() string {
+func (o *words) last() string {
 	var lines []string
 	for _, line := range slices.Backward(o.tail) {
 		if strings.Trim(line, "-=") != "" {
