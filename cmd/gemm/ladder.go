@@ -81,7 +81,7 @@ var ladders = []ladder{
 			{flag: "gomaxprocs", usage: "`LIST` of values of GOMAXPROCS while a row is measured; 0: the number of processors"},
 			{flag: "local", usage: "`LIST` of serial variants that compute a chunk of rows or a tile", kind: word},
 			{flag: "tile", usage: "`LIST` of edges of tiles"},
-			{flag: "load", usage: "`LIST` of imbalances: the last index is computed so many times more than the first"},
+			{flag: "load", usage: "`LIST` of imbalances: the last index is computed this many times more often than the first"},
 			{flag: "cutoff", usage: "`LIST` of sizes at which a recursive variant hands over to its leaf"},
 		},
 		workers: "threads",
@@ -163,12 +163,12 @@ func (f ladder) command() *cli.Command {
 	switch f.workers {
 	case "threads":
 		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the threads, so that a thread's share stays that of the size"},
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the threads: each thread computes as many rows as one thread of the given size"},
 			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: "record which thread computes what and when, in one more product of every row"},
 		)
 	case "np":
 		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks, so that a rank's share stays that of the size"},
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks: each rank computes as many rows as one rank of the given size"},
 			oversubscribeFlag(), taskFlag(),
 		)
 	}

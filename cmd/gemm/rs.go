@@ -38,7 +38,7 @@ func rsCommand() *cli.Command {
 				UsageText: "--data K --parity M --in FILE --out DIR [options]",
 				Flags: []cli.Flag{
 					&cli.IntFlag{Name: "data", DefaultText: "none", Usage: "`K` shards that are the file cut into equal parts"},
-					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M` shards besides: so many of all may be lost"},
+					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M` parity shards: any M of all shards may be lost"},
 					&cli.StringFlag{Name: "in", Usage: "`FILE` to encode"},
 					&cli.StringFlag{Name: "out", Usage: "`DIR` for the shards; made where it is not there"},
 					&cli.StringFlag{Name: "matrix", Value: shard.Matrices()[0], Usage: "`NAME` of the generator matrix: " + strings.Join(shard.Matrices(), ", ")},

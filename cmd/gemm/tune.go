@@ -30,7 +30,7 @@ func tuneCommand() *cli.Command {
 			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
 			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; those of others stay: " + strings.Join(tunable(), ", ") + ", " + cuda.Family},
+			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; other settings stay: " + strings.Join(tunable(), ", ") + ", " + cuda.Family},
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
 			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
