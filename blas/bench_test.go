@@ -95,3 +95,42 @@ func BenchmarkSVD(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkSmall calls routines for small matrices, and a row times a transposed matrix.
+func BenchmarkSmall(b *testing.B) {
+	for _, n := range []int{2, 4, 8, 12, 16} {
+		x, y, z := random(n).RawMatrix().Data, random(n).RawMatrix().Data, make([]float64, n*n)
+		for i := range n {
+			x[i*n+i] += float64(n) // the triangle has an inverse
+		}
+		for name, routine := range map[string]func(by blas.Float64){
+			"gemmNT": func(by blas.Float64) { by.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, x, n, y, n, 0, z, n) },
+			"syrk":   func(by blas.Float64) { by.Dsyrk(blas.Lower, blas.NoTrans, n, n, 1, x, n, 0, z, n) },
+			"trsm": func(by blas.Float64) {
+				copy(z, y)
+				by.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, x, n, z, n)
+			},
+		} {
+			comparedWithGonum(b, fmt.Sprintf("%s/n=%d", name, n), routine)
+		}
+	}
+	const n, k = 1024, 1024
+	row, matrix, product := make([]float64, k), random(n).RawMatrix().Data, make([]float64, n)
+	comparedWithGonum(b, "row", func(by blas.Float64) {
+		by.Dgemm(blas.NoTrans, blas.Trans, 1, n, k, 1, row, k, matrix, k, 0, product, n)
+	})
+}
+
+// comparedWithGonum runs a benchmark of a routine of gonum's own BLAS, and of this one.
+func comparedWithGonum(b *testing.B, name string, routine func(by blas.Float64)) {
+	for _, by := range []struct {
+		name string
+		blas blas.Float64
+	}{{"gonum", gonum.Implementation{}}, {"gemm", Implementation{}}} {
+		b.Run(name+"/by="+by.name, func(b *testing.B) {
+			for b.Loop() {
+				routine(by.blas)
+			}
+		})
+	}
+}
