@@ -171,6 +171,9 @@ func TestFaults(t *testing.T) {
 
 func testFaults[T gemm.Element](t *testing.T, kind kind[T]) {
 	for name, f := range faults(kind) {
+		if Raced && (name == "writes A" || name == "writes B") {
+			continue // the detector finds these first, where goroutines share operands
+		}
 		got := caught(gemm.Multiplier[T](f.m), kind)
 		if f.want == "" && got != "" || !strings.Contains(got, f.want) {
 			t.Errorf("%s: found by %q, want %q", name, got, f.want)
