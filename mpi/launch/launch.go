@@ -16,8 +16,8 @@ import (
 
 	"gemm"
 	"gemm/internal/child"
-	"gemm/internal/output"
 	"gemm/internal/cpu"
+	"gemm/internal/output"
 )
 
 // Find returns the mpirun on PATH. The error wraps gemm.ErrUnavailable.
