@@ -291,7 +291,7 @@ func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[strin
 			over = true
 		case <-look.C:
 		}
-		if now, text := task.sign(); text != sign {
+		if now, text := task.sign(); text != sign && !f.silent {
 			sign = text
 			f.sign(now)
 		}
@@ -324,6 +324,9 @@ func (f *following) adopt(task Task, end bool) error {
 	doc, err := Load(task.Records())
 	if err != nil {
 		return nil // the ranks have not come so far, and what they did write is whole
+	}
+	if f.silent { // rank 0 hung, is woken to be ended, and may go on for a second
+		doc.Records = nil
 	}
 	if err := f.keep(doc.Records); err != nil || !end {
 		return err

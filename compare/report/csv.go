@@ -101,7 +101,7 @@ func CSV(w io.Writer, doc compare.Document) error {
 // -, @, a tab or a carriage return for a formula, and computes it: such a text that is no number
 // gets an apostrophe before it.
 func csvText(text string) string {
-	if text == "" || !strings.Contains("=+-@\t\r", text[:1]) {
+	if text == "" || strings.IndexByte("=+-@\t\r", text[0]) < 0 {
 		return text
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {

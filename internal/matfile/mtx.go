@@ -43,11 +43,11 @@ func (l *lines) next() ([]string, error) {
 		}
 		l.number++
 		comment := l.number > 1 && bytes.HasPrefix(bytes.TrimSpace(line), []byte("%"))
-		for comment && err == bufio.ErrBufferFull {
+		for comment && errors.Is(err, bufio.ErrBufferFull) {
 			_, err = l.text.ReadSlice('\n')
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			return nil, fmt.Errorf("line %d is longer than %d bytes; the file is corrupt", l.number, l.text.Size())
 		case err != nil && err != io.EOF:
 			return nil, err

@@ -76,7 +76,7 @@ var numbers = []struct{ text, want, scipy, numpy string }{
 	{"1e", refused, "1", refused},
 	{"1f", refused, "1", refused},
 	{"1.#INF", refused, "1", "1"},
-	{"infinit", refused, "inf", refused},
+	{"infi", refused, "inf", refused},
 	{"nan(", refused, "nan", refused},
 	{"nano", refused, "nan", refused},
 	{"dnan", refused, refused, refused},
