@@ -1,0 +1,81 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+)
+
+// TestResultsGolden renders every file of results/ in Markdown and CSV and compares the sums
+// with those in testdata: a change of structure changes no rendering. Where one differs, it
+// is written to a folder, beside which the renderings of another revision can be put by the
+// same test there. -update writes the sums.
+func TestResultsGolden(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it renders all results")
+	}
+	files, err := filepath.Glob("../../results/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no results: %v", err)
+	}
+	var sums strings.Builder
+	renderings := map[string][]byte{}
+	for _, file := range files {
+		doc, err := compare.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		for _, lang := range []string{"en", "zh"} {
+			var text bytes.Buffer
+			if err := Markdown(&text, Build(doc, Options{Lang: lang})); err != nil {
+				t.Fatal(err)
+			}
+			renderings[name+"."+lang+".md"] = text.Bytes()
+		}
+		var cells bytes.Buffer
+		if err := CSV(&cells, doc); err != nil {
+			t.Fatal(err)
+		}
+		renderings[name+".csv"] = cells.Bytes()
+		for _, kind := range []string{".csv", ".en.md", ".zh.md"} {
+			data := renderings[name+kind]
+			fmt.Fprintf(&sums, "%x %d %s\n", sha256.Sum256(data), len(data), name+kind)
+		}
+	}
+	const kept = "testdata/results.sums"
+	if *update {
+		if err := os.WriteFile(kept, []byte(sums.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folder string
+	for line := range strings.Lines(sums.String()) {
+		if strings.Contains(string(want), line) {
+			continue
+		}
+		if folder == "" {
+			if folder, err = os.MkdirTemp("", "gemm-results-"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := strings.TrimSpace(line[strings.LastIndex(line, " "):])
+		if err := os.WriteFile(filepath.Join(folder, name), renderings[name], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Errorf("%s is rendered otherwise than before: see %s", name, folder)
+	}
+	if got, lines := strings.Count(sums.String(), "\n"), strings.Count(string(want), "\n"); got != lines {
+		t.Errorf("%d renderings, and sums of %d", got, lines)
+	}
+}
