@@ -10,11 +10,16 @@ import (
 	"gemm/internal/cpu"
 )
 
-// spinFor is how long a hand looks for work, and a caller for the end of its loop, before
-// it parks. The products of a series are closer together than that, and the ends of equal
-// parts too. To spin longer pays only where nobody else wants the processor: a hand that
-// shares it with its caller, or with another program, takes from them what it spins.
-const spinFor = 50 * time.Microsecond
+// How long a goroutine spins before it parks. To spin longer pays only where nobody else
+// wants the processor: who shares it with another thread takes from that what it spins.
+const (
+	// spinFor is for a hand that looks for work after a loop: the products of a series are
+	// closer together than that.
+	spinFor = 50 * time.Microsecond
+	// endFor is for the end of a loop that runs, at most: the last calls of a micro-kernel
+	// differ by less.
+	endFor = 200 * time.Microsecond
+)
 
 // looks is how often a goroutine that spins looks before it reads the clock: for some
 // microseconds, since to read it takes as long as a hundred looks.
@@ -30,17 +35,21 @@ func lookFor(happened func() bool) bool {
 	return false
 }
 
-// spin is lookFor for spinFor. Whoever waits for the same processor has it meanwhile.
-func spin(happened func() bool) bool {
-	for begin := (time.Time{}); ; cpu.Yield() {
+// spin is lookFor for spinFor and, while a loop is running, up to endFor more. Whoever waits
+// for the same processor has it meanwhile.
+func spin(happened, running func() bool) bool {
+	for begin, quiet := (time.Time{}), (time.Time{}); ; cpu.Yield() {
 		if lookFor(happened) {
 			return true
 		}
 		now := time.Now()
-		switch {
-		case begin.IsZero():
-			begin = now
-		case now.Sub(begin) >= spinFor:
+		if begin.IsZero() {
+			begin, quiet = now, now
+		}
+		if now.Sub(begin) < endFor && running() {
+			quiet = now
+		}
+		if now.Sub(quiet) >= spinFor {
 			return false
 		}
 	}
@@ -105,14 +114,17 @@ func (h *hand) live() {
 	if h.place != anywhere {
 		runtime.LockOSThread()
 	}
+	var last *Pool // that h was a hand of
 	wanted := func() bool { return h.state.Load() >= called }
+	running := func() bool { return last != nil && last.taken.Load() }
 	for tired := false; ; {
 		// Who has just woken the caller leaves its processor to it.
-		if (tired || !spin(wanted)) && h.state.CompareAndSwap(spinning, parked) {
+		if (tired || !spin(wanted, running)) && h.state.CompareAndSwap(spinning, parked) {
 			h.bell.wait()
 		}
 		tired = false
 		if h.state.CompareAndSwap(called, working) {
+			last = h.pool
 			tired = h.serve()
 		} else if h.state.Load() == ended {
 			h.bell.close()

@@ -367,7 +367,7 @@ var errGoexit = errors.New("runtime.Goexit was called")
 
 // wait returns when all hands have ended.
 func (p *Pool) wait(ended func() bool) {
-	if spin(ended) {
+	if spin(ended, func() bool { return true }) {
 		return
 	}
 	for {
