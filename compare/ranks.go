@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"gemm"
+	"gemm/internal/cpu"
 	"gemm/internal/output"
 	"gemm/internal/peak"
 )
@@ -197,7 +196,7 @@ func (h Host) oversubscribed(r Record) string {
 		if processors[x.Host] == nil {
 			processors[x.Host] = map[int]bool{}
 		}
-		for _, id := range listed(x.CPUs) {
+		for _, id := range cpu.ParseList(x.CPUs) {
 			processors[x.Host][id] = true
 		}
 	}
@@ -212,28 +211,6 @@ func (h Host) oversubscribed(r Record) string {
 		}
 	}
 	return ""
-}
-
-// listed returns the processors of a list such as 0-3,8.
-func listed(list string) []int {
-	var out []int
-	for part := range strings.SplitSeq(list, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		lo, err := strconv.Atoi(first)
-		if err != nil {
-			continue
-		}
-		hi := lo
-		if ranged {
-			if hi, err = strconv.Atoi(last); err != nil {
-				continue
-			}
-		}
-		for id := lo; id <= hi; id++ {
-			out = append(out, id)
-		}
-	}
-	return out
 }
 
 // runRanks measures cases on several ranks, those on as many in one go: all their turns are

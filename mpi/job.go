@@ -476,13 +476,10 @@ func (j *Job) Placement() []string {
 		if own == nil {
 			own = g.CPUs
 		}
-		out = append(out, fmt.Sprintf("rank %d: %s, processors %s", r, g.Host, cpuList(own)))
+		out = append(out, fmt.Sprintf("rank %d: %s, processors %s", r, g.Host, cpu.List(slices.Sorted(slices.Values(own)))))
 	}
 	return out
 }
-
-// cpuList returns processors, in any order, as the kernel writes them.
-func cpuList(cpus []int) string { return cpu.List(slices.Sorted(slices.Values(cpus))) }
 
 // seat is where this rank is in a grid: its communicators there live as long as the job.
 type seat struct {

@@ -293,7 +293,7 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 	for name, took := range k.phases {
 		own.Phases[name] = took.Seconds()
 	}
-	own.CPUs = cpuList(cpu.Allowed())
+	own.CPUs = cpu.List(cpu.Allowed())
 	data, err := json.Marshal(own)
 	if err != nil {
 		return own, nil, err

@@ -53,7 +53,7 @@ func Available() int64 {
 // facts reads the facts from the files of fsys, the root of a Linux file system,
 // with what the processor says of itself where they are silent.
 func facts(fsys fs.FS, cores int, id cpuid.CPUInfo) Facts {
-	allowed := processors(field(fsys, "proc/self/status", "Cpus_allowed_list"))
+	allowed := ParseList(field(fsys, "proc/self/status", "Cpus_allowed_list"))
 	first := 0
 	if len(allowed) > 0 {
 		first = allowed[0]
@@ -61,7 +61,7 @@ func facts(fsys fs.FS, cores int, id cpuid.CPUInfo) Facts {
 	f := Facts{
 		Model:     cmp.Or(field(fsys, "proc/cpuinfo", "model name"), strings.TrimSpace(id.BrandName), runtime.GOARCH),
 		Sockets:   sockets(fsys),
-		NUMANodes: len(processors(text(fsys, "sys/devices/system/node/online"))),
+		NUMANodes: len(ParseList(text(fsys, "sys/devices/system/node/online"))),
 		Cores:     cores,
 		Quota:     quota(fsys),
 		Caches:    caches(fsys, first),
@@ -113,30 +113,6 @@ func kibibytes(value string) int64 {
 	return n << 10
 }
 
-// processors returns the numbers of a list like "0-3,8", or none of one that is
-// malformed.
-func processors(list string) []int {
-	var out []int
-	if list == "" {
-		return nil
-	}
-	for span := range strings.SplitSeq(list, ",") {
-		from, to, isRange := strings.Cut(span, "-")
-		lo, err := strconv.Atoi(from)
-		hi := lo
-		if err == nil && isRange {
-			hi, err = strconv.Atoi(to)
-		}
-		if err != nil {
-			return nil
-		}
-		for i := lo; i <= hi; i++ {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 // sockets counts the packages of the processors.
 func sockets(fsys fs.FS) int {
 	files, _ := fs.Glob(fsys, "sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id")
@@ -164,7 +140,7 @@ func caches(fsys fs.FS, processor int) []Cache {
 		line, _ := number(fsys, path.Join(dir, "coherency_line_size"))
 		out = append(out, Cache{
 			Level: int(level), Kind: kind, Bytes: size, Line: int(line),
-			Shared: len(processors(text(fsys, path.Join(dir, "shared_cpu_list")))),
+			Shared: len(ParseList(text(fsys, path.Join(dir, "shared_cpu_list")))),
 		})
 	}
 	slices.SortFunc(out, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })

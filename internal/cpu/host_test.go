@@ -105,16 +105,6 @@ func TestFactsBare(t *testing.T) {
 	}
 }
 
-func TestProcessors(t *testing.T) {
-	for list, want := range map[string][]int{
-		"": nil, "0": {0}, "0-2": {0, 1, 2}, "0-1,8,10-11": {0, 1, 8, 10, 11}, "x": nil, "1-": nil, "1,,2": nil, "3-2": nil,
-	} {
-		if got := processors(list); !slices.Equal(got, want) {
-			t.Errorf("processors(%q) = %v, want %v", list, got, want)
-		}
-	}
-}
-
 func TestHugePagesPolicy(t *testing.T) {
 	for policy, want := range map[string]string{
 		"[always] madvise never": "always", "always madvise [never]": "never", "": "unknown", "always": "unknown", "[always": "unknown",

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -54,19 +53,19 @@ func places(processors []Processor, allowed []int) []int {
 func topology(fsys fs.FS) []Processor {
 	const system = "sys/devices/system"
 	nodes := map[int]int{}
-	for _, node := range processors(text(fsys, system+"/node/online")) {
-		for _, id := range processors(text(fsys, fmt.Sprintf("%s/node/node%d/cpulist", system, node))) {
+	for _, node := range ParseList(text(fsys, system+"/node/online")) {
+		for _, id := range ParseList(text(fsys, fmt.Sprintf("%s/node/node%d/cpulist", system, node))) {
 			nodes[id] = node
 		}
 	}
 	var out []Processor
-	for _, id := range processors(text(fsys, system+"/cpu/online")) {
+	for _, id := range ParseList(text(fsys, system+"/cpu/online")) {
 		p := Processor{ID: id, Node: nodes[id], Core: id}
 		dir := fmt.Sprintf("%s/cpu/cpu%d/topology/", system, id)
 		if n, ok := number(fsys, dir+"physical_package_id"); ok {
 			p.Package = int(n)
 		}
-		if threads := processors(text(fsys, dir+"thread_siblings_list")); len(threads) > 0 {
+		if threads := ParseList(text(fsys, dir+"thread_siblings_list")); len(threads) > 0 {
 			p.Core = slices.Min(threads)
 		}
 		out = append(out, p)
@@ -96,7 +95,7 @@ func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {
 		for _, dir := range dirs {
 			kind := strings.ToLower(text(fsys, path.Join(dir, "type")))
 			level, known := number(fsys, path.Join(dir, "level"))
-			set := processors(text(fsys, path.Join(dir, "shared_cpu_list")))
+			set := ParseList(text(fsys, path.Join(dir, "shared_cpu_list")))
 			if kind == "instruction" || !known || len(set) == 0 {
 				continue
 			}
@@ -112,23 +111,4 @@ func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {
 	}
 	slices.SortStableFunc(out, func(a, b CacheSets) int { return cmp.Compare(a.Level, b.Level) })
 	return out
-}
-
-// List returns processors as the kernel writes them, in their order and with ranges:
-// "0-3,8".
-func List(processors []int) string {
-	var parts []string
-	for i := 0; i < len(processors); {
-		j := i
-		for j+1 < len(processors) && processors[j+1] == processors[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(processors[i])
-		if j > i {
-			part += "-" + strconv.Itoa(processors[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
 }

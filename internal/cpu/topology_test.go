@@ -85,16 +85,6 @@ func TestTopologyHere(t *testing.T) {
 	}
 }
 
-func TestList(t *testing.T) {
-	for want, processors := range map[string][]int{
-		"": nil, "5": {5}, "0-1": {0, 1}, "0-3,8,10-11": {0, 1, 2, 3, 8, 10, 11}, "2,0,4-5,1": {2, 0, 4, 5, 1},
-	} {
-		if got := List(processors); got != want {
-			t.Errorf("List(%v) = %q, want %q", processors, got, want)
-		}
-	}
-}
-
 func TestSharedCaches(t *testing.T) {
 	tree := map[string]string{}
 	cache := func(processor, index int, level, kind, shared string) {

@@ -1,0 +1,49 @@
+package cpu
+
+import (
+	"strconv"
+	"strings"
+)
+
+// List returns processors as the kernel writes them, in their order and with ranges:
+// "0-3,8".
+func List(processors []int) string {
+	var parts []string
+	for i := 0; i < len(processors); {
+		j := i
+		for j+1 < len(processors) && processors[j+1] == processors[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(processors[i])
+		if j > i {
+			part += "-" + strconv.Itoa(processors[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// ParseList returns the processors of a list as List writes it, none of one that is
+// malformed.
+func ParseList(list string) []int {
+	var out []int
+	if list == "" {
+		return nil
+	}
+	for span := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(span, "-")
+		lo, err := strconv.Atoi(from)
+		hi := lo
+		if err == nil && isRange {
+			hi, err = strconv.Atoi(to)
+		}
+		if err != nil {
+			return nil
+		}
+		for i := lo; i <= hi; i++ {
+			out = append(out, i)
+		}
+	}
+	return out
+}
