@@ -82,16 +82,13 @@ func (p *Pending) WriteAt(b []byte, off int64) (int, error) {
 // ReadAt implements io.ReaderAt.
 func (p *Pending) ReadAt(b []byte, off int64) (int, error) { return p.file.ReadAt(b, off) }
 
-// Folder returns the folder that the file is in, with links followed.
-func (p *Pending) Folder() string { return filepath.Dir(p.target) }
-
-// Sync brings what has been written to the disk. The error names the file to come.
-func (p *Pending) Sync() error { return Unwritable(p.name, p.file.Sync()) }
+// sync brings what has been written to the disk. The error names the file to come.
+func (p *Pending) sync() error { return Unwritable(p.name, p.file.Sync()) }
 
 // Commit brings the file to the disk and gives it its name. It replaces the file that has the
 // name. After an error that file is as it was.
 func (p *Pending) Commit() error {
-	if err := p.Sync(); err != nil {
+	if err := p.sync(); err != nil {
 		return err
 	}
 	if runtime.GOOS == "windows" { // renames no open file

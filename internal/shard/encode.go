@@ -58,8 +58,8 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	}
 	output.SweepFolder(e.Dir, isName)
 
-	var files pendings
-	defer files.discard()
+	var files output.Group
+	defer files.Discard()
 	t := transfer{
 		length: set.Payload(), block: set.Block,
 		matrix: gf256.Matrix{Rows: set.Parity, Cols: set.Data, Data: generator.Data[set.Data*set.Data:]},
@@ -88,18 +88,23 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 			return Set{}, err
 		}
 	}
-	if err := files.commit(ctx); err != nil {
+	if err := files.Commit(ctx); err != nil {
 		return Set{}, err
 	}
+	return set, e.remove(old, set.Shards())
+}
+
+// remove removes the old shards whose places are behind those of the n new ones.
+func (e Encoding) remove(old []found, n int) error {
 	for _, f := range old {
-		if i, named := index(f.name); !named || !f.intact || i < set.Shards() {
+		if i, named := index(f.name); !named || !f.intact || i < n {
 			continue // it is one of the new ones, or not ours by both its name and its header
 		}
 		if err := os.Remove(filepath.Join(e.Dir, f.name)); err != nil {
-			return Set{}, fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))
+			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))
 		}
 	}
-	return set, nil
+	return nil
 }
 
 // openFile opens a file to be encoded.
@@ -155,11 +160,16 @@ func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
 	return old, nil
 }
 
-// newWriter adds the shard that h is of to the files to come in dir.
-func newWriter(files *pendings, dir string, h header, mode fs.FileMode) (*writer, error) {
-	file, err := files.create(filepath.Join(dir, Name(h.index)), mode)
+// newWriter adds the shard that h is of to the files to come in dir. No shard has the
+// temporary name of a file to come, whatever is in that file.
+func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*writer, error) {
+	file, err := files.Create(filepath.Join(dir, Name(h.index)), permissions(mode))
 	if err != nil {
 		return nil, err
 	}
 	return &writer{header: h, file: file}, nil
 }
+
+// permissions returns those of a file that is made of one with mode: the owner may read and
+// write it.
+func permissions(mode fs.FileMode) fs.FileMode { return mode.Perm()&0o666 | 0o600 }

@@ -1,10 +1,7 @@
 package shard
 
 import (
-	"context"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"gemm/internal/output"
@@ -41,63 +38,7 @@ func (f part) write(p []byte, off int64) error {
 	return err
 }
 
-// pendings are files that come into being together. No shard has the temporary name of one,
-// whatever is in it.
-type pendings []*output.Pending
-
-// create adds a file that will be called name. A new one has the permissions of mode, but the
-// owner may read and write it.
-func (ps *pendings) create(name string, mode fs.FileMode) (*output.Pending, error) {
-	p, err := output.Create(name, mode.Perm()&0o666|0o600)
-	if err == nil {
-		*ps = append(*ps, p)
-	}
-	return p, err
-}
-
-// commit brings all files to the disk and then gives them their names, replacing what has
-// them. An error or a context that ends before the first has its name leaves all to
-// discard.
-func (ps *pendings) commit(ctx context.Context) error {
-	for _, p := range *ps {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := p.Sync(); err != nil {
-			return err
-		}
-	}
-	for len(*ps) > 0 {
-		p := (*ps)[0]
-		if err := p.Commit(); err != nil {
-			return err
-		}
-		*ps = (*ps)[1:]
-		if len(*ps) == 0 || (*ps)[0].Folder() != p.Folder() {
-			syncFolder(p.Folder())
-		}
-	}
-	return nil
-}
-
-// discard removes the files that have not got their names.
-func (ps *pendings) discard() {
-	for _, p := range *ps {
-		p.Discard()
-	}
-}
-
 // lockFolder has this process be the one that writes shards in the folder.
 func lockFolder(dir string) (*output.Lock, error) {
 	return output.NewLock(filepath.Join(dir, "shards"))
-}
-
-// syncFolder brings the names in a folder to the disk, on systems and file systems where
-// that is asked for. Files are synced before, so that a name that is lost is all there is
-// to lose.
-func syncFolder(dir string) {
-	if f, err := os.Open(dir); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
-	}
 }

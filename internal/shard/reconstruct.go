@@ -200,8 +200,8 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 		return err
 	}
 	mode := r.Shards[have[0]].mode
-	var files pendings
-	defer files.discard()
+	var files output.Group
+	defer files.Discard()
 	for _, i := range have {
 		name := filepath.Join(r.Dir, r.Shards[i].File)
 		in, err := openShard(name, r.Shards[i].header)
@@ -225,7 +225,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 	}
 	if rec.File != "" {
 		output.Sweep(rec.File)
-		file, err := files.create(rec.File, mode)
+		file, err := files.Create(rec.File, permissions(mode))
 		if err != nil {
 			return err
 		}
@@ -243,5 +243,5 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 			return err
 		}
 	}
-	return files.commit(ctx)
+	return files.Commit(ctx)
 }

@@ -156,12 +156,12 @@ func TestInterchange(t *testing.T) {
 					if slices.Contains(lost, i) {
 						continue
 					}
-					var files pendings
+					var files output.Group
 					w, err := newWriter(&files, dir, header{Set: set, index: i}, 0o644)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := errors.Join(w.write(want[i], 0), w.finish(), files.commit(t.Context())); err != nil {
+					if err := errors.Join(w.write(want[i], 0), w.finish(), files.Commit(t.Context())); err != nil {
 						t.Fatal(err)
 					}
 				}
