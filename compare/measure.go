@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/blas"
-
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/sample"
@@ -103,17 +101,6 @@ type contender struct {
 	trace    *Trace        // the timeline of one more product, where it is asked for
 }
 
-// Repeater is implemented by a gemm.Run that computes its product several times on
-// one request and returns what that cost together: calls that are too short to be
-// timed one by one, elsewhere than in this process.
-type Repeater interface {
-	Repeat(ctx context.Context, times int) (gemm.Cost, error)
-}
-
-// Warner is implemented by a Multiplier that knows why its speed says little of it.
-// Every warning is one sentence; they are kept in the row.
-type Warner interface{ Warnings() []string }
-
 // errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
 var errNoGemmer = errors.New("computes C = A·B only, without transposes, α and β: choose a production variant such as serial/packed, and f64 or f32")
 
@@ -161,7 +148,7 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	}
 	hands := 1
 	var touch func(c, a, b gemm.Matrix[T])
-	if toucher, ok := m.(Toucher[T]); ok && c.Plain() {
+	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
 		hands, touch = busy, toucher.Touch
 	}
 	if d.setting.key != c.setting() || d.setting.hands < hands {
@@ -198,7 +185,7 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	if e, ok := m.(gemm.Explainer); ok {
 		t.explain = e.Resolved
 	}
-	if w, ok := m.(Warner); ok {
+	if w, ok := m.(gemm.Warner); ok {
 		t.warn = w.Warnings
 	}
 	t.collect = func(context.Context) error { return nil }
@@ -369,7 +356,7 @@ func (t *contender) place(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repeater, repeats := run.(Repeater)
+	repeater, repeats := run.(gemm.Repeater)
 	ranks, distributed := run.(gemm.Distributed)
 	t.sampler.Call = func(ctx context.Context, times int) (time.Duration, error) {
 		if repeats {
@@ -401,12 +388,6 @@ func (t *contender) place(ctx context.Context) error {
 	return nil
 }
 
-// GemmStager is implemented by a Stager that stages the full BLAS operation too. Each Do of
-// the Run begins with the c that was staged.
-type GemmStager[T gemm.Float] interface {
-	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error)
-}
-
 // stager returns how m stages the operation of the case; nil: it does not.
 func stager[T gemm.Element](m gemm.Multiplier[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
 	if c.Plain() {
@@ -416,15 +397,15 @@ func stager[T gemm.Element](m gemm.Multiplier[T], c Case, o operands[T]) func(ct
 		return nil
 	}
 	switch m := any(m).(type) {
-	case GemmStager[float32]:
+	case gemm.GemmStager[float32]:
 		return stagedGemm(m, c, any(o).(operands[float32]))
-	case GemmStager[float64]:
+	case gemm.GemmStager[float64]:
 		return stagedGemm(m, c, any(o).(operands[float64]))
 	}
 	return nil
 }
 
-func stagedGemm[T gemm.Float](m GemmStager[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
+func stagedGemm[T gemm.Float](m gemm.GemmStager[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
 	tA, tB := c.Transposes()
 	return func(ctx context.Context) (gemm.Run, error) {
 		if c.Beta != 0 {

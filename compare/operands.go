@@ -21,14 +21,6 @@ type operands[T gemm.Element] struct {
 	c    gemm.Matrix[T] // the result
 }
 
-// Toucher is implemented by a Multiplier whose workers use the same parts of the
-// operands in every product. Touch has each of them write zeros to its parts of
-// matrices that hold zeros and that nobody has accessed, so that the system puts them
-// into the memory of the node that the worker runs on.
-type Toucher[T gemm.Element] interface {
-	Touch(c, a, b gemm.Matrix[T])
-}
-
 // newOperands draws operands for the case from the seed. Where touch is not nil, it is
 // called with C, A and B before anybody has accessed them.
 //

@@ -17,15 +17,14 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
 	"gemm/internal/gemmtest"
 )
 
-// What package compare asks for where it is there.
+// What those who measure ask for where it is there.
 var (
-	_ compare.Repeater = (*run[float64])(nil)
-	_ compare.Warner   = (*multiplier[float64])(nil)
-	_ compare.Warner   = (*separate[float64])(nil)
+	_ gemm.Repeater = (*run[float64])(nil)
+	_ gemm.Warner   = (*multiplier[float64])(nil)
+	_ gemm.Warner   = (*separate[float64])(nil)
 )
 
 // own returns the program of libraries, or skips the test where there is none.
