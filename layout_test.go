@@ -31,6 +31,7 @@ const module = "gemm"
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
+//	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -70,10 +71,11 @@ var importTable = closure(map[string][]string{
 	"internal/settings": {"internal/tuned", "internal/cpu", "internal/trust", "internal/output"},
 	"compare":           {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"compare/report":    {"compare"},
+	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
 
 	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"internal/catalog", "internal/settings", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
+	"cmd":               {"internal/tune", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

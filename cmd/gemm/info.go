@@ -23,6 +23,7 @@ import (
 	"gemm/internal/kernel"
 	"gemm/internal/peak"
 	"gemm/internal/settings"
+	"gemm/internal/tune"
 	"gemm/internal/tuned"
 	"gemm/mpi"
 	"gemm/mpi/launch"
@@ -164,23 +165,13 @@ func describeEngine[T kernel.Float]() engine {
 	b := e.Blocking()
 	d := engine{
 		Type: gemm.TypeName[T](), Kernel: e.Kernel().Name,
-		InUse: tuned.Values{MC: b.MC, KC: b.KC, NC: b.NC, Direct: b.Direct, Parallel: b.Parallel, Cutoff: cutoff()},
+		InUse: tuned.Values{MC: b.MC, KC: b.KC, NC: b.NC, Direct: b.Direct, Parallel: b.Parallel, Cutoff: tune.Cutoff()},
 	}
 	if t, ok := tuned.InUse().Find(d.Type, d.Kernel); ok {
 		d.Tuned = &t
 		d.File, _ = settings.Path() // where it has been read from
 	}
 	return d
-}
-
-// cutoff returns the order of the largest cubes that Strassen's and Winograd's algorithms do not
-// halve where none is asked for.
-func cutoff() int {
-	strassen, err := named("serial/strassen", catalog.Variants())
-	if err != nil {
-		panic(err) // it is in the list, which is the same in every build
-	}
-	return resolved(strassen, nil).Int("cutoff")
 }
 
 // backends returns the libraries that were looked for.

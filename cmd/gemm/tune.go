@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,13 +14,15 @@ import (
 
 	"gemm/compare"
 	"gemm/cuda"
-	"gemm/internal/catalog"
 	"gemm/internal/settings"
-	"gemm/internal/tuned"
+	"gemm/internal/tune"
 )
 
+// gpuTime is how long the family cuda is tuned, unless another is asked for.
+const gpuTime = 10 * time.Minute
+
 func tuneCommand() *cli.Command {
-	families := strings.Join(tunable(), ",")
+	families := strings.Join(tune.Families(), ",")
 	return &cli.Command{
 		Name:      "tune",
 		Usage:     "measure block sizes, cut-offs and tiles here, for later runs to use",
@@ -30,7 +32,7 @@ func tuneCommand() *cli.Command {
 			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
 			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; other settings stay: " + strings.Join(tunable(), ", ") + ", " + cuda.Family},
+			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; other settings stay: " + strings.Join(tune.Families(), ", ") + ", " + cuda.Family},
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
 			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
@@ -39,111 +41,18 @@ func tuneCommand() *cli.Command {
 	}
 }
 
-// tunable returns the families of the processor that have something to tune: those with
-// a product over packed blocks.
-func tunable() []string {
-	return slices.DeleteFunc(catalog.Families(), func(name string) bool {
-		_, err := named(name+"/packed", family(name))
-		return err != nil
-	})
-}
-
-// tuning is what tune --json writes.
-type tuning struct {
-	Schema   int            `json:"schema"`
-	File     string         `json:"file"` // where the settings are kept
-	Trials   []trial        `json:"trials"`
-	Chosen   []choice       `json:"chosen"`
-	CUDA     *gpuTuning     `json:"cuda,omitempty"`
-	Settings tuned.Settings `json:"settings"` // what the file has
-}
-
-// trial is a race of a candidate.
-type trial struct {
-	Type      string `json:"type"`
-	Setting   string `json:"setting"` // mc, kc, nc, blocks, direct, parallel, cutoff
-	Shape     string `json:"shape"`
-	Candidate string `json:"candidate"`
-	Incumbent string `json:"incumbent"`
-	gain
-}
-
-// choice is what became of a setting.
-type choice struct {
-	Type    string `json:"type"`
-	Kernel  string `json:"kernel"`
-	Setting string `json:"setting"` // blocks, direct, parallel, cutoff
-	Default string `json:"default"`
-	Chosen  string `json:"chosen"`
-	Note    string `json:"note,omitempty"`
-	// What the choice gains over the default on the product that Note names; null
-	// where the default stays.
-	Gain *gain `json:"gain"`
-}
-
-// tuner measures settings and keeps them for what is measured after.
-type tuner struct {
-	tuning
-	progress *progress
-	cutoff   int            // of Strassen's algorithm where it is not tuned
-	records  *compare.Store // of rows of a GPU; nil: they are not kept
-}
-
-// stage is a part of tuning.
-type stage struct {
-	family string
-	name   string
-	share  int // of the time, beside those of the others
-	run    func(ctx context.Context, t *tuner, until time.Time) error
-}
-
-// stages are the parts in their order: what follows is measured with the blocks
-// that were chosen, and the longest products come last.
-var stages = []stage{
-	{"serial", "blocks of f64", 20, tuneBlocks[float64]},
-	{"serial", "blocks of f32", 20, tuneBlocks[float32]},
-	{"serial", "packing of f64", 2, tuneDirect[float64]},
-	{"serial", "packing of f32", 2, tuneDirect[float32]},
-	{"parallel", "workers of f64", 2, tuneParallel[float64]},
-	{"parallel", "workers of f32", 2, tuneParallel[float32]},
-	{"serial", "halving of f64", 38, tuneCutoff[float64]},
-	{"serial", "halving of f32", 14, tuneCutoff[float32]},
-	{cuda.Family, "kernels on the GPU", 600, tuneCUDA},
-}
-
 func runTune(c *cli.Context) error {
-	families, err := chosen("families", c.String("families"), append(tunable(), cuda.Family))
+	options, err := tuneOptions(c)
 	if err != nil {
 		return err
 	}
-	if err := positive(c, "time"); err != nil {
-		return err
-	}
-	onGPU := slices.Contains(families, cuda.Family)
-	if c.String("records") != "" && !onGPU {
-		return usagef("--records is for --families %s", cuda.Family)
-	}
-	limit := c.Duration("time")
-	if onGPU && !c.IsSet("time") {
-		if len(families) == 1 {
-			limit = 0
-		}
-		limit += gpuTime
-	}
-	if err := checkFile(c); err != nil {
-		return err
-	}
 	file := c.String("json")
-	if file != "" && file != stdoutName {
-		if err := checkWritable(file); err != nil {
-			return err
-		}
-	}
-	if err := settings.Writable(); err != nil {
+	if err := checkTuned(c, file); err != nil {
 		return err
 	}
-	if onGPU {
-		if _, err := system(c.Context); err != nil {
+	var found cuda.System
+	if slices.Contains(options.Families, cuda.Family) {
+		if found, err = system(c.Context); err != nil {
 			return err
 		}
 	}
@@ -154,116 +63,121 @@ func runTune(c *cli.Context) error {
 		}
 		defer records.Close()
 	}
-	before, err := settings.Read()
-	if err != nil {
+	if options.Settings, err = settings.Read(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "gemm tune: %v, and replaces it\n", err)
 	}
-	var plan []stage
-	whole := 0
-	for _, s := range stages {
-		if slices.Contains(families, s.family) {
-			plan = append(plan, s)
-			whole += s.share
-		}
+	p := newProgress(c.App.ErrWriter, tune.Steps(options.Families))
+	defer p.Close()
+	if len(found.GPUs) > 0 {
+		options.Device = tunedDevice(c, p, found.GPUs[0], records)
 	}
-	t := &tuner{progress: newProgress(c.App.ErrWriter, len(plan)), records: records}
-	defer t.progress.Close()
-	t.Schema, t.Settings = compare.Schema, before
-	t.forget(families)
-	start, spent := time.Now(), 0
-	var failed error
-	for _, s := range plan {
-		t.progress.describe(s.name)
-		spent += s.share
-		err := s.run(c.Context, t, start.Add(limit*time.Duration(spent)/time.Duration(whole)))
-		switch {
-		case err == nil:
-			t.progress.step()
-			continue
-		case c.Context.Err() != nil:
-			err = errInterrupted
-		default:
-			err = fmt.Errorf("%s: %w", s.name, err)
+	options.Say, options.Step = p.describe, p.step
+	result, failed := tune.Run(c.Context, options)
+	if failed != nil {
+		if c.Context.Err() != nil {
+			failed = errInterrupted
 		}
-		if s.family != cuda.Family || !t.found() {
-			return fmt.Errorf("%w; the settings are what they were", err)
+		if result == nil {
+			return fmt.Errorf("%w; the settings are what they were", failed)
 		}
-		failed = fmt.Errorf("%w; what was found is kept, %d classes of rungs stay as they were: gemm tune --families %s looks for all anew", err, t.CUDA.Left, cuda.Family)
+		failed = fmt.Errorf("%w; what was found is kept, %d classes of rungs stay as they were: gemm tune --families %s looks for all anew", failed, result.CUDA.Left, cuda.Family)
+	} else if result.CUDA != nil {
+		failed = result.CUDA.Failed()
 	}
-	t.progress.Close()
-	if failed == nil && t.CUDA != nil {
-		failed = t.CUDA.failed()
-	}
-	if t.File, err = settings.Save(t.Settings); err != nil {
+	p.Close()
+	if result.File, err = settings.Save(result.Settings); err != nil {
 		return errors.Join(failed, err)
 	}
 	if file != "" {
-		err = writeJSON(c, file, t.tuning)
+		err = writeJSON(c, file, result)
 	}
 	if file != stdoutName {
-		err = errors.Join(err, t.print(c.App.Writer))
+		err = errors.Join(err, printTuned(c.App.Writer, result))
 	}
 	return errors.Join(failed, err)
 }
 
-// found reports whether there is anything to keep: of the processor once all of it is tuned, of
-// a GPU class by class.
-func (t *tuner) found() bool {
-	return len(t.Chosen) > 0 || t.CUDA != nil && len(t.CUDA.Chosen) > 0
+// tuneOptions returns what the flags say is tuned, and for how long.
+func tuneOptions(c *cli.Context) (tune.Options, error) {
+	families, err := chosen("families", c.String("families"), append(tune.Families(), cuda.Family))
+	if err != nil {
+		return tune.Options{}, err
+	}
+	if err := positive(c, "time"); err != nil {
+		return tune.Options{}, err
+	}
+	onGPU := slices.Contains(families, cuda.Family)
+	if c.String("records") != "" && !onGPU {
+		return tune.Options{}, usagef("--records is for --families %s", cuda.Family)
+	}
+	limit := c.Duration("time")
+	if onGPU && !c.IsSet("time") {
+		if len(families) == 1 {
+			limit = 0
+		}
+		limit += gpuTime
+	}
+	return tune.Options{Families: families, Time: limit, Revision: version()}, nil
 }
 
-// forget takes the settings of the families out of those that are in use, so that
-// they are measured against the defaults.
-func (t *tuner) forget(families []string) {
-	if len(families) == 1 && families[0] == cuda.Family {
-		return // whose candidates are measured against the defaults in any case
+// checkTuned returns an error unless the files can be written that tuning writes in the end.
+func checkTuned(c *cli.Context, file string) error {
+	if err := checkFile(c); err != nil {
+		return err
 	}
-	left := func(v tuned.Values) tuned.Values {
-		if slices.Contains(families, "serial") {
-			v = tuned.Values{Parallel: v.Parallel}
-		}
-		if slices.Contains(families, "parallel") {
-			v.Parallel = 0
-		}
-		return v
-	}
-	keep[float64](t, left(values[float64](t)))
-	keep[float32](t, left(values[float32](t)))
-	t.cutoff = cutoff()
-}
-
-// print writes what was tried, what was chosen, and where it is.
-func (t *tuner) print(out io.Writer) error {
-	if t.CUDA != nil {
-		if err := t.CUDA.print(out); err != nil {
+	if file != "" && file != stdoutName {
+		if err := checkWritable(file); err != nil {
 			return err
 		}
 	}
-	if len(t.Chosen) > 0 {
-		if t.CUDA != nil {
+	return settings.Writable()
+}
+
+// tunedDevice returns the GPU with what tuning it needs.
+func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *compare.Store) *tune.Device {
+	return &tune.Device{
+		GPU: gpu, Worker: worker, Command: commandLine(os.Args[1:]), Records: records,
+		Warn: func(text string) { fmt.Fprintf(c.App.ErrWriter, "gemm tune: %s\n", text) },
+		Chosen: func(s tune.GPUChoice) {
+			if p.bar == nil {
+				fmt.Fprintf(c.App.ErrWriter, "%s %s: %s; %d of %d tried\n", s.GPUTask, s.Shape, searched(s), s.Tried, s.Of)
+			}
+		},
+	}
+}
+
+// printTuned writes what was tried, what was chosen, and where it is.
+func printTuned(out io.Writer, r *tune.Result) error {
+	if r.CUDA != nil {
+		if err := printSearches(out, r.CUDA); err != nil {
+			return err
+		}
+	}
+	if len(r.Chosen) > 0 {
+		if r.CUDA != nil {
 			fmt.Fprintln(out)
 		}
-		if err := t.printBlocks(out); err != nil {
+		if err := printRaces(out, r); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "\nThe settings are in %s\n", t.File)
+	_, err := fmt.Fprintf(out, "\nThe settings are in %s\n", r.File)
 	return err
 }
 
-// printBlocks writes what was tried and chosen on the processor.
-func (t *tuner) printBlocks(out io.Writer) error {
+// printRaces writes what was tried and chosen on the processor.
+func printRaces(out io.Writer, r *tune.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TYPE\tSETTING\tSHAPE\tTRIED\tAGAINST\tPAIRS\tRATIO\t95% INTERVAL")
-	for _, r := range t.Trials {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.Type, r.Setting, r.Shape, r.Candidate, r.Incumbent, r.Pairs, number("%.3f", r.Ratio), interval(r.CI))
+	for _, t := range r.Trials {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs, number("%.3f", t.Ratio), interval(t.CI))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
 	fmt.Fprintln(w, "TYPE\tKERNEL\tSETTING\tDEFAULT\tCHOSEN\tGAIN\t95% INTERVAL\tNOTE")
-	for _, c := range t.Chosen {
+	for _, c := range r.Chosen {
 		gained, within := "-", "-"
 		if c.Gain != nil {
 			gained, within = number("%.3f", c.Gain.Ratio), interval(c.Gain.CI)
@@ -279,4 +193,48 @@ func interval(ci *[2]float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.3f to %.3f", ci[0], ci[1])
+}
+
+// searched says what a search came to.
+func searched(c tune.GPUChoice) string {
+	switch {
+	case c.Note != "":
+		return c.Note
+	case c.Kept:
+		return fmt.Sprintf("%s is %s times as fast as the default", c.Best, number("%.3f", c.Gain))
+	}
+	return fmt.Sprintf("the default stays, %s is %s times as fast", c.Best, number("%.3f", c.Gain))
+}
+
+// printSearches writes what became of each rung and class.
+func printSearches(out io.Writer, g *tune.GPUResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", g.GPU)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUNG\tTYPE\tCLASS\tSHAPE\tDEFAULT\tBEST OTHER\tGAIN\tOVER CUBLAS\tGFLOP/S\tTRIED\tOUTCOME")
+	wrong := 0
+	for _, t := range g.Trials {
+		if t.Status != compare.OK {
+			wrong++
+		}
+	}
+	for _, c := range g.Chosen {
+		outcome := "default stays"
+		switch {
+		case c.Note != "":
+			outcome = c.Note
+		case c.Kept:
+			outcome = "kept"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best,
+			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
+	}
+	_ = w.Flush() // to a strings.Builder, which takes all
+	if wrong > 0 {
+		fmt.Fprintf(&b, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
+	}
+	if g.Left > 0 {
+		fmt.Fprintf(&b, "\nThere was no time for %d more classes of rungs, which stay as they were: raise --time\n", g.Left)
+	}
+	return writeAll(out, []byte(b.String()))
 }

@@ -1,18 +1,14 @@
-package main
+package tune
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"gemm"
@@ -24,23 +20,23 @@ import (
 	"gemm/internal/tuned"
 )
 
-// gpuTuning is what tune --json has of a GPU.
-type gpuTuning struct {
+// GPUResult is what tune --json has of a GPU.
+type GPUResult struct {
 	GPU    string      `json:"gpu"`
-	Trials []gpuTrial  `json:"trials"`
-	Chosen []gpuChoice `json:"chosen"`
+	Trials []GPUTrial  `json:"trials"`
+	Chosen []GPUChoice `json:"chosen"`
 	Left   int         `json:"left"` // classes of rungs that the search did not come to
 }
 
-// gpuSetting is a setting of a kernel as it is run.
-type gpuSetting struct {
+// GPUSetting is a setting of a kernel as it is run.
+type GPUSetting struct {
 	Tile   string `json:"tile"`
 	Stages int    `json:"stages"` // 0: the kernel has no such number
 	Split  int    `json:"split"`  // 0: it cuts no k, or as many parts as are predicted to be best
 }
 
 // String returns the setting as the table has it.
-func (s gpuSetting) String() string {
+func (s GPUSetting) String() string {
 	text := s.Tile
 	if s.Stages > 0 {
 		text += fmt.Sprintf(" stages=%d", s.Stages)
@@ -52,7 +48,7 @@ func (s gpuSetting) String() string {
 }
 
 // params returns the parameters that ask for the setting; none where it is empty.
-func (s gpuSetting) params() gemm.Params {
+func (s GPUSetting) params() gemm.Params {
 	p := gemm.Params{}
 	if s.Tile != "" {
 		p["tile"] = s.Tile
@@ -67,16 +63,16 @@ func (s gpuSetting) params() gemm.Params {
 }
 
 // resolvedSetting returns what a row was run with.
-func resolvedSetting(r compare.Record) gpuSetting {
-	var s gpuSetting
+func resolvedSetting(r compare.Record) GPUSetting {
+	var s GPUSetting
 	s.Tile, _ = r.Resolved["tile"].(string)
 	s.Stages, _ = r.Resolved["stages"].(int)
 	s.Split, _ = r.Resolved["split"].(int)
 	return s
 }
 
-// gpuTask is a rung whose setting for a class of products is looked for.
-type gpuTask struct {
+// GPUTask is a rung whose setting for a class of products is looked for.
+type GPUTask struct {
 	Type  string     `json:"type"`
 	Rung  string     `json:"rung"`
 	Class cuda.Class `json:"class"`
@@ -86,26 +82,26 @@ type gpuTask struct {
 }
 
 // String names the task in progress and notes.
-func (t gpuTask) String() string { return fmt.Sprintf("%s %s %s", t.Rung, t.Type, t.Class) }
+func (t GPUTask) String() string { return fmt.Sprintf("%s %s %s", t.Rung, t.Type, t.Class) }
 
-// gpuTrial is a candidate that was measured in turn with the default.
-type gpuTrial struct {
-	gpuTask
+// GPUTrial is a candidate that was measured in turn with the default.
+type GPUTrial struct {
+	GPUTask
 	Round int `json:"round"` // 1: many, 2: the best of them, 3: those that are left
-	gpuSetting
+	GPUSetting
 	Status compare.Status `json:"status"`
 	Reason string         `json:"reason,omitempty"`
 	Gflops compare.Number `json:"gflops"`
 	Ratio  compare.Number `json:"ratio"` // the default's time over the candidate's; null where one has none
 }
 
-// gpuChoice is what a search came to.
-type gpuChoice struct {
-	gpuTask
+// GPUChoice is what a search came to.
+type GPUChoice struct {
+	GPUTask
 	Tried   int            `json:"tried"` // candidates
 	Of      int            `json:"of"`
-	Default gpuSetting     `json:"default"`
-	Best    gpuSetting     `json:"best"` // of the others
+	Default GPUSetting     `json:"default"`
+	Best    GPUSetting     `json:"best"` // of the others
 	Gflops  compare.Number `json:"gflops"`
 	Gain    compare.Number `json:"gain"`    // the default's time over that of the best
 	Library compare.Number `json:"library"` // cuBLAS's time over the shorter of both
@@ -120,12 +116,12 @@ type gpuSearch struct {
 	// what was tuned.
 	measure func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error)
 	// decide is told of a choice, with the rows of the default and of the best.
-	decide func(c gpuChoice, doc compare.Document) error
+	decide func(c GPUChoice, doc compare.Document) error
 	say    func(what string)
 	now    func() time.Time
 	until  time.Time
-	gpuTuning
-	good map[string][]gpuSetting // of a rung, the best of its other classes
+	GPUResult
+	good map[string][]GPUSetting // of a rung, the best of its other classes
 }
 
 // userRungs are the rungs that users choose for their products; they are tuned first.
@@ -141,7 +137,6 @@ const (
 	secondEnd   = 0.9
 	leastSearch = 40 * time.Second // for a task, before others have any
 	realGPUGain = 1.02             // for which a setting is changed, if the intervals are apart too
-	gpuTime     = 10 * time.Minute // of tuning, unless another is asked for
 )
 
 var (
@@ -152,12 +147,12 @@ var (
 
 // tasks returns what is to be tuned on the GPU, and how many of it users choose, which come
 // first: class after class of those that are asked for most.
-func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
+func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 	capability, err := occupancy.ParseCapability(s.gpu.Capability)
 	if err != nil {
 		return nil, 0
 	}
-	var of []gpuTask
+	var of []GPUTask
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range cuda.Ladder(typ) {
 			if len(r.Candidates(capability)) < 2 {
@@ -165,7 +160,7 @@ func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
 			}
 			for _, class := range r.Classes(s.gpu) {
 				shape := compare.Shape(class.Shape(s.gpu))
-				of = append(of, gpuTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
+				of = append(of, GPUTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
 			}
 		}
 	}
@@ -175,14 +170,14 @@ func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
 			classes = append(classes, t.Class)
 		}
 	}
-	order := func(t gpuTask) int {
+	order := func(t GPUTask) int {
 		n := slices.Index(classes, t.Class)
 		if !slices.Contains(userRungs, t.Rung) {
 			n += len(classes)
 		}
 		return n
 	}
-	slices.SortStableFunc(of, func(a, b gpuTask) int { return cmp.Compare(order(a), order(b)) })
+	slices.SortStableFunc(of, func(a, b GPUTask) int { return cmp.Compare(order(a), order(b)) })
 	for _, t := range of {
 		if slices.Contains(userRungs, t.Rung) {
 			users++
@@ -193,7 +188,7 @@ func (s *gpuSearch) tasks() (tasks []gpuTask, users int) {
 
 // run searches task after task until the time is over.
 func (s *gpuSearch) run(ctx context.Context) error {
-	s.good = map[string][]gpuSetting{}
+	s.good = map[string][]GPUSetting{}
 	tasks, users := s.tasks()
 	if len(tasks) == 0 {
 		return fmt.Errorf("%w: no kernel has settings to choose between on a %s of compute capability %s", gemm.ErrUnavailable, s.gpu.Name, s.gpu.Capability)
@@ -218,17 +213,17 @@ func (s *gpuSearch) run(ctx context.Context) error {
 
 // entrant is a setting with its outcome of the last round.
 type entrant struct {
-	gpuSetting
+	GPUSetting
 	ratio float64
 }
 
 // search finds the best setting for a task by halving: all candidates with few samples, the
 // best of them with more, and the best of those beside the default and cuBLAS with many.
-func (s *gpuSearch) search(ctx context.Context, t gpuTask, d time.Duration) error {
+func (s *gpuSearch) search(ctx context.Context, t GPUTask, d time.Duration) error {
 	begin := s.now()
 	within := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(d))) }
 	candidates := s.candidates(t)
-	c := gpuChoice{gpuTask: t, Of: len(candidates), Gflops: compare.None(), Gain: compare.None(), Library: compare.None()}
+	c := GPUChoice{GPUTask: t, Of: len(candidates), Gflops: compare.None(), Gain: compare.None(), Library: compare.None()}
 	best, tried, err := s.round(ctx, t, 1, candidates, firstRound, within(firstEnd))
 	if err != nil {
 		return err
@@ -254,10 +249,10 @@ func (s *gpuSearch) search(ctx context.Context, t gpuTask, d time.Duration) erro
 	return s.decide(c, doc)
 }
 
-func settingsOf(entrants []entrant) []gpuSetting {
-	var out []gpuSetting
+func settingsOf(entrants []entrant) []GPUSetting {
+	var out []GPUSetting
 	for _, e := range entrants {
-		out = append(out, e.gpuSetting)
+		out = append(out, e.GPUSetting)
 	}
 	return out
 }
@@ -265,11 +260,11 @@ func settingsOf(entrants []entrant) []gpuSetting {
 // candidates returns the settings to try for a task in the order in which they are: those
 // that the rung is offered with, those that are good for its other classes, and the rest, of
 // which any beginning has tiles of all sizes. How k is cut is left to be predicted.
-func (s *gpuSearch) candidates(t gpuTask) []gpuSetting {
+func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 	capability, _ := occupancy.ParseCapability(s.gpu.Capability) // as tasks did
-	var own, rest []gpuSetting
+	var own, rest []GPUSetting
 	for _, tile := range t.rung.Candidates(capability) {
-		c := gpuSetting{Tile: tile.Name(), Stages: tile.Stages}
+		c := GPUSetting{Tile: tile.Name(), Stages: tile.Stages}
 		if slices.Contains(t.rung.Tiles, tile) {
 			own = append(own, c)
 		} else {
@@ -277,14 +272,14 @@ func (s *gpuSearch) candidates(t gpuTask) []gpuSetting {
 		}
 	}
 	// Multiples of the golden section fill an interval evenly, however many there are.
-	place := map[gpuSetting]float64{}
+	place := map[GPUSetting]float64{}
 	for i, c := range rest {
 		_, place[c] = math.Modf(float64(i) * math.Phi)
 	}
-	good := func(c gpuSetting) bool {
-		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung], func(g gpuSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
+	good := func(c GPUSetting) bool {
+		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung], func(g GPUSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
 	}
-	slices.SortFunc(rest, func(a, b gpuSetting) int {
+	slices.SortFunc(rest, func(a, b GPUSetting) int {
 		if goodA, goodB := good(a), good(b); goodA != goodB {
 			if goodA {
 				return -1
@@ -297,7 +292,7 @@ func (s *gpuSearch) candidates(t gpuTask) []gpuSetting {
 }
 
 // neighbours returns the settings with, for the first of them, other numbers of parts of k.
-func (s *gpuSearch) neighbours(t gpuTask, of []entrant) []gpuSetting {
+func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 	out := settingsOf(of)
 	for _, e := range of[:min(finalists, len(of))] {
 		tile, err := t.rung.ParseTile(e.Tile)
@@ -306,7 +301,7 @@ func (s *gpuSearch) neighbours(t gpuTask, of []entrant) []gpuSetting {
 		}
 		parts := t.rung.Parts(tile, s.gpu, cuda.Shape(t.shape))
 		for _, n := range []int{1, e.Split / 2, e.Split - 1, e.Split + 1, 2 * e.Split} {
-			with := e.gpuSetting
+			with := e.GPUSetting
 			with.Split = n
 			if slices.Contains(parts, n) && !slices.Contains(out, with) {
 				out = append(out, with)
@@ -318,7 +313,7 @@ func (s *gpuSearch) neighbours(t gpuTask, of []entrant) []gpuSetting {
 
 // round measures settings in turns with the default, until the time is over, and returns
 // those that are not the default's, the fastest first, and how many were measured.
-func (s *gpuSearch) round(ctx context.Context, t gpuTask, round int, from []gpuSetting, b compare.Budget, until time.Time) (best []entrant, tried int, err error) {
+func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b compare.Budget, until time.Time) (best []entrant, tried int, err error) {
 	var took time.Duration // of a turn
 	for turn := range slices.Chunk(from, turnOthers) {
 		begin := s.now()
@@ -348,12 +343,8 @@ func (s *gpuSearch) round(ctx context.Context, t gpuTask, round int, from []gpuS
 
 // turn measures the default, which is the first of the rows, and other settings in turn, and
 // notes them as trials. In the last round the library, if there is one, is behind them.
-func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpuSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
-	variants := family(cuda.Family)
-	v, err := named(cuda.Family+"/"+t.Rung, variants)
-	if err != nil {
-		return nil, compare.Document{}, err
-	}
+func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
+	v := variant(cuda.Family + "/" + t.Rung)
 	experiment := "tune"
 	if round == 3 {
 		experiment = "tuned"
@@ -371,11 +362,7 @@ func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpu
 		if cuda.IsTF32(t.Rung) {
 			library = cuda.CuBLASTF32
 		}
-		v, err := named(cuda.Family+"/"+library, variants)
-		if err != nil {
-			return nil, compare.Document{}, err
-		}
-		cases = append(cases, row(v, gemm.Params{}))
+		cases = append(cases, row(variant(cuda.Family+"/"+library), gemm.Params{}))
 	}
 	doc, err := s.measure(ctx, cases, b)
 	if err != nil {
@@ -397,7 +384,7 @@ func (s *gpuSearch) turn(ctx context.Context, t gpuTask, round int, others []gpu
 		if r.Status == compare.OK {
 			o = resolvedSetting(r)
 		}
-		s.Trials = append(s.Trials, gpuTrial{gpuTask: t, Round: round, gpuSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops, Ratio: ratioOf(rows[0], r)})
+		s.Trials = append(s.Trials, GPUTrial{GPUTask: t, Round: round, GPUSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops, Ratio: ratioOf(rows[0], r)})
 	}
 	return rows, doc, nil
 }
@@ -412,9 +399,9 @@ func ratioOf(of, over compare.Record) compare.Number {
 
 // last measures those that are left beside the default and cuBLAS, says in c which is the
 // best of them and whether it is kept, and returns the rows of both.
-func (s *gpuSearch) last(ctx context.Context, c *gpuChoice, left []gpuSetting) (compare.Document, error) {
-	s.say(fmt.Sprintf("%s round 3", c.gpuTask))
-	rows, doc, err := s.turn(ctx, c.gpuTask, 3, left, lastRound)
+func (s *gpuSearch) last(ctx context.Context, c *GPUChoice, left []GPUSetting) (compare.Document, error) {
+	s.say(fmt.Sprintf("%s round 3", c.GPUTask))
+	rows, doc, err := s.turn(ctx, c.GPUTask, 3, left, lastRound)
 	if err != nil {
 		return doc, err
 	}
@@ -457,40 +444,25 @@ func (quiet) Begin([]compare.Case) {}
 // Done implements compare.Progress.
 func (quiet) Done(compare.Record, bool) {}
 
-// tuneCUDA chooses settings of kernels on the first GPU.
+// Device is a GPU on which kernels are tuned, and the program that computes there.
+type Device struct {
+	GPU     cuda.GPU
+	Worker  func(ctx context.Context) (*exec.Cmd, error) // serves cases on the GPU
+	Command string                                       // this program's command line, which records have
+	Records *compare.Store                               // takes the rows of the default and the best of each search; nil: they are not kept
+	Warn    func(text string)                            // is told what is unusual, once
+	Chosen  func(c GPUChoice)                            // is told what a search came to
+}
+
+// tuneCUDA chooses settings of kernels on the GPU.
 func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
-	found, err := system(ctx)
-	if err != nil {
-		return err
-	}
-	var run *compare.RunInfo // of all rows
-	var warned sync.Once
-	warn := func(text string) {
-		warned.Do(func() { fmt.Fprintf(t.progress.stderr, "gemm tune: %s\n", text) })
-	}
-	s := gpuSearch{
-		gpu: found.GPUs[0], now: time.Now, until: until, say: t.progress.describe,
-		measure: func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
-			store := &compare.Store{}
-			if run != nil {
-				if err := store.PutRun(*run); err != nil {
-					return compare.Document{}, err
-				}
-			}
-			d := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: commandLine(os.Args[1:]), Worker: untuned, Warn: warn}
-			err := d.Run(ctx, cases)
-			doc := store.Document()
-			if len(doc.Runs) > 0 {
-				run = &doc.Runs[0]
-			}
-			return doc, err
-		},
-	}
+	d := t.options.Device
+	s := gpuSearch{gpu: d.GPU, now: time.Now, until: until, say: t.options.Say, measure: d.measurer()}
 	s.GPU = s.gpu.Name
-	s.decide = func(c gpuChoice, doc compare.Document) error {
+	s.decide = func(c GPUChoice, doc compare.Document) error {
 		k := tuned.Kernel{
 			GPU: s.gpu.Name, Type: c.Type, Rung: c.Rung, Class: string(c.Class), Tile: c.Best.Tile, Stages: c.Best.Stages, Split: c.Best.Split,
-			Time: time.Now().UTC().Truncate(time.Second), Revision: version(),
+			Time: time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision,
 		}
 		if c.Note == "" { // or else nothing was found out, and what is there stays
 			t.Settings = t.Settings.WithoutKernel(k)
@@ -498,19 +470,39 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 		if c.Kept {
 			t.Settings = t.Settings.WithKernel(k)
 		}
-		if t.progress.bar == nil {
-			fmt.Fprintf(t.progress.stderr, "%s %s: %s; %d of %d tried\n", c.gpuTask, c.Shape, c.outcome(), c.Tried, c.Of)
-		}
-		return t.record(doc)
+		d.Chosen(c)
+		return d.record(doc)
 	}
-	err = s.run(ctx)
-	t.CUDA = &s.gpuTuning
+	err := s.run(ctx)
+	t.CUDA = &s.GPUResult
 	return err
 }
 
+// measurer returns what measures cases on the GPU: all rows are of one run.
+func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
+	var run *compare.RunInfo
+	var warned sync.Once
+	warn := func(text string) { warned.Do(func() { d.Warn(text) }) }
+	return func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
+		store := &compare.Store{}
+		if run != nil {
+			if err := store.PutRun(*run); err != nil {
+				return compare.Document{}, err
+			}
+		}
+		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: d.Command, Worker: d.untuned, Warn: warn}
+		err := driver.Run(ctx, cases)
+		doc := store.Document()
+		if len(doc.Runs) > 0 {
+			run = &doc.Runs[0]
+		}
+		return doc, err
+	}
+}
+
 // untuned returns the command of a worker that ignores what was tuned.
-func untuned(ctx context.Context) (*exec.Cmd, error) {
-	cmd, err := worker(ctx)
+func (d *Device) untuned(ctx context.Context) (*exec.Cmd, error) {
+	cmd, err := d.Worker(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -518,27 +510,27 @@ func untuned(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// record puts the rows of a search where --records says.
-func (t *tuner) record(doc compare.Document) error {
-	if t.records == nil {
+// record puts the rows of a search where they are kept.
+func (d *Device) record(doc compare.Document) error {
+	if d.Records == nil {
 		return nil
 	}
 	for _, h := range doc.Hosts {
-		if err := t.records.PutHost(h); err != nil {
+		if err := d.Records.PutHost(h); err != nil {
 			return err
 		}
 	}
 	for _, r := range doc.Runs {
-		if err := t.records.PutRun(r); err != nil {
+		if err := d.Records.PutRun(r); err != nil {
 			return err
 		}
 	}
-	return t.records.Put(doc.Records...)
+	return d.Records.Put(doc.Records...)
 }
 
-// failed returns an error where the default of a search could not be measured.
-func (g gpuTuning) failed() error {
-	var first gpuChoice
+// Failed returns an error where the default of a search could not be measured.
+func (g GPUResult) Failed() error {
+	var first GPUChoice
 	n := 0
 	for _, c := range g.Chosen {
 		if c.Gflops.Known() {
@@ -552,49 +544,5 @@ func (g gpuTuning) failed() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen), first.gpuTask, first.Note)
-}
-
-// outcome says what a search came to.
-func (c gpuChoice) outcome() string {
-	switch {
-	case c.Note != "":
-		return c.Note
-	case c.Kept:
-		return fmt.Sprintf("%s is %s times as fast as the default", c.Best, number("%.3f", c.Gain))
-	}
-	return fmt.Sprintf("the default stays, %s is %s times as fast", c.Best, number("%.3f", c.Gain))
-}
-
-// print writes what became of each rung and class.
-func (g gpuTuning) print(out io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", g.GPU)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUNG\tTYPE\tCLASS\tSHAPE\tDEFAULT\tBEST OTHER\tGAIN\tOVER CUBLAS\tGFLOP/S\tTRIED\tOUTCOME")
-	wrong := 0
-	for _, t := range g.Trials {
-		if t.Status != compare.OK {
-			wrong++
-		}
-	}
-	for _, c := range g.Chosen {
-		outcome := "default stays"
-		switch {
-		case c.Note != "":
-			outcome = c.Note
-		case c.Kept:
-			outcome = "kept"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best,
-			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
-	}
-	_ = w.Flush() // to a strings.Builder, which takes all
-	if wrong > 0 {
-		fmt.Fprintf(&b, "\n%d candidates failed or were wrong, and are out: --json says why\n", wrong)
-	}
-	if g.Left > 0 {
-		fmt.Fprintf(&b, "\nThere was no time for %d more classes of rungs, which stay as they were: raise --time\n", g.Left)
-	}
-	return writeAll(out, []byte(b.String()))
+	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen), first.GPUTask, first.Note)
 }

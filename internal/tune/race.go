@@ -1,4 +1,4 @@
-package main
+package tune
 
 import (
 	"context"
@@ -148,8 +148,8 @@ func (r race) over(ratios []float64) bool {
 	return len(ratios) >= r.most || s.Hi-s.Lo <= 0.02*s.Median
 }
 
-// gain is the outcome of a race: how many times as fast as the incumbent the candidate is.
-type gain struct {
+// Gain is the outcome of a race: how many times as fast as the incumbent the candidate is.
+type Gain struct {
 	Ratio compare.Number `json:"ratio"` // the incumbent's time over the candidate's; null without samples
 	CI    *[2]float64    `json:"ci"`    // 95 % interval of the ratio; null where there are too few pairs
 	Pairs int            `json:"pairs"`
@@ -160,10 +160,10 @@ type gain struct {
 const realGain = 1.005
 
 // faster reports whether the candidate is really faster.
-func (g gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
+func (g Gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
 
 // slower reports whether it is really slower.
-func (g gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
+func (g Gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
 
 // timed returns a sampler of compute.
 func timed(compute func(ctx context.Context) error) sample.Sampler {
@@ -181,23 +181,23 @@ func timed(compute func(ctx context.Context) error) sample.Sampler {
 // match verifies two ways to compute w, and then samples them in turn, A B B A, and
 // compares each pair: what else the machine does, and its clock, change little from
 // one sample to the next.
-func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent, candidate func(ctx context.Context) error) (gain, error) {
+func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
 	for i := range samplers {
 		w.poison()
 		if _, err := samplers[i].Warm(ctx); err != nil {
-			return gain{}, err
+			return Gain{}, err
 		}
 		if err := w.check(); err != nil {
-			return gain{}, err
+			return Gain{}, err
 		}
 	}
 	var ratios []float64
 	for time.Now().Before(r.until) {
 		for i := range samplers {
 			if err := samplers[(i+len(ratios))%2].Burst(ctx, sample.Budget{}); err != nil { // one sample
-				return gain{}, err
+				return Gain{}, err
 			}
 		}
 		last := len(ratios)
@@ -207,7 +207,7 @@ func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent,
 		}
 	}
 	s := sample.Summarize(ratios)
-	g := gain{Ratio: compare.Number(s.Median), Pairs: len(ratios)}
+	g := Gain{Ratio: compare.Number(s.Median), Pairs: len(ratios)}
 	if s.Bounded() {
 		g.CI = &[2]float64{s.Lo, s.Hi}
 	}

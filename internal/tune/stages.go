@@ -1,4 +1,4 @@
-package main
+package tune
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/internal/block"
-	"gemm/internal/catalog"
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/internal/sample"
@@ -30,33 +29,33 @@ func values[T kernel.Float](t *tuner) tuned.Values {
 func keep[T kernel.Float](t *tuner, v tuned.Values) {
 	t.Settings = t.Settings.With(tuned.Tune{
 		Type: gemm.TypeName[T](), Kernel: kernel.Best[T]().Name, Values: v,
-		Time: time.Now().UTC().Truncate(time.Second), Revision: version(), Go: runtime.Version(),
+		Time: time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision, Go: runtime.Version(),
 		OS: cpu.Host().OS, Cores: runtime.NumCPU(),
 	})
 	tuned.Use(t.Settings)
 }
 
-// decide notes what became of a setting of T.
-func decide[T kernel.Float](t *tuner, c choice) {
+// decided notes what became of a setting of T.
+func decided[T kernel.Float](t *tuner, c Choice) {
 	c.Type, c.Kernel = gemm.TypeName[T](), kernel.Best[T]().Name
 	t.Chosen = append(t.Chosen, c)
 }
 
 // try has a candidate race against the incumbent on w, and notes the outcome.
-func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what trial, incumbent, candidate func(ctx context.Context) error) (gain, error) {
+func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial, incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	what.Type, what.Shape = gemm.TypeName[T](), w.Shape.String()
-	t.progress.describe(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate, what.Incumbent))
+	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate, what.Incumbent))
 	g, err := match(ctx, r, w, incumbent, candidate)
 	if err != nil {
 		return g, fmt.Errorf("%s: %w", what.Candidate, err)
 	}
-	what.gain = g
+	what.Gain = g
 	t.Trials = append(t.Trials, what)
 	return g, nil
 }
 
 // tryBlocks has two blockings race.
-func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what trial, incumbent, candidate block.Blocking) (gain, error) {
+func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial, incumbent, candidate block.Blocking) (Gain, error) {
 	k := kernel.Best[T]()
 	return try(ctx, t, r, w, what, w.on(block.New(k, incumbent, block.Serial)), w.on(block.New(k, candidate, block.Serial)))
 }
@@ -160,7 +159,7 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if w.plan(block.New(k, incumbent, block.Serial)) == w.plan(block.New(k, candidate, block.Serial)) {
 			return false, nil
 		}
-		g, err := tryBlocks(ctx, t, search, w, trial{
+		g, err := tryBlocks(ctx, t, search, w, Trial{
 			Setting: a.name, Candidate: fmt.Sprint(*a.of(&candidate)), Incumbent: fmt.Sprint(*a.of(&incumbent)),
 		}, incumbent, candidate)
 		return g.faster(), err
@@ -176,14 +175,14 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 // candidates that are as good as the incumbent, one seems faster by chance.
 func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking, on ...*workload[T]) error {
 	text := func(b block.Blocking) string { return fmt.Sprintf("mc=%d kc=%d nc=%d", b.MC, b.KC, b.NC) }
-	c := choice{Setting: "blocks", Default: text(start), Chosen: text(best)}
+	c := Choice{Setting: "blocks", Default: text(start), Chosen: text(best)}
 	if best == start {
 		c.Note = "no other is faster"
 	} else {
 		c.Chosen, c.Note = text(start), "the best found is not faster when measured again"
 		slower := false
 		for i, w := range on {
-			g, err := tryBlocks(ctx, t, settling.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w, trial{Setting: "blocks", Candidate: text(best), Incumbent: text(start)}, start, best)
+			g, err := tryBlocks(ctx, t, settling.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w, Trial{Setting: "blocks", Candidate: text(best), Incumbent: text(start)}, start, best)
 			if err != nil {
 				return err
 			}
@@ -202,7 +201,7 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	v := values[T](t)
 	v.MC, v.KC, v.NC = best.MC, best.KC, best.NC
 	keep[T](t, v)
-	decide[T](t, c)
+	decided[T](t, c)
 	return nil
 }
 
@@ -213,7 +212,7 @@ var smallSizes = []int{8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 
 func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if !kernel.Best[T]().Strided {
-		decide[T](t, choice{Setting: "direct", Default: terms(base.Direct), Chosen: terms(base.Direct), Note: "the kernel needs packed operands"})
+		decided[T](t, Choice{Setting: "direct", Default: terms(base.Direct), Chosen: terms(base.Direct), Note: "the kernel needs packed operands"})
 		return nil
 	}
 	with := func(most int) *block.Engine[T] {
@@ -228,7 +227,7 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return false, err
 		}
-		g, err := try(ctx, t, search, w, trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, w.on(with(0)), w.on(with(n*n*n)))
+		g, err := try(ctx, t, search, w, Trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, w.on(with(0)), w.on(with(n*n*n)))
 		return !(g.Ratio >= 1), err
 	})
 	if err != nil {
@@ -245,7 +244,7 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if runtime.GOMAXPROCS(0) < 2 {
-		decide[T](t, choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: "there is one processor"})
+		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: "there is one processor"})
 		return nil
 	}
 	with := func(least int) *block.Engine[T] {
@@ -260,14 +259,14 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		if err != nil {
 			return false, err
 		}
-		g, err := try(ctx, t, search, w, trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, w.on(alone), w.on(with(1)))
+		g, err := try(ctx, t, search, w, Trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, w.on(alone), w.on(with(1)))
 		return g.faster(), err
 	})
 	if err != nil {
 		return err
 	}
 	if i == len(smallSizes) {
-		decide[T](t, choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1])})
+		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1])})
 		return nil
 	}
 	best := cubed(smallSizes[i])
@@ -278,13 +277,13 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 // default on a product that lies between them. with returns an engine that has a
 // threshold.
 func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
-	c := choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: "no size tells another threshold from the default"}
+	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: "no size tells another threshold from the default"}
 	if n, differ := apart(smallSizes, standard, best); differ {
 		w, err := newWorkload[T](compare.Cube(n), float64(n))
 		if err != nil {
 			return err
 		}
-		g, err := try(ctx, t, settling.before(until), w, trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
+		g, err := try(ctx, t, settling.before(until), w, Trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
 		if err != nil {
 			return err
 		}
@@ -296,7 +295,7 @@ func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.T
 			keep[T](t, v)
 		}
 	}
-	decide[T](t, c)
+	decided[T](t, c)
 	return nil
 }
 
@@ -331,14 +330,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	if err != nil {
 		return err
 	}
-	strassen, err := named("serial/strassen", catalog.Variants())
-	if err != nil {
-		return err
-	}
-	packed, err := named("serial/packed", catalog.Variants())
-	if err != nil {
-		return err
-	}
+	strassen, packed := variant("serial/strassen"), variant("serial/packed")
 	search := halvings.before(until.Add(-time.Until(until) / 10))
 	note := ""
 	var before *point // the last one that did not gain
@@ -369,7 +361,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		g, err := try(ctx, t, search, w, trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole), w.by(halved))
+		g, err := try(ctx, t, search, w, Trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole), w.by(halved))
 		if err != nil {
 			return err
 		}
@@ -393,10 +385,10 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 // settleCutoff keeps the cutoff that was found, where it proves faster than the
 // default at a size that only one of them halves. best is 0 where none was found.
 func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string, strassen gemm.Variant) error {
-	c := choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}
+	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}
 	if best == 0 {
 		c.Note = "no time for one measurement: raise --time"
-		decide[T](t, c)
+		decided[T](t, c)
 		return nil
 	}
 	best = min(max(best, tuned.MinCutoff), tuned.MaxCutoff)
@@ -408,7 +400,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		}
 	}
 	if best == t.cutoff || n > maxSize {
-		decide[T](t, c)
+		decided[T](t, c)
 		return nil
 	}
 	w, err := newWorkload[T](compare.Cube(n), strassen.Bound.Largest(n, n, n, gemm.Params{"cutoff": min(best, t.cutoff)}))
@@ -427,7 +419,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	if err != nil {
 		return err
 	}
-	g, err := try(ctx, t, settling.before(until), w, trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
+	g, err := try(ctx, t, settling.before(until), w, Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
 	if err != nil {
 		return err
 	}
@@ -439,6 +431,6 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	} else {
 		c.Note = fmt.Sprintf("%d, which was found, is not faster at %d", best, n)
 	}
-	decide[T](t, c)
+	decided[T](t, c)
 	return nil
 }

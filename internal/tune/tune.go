@@ -1,0 +1,166 @@
+// Package tune measures settings on this host: block sizes, thresholds and cut-offs on the
+// processor, tiles of kernels on a GPU. What proves faster than what is in use is kept.
+package tune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+	"gemm/internal/catalog"
+	"gemm/internal/tuned"
+)
+
+// Options say what is tuned, and for how long.
+type Options struct {
+	Families []string       // of Families, and cuda.Family
+	Time     time.Duration  // of measuring, about
+	Settings tuned.Settings // that are there; those of other families stay
+	Revision string         // of this program, which the settings name
+	Device   *Device        // where the family cuda is tuned; nil: it is not
+	Say      func(string)   // is told what is being measured
+	Step     func()         // is called after each of Steps
+}
+
+// Result is what was tried and chosen, as JSON has it.
+type Result struct {
+	Schema   int            `json:"schema"`
+	File     string         `json:"file"` // where the settings are kept
+	Trials   []Trial        `json:"trials"`
+	Chosen   []Choice       `json:"chosen"`
+	CUDA     *GPUResult     `json:"cuda,omitempty"`
+	Settings tuned.Settings `json:"settings"` // those that were there, and what was chosen
+}
+
+// Trial is a race of a candidate.
+type Trial struct {
+	Type      string `json:"type"`
+	Setting   string `json:"setting"` // mc, kc, nc, blocks, direct, parallel, cutoff
+	Shape     string `json:"shape"`
+	Candidate string `json:"candidate"`
+	Incumbent string `json:"incumbent"`
+	Gain
+}
+
+// Choice is what became of a setting.
+type Choice struct {
+	Type    string `json:"type"`
+	Kernel  string `json:"kernel"`
+	Setting string `json:"setting"` // blocks, direct, parallel, cutoff
+	Default string `json:"default"`
+	Chosen  string `json:"chosen"`
+	Note    string `json:"note,omitempty"`
+	// What the choice gains over the default on the product that Note names; null
+	// where the default stays.
+	Gain *Gain `json:"gain"`
+}
+
+// tuner measures settings and keeps them for what is measured after.
+type tuner struct {
+	options Options
+	Result
+	cutoff int // of Strassen's algorithm where it is not tuned
+}
+
+// stage is a part of tuning.
+type stage struct {
+	family string
+	name   string
+	share  int // of the time, beside those of the others
+	run    func(ctx context.Context, t *tuner, until time.Time) error
+}
+
+// stages are the parts in their order: what follows is measured with the blocks
+// that were chosen, and the longest products come last.
+var stages = []stage{
+	{"serial", "blocks of f64", 20, tuneBlocks[float64]},
+	{"serial", "blocks of f32", 20, tuneBlocks[float32]},
+	{"serial", "packing of f64", 2, tuneDirect[float64]},
+	{"serial", "packing of f32", 2, tuneDirect[float32]},
+	{"parallel", "workers of f64", 2, tuneParallel[float64]},
+	{"parallel", "workers of f32", 2, tuneParallel[float32]},
+	{"serial", "halving of f64", 38, tuneCutoff[float64]},
+	{"serial", "halving of f32", 14, tuneCutoff[float32]},
+	{cuda.Family, "kernels on the GPU", 600, tuneCUDA},
+}
+
+// Families returns the families of the processor that have something to tune: those with a
+// product over packed blocks.
+func Families() []string {
+	return slices.DeleteFunc(catalog.Families(), func(family string) bool {
+		return !slices.ContainsFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Name == family+"/packed" })
+	})
+}
+
+// plan returns the stages of the families.
+func plan(families []string) []stage {
+	return slices.DeleteFunc(slices.Clone(stages), func(s stage) bool { return !slices.Contains(families, s.family) })
+}
+
+// Steps returns the number of steps that tuning the families takes.
+func Steps(families []string) int { return len(plan(families)) }
+
+// Run tunes the families. With an error the result is nil unless a GPU had something chosen
+// before: what was found there is kept class by class, of the processor once all of it is tuned.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	t := &tuner{options: o, Result: Result{Schema: compare.Schema, Settings: o.Settings}}
+	t.forget()
+	plan, whole := plan(o.Families), 0
+	for _, s := range plan {
+		whole += s.share
+	}
+	start, spent := time.Now(), 0
+	for _, s := range plan {
+		o.Say(s.name)
+		spent += s.share
+		if err := s.run(ctx, t, start.Add(o.Time*time.Duration(spent)/time.Duration(whole))); err != nil {
+			err = fmt.Errorf("%s: %w", s.name, err)
+			if s.family == cuda.Family && (len(t.Chosen) > 0 || len(t.CUDA.Chosen) > 0) {
+				return &t.Result, err
+			}
+			return nil, err
+		}
+		o.Step()
+	}
+	return &t.Result, nil
+}
+
+// forget takes the settings of the families out of those that are in use, so that
+// they are measured against the defaults.
+func (t *tuner) forget() {
+	if len(t.options.Families) == 1 && t.options.Families[0] == cuda.Family {
+		return // whose candidates are measured against the defaults in any case
+	}
+	left := func(v tuned.Values) tuned.Values {
+		if slices.Contains(t.options.Families, "serial") {
+			v = tuned.Values{Parallel: v.Parallel}
+		}
+		if slices.Contains(t.options.Families, "parallel") {
+			v.Parallel = 0
+		}
+		return v
+	}
+	keep[float64](t, left(values[float64](t)))
+	keep[float32](t, left(values[float32](t)))
+	t.cutoff = Cutoff()
+}
+
+// Cutoff returns the order of the largest cubes that Strassen's and Winograd's algorithms do not
+// halve where none is asked for.
+func Cutoff() int {
+	p, err := variant("serial/strassen").Resolve(nil)
+	if err != nil {
+		panic(err) // its defaults are valid
+	}
+	return p.Int("cutoff")
+}
+
+// variant returns the variant of a name that is in the list.
+func variant(name string) gemm.Variant {
+	variants := catalog.Variants() // which are the same in every build
+	return variants[slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == name })]
+}
