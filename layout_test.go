@@ -30,7 +30,7 @@ const module = "gemm"
 //
 //	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
-//	gemm, internal/sample, internal/cpu, internal/peak, internal/child ← compare ← compare/report ← cmd
+//	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
@@ -69,7 +69,8 @@ var importTable = closure(map[string][]string{
 	"internal/matfile":  {".", "internal/output"},
 	"internal/shard":    {".", "internal/output"},
 	"internal/settings": {"internal/tuned", "internal/cpu", "internal/trust", "internal/output"},
-	"compare":           {".", "internal/sample", "internal/peak", "internal/child", "internal/output"},
+	"compare/verify":    {".", "internal/cpu"},
+	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"compare/report":    {"compare"},
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
 

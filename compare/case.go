@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"gemm/compare/verify"
 	"math"
 	"runtime"
 	"strings"
@@ -81,6 +82,15 @@ func (c Case) LDC() int { return c.padded(c.N) }
 // padded returns the leading dimension of rows of n elements. Where the sum overflows it is the
 // largest int, for which no host has the memory.
 func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
+
+// layout returns how the operands of the case are drawn.
+func (c Case) layout() verify.Layout {
+	tA, tB := c.Transposes()
+	return verify.Layout{
+		M: c.M, N: c.N, K: c.K, TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta,
+		LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
+	}
+}
 
 // integer returns the parameter as it is resolved, if it is an integer that the variant
 // has.

@@ -20,6 +20,7 @@ import (
 
 	"gemm"
 	"gemm/gf256"
+	"gemm/internal/gemmtest"
 	"gemm/internal/sample"
 )
 
@@ -108,8 +109,8 @@ func TestRowsOfGoodAndBrokenMultipliers(t *testing.T) {
 		})
 	}
 	variants := []gemm.Variant{variant("test/good", product[float64])}
-	for _, f := range faults(1e9, 0) {
-		variants = append(variants, broken("test/"+f.name, f.plant))
+	for _, f := range gemmtest.Faults(1e9, 0.0) {
+		variants = append(variants, broken("test/"+f.Name, f.Plant))
 	}
 	calls := 0
 	variants = append(variants,
@@ -706,7 +707,9 @@ func (s *gemmStager) Gemm(context.Context, blas.Transpose, blas.Transpose, float
 
 func (s *gemmStager) StageGemm(_ context.Context, _, _ blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64, c gemm.Matrix[float64]) (gemm.Run, error) {
 	c0 := gemm.NewMatrix[float64](c.Rows, c.Cols)
-	restore(c0, c)
+	for i := range c.Rows {
+		copy(c0.Row(i), c.Row(i))
+	}
 	return &gemmStager{staged{c, a, b}, alpha, beta, c0}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/compare/verify"
 	"gemm/gf256"
 	"gemm/internal/sample"
 )
@@ -58,11 +59,11 @@ const (
 type setting struct {
 	key      string
 	hands    int // workers that touched the operands at the same time; 1 where none did
-	operands any // operands[T]
-	verifier any // Verifier[T]
+	operands any // verify.Operands[T]
+	verifier any // verify.Verifier[T]
 	integers int // magnitude of the operands of the exact check; 0: there are none yet
-	exact    any // operands[T] of integers
-	exactly  any // Verifier[T] of their product
+	exact    any // verify.Operands[T] of integers
+	exactly  any // verify.Verifier[T] of their product
 }
 
 // course is how a staged product went.
@@ -79,13 +80,13 @@ type contender struct {
 	sampler sample.Sampler
 	timeout time.Duration // what is left of the row's
 	err     error
-	ready   func()                                      // draws the integers in no time of the row; nil: exact does
-	exact   func(ctx context.Context) (Verdict, error)  // multiplies integers; nil: none are exact
-	stage   func(ctx context.Context) (gemm.Run, error) // nil: Multiply is called
-	done    bool                                        // verified, needs no further samples
+	ready   func()                                            // draws the integers in no time of the row; nil: exact does
+	exact   func(ctx context.Context) (verify.Verdict, error) // multiplies integers; nil: none are exact
+	stage   func(ctx context.Context) (gemm.Run, error)       // nil: Multiply is called
+	done    bool                                              // verified, needs no further samples
 	poison  func()
 	collect func(ctx context.Context) error
-	check   func() Verdict
+	check   func() verify.Verdict
 	explain func() gemm.Params
 	warn    func() []string
 	close   func() error
@@ -153,20 +154,20 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	}
 	if d.setting.key != c.setting() || d.setting.hands < hands {
 		d.setting = setting{} // lets go of the last operands before taking new ones
-		o := newOperands(c, d.Seed, touch)
+		o := verify.Draw(c.layout(), d.Seed, touch)
 		d.setting = setting{key: c.setting(), hands: hands, operands: o}
-		everywhere(func() { d.setting.verifier = NewVerifier(operation(c, o), d.Seed) })
+		everywhere(func() { d.setting.verifier = verify.New(o.Operation, d.Seed) })
 		runtime.GC()
 	}
-	o := d.setting.operands.(operands[T])
-	v := d.setting.verifier.(Verifier[T])
-	limit := LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
+	o := d.setting.operands.(verify.Operands[T])
+	v := d.setting.verifier.(verify.Verifier[T])
+	limit := verify.LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
 	t.record.Bound, t.record.BoundKind = Number(limit.Bound), limit.Kind
-	if q := exactIntegers[T](c, t.params); q > 0 {
+	if q := verify.ExactIntegers[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta); q > 0 {
 		if c.OnDevice() {
 			t.ready = func() { drawIntegers[T](d, c, q) }
 		}
-		t.exact = func(ctx context.Context) (Verdict, error) {
+		t.exact = func(ctx context.Context) (verify.Verdict, error) {
 			drawIntegers[T](d, c, q)
 			return multiplyIntegers(ctx, d, c, m, call)
 		}
@@ -177,9 +178,9 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 		}
 		t.record.Warnings = append(t.record.Warnings, "no check on integers: its intermediate results exceed what the type holds exactly")
 	}
-	t.poison = func() { poison(o.c) }
-	t.check = func() (verdict Verdict) {
-		everywhere(func() { verdict = v.Check(o.c, limit) })
+	t.poison = o.Poison
+	t.check = func() (verdict verify.Verdict) {
+		everywhere(func() { verdict = v.Check(o.C, limit) })
 		return verdict
 	}
 	if e, ok := m.(gemm.Explainer); ok {
@@ -199,7 +200,7 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	t.stage = stager(m, c, o)
 	t.sampler.Unlocked = c.Variant.Family() == "reference" && c.Type == "gf256" && c.Threads() > 1 // a library in Go
 	if c.Beta != 0 && t.stage == nil {
-		t.sampler.Before = func() { restore(o.c, o.c0) }
+		t.sampler.Before = o.Restore
 	}
 	if c.Variant.Family() == "reference" && t.stage == nil && c.Terms() < smallPeer {
 		t.overhead = callOverhead(ctx, m)
@@ -213,26 +214,6 @@ type unproven struct{ text string }
 
 func (u unproven) Error() string { return u.text }
 
-// maxInteger is the magnitude of the integers that are multiplied at most.
-const maxInteger = 64
-
-// exactIntegers returns the magnitude, a power of two, of integers that the case
-// multiplies without rounding; 0 where there is none.
-func exactIntegers[T gemm.Element](c Case, p gemm.Params) int {
-	u := gemm.UnitRoundoff[T]()
-	if u == 0 || c.Alpha != math.Trunc(c.Alpha) || c.Beta != math.Trunc(c.Beta) {
-		return 0
-	}
-	largest := c.Variant.BoundWith(p).Largest(c.M, c.N, c.K, p)
-	for q := maxInteger; q > 0; q /= 2 {
-		f := float64(q)
-		if max(1, math.Abs(c.Alpha))*f*f*largest+math.Abs(c.Beta)*f <= 1/u {
-			return q
-		}
-	}
-	return 0
-}
-
 // drawIntegers draws integers up to q for the exact check of the case. Those of a turn share
 // the integers of the least magnitude, where each would draw its own otherwise.
 func drawIntegers[T gemm.Element](d *Driver, c Case, q int) {
@@ -241,36 +222,36 @@ func drawIntegers[T gemm.Element](d *Driver, c Case, q int) {
 	}
 	d.setting.exact, d.setting.exactly = nil, nil
 	everywhere(func() {
-		o := newIntegers[T](c, d.Seed, q)
-		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, NewVerifier(operation(c, o), d.Seed)
+		o := verify.DrawIntegers[T](c.layout(), d.Seed, q)
+		d.setting.integers, d.setting.exact, d.setting.exactly = q, o, verify.New(o.Operation, d.Seed)
 	})
 }
 
 // multiplyIntegers has m multiply the integers that were drawn, with the very shape and
 // parameters that are timed, and checks that the product is exact: what is lost in the noise
 // of rounding, such as one term of a sum, shows here.
-func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, operands[T], int) error) (verdict Verdict, err error) {
-	o := d.setting.exact.(operands[T])
-	poison(o.c)
-	if c.Beta != 0 {
-		restore(o.c, o.c0)
-	}
+func multiplyIntegers[T gemm.Element](ctx context.Context, d *Driver, c Case, m gemm.Multiplier[T], call func(context.Context, verify.Operands[T], int) error) (verdict verify.Verdict, err error) {
+	o := d.setting.exact.(verify.Operands[T])
+	o.Poison()
+	o.Restore()
 	if stage := stager(m, c, o); stage != nil {
 		run, err := stage(ctx)
 		if err != nil {
-			return Verdict{}, err
+			return verify.Verdict{}, err
 		}
 		_, err = run.Do(ctx)
 		if err == nil {
 			err = run.Collect(ctx)
 		}
 		if err := errors.Join(err, run.Close()); err != nil {
-			return Verdict{}, err
+			return verify.Verdict{}, err
 		}
 	} else if err := call(ctx, o, 1); err != nil {
-		return Verdict{}, err
+		return verify.Verdict{}, err
 	}
-	everywhere(func() { verdict = d.setting.exactly.(Verifier[T]).Check(o.c, Limit{Kind: gemm.Componentwise}) })
+	everywhere(func() {
+		verdict = d.setting.exactly.(verify.Verifier[T]).Check(o.C, verify.Limit{Kind: gemm.Componentwise})
+	})
 	return verdict, nil
 }
 
@@ -281,7 +262,7 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 		if t.ready != nil {
 			t.ready()
 		}
-		var v Verdict
+		var v verify.Verdict
 		limit := t.timeout
 		t.within(ctx, func(ctx context.Context) (err error) {
 			v, err = t.exact(ctx)
@@ -389,44 +370,36 @@ func (t *contender) place(ctx context.Context) error {
 }
 
 // stager returns how m stages the operation of the case; nil: it does not.
-func stager[T gemm.Element](m gemm.Multiplier[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
+func stager[T gemm.Element](m gemm.Multiplier[T], c Case, o verify.Operands[T]) func(ctx context.Context) (gemm.Run, error) {
 	if c.Plain() {
 		if s, ok := m.(gemm.Stager[T]); ok {
-			return func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.c, o.a, o.b) }
+			return func(ctx context.Context) (gemm.Run, error) { return s.Stage(ctx, o.C, o.A, o.B) }
 		}
 		return nil
 	}
 	switch m := any(m).(type) {
 	case gemm.GemmStager[float32]:
-		return stagedGemm(m, c, any(o).(operands[float32]))
+		return stagedGemm(m, c, any(o).(verify.Operands[float32]))
 	case gemm.GemmStager[float64]:
-		return stagedGemm(m, c, any(o).(operands[float64]))
+		return stagedGemm(m, c, any(o).(verify.Operands[float64]))
 	}
 	return nil
 }
 
-func stagedGemm[T gemm.Float](m gemm.GemmStager[T], c Case, o operands[T]) func(ctx context.Context) (gemm.Run, error) {
+func stagedGemm[T gemm.Float](m gemm.GemmStager[T], c Case, o verify.Operands[T]) func(ctx context.Context) (gemm.Run, error) {
 	tA, tB := c.Transposes()
 	return func(ctx context.Context) (gemm.Run, error) {
-		if c.Beta != 0 {
-			restore(o.c, o.c0)
-		}
-		return m.StageGemm(ctx, tA, tB, T(c.Alpha), o.a, o.b, T(c.Beta), o.c)
+		o.Restore()
+		return m.StageGemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C)
 	}
 }
 
-// operation returns what the case computes of its operands.
-func operation[T gemm.Element](c Case, o operands[T]) Operation[T] {
-	tA, tB := c.Transposes()
-	return Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
-}
-
 // caller returns how m computes the case so many times.
-func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(ctx context.Context, o operands[T], times int) error, error) {
+func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(ctx context.Context, o verify.Operands[T], times int) error, error) {
 	if c.Plain() {
-		return func(ctx context.Context, o operands[T], times int) error {
+		return func(ctx context.Context, o verify.Operands[T], times int) error {
 			for range times {
-				if err := m.Multiply(ctx, o.c, o.a, o.b); err != nil {
+				if err := m.Multiply(ctx, o.C, o.A, o.B); err != nil {
 					return err
 				}
 			}
@@ -442,15 +415,15 @@ func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(ctx context.Cont
 	default:
 		return nil, fmt.Errorf("%w: %s %w", gemm.ErrUnavailable, c.Variant.Name, errNoGemmer)
 	}
-	return call.(func(context.Context, operands[T], int) error), nil
+	return call.(func(context.Context, verify.Operands[T], int) error), nil
 }
 
 // gemms returns how m computes the operation of the case.
-func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) func(ctx context.Context, o operands[T], times int) error {
+func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) func(ctx context.Context, o verify.Operands[T], times int) error {
 	tA, tB := c.Transposes()
-	return func(ctx context.Context, o operands[T], times int) error {
+	return func(ctx context.Context, o verify.Operands[T], times int) error {
 		for range times {
-			if err := m.Gemm(ctx, tA, tB, T(c.Alpha), o.a, o.b, T(c.Beta), o.c); err != nil {
+			if err := m.Gemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C); err != nil {
 				return err
 			}
 		}
@@ -738,7 +711,7 @@ func (t *contender) verify() {
 }
 
 // judge puts the verdict into the row.
-func (t *contender) judge(v Verdict) {
+func (t *contender) judge(v verify.Verdict) {
 	t.record.Residual, t.record.Bound = Number(v.Residual), Number(v.Bound)
 	t.record.Status = OK
 	if !v.OK() {

@@ -298,25 +298,6 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestDrawBytes wants every element of the field to be drawn, about as often as the others,
-// in rows of any length.
-func TestDrawBytes(t *testing.T) {
-	const n = 1<<16 + 5
-	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Shape{M: 1, N: n, K: 1}, Op: "nn", Alpha: 1}, 3, nil)
-	var counts [256]int
-	for _, x := range o.b.Data {
-		counts[x.Byte()]++
-	}
-	for x, got := range counts {
-		if got < 170 || got > 350 { // 256, five standard deviations of 16 aside
-			t.Errorf("%d of %d elements are %d", got, n, x)
-		}
-	}
-	if tail := o.b.Data[n-5:]; slices.Equal(tail, make([]gf256.Elem, 5)) {
-		t.Errorf("the end of a row was left out: %v", tail)
-	}
-}
-
 // TestFieldTurn: products over GF(2⁸) are measured in turn with those of a library, and
 // those of one type and shape alone.
 func TestFieldTurn(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/verify"
 	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/catalog"
@@ -169,7 +170,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	if err != nil {
 		return err
 	}
-	op := compare.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
+	op := verify.Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: p.alpha, Beta: p.beta}
 	if op.A, err = matfile.Read[T](p.a); err != nil {
 		return unlessInterrupted(ctx, err)
 	}
@@ -203,12 +204,12 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	took := time.Since(start)
 
 	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
-	limit := compare.LimitOf[T](v, job.M, job.N, job.K, resolved(v, params), p.alpha, p.beta, false)
+	limit := verify.LimitOf[T](v, job.M, job.N, job.K, resolved(v, params), p.alpha, p.beta, false)
 	result, wrong := "", ""
 	verified := make(chan struct{})
 	go func() {
 		defer close(verified)
-		result, wrong = verify(op, c, limit)
+		result, wrong = verdictOf(op, c, limit)
 	}()
 	select {
 	case <-ctx.Done(): // the command ends, and with it the check
@@ -222,10 +223,10 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	return write()
 }
 
-// verify returns what a check of c says: whether the result is verified, and otherwise why
+// verdictOf returns what a check of c says: whether the result is verified, and otherwise why
 // not, or why it is wrong.
-func verify[T gemm.Element](op compare.Operation[T], c gemm.Matrix[T], limit compare.Limit) (result, wrong string) {
-	verifier := compare.NewVerifier(op, 1)
+func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit verify.Limit) (result, wrong string) {
+	verifier := verify.New(op, 1)
 	if !verifier.Finite() {
 		return "not verified: NaN or Inf is among the operands", ""
 	}
@@ -254,16 +255,16 @@ func unlessInterrupted(ctx context.Context, err error) error {
 }
 
 // apply computes op into c, which holds C₀ where β is not 0.
-func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op compare.Operation[T], c gemm.Matrix[T]) error {
+func apply[T gemm.Element](ctx context.Context, m gemm.Multiplier[T], op verify.Operation[T], c gemm.Matrix[T]) error {
 	if op.Alpha == 1 && op.Beta == 0 {
 		return m.Multiply(ctx, c, op.A, op.B)
 	}
 	switch m := any(m).(type) {
 	case gemm.Gemmer[float32]:
-		op, c := any(op).(compare.Operation[float32]), any(c).(gemm.Matrix[float32])
+		op, c := any(op).(verify.Operation[float32]), any(c).(gemm.Matrix[float32])
 		return m.Gemm(ctx, op.TransA, op.TransB, float32(op.Alpha), op.A, op.B, float32(op.Beta), c)
 	case gemm.Gemmer[float64]:
-		op, c := any(op).(compare.Operation[float64]), any(c).(gemm.Matrix[float64])
+		op, c := any(op).(verify.Operation[float64]), any(c).(gemm.Matrix[float64])
 		return m.Gemm(ctx, op.TransA, op.TransB, op.Alpha, op.A, op.B, op.Beta, c)
 	}
 	return errPlain

@@ -1,4 +1,4 @@
-package compare
+package verify
 
 import (
 	"fmt"
@@ -15,37 +15,18 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// fault breaks a right result.
-type fault[T gemm.Element] struct {
-	name  string
-	plant func(c gemm.Matrix[T])
-}
-
-// faults are the kinds that every check has to find.
-func faults[T gemm.Element](other, bad T) []fault[T] {
-	return []fault[T]{
-		{"one wrong element", func(c gemm.Matrix[T]) { c.Set(c.Rows/3, c.Cols/2+1, other) }},
-		{"a zeroed element", func(c gemm.Matrix[T]) { var zero T; c.Set(c.Rows/2, c.Cols/3, zero) }},
-		{"a NaN or a flipped byte", func(c gemm.Matrix[T]) { c.Set(c.Rows-1, 1, bad) }},
-		{"zero-filled", func(c gemm.Matrix[T]) { clear(c.Data) }},
-		{"transposed", func(c gemm.Matrix[T]) {
-			for i := range c.Rows {
-				for j := range i {
-					x, y := c.At(i, j), c.At(j, i)
-					c.Set(i, j, y)
-					c.Set(j, i, x)
-				}
-			}
-		}},
-		{"an unwritten row", func(c gemm.Matrix[T]) { row := c.Slice(c.Rows/4, 0, 1, c.Cols); poison(row) }},
-		{"two rows exchanged", func(c gemm.Matrix[T]) {
-			for j := range c.Cols {
-				x, y := c.At(0, j), c.At(1, j)
-				c.Set(0, j, y)
-				c.Set(1, j, x)
-			}
-		}},
+// layout returns the layout of an operation: op says how A and B are stored, n for as they are
+// and t for transposed, and pad is added to each leading dimension.
+func layout(m, n, k int, op string, alpha, beta float64, pad int) Layout {
+	l := Layout{M: m, N: n, K: k, TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: beta}
+	l.LDA, l.LDB, l.LDC = k+pad, n+pad, n+pad
+	if op[0] == 't' {
+		l.TransA, l.LDA = blas.Trans, m+pad
 	}
+	if op[1] == 't' {
+		l.TransB, l.LDB = blas.Trans, k+pad
+	}
+	return l
 }
 
 // distinct is the number of different rows that A has in these tests, so that a
@@ -54,11 +35,10 @@ const distinct = 16
 
 // rightFloat returns operands of n×n matrices, as measuring draws them but with
 // few different rows in A, and their product summed in T's own precision.
-func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
-	c := Case{Type: gemm.TypeName[T](), Shape: Cube(n), Op: "nn", Alpha: 1}
-	o := newOperands[T](c, 7, nil)
+func rightFloat[T gemm.Float](n int) (Operands[T], gemm.Matrix[T]) {
+	o := Draw[T](layout(n, n, n, "nn", 1, 0, 0), 7, nil)
 	for i := distinct; i < n; i++ {
-		copy(o.a.Row(i), o.a.Row(i%distinct))
+		copy(o.A.Row(i), o.A.Row(i%distinct))
 	}
 	right := gemm.NewMatrix[T](n, n)
 	for i := range n {
@@ -67,8 +47,8 @@ func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
 			copy(row, right.Row(i%distinct))
 			continue
 		}
-		for l, x := range o.a.Row(i) {
-			for j, y := range o.b.Row(l) {
+		for l, x := range o.A.Row(i) {
+			for j, y := range o.B.Row(l) {
 				row[j] += x * y
 			}
 		}
@@ -76,10 +56,10 @@ func rightFloat[T gemm.Float](n int) (operands[T], gemm.Matrix[T]) {
 	return o, right
 }
 
-func rightField(n int) (operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
-	o := newOperands[gf256.Elem](Case{Type: "gf256", Shape: Cube(n), Op: "nn", Alpha: 1}, 7, nil)
+func rightField(n int) (Operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
+	o := Draw[gf256.Elem](layout(n, n, n, "nn", 1, 0, 0), 7, nil)
 	for i := distinct; i < n; i++ {
-		copy(o.a.Row(i), o.a.Row(i%distinct))
+		copy(o.A.Row(i), o.A.Row(i%distinct))
 	}
 	right := gemm.NewMatrix[gf256.Elem](n, n)
 	for i := range n {
@@ -88,8 +68,8 @@ func rightField(n int) (operands[gf256.Elem], gemm.Matrix[gf256.Elem]) {
 			copy(row, right.Row(i%distinct))
 			continue
 		}
-		for l, x := range o.a.Row(i) {
-			for j, y := range o.b.Row(l) {
+		for l, x := range o.A.Row(i) {
+			for j, y := range o.B.Row(l) {
 				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
 			}
 		}
@@ -103,13 +83,13 @@ func testFaults[T gemm.Element](t *testing.T, v Verifier[T], right gemm.Matrix[T
 	if got := v.Check(right, limit); !got.OK() || got.Weak {
 		t.Errorf("the right result: %+v, want ok", got)
 	}
-	for _, f := range faults(other, bad) {
+	for _, f := range gemmtest.Faults(other, bad) {
 		wrong := gemm.NewMatrix[T](right.Rows, right.Cols)
 		restore(wrong, right)
-		f.plant(wrong)
+		f.Plant(wrong)
 		got := v.Check(wrong, limit)
 		if got.OK() || got.Reason == "" {
-			t.Errorf("%s: %+v, want wrong with a reason", f.name, got)
+			t.Errorf("%s: %+v, want wrong with a reason", f.Name, got)
 		}
 	}
 }
@@ -128,14 +108,14 @@ func TestPlantedFaultsFloat(t *testing.T) {
 	}
 }
 
-// Product returns the operation C = A·B.
-func Product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
+// product returns the operation C = A·B.
+func product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
 	return Operation[T]{TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: 1, A: a, B: b}
 }
 
 func plantFloat[T gemm.Float](t *testing.T, n int) {
 	o, right := rightFloat[T](n)
-	v := NewVerifier(Product(o.a, o.b), 1)
+	v := New(product(o.A, o.B), 1)
 	u := gemm.UnitRoundoff[T]()
 	other := right.At(n/3, n/2+1)
 	other += other / 4 // wrong by a quarter of itself
@@ -153,7 +133,7 @@ func TestPlantedFaultsField(t *testing.T) {
 	for _, n := range verifySizes(t) {
 		t.Run(fmt.Sprint("gf256/", n), func(t *testing.T) {
 			o, right := rightField(n)
-			v := NewVerifier(Product(o.a, o.b), 1)
+			v := New(product(o.A, o.B), 1)
 			other := gf256.Add(right.At(n/3, n/2+1), gf256.New(1))
 			bad := gf256.Add(right.At(n-1, 1), gf256.New(0x80))
 			// An element to be zeroed must not be zero already.
@@ -168,18 +148,18 @@ func TestPlantedFaultsField(t *testing.T) {
 // TestWideField plants faults in a product with so many columns that these are probed, in
 // the first, in the last and where blocks of them end.
 func TestWideField(t *testing.T) {
-	c := Case{Type: "gf256", Shape: Shape{M: 4, N: 500001, K: 10}, Op: "nn", Alpha: 1, LD: 5}
-	o := newOperands[gf256.Elem](c, 7, nil)
+	c := layout(4, 500001, 10, "nn", 1, 0, 5)
+	o := Draw[gf256.Elem](c, 7, nil)
 	right := gemm.NewMatrix[gf256.Elem](c.M, c.N)
 	for i := range c.M {
 		row := right.Row(i)
-		for l, x := range o.a.Row(i) {
-			for j, y := range o.b.Row(l) {
+		for l, x := range o.A.Row(i) {
+			for j, y := range o.B.Row(l) {
 				row[j] = gf256.Add(row[j], gf256.Mul(x, y))
 			}
 		}
 	}
-	v := NewVerifier(Product(o.a, o.b), 1)
+	v := New(product(o.A, o.B), 1)
 	wrong := func(change func(c gemm.Matrix[gf256.Elem])) float64 {
 		c := gemm.Matrix[gf256.Elem]{Rows: c.M, Cols: c.N, Stride: c.N, Data: slices.Clone(right.Data)}
 		change(c)
@@ -230,11 +210,9 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 	const m, n, k = 37, 29, 41
 	for _, op := range []string{"nn", "nt", "tn", "tt"} {
 		for _, scalars := range [][2]float64{{1, 0}, {-0.75, 0}, {1, 1}, {2.5, -0.5}, {0, 3}} {
-			c := Case{Type: "f64", Shape: Shape{m, n, k}, Op: op, Alpha: scalars[0], Beta: scalars[1], LD: 3}
-			o := newOperands[float64](c, 5, nil)
-			tA, tB := c.Transposes()
-			operation := Operation[float64]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
-			v := NewVerifier(operation, 1)
+			c := layout(m, n, k, op, scalars[0], scalars[1], 3)
+			o := Draw[float64](c, 5, nil)
+			v := New(o.Operation, 1)
 			limit := Limit{gemm.Componentwise, gemm.Classical.Random(m, n, k+3, nil, gemm.UnitRoundoff[float64]())}
 			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
 				if trans != blas.NoTrans {
@@ -246,20 +224,20 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 				for j := range n {
 					var sum float64
 					for l := range k {
-						sum += at(o.a, tA, i, l) * at(o.b, tB, l, j)
+						sum += at(o.A, o.TransA, i, l) * at(o.B, o.TransB, l, j)
 					}
 					sum *= c.Alpha
 					if c.Beta != 0 {
-						sum += c.Beta * o.c0.At(i, j)
+						sum += c.Beta * o.C0.At(i, j)
 					}
-					o.c.Set(i, j, sum)
+					o.C.Set(i, j, sum)
 				}
 			}
-			if got := v.Check(o.c, limit); !got.OK() {
+			if got := v.Check(o.C, limit); !got.OK() {
 				t.Errorf("%s α=%g β=%g: %+v, want ok", op, c.Alpha, c.Beta, got)
 			}
-			o.c.Set(3, 4, o.c.At(3, 4)*(1+1e-10))
-			if got := v.Check(o.c, limit); got.OK() {
+			o.C.Set(3, 4, o.C.At(3, 4)*(1+1e-10))
+			if got := v.Check(o.C, limit); got.OK() {
 				t.Errorf("%s α=%g β=%g: an error of 1e-10 passes: %+v", op, c.Alpha, c.Beta, got)
 			}
 		}
@@ -271,7 +249,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 func TestProbesAgreeWithElements(t *testing.T) {
 	const n = 100
 	o, right := rightFloat[float64](n)
-	v := newFloatVerifier(Product(o.a, o.b), 1)
+	v := newFloatVerifier(product(o.A, o.B), 1)
 	limit := gemm.Classical.Random(n, n, n, nil, gemm.UnitRoundoff[float64]())
 	for _, width := range []int{16, 64, n} {
 		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
@@ -292,7 +270,7 @@ func TestProbesAgreeWithElements(t *testing.T) {
 func TestVerifierRefusesWhatItCannotJudge(t *testing.T) {
 	a, b := gemm.NewMatrix[float64](3, 3), gemm.NewMatrix[float64](3, 3)
 	a.Set(1, 1, math.Inf(1))
-	v := NewVerifier(Product(a, b), 1)
+	v := New(product(a, b), 1)
 	if v.Finite() {
 		t.Error("an operand with Inf passes for finite")
 	}
@@ -300,20 +278,20 @@ func TestVerifierRefusesWhatItCannotJudge(t *testing.T) {
 		t.Errorf("operands with Inf: %+v, want not ok with a reason", got)
 	}
 	a.Set(1, 1, math.NaN())
-	if NewVerifier(Product(a, b), 1).Finite() {
+	if New(product(a, b), 1).Finite() {
 		t.Error("an operand with NaN passes for finite")
 	}
 }
 
 func TestEmptyAndZeroProducts(t *testing.T) {
-	for _, s := range []Shape{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}} {
-		a, b := gemm.NewMatrix[float32](s.M, s.K), gemm.NewMatrix[float32](s.K, s.N)
-		c := gemm.NewMatrix[float32](s.M, s.N)
-		v := NewVerifier(Product(a, b), 1)
+	for _, s := range [][3]int{{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}} {
+		a, b := gemm.NewMatrix[float32](s[0], s[2]), gemm.NewMatrix[float32](s[2], s[1])
+		c := gemm.NewMatrix[float32](s[0], s[1])
+		v := New(product(a, b), 1)
 		if got := v.Check(c, Limit{gemm.Componentwise, 0}); !got.OK() {
 			t.Errorf("%v: %+v, want ok", s, got)
 		}
-		if s.M*s.N > 0 {
+		if s[0]*s[1] > 0 {
 			c.Set(0, 0, 1e-30)
 			if got := v.Check(c, Limit{gemm.Componentwise, 0}); got.OK() {
 				t.Errorf("%v: 1e-30 in place of 0 passes: %+v", s, got)
@@ -336,12 +314,11 @@ func longEmptyProducts[T gemm.Element](t *testing.T) {
 	if gemm.TypeName[T]() == "gf256" {
 		ops = ops[:1]
 	}
-	for _, s := range []Shape{{long, 0, 0}, {0, long, 0}, {0, 0, long}} {
+	for _, s := range [][3]int{{long, 0, 0}, {0, long, 0}, {0, 0, long}} {
 		for _, op := range ops {
-			c := Case{Type: gemm.TypeName[T](), Shape: s, Op: op, Alpha: 1}
-			o := newOperands[T](c, 1, nil)
-			poison(o.c)
-			if got := NewVerifier(operation(c, o), 1).Check(o.c, Limit{Kind: gemm.Componentwise}); !got.OK() || got.Void {
+			o := Draw[T](layout(s[0], s[1], s[2], op, 1, 0, 0), 1, nil)
+			poison(o.C)
+			if got := New(o.Operation, 1).Check(o.C, Limit{Kind: gemm.Componentwise}); !got.OK() || got.Void {
 				t.Errorf("%v %s: %+v, want ok", s, op, got)
 			}
 		}
@@ -365,10 +342,8 @@ func TestReferenceIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
 }
 
 func sameOnAnyProcessors[T gemm.Float](t *testing.T) {
-	c := Case{Type: gemm.TypeName[T](), Shape: Shape{301, 259, 243}, Op: "nt", Alpha: 1, Beta: -0.5}
-	o := newOperands[T](c, 5, nil)
-	tA, tB := c.Transposes()
-	operation := Operation[T]{TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta, A: o.a, B: o.b, C0: o.c0}
+	c := layout(301, 259, 243, "nt", 1, -0.5, 0)
+	o := Draw[T](c, 5, nil)
 	bad := gemm.NewMatrix[T](c.M, c.N)
 	bad.Set(299, 7, T(math.NaN()))
 	bad.Set(123, 45, T(math.NaN()))
@@ -378,11 +353,11 @@ func sameOnAnyProcessors[T gemm.Float](t *testing.T) {
 	for _, processors := range []int{1, 4} {
 		before := runtime.GOMAXPROCS(processors)
 		defer runtime.GOMAXPROCS(before)
-		v := newFloatVerifier(operation, 1)
+		v := newFloatVerifier(o.Operation, 1)
 		v.projection(32, true)
 		verifiers = append(verifiers, v)
 		verdicts = append(verdicts, []string{
-			fmt.Sprint(v.Check(o.c, Limit{gemm.Componentwise, 1e-3})),
+			fmt.Sprint(v.Check(o.C, Limit{gemm.Componentwise, 1e-3})),
 			fmt.Sprint(v.Check(bad, Limit{gemm.Normwise, 1e-3})),
 		})
 	}
@@ -484,17 +459,17 @@ func TestProbesOfWideBoundsStayCheap(t *testing.T) {
 // lost element to, where so narrow ones are too dear.
 func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
 	const m, n, k = 40000, 256, 2
-	o := newOperands[float32](Case{Type: "f32", Shape: Shape{m, n, k}, Op: "nn", Alpha: 1}, 7, nil)
+	o := Draw[float32](layout(m, n, k, "nn", 1, 0, 0), 7, nil)
 	for i := range m {
-		for l, x := range o.a.Row(i) {
-			for j, y := range o.b.Row(l) {
-				o.c.Row(i)[j] += x * y
+		for l, x := range o.A.Row(i) {
+			for j, y := range o.B.Row(l) {
+				o.C.Row(i)[j] += x * y
 			}
 		}
 	}
-	v := newFloatVerifier(Product(o.a, o.b), 1)
+	v := newFloatVerifier(product(o.A, o.B), 1)
 	for bound, weak := range map[float64]bool{1e-6: false, 1e-2: true} {
-		got := v.Check(o.c, Limit{gemm.Componentwise, bound})
+		got := v.Check(o.C, Limit{gemm.Componentwise, bound})
 		if !got.OK() || got.Weak != weak {
 			t.Errorf("bound %g: %+v, want ok, weak %t", bound, got, weak)
 		}
@@ -502,8 +477,8 @@ func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
 	if narrow := v.confidence(minWidth) * math.Sqrt(minWidth) * 1e-2; !(narrow < 1) {
 		t.Errorf("a lost element is %g of the limit of a narrow probe: the premise is gone", 1/narrow)
 	}
-	o.c.Set(m/2+1, 3, 0)
-	if got := v.Check(o.c, Limit{gemm.Componentwise, 1e-6}); got.OK() {
+	o.C.Set(m/2+1, 3, 0)
+	if got := v.Check(o.C, Limit{gemm.Componentwise, 1e-6}); got.OK() {
 		t.Errorf("a lost element passes: %+v", got)
 	}
 }
@@ -516,7 +491,7 @@ func TestInfiniteScale(t *testing.T) {
 	copy(b.Data, []float64{1e154, 1e154, 1})
 	c := gemm.NewMatrix[float64](1, 1)
 	c.Data[0] = 7 // 5 is right
-	if v := NewVerifier(Product(a, b), 1).Check(c, Limit{Kind: gemm.Componentwise, Bound: 1e-15}); v.OK() && !v.Void {
+	if v := New(product(a, b), 1).Check(c, Limit{Kind: gemm.Componentwise, Bound: 1e-15}); v.OK() && !v.Void {
 		t.Errorf("%+v", v)
 	}
 }
@@ -527,14 +502,14 @@ func TestFarMagnitudes(t *testing.T) {
 	const n = 300 // probed
 	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1}, {0x1p-500, 0x1p500, 0x1p-600}} {
 		o, right := rightFloat[float64](n)
-		for i := range o.a.Data {
-			o.a.Data[i] *= test.a
-			o.b.Data[i] *= test.b
+		for i := range o.A.Data {
+			o.A.Data[i] *= test.a
+			o.B.Data[i] *= test.b
 			right.Data[i] *= test.a * test.b * test.alpha
 		}
-		op := Product(o.a, o.b)
+		op := product(o.A, o.B)
 		op.Alpha = test.alpha
-		v := NewVerifier(op, 1)
+		v := New(op, 1)
 		for _, limit := range []Limit{{gemm.Componentwise, gemm.Gamma(n, 0x1p-53)}, {gemm.Normwise, n * gemm.Gamma(n, 0x1p-53)}} {
 			if got := v.Check(right, limit); !got.OK() || got.Weak {
 				t.Errorf("%+v: %+v, want ok", test, got)
@@ -556,9 +531,9 @@ func TestUnderflow(t *testing.T) {
 	a, b, c := gemm.NewMatrix[float64](1, 2), gemm.NewMatrix[float64](2, 1), gemm.NewMatrix[float64](1, 1)
 	copy(a.Data, []float64{tiny, tiny})
 	copy(b.Data, []float64{tiny, tiny})
-	op := Product(a, b)
+	op := product(a, b)
 	op.Alpha = large
-	v := NewVerifier(op, 1)
+	v := New(op, 1)
 	for x, want := range map[float64]bool{0: true, 2 * large * tiny * tiny: true, 0x1p-1020: false} {
 		c.Set(0, 0, x)
 		if got := v.Check(c, Limit{gemm.Componentwise, gemm.Gamma(2, 0x1p-53)}); got.OK() != want {

@@ -1,4 +1,4 @@
-package compare
+package verify
 
 import (
 	"math"
@@ -14,15 +14,22 @@ import (
 	"gemm/internal/cpu"
 )
 
-// operands are the matrices of one case: C = α·op(A)·op(B) + β·C₀.
-type operands[T gemm.Element] struct {
-	a, b gemm.Matrix[T] // as stored, before op
-	c0   gemm.Matrix[T] // read where β is not 0
-	c    gemm.Matrix[T] // the result
+// Operands are the matrices of an Operation, and C, which a multiplier writes the result to.
+type Operands[T gemm.Element] struct {
+	Operation[T]
+	C gemm.Matrix[T]
 }
 
-// newOperands draws operands for the case from the seed. Where touch is not nil, it is
-// called with C, A and B before anybody has accessed them.
+// Layout says which operation operands are drawn for, and how they are stored.
+type Layout struct {
+	M, N, K        int
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+	LDA, LDB, LDC  int
+}
+
+// Draw returns operands drawn from the seed. If touch is not nil, it is called with C, A and B
+// before anything has accessed them.
 //
 // Floating-point magnitudes are uniform in [½, 1) and signs are those of a
 // product of rank one, a_il = r_i·s_l·|a_il| and b_lj = s_l·t_j·|b_lj|: the terms
@@ -30,37 +37,39 @@ type operands[T gemm.Element] struct {
 // element is small by cancellation, where a lost one could hide below the bound,
 // and a transposed result has half its signs wrong. Elements of GF(2⁸) are
 // uniform.
-func newOperands[T gemm.Element](c Case, seed uint64, touch func(c, a, b gemm.Matrix[T])) operands[T] {
-	o := allocateAll[T](c)
+func Draw[T gemm.Element](l Layout, seed uint64, touch func(c, a, b gemm.Matrix[T])) Operands[T] {
+	o := allocateAll[T](l)
 	if touch != nil {
-		touch(o.c, o.a, o.b)
+		touch(o.C, o.A, o.B)
 	}
-	tA, tB := c.Transposes()
 	atOnce(
-		func() { draw(o.a, tA != blas.NoTrans, seed, streamR, streamS) },
-		func() { draw(o.b, tB != blas.NoTrans, seed, streamS, streamT) },
-		func() { draw(o.c0, false, seed, streamR, streamT) },
+		func() { draw(o.A, l.TransA != blas.NoTrans, seed, streamR, streamS) },
+		func() { draw(o.B, l.TransB != blas.NoTrans, seed, streamS, streamT) },
+		func() { draw(o.C0, false, seed, streamR, streamT) },
 	)
 	return o
 }
 
-// allocateAll returns operands of zeros that nobody has accessed.
-func allocateAll[T gemm.Element](c Case) operands[T] {
-	o := operands[T]{
-		a: allocate[T](rows(c.Op[0], c.M, c.K), rows(c.Op[0], c.K, c.M), c.LDA()),
-		b: allocate[T](rows(c.Op[1], c.K, c.N), rows(c.Op[1], c.N, c.K), c.LDB()),
-		c: allocate[T](c.M, c.N, c.LDC()),
+// allocateAll returns operands of zeros that nothing has accessed.
+func allocateAll[T gemm.Element](l Layout) Operands[T] {
+	stored := func(trans blas.Transpose, rows, cols, ld int) gemm.Matrix[T] {
+		if trans != blas.NoTrans {
+			rows, cols = cols, rows
+		}
+		return allocate[T](rows, cols, ld)
 	}
-	if c.Beta != 0 {
-		o.c0 = allocate[T](c.M, c.N, c.LDC())
+	o := Operands[T]{C: allocate[T](l.M, l.N, l.LDC)}
+	o.TransA, o.TransB, o.Alpha, o.Beta = l.TransA, l.TransB, l.Alpha, l.Beta
+	o.A, o.B = stored(l.TransA, l.M, l.K, l.LDA), stored(l.TransB, l.K, l.N, l.LDB)
+	if l.Beta != 0 {
+		o.C0 = allocate[T](l.M, l.N, l.LDC)
 	}
 	return o
 }
 
-// newIntegers draws operands for the case like those of newOperands whose elements
-// are integers from −q to q.
-func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
-	o := allocateAll[T](c)
+// DrawIntegers returns operands whose elements are integers from −q to q.
+func DrawIntegers[T gemm.Element](l Layout, seed uint64, q int) Operands[T] {
+	o := allocateAll[T](l)
 	fill := func(x gemm.Matrix[T], stream uint64) {
 		if isEmpty(x) {
 			return
@@ -80,9 +89,9 @@ func newIntegers[T gemm.Element](c Case, seed uint64, q int) operands[T] {
 		}
 	}
 	atOnce(
-		func() { fill(o.a, streamR) },
-		func() { fill(o.b, streamT) },
-		func() { fill(o.c0, streamS) },
+		func() { fill(o.A, streamR) },
+		func() { fill(o.B, streamT) },
+		func() { fill(o.C0, streamS) },
 	)
 	return o
 }
@@ -167,8 +176,11 @@ func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 	return m
 }
 
-// poison fills c with what no product holds, so that a call that writes nothing
+// Poison fills C with what no product holds, so that a call that writes nothing
 // cannot pass with an older result.
+func (o Operands[T]) Poison() { poison(o.C) }
+
+// poison fills c with what no product holds.
 func poison[T gemm.Element](c gemm.Matrix[T]) {
 	if isEmpty(c) {
 		return
@@ -187,6 +199,13 @@ func poison[T gemm.Element](c gemm.Matrix[T]) {
 		for j := range row {
 			row[j] = bad
 		}
+	}
+}
+
+// Restore copies C₀ into C if β is not 0.
+func (o Operands[T]) Restore() {
+	if o.Beta != 0 {
+		restore(o.C, o.C0)
 	}
 }
 

@@ -1,4 +1,4 @@
-package compare
+package verify
 
 import (
 	"fmt"
@@ -58,9 +58,9 @@ type farCase[T gemm.Float] struct {
 
 func (f farCase[T]) run(t *testing.T) {
 	t.Helper()
-	op := Product(f.a, f.b)
+	op := product(f.a, f.b)
 	op.Alpha = f.alpha
-	v := NewVerifier(op, 1)
+	v := New(op, 1)
 	check := func(result float64) Verdict {
 		return v.Check(column(T(result)), Limit{gemm.Componentwise, gemm.Gamma(4, gemm.UnitRoundoff[T]())})
 	}
@@ -78,14 +78,14 @@ func (f farCase[T]) run(t *testing.T) {
 }
 
 // TestFarLargeProduct has every element of a large product overflow, and some of them not.
-func TestFarLargeProduct(t *testing.T) {
+func TestFarLargeproduct(t *testing.T) {
 	const n = 300
 	for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
 		a, b, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
 		for i := range a.Data {
 			a.Data[i], b.Data[i], c.Data[i] = 1e200, 1e200, math.Inf(1)
 		}
-		v := NewVerifier(Product(a, b), 1)
+		v := New(product(a, b), 1)
 		limit := Limit{kind, 1e-10}
 		if got := v.Check(c, limit); !got.OK() || !got.Weak || !strings.Contains(got.Note, "64 of 300 rows") {
 			t.Errorf("%s: %+v, want ok, weak and a note", kind, got)
@@ -118,7 +118,7 @@ func TestVoid(t *testing.T) {
 		{a, []float32{0, 1}, gemm.Componentwise, map[float64]bool{1e-4: false, 1e-3: true}}, // a row of zeros assures nothing
 		{a.Slice(0, 0, 1, 1001), []float32{0}, gemm.Componentwise, map[float64]bool{1: false}},
 	} {
-		v := NewVerifier(Product(test.a, column(ones...)), 1)
+		v := New(product(test.a, column(ones...)), 1)
 		for bound, void := range test.void {
 			if got := v.Check(column(test.want...), Limit{test.kind, bound}); !got.OK() || got.Void != void {
 				t.Errorf("%v, %s bound %g: %+v, want ok, void %t", test.want, test.kind, bound, got, void)

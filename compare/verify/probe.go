@@ -1,0 +1,224 @@
+package verify
+
+import (
+	"gemm"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+const (
+	probes   = 2  // vectors of random signs a result is multiplied with
+	minWidth = 16 // columns of the narrowest probe
+	dearest  = 4  // times the terms of the sampled rows that those of probes may be
+	margin   = 4  // times its probe's limit by which a lost element stands out
+	depth    = 64 // rows of B·x, at most, that several rows of A·(B·x) take before the next
+)
+
+// projection is the reference of the probes of one width: row by row, probe by
+// probe, block by block.
+type projection struct {
+	width, blocks int
+	signs         [][]float64 // a probe
+	hi, lo        []float64   // (A·B·x)
+	abs           []float64   // Σ_l |a_il|·‖b_l‖₂; nil until it is needed
+}
+
+// confidence is Hoeffding's λ for all sums of probes of the given width.
+func (v *floatVerifier[T]) confidence(width int) float64 {
+	blocks := (v.b.Cols + width - 1) / width
+	return gemm.Confidence(float64(probes * v.a.Rows * blocks))
+}
+
+// width returns the widest probe, a power of two or all columns, in which a lost
+// element of the typical size stands out.
+//
+// Probes of width w sum probes·m·k·n/w terms, the sampled rows sampledRows·k·n. The bound
+// of an arithmetic much coarser than its type, such as TF32's, would have w so small that
+// the probes took longer than all the rest: below probes·m/(dearest·sampledRows) columns
+// it is not chosen. A probe of more columns than asked for is as sound: it holds every
+// error to a limit that no right result exceeds, and Check says Weak where a lost element
+// is below it. The product of integers, which is exact and has probes over all columns,
+// sees that element still.
+func (v *floatVerifier[T]) width(bound, typical float64) int {
+	n := v.b.Cols
+	width := minWidth
+	for width < n && (dearest*sampledRows*width < probes*v.a.Rows ||
+		margin*v.confidence(2*width)*math.Sqrt(float64(2*width))*bound <= typical) {
+		width *= 2
+	}
+	return min(width, n)
+}
+
+// projection returns the reference of probes of the given width, with the
+// scales of a componentwise check where wanted.
+func (v *floatVerifier[T]) projection(width int, scales bool) *projection {
+	p := v.blocks[width]
+	if p != nil && (p.abs != nil || !scales) {
+		return p
+	}
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	p = &projection{width: width, blocks: (n + width - 1) / width}
+	rng := rand.New(rand.NewPCG(v.seed, 2))
+	for range probes {
+		signs := make([]float64, n)
+		for j := range signs {
+			signs[j] = float64(2*rng.IntN(2) - 1)
+		}
+		p.signs = append(p.signs, signs)
+	}
+	sums := probes * p.blocks
+	p.hi, p.lo = make([]float64, m*sums), make([]float64, m*sums)
+	bxHi, bxLo := make([]float64, k*sums), make([]float64, k*sums)
+	share(k, 2*probes*n, func(from, to int) {
+		for l := from; l < to; l++ {
+			v.signedSums(p, v.b.Row(l), bxHi[l*sums:], bxLo[l*sums:])
+		}
+	})
+	share(m, sums*k, func(from, to int) {
+		for l0 := 0; l0 < k; l0 += depth {
+			for i := from; i < to; i++ {
+				hi, lo := p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums]
+				for l, a := range v.a.Row(i)[l0:min(l0+depth, k)] {
+					at := (l0 + l) * sums
+					v.addScaled(hi, lo, a, bxHi[at:at+sums], bxLo[at:at+sums])
+				}
+			}
+		}
+		if v.alpha != 1 {
+			hi, lo := p.hi[from*sums:to*sums], p.lo[from*sums:to*sums]
+			for s := range hi {
+				h, t := twoProd(v.alpha, hi[s])
+				hi[s], lo[s] = h, t+v.alpha*lo[s]
+			}
+		}
+		if v.beta != 0 {
+			row, hi, lo := make([]float64, n), make([]float64, sums), make([]float64, sums)
+			for i := from; i < to; i++ {
+				widen(row, v.c0.Row(i))
+				v.signedSums(p, row, hi, lo)
+				v.addScaled(p.hi[i*sums:(i+1)*sums], p.lo[i*sums:(i+1)*sums], v.beta, hi, lo)
+			}
+		}
+	})
+	if scales {
+		p.abs = v.scales(p)
+	}
+	v.blocks[width] = p
+	return p
+}
+
+// scales returns |α|·Σ_l |a_il|·‖b_l‖₂ + |β|·‖c₀_i‖₂ of every row and block.
+func (v *floatVerifier[T]) scales(p *projection) []float64 {
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	norms := func(row []float64, out []float64) {
+		for block := range p.blocks {
+			out[block] = norm(row[block*p.width : min((block+1)*p.width, len(row))])
+		}
+	}
+	b := make([]float64, k*p.blocks)
+	share(k, n, func(from, to int) {
+		for l := from; l < to; l++ {
+			norms(v.b.Row(l), b[l*p.blocks:])
+		}
+	})
+	abs := make([]float64, m*p.blocks)
+	share(m, p.blocks*k, func(from, to int) {
+		for l0 := 0; l0 < k; l0 += depth {
+			for i := from; i < to; i++ {
+				out := abs[i*p.blocks : (i+1)*p.blocks]
+				for l, a := range v.a.Row(i)[l0:min(l0+depth, k)] {
+					a, at := math.Abs(a), (l0+l)*p.blocks
+					for block, x := range b[at : at+p.blocks] {
+						out[block] += a * x
+					}
+				}
+			}
+		}
+		for x := range abs[from*p.blocks : to*p.blocks] {
+			abs[from*p.blocks+x] *= math.Abs(v.alpha)
+		}
+		if v.beta != 0 {
+			row, extra := make([]float64, n), make([]float64, p.blocks)
+			for i := from; i < to; i++ {
+				widen(row, v.c0.Row(i))
+				norms(row, extra)
+				for block, x := range extra {
+					abs[i*p.blocks+block] += math.Abs(v.beta) * x
+				}
+			}
+		}
+	})
+	return abs
+}
+
+// norm returns ‖x‖₂, whose squares may be beyond the range of float64.
+func norm(x []float64) float64 {
+	var sum float64
+	for _, x := range x {
+		sum += x * x
+	}
+	if sum >= 0x1p-900 && sum <= math.MaxFloat64 { // what underflowed is nothing beside it
+		return math.Sqrt(sum)
+	}
+	return blas64.Nrm2(blas64.Vector{N: len(x), Inc: 1, Data: x})
+}
+
+// signedSums writes the sums of row over each block, signed by each probe, in
+// the order of a projection.
+func (v *floatVerifier[T]) signedSums(p *projection, row, hi, lo []float64) {
+	for q, signs := range p.signs {
+		for block := range p.blocks {
+			from, to := block*p.width, min((block+1)*p.width, len(row))
+			var h, l float64
+			for j := from; j < to; j++ {
+				s, t := twoSum(h, signs[j]*row[j])
+				h = s
+				l += t
+			}
+			hi[q*p.blocks+block], lo[q*p.blocks+block] = h, l
+		}
+	}
+}
+
+// addScaled adds a·(xHi + xLo) to the pairs (hi, lo).
+func (v *floatVerifier[T]) addScaled(hi, lo []float64, a float64, xHi, xLo []float64) {
+	hi, lo, xLo = hi[:len(xHi)], lo[:len(xHi)], xLo[:len(xHi)]
+	if !v.paired {
+		for s, x := range xHi {
+			hi[s] += a * x
+		}
+		return
+	}
+	for s, x := range xHi {
+		p, e := twoProd(a, x)
+		h, t := twoSum(hi[s], p)
+		hi[s] = h
+		lo[s] += t + (e + a*xLo[s])
+	}
+}
+
+// probe returns the largest normalised difference between c and p, and its row.
+func (v *floatVerifier[T]) probe(c gemm.Matrix[T], p *projection, kind gemm.BoundKind) (float64, int) {
+	sums := probes * p.blocks
+	confidence := v.confidence(p.width)
+	errs := make([]float64, c.Rows*sums)
+	share(c.Rows, 2*probes*c.Cols, func(from, to int) {
+		row, hi, lo := make([]float64, c.Cols), make([]float64, sums), make([]float64, sums)
+		for i := from; i < to; i++ {
+			widen(row, c.Row(i))
+			v.signedSums(p, row, hi, lo)
+			for s := range sums {
+				err := math.Abs((hi[s] - p.hi[i*sums+s]) + (lo[s] - p.lo[i*sums+s]))
+				scale := v.normAB * math.Sqrt(float64(p.width))
+				if kind == gemm.Componentwise {
+					scale = p.abs[i*p.blocks+s%p.blocks]
+				}
+				errs[i*sums+s] = v.normalised(err, confidence*scale, float64(p.width)*v.underflow)
+			}
+		}
+	})
+	worst, x := largest(len(errs), 1, func(x int) float64 { return errs[x] })
+	return worst, x / max(1, sums)
+}

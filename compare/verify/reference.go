@@ -1,0 +1,392 @@
+package verify
+
+import (
+	"fmt"
+	"gemm"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+const (
+	fullTerms    = 1 << 24 // terms up to which every element is compared
+	fullElements = 1 << 22 // elements up to which every element is compared
+	sampledRows  = 64      // rows of a large product, at most, whose elements are compared one by one
+	sampled      = 256     // elements of those that the typical size is taken from
+	tileRows     = 8       // of the elements compared one by one, whose sums are computed at once:
+	tileCols     = 128     // 24 KiB of them, beside a row of B in the nearest cache
+	tileDepth    = 4       // terms of each that are read at once
+)
+
+// floatVerifier is the Verifier of floating-point products. The operands are
+// held as float64: those of float32 are exact in it, and its arithmetic is twice
+// their precision; for float64 twice the precision is a pair of float64, high
+// and low part (Dekker 1971; Ogita, Rump and Oishi, Accurate sum and dot
+// product, 2005).
+type floatVerifier[T gemm.Float] struct {
+	a, b        gemm.Matrix[float64] // op(A), op(B)
+	c0          gemm.Matrix[T]
+	alpha, beta float64
+	paired      bool    // arithmetic in pairs of float64
+	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
+	norm        scaled  // the same, where it is beyond the range
+	// What k products, which α multiplies, may lose by underflow (Higham, equation 2.8).
+	// A Gemmer has an |α| above 1/u multiply an operand: what is lost is that of 1/u.
+	underflow float64
+	finite    bool
+	far       bool // see isFar
+	seed      uint64
+
+	elements []element           // compared one by one: all of C where it is small
+	whole    bool                // elements is all of C
+	blocks   map[int]*projection // by width of a probe
+}
+
+// element is the reference of element (i, j).
+type element struct {
+	i, j   int
+	hi, lo float64 // value
+	abs    float64 // (|α|·|A||B| + |β|·|C₀|)_ij
+	exp    int     // all in units of 2^exp; 0 but of far operands
+}
+
+func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier[T] {
+	v := &floatVerifier[T]{
+		a: widened(op.A, op.TransA), b: widened(op.B, op.TransB), c0: op.C0,
+		alpha: float64(T(op.Alpha)), beta: float64(T(op.Beta)), seed: seed,
+		paired: gemm.TypeName[T]() == "f64",
+		blocks: map[int]*projection{},
+	}
+	_, tiny := largestOf[T]()
+	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/gemm.UnitRoundoff[T]())
+	v.underflow = tiny * (enlarged*float64(v.a.Cols) + 2)
+	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
+	v.norm = magnitude(v.alpha, maxA, maxB)
+	if v.beta != 0 {
+		maxC = maxAbs(v.c0)
+		v.norm = v.norm.plus(magnitude(v.beta, maxC))
+	}
+	v.finite = true
+	for _, most := range []float64{maxA, maxB, maxC} {
+		v.finite = v.finite && !math.IsNaN(most) && !math.IsInf(most, 0)
+	}
+	if v.finite {
+		v.normAB = math.Ldexp(v.norm.x, v.norm.exp)
+		v.far = v.isFar(maxA, maxB, maxC)
+		v.reference()
+	}
+	return v
+}
+
+// Finite implements Verifier.
+func (v *floatVerifier[T]) Finite() bool { return v.finite }
+
+// reference computes the elements that are compared one by one.
+func (v *floatVerifier[T]) reference() {
+	m, k, n := v.a.Rows, v.a.Cols, v.b.Cols
+	v.whole = float64(m)*float64(n) <= fullElements && float64(m)*float64(n)*float64(k) <= fullTerms
+	if m == 0 || n == 0 {
+		return
+	}
+	rows := make([]int, m)
+	for i := range rows {
+		rows[i] = i
+	}
+	count := min(sampledRows, max(1, fullElements/max(1, n)))
+	if v.far {
+		count = v.farRows(count)
+	}
+	if !v.whole && count < m {
+		rows = sampleRows(m, count, v.seed)
+	}
+	v.elements = make([]element, len(rows)*n)
+	if v.far {
+		const steps = 50 // operations of a term
+		share(len(v.elements), steps*k, func(from, to int) {
+			for x := from; x < to; x++ {
+				v.elements[x] = v.farElement(rows[x/n], x%n)
+			}
+		})
+		return
+	}
+	down, across := (len(rows)+tileRows-1)/tileRows, (n+tileCols-1)/tileCols
+	share(down*across, tileRows*tileCols*k, func(from, to int) {
+		for tile := from; tile < to; tile++ { // those of the same columns one after the other
+			v.tile(rows, tile%down*tileRows, tile/down*tileCols)
+		}
+	})
+}
+
+// tile computes the elements of a tile, which begins at column j0 and at place r0 of rows.
+func (v *floatVerifier[T]) tile(rows []int, r0, j0 int) {
+	n := v.b.Cols
+	chosen, cols := rows[r0:min(r0+tileRows, len(rows))], min(tileCols, n-j0)
+	var hi, lo, abs [tileRows][tileCols]float64
+	add, k := addExact, v.a.Cols
+	if v.paired {
+		add = addPairs
+	}
+	for l := 0; l < k; l += tileDepth {
+		var b [tileDepth][]float64
+		for t := range b {
+			b[t] = v.b.Row(min(l+t, k-1))[j0 : j0+cols]
+		}
+		for r, i := range chosen {
+			var a [tileDepth]float64 // 0 after the last: 0·b changes no sum
+			copy(a[:], v.a.Row(i)[l:])
+			add(&hi[r], &lo[r], &abs[r], a, &b)
+		}
+	}
+	for r, i := range chosen {
+		for j := range cols {
+			v.elements[(r0+r)*n+j0+j] = v.finish(i, j0+j, hi[r][j], lo[r][j], abs[r][j])
+		}
+	}
+}
+
+// sampleRows returns that many of m rows, in order: the last, those on both sides
+// of the last edges of tiles and blocks of the usual sizes, and random ones.
+func sampleRows(m, count int, seed uint64) []int {
+	chosen := map[int]bool{m - 1: true}
+	for _, size := range []int{2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512} {
+		for _, i := range []int{m/size*size - 1, m / size * size} {
+			if i > 0 && i < m && len(chosen) < count/2 {
+				chosen[i] = true
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for len(chosen) < count {
+		chosen[rng.IntN(m)] = true
+	}
+	return slices.Sorted(maps.Keys(chosen))
+}
+
+// addExact adds a[t]·b[t][j], which are exact, of 24 bits by 24, to hi[j], one after the
+// other, and their magnitudes to abs[j].
+func addExact(hi, _, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth][]float64) {
+	b0 := b[0][:min(len(b[0]), tileCols)]
+	b1, b2, b3 := b[1][:len(b0)], b[2][:len(b0)], b[3][:len(b0)]
+	for j, x := range b0 {
+		p, q, r, s := a[0]*x, a[1]*b1[j], a[2]*b2[j], a[3]*b3[j]
+		hi[j] = hi[j] + p + q + r + s
+		abs[j] = abs[j] + math.Abs(p) + math.Abs(q) + math.Abs(r) + math.Abs(s)
+	}
+}
+
+// addPairs adds a[t]·b[t][j] to the pair (hi[j], lo[j]), one after the other, and their
+// magnitudes to abs[j].
+func addPairs(hi, lo, abs *[tileCols]float64, a [tileDepth]float64, b *[tileDepth][]float64) {
+	b0 := b[0][:min(len(b[0]), tileCols)]
+	b1, b2, b3 := b[1][:len(b0)], b[2][:len(b0)], b[3][:len(b0)]
+	for j, x := range b0 {
+		p, e := twoProd(a[0], x)
+		h, t := twoSum(hi[j], p)
+		low, sum := lo[j]+(t+e), abs[j]+math.Abs(p)
+		p, e = twoProd(a[1], b1[j])
+		h, t = twoSum(h, p)
+		low, sum = low+(t+e), sum+math.Abs(p)
+		p, e = twoProd(a[2], b2[j])
+		h, t = twoSum(h, p)
+		low, sum = low+(t+e), sum+math.Abs(p)
+		p, e = twoProd(a[3], b3[j])
+		h, t = twoSum(h, p)
+		hi[j], lo[j], abs[j] = h, low+(t+e), sum+math.Abs(p)
+	}
+}
+
+// finish applies α and β to the sum of element (i, j).
+func (v *floatVerifier[T]) finish(i, j int, hi, lo, abs float64) element {
+	e := element{i: i, j: j, hi: hi, lo: lo, abs: math.Abs(v.alpha) * abs}
+	if v.alpha != 1 {
+		p, t := twoProd(v.alpha, hi)
+		e.hi, e.lo = p, t+v.alpha*lo
+	}
+	if v.beta != 0 {
+		c := float64(v.c0.At(i, j))
+		p, t := twoProd(v.beta, c)
+		s, r := twoSum(e.hi, p)
+		e.hi, e.lo = s, e.lo+r+t
+		e.abs += math.Abs(p)
+	}
+	return e
+}
+
+// Check implements Verifier.
+func (v *floatVerifier[T]) Check(c gemm.Matrix[T], limit Limit) Verdict {
+	out := Verdict{Limit: limit}
+	if !v.finite {
+		out.Residual = math.NaN()
+		out.Reason = "operands hold NaN or Inf: a result cannot be verified"
+		return out
+	}
+	if v.far {
+		return v.checkFar(c, limit)
+	}
+	out.Void = !v.Assures(limit)
+	at := ""
+	if r, x := v.compare(c, limit.Kind); !(r <= 0) {
+		e := v.elements[x]
+		out.Residual = r
+		at = fmt.Sprintf("element (%d, %d) is %g, want %g", e.i, e.j, float64(c.At(e.i, e.j)), e.hi+e.lo)
+	}
+	typical := v.typical(limit.Kind)
+	if v.whole {
+		out.Weak = !(limit.Bound < typical)
+	} else if !math.IsNaN(out.Residual) {
+		width := v.width(limit.Bound, typical)
+		out.Weak = !(v.confidence(width)*math.Sqrt(float64(width))*limit.Bound < typical)
+		p := v.projection(width, limit.Kind == gemm.Componentwise)
+		r, row := v.probe(c, p, limit.Kind)
+		if !(r <= out.Residual) {
+			out.Residual = r
+			at = fmt.Sprintf("row %d differs from A·B", row)
+		}
+	}
+	if !out.OK() {
+		out.Reason = out.exceeds(at)
+	}
+	return out
+}
+
+// compare returns the largest normalised error of the elements that are compared one by
+// one, and the place of the first that has it.
+func (v *floatVerifier[T]) compare(c gemm.Matrix[T], kind gemm.BoundKind) (float64, int) {
+	return largest(len(v.elements), 1, func(x int) float64 {
+		e := &v.elements[x]
+		return v.normalised(math.Abs((float64(c.At(e.i, e.j))-e.hi)-e.lo), v.scale(kind, e.abs), v.underflow)
+	})
+}
+
+// Assures implements Verifier.
+func (v *floatVerifier[T]) Assures(limit Limit) bool {
+	zeros := true // all elements, and nothing else passes
+	for x := range v.elements {
+		e := &v.elements[x]
+		scale := v.scale(limit.Kind, e.abs)
+		if v.far && limit.Kind == gemm.Normwise {
+			scale = math.Ldexp(v.norm.x, v.norm.exp-e.exp)
+		}
+		if limit.Bound*scale+math.Ldexp(v.underflow, -e.exp) < math.Abs(e.hi+e.lo) {
+			return true
+		}
+		zeros = zeros && scale == 0
+	}
+	return v.finite && zeros
+}
+
+// scale is what an error is measured against.
+func (v *floatVerifier[T]) scale(kind gemm.BoundKind, abs float64) float64 {
+	if kind == gemm.Normwise {
+		return v.normAB
+	}
+	return abs
+}
+
+// normalised returns the error over its scale, 0 where both are 0, and NaN where either is
+// or where the scale is infinite: every error would be small beside that.
+func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
+	if math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0) {
+		return math.NaN()
+	}
+	err = math.Max(0, err-underflow)
+	if err == 0 {
+		return 0
+	}
+	return err / scale
+}
+
+// typical returns the median magnitude of the elements over their scale: the
+// residual of an element that is lost.
+func (v *floatVerifier[T]) typical(kind gemm.BoundKind) float64 {
+	var sizes []float64
+	for step, i := max(1, len(v.elements)/sampled), 0; i < len(v.elements); i += step {
+		e := v.elements[i]
+		if s := v.scale(kind, e.abs); s > 0 {
+			sizes = append(sizes, math.Abs(e.hi)/s)
+		}
+	}
+	if len(sizes) == 0 {
+		return math.Inf(1) // C is zero: every error is infinite
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/2]
+}
+
+// twoSum returns s = fl(a + b) and the error e with a + b = s + e (Knuth).
+func twoSum(a, b float64) (s, e float64) {
+	s = a + b
+	t := s - a
+	return s, (a - (s - t)) + (b - t)
+}
+
+// twoProd returns p = fl(a·b) and the error e with a·b = p + e.
+func twoProd(a, b float64) (p, e float64) {
+	p = a * b
+	return p, math.FMA(a, b, -p)
+}
+
+// isEmpty reports whether m has no elements, however many rows or columns it has.
+func isEmpty[T gemm.Element](m gemm.Matrix[T]) bool { return m.Rows == 0 || m.Cols == 0 }
+
+// widened returns op(m) in float64, sharing m's data where that is possible.
+func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
+	if isEmpty(m) && trans == blas.NoTrans {
+		return gemm.NewMatrix[float64](m.Rows, m.Cols)
+	}
+	if isEmpty(m) {
+		return gemm.NewMatrix[float64](m.Cols, m.Rows)
+	}
+	if trans == blas.NoTrans {
+		if same, ok := any(m).(gemm.Matrix[float64]); ok {
+			return same
+		}
+		w := gemm.NewMatrix[float64](m.Rows, m.Cols)
+		share(m.Rows, m.Cols, func(from, to int) {
+			for i := from; i < to; i++ {
+				widen(w.Row(i), m.Row(i))
+			}
+		})
+		return w
+	}
+	w := gemm.NewMatrix[float64](m.Cols, m.Rows)
+	share(m.Rows, m.Cols, func(from, to int) {
+		for j := range m.Cols {
+			row := w.Row(j)
+			for i := from; i < to; i++ {
+				row[i] = float64(m.At(i, j))
+			}
+		}
+	})
+	return w
+}
+
+// widen writes row to w.
+func widen[T gemm.Float](w []float64, row []T) {
+	for j, x := range row {
+		w[j] = float64(x)
+	}
+}
+
+// maxAbs returns the largest magnitude in m, NaN where there is a NaN.
+func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
+	if isEmpty(m) {
+		return 0
+	}
+	all, _ := largest(m.Rows, m.Cols, func(i int) float64 {
+		var most float64
+		for _, x := range m.Row(i) {
+			if a := math.Abs(float64(x)); !(a <= most) {
+				if math.IsNaN(a) {
+					return a
+				}
+				most = a
+			}
+		}
+		return most
+	})
+	return all
+}

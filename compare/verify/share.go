@@ -1,0 +1,70 @@
+package verify
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// largest returns the largest of f(0) … f(n−1), none of which is negative, or the first
+// NaN, and the place of the first that is it; 0 and 0 where n is 0. A call of f is cost
+// operations.
+func largest(n, cost int, f func(int) float64) (float64, int) {
+	var lock sync.Mutex
+	worst, at := 0.0, 0
+	share(n, cost, func(from, to int) {
+		most, where := 0.0, from
+		for i := from; i < to; i++ {
+			if x := f(i); !(x <= most) {
+				most, where = x, i
+				if math.IsNaN(x) {
+					break
+				}
+			}
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		first := where < at
+		switch {
+		case math.IsNaN(worst):
+			first = first && math.IsNaN(most)
+		case most < worst:
+			first = false
+		case most > worst || math.IsNaN(most):
+			first = true
+		}
+		if first {
+			worst, at = most, where
+		}
+	})
+	return worst, at
+}
+
+// share calls f for parts of 0 … n−1 that follow one another, from up to but not
+// including to, on all processors, and returns when all are done. One of n is cost
+// operations: little work is done by the caller.
+func share(n, cost int, f func(from, to int)) {
+	const least = 1 << 16 // operations of a part, so that starting it costs nothing beside
+	workers := runtime.GOMAXPROCS(0)
+	part := max(1, least/max(1, cost))
+	// A part of many rows reads the other operand less often; several parts a worker are
+	// done together although some processors are slower.
+	part = max(part, min(32, n/(4*workers)))
+	var taken atomic.Int64
+	work := func() {
+		for {
+			to := int(taken.Add(int64(part)))
+			if to-part >= n {
+				return
+			}
+			f(to-part, min(to, n))
+		}
+	}
+	var wait sync.WaitGroup
+	for range min(workers, (n+part-1)/part) - 1 {
+		wait.Go(work)
+	}
+	work()
+	wait.Wait()
+}

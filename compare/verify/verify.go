@@ -1,0 +1,147 @@
+// Package verify checks results of matrix products: what error a result may have, whether
+// it has no larger one, and the operands that measuring draws so that a wrong element shows.
+package verify
+
+import (
+	"fmt"
+	"gemm"
+	"gemm/gf256"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Operation is the product that a result is checked against:
+// C = α·op(A)·op(B) + β·C₀, with op(A) m×k, op(B) k×n and C₀ m×n.
+type Operation[T gemm.Element] struct {
+	TransA, TransB blas.Transpose
+	Alpha, Beta    float64
+	A, B           gemm.Matrix[T]
+	C0             gemm.Matrix[T] // read only where Beta is not 0
+}
+
+// Limit is the error that a result may have: a bound of the kind given, without
+// its operands. See gemm.Bound.
+type Limit struct {
+	Kind  gemm.BoundKind
+	Bound float64
+}
+
+// Verdict is the outcome of a check.
+type Verdict struct {
+	Limit
+	Residual float64 // the largest error found, normalised as Limit.Kind says
+	Reason   string  // why it is not OK; empty where it is
+	// Weak: the limit is so wide that an element that is lost would pass.
+	Weak bool
+	// Void: the limit is no smaller than any element, so that zeros would pass: it proves
+	// nothing.
+	Void bool
+	// Note says what the check accepted or left open; empty where there is nothing to say.
+	Note string
+}
+
+// exceeds says that the residual is above the bound, and where.
+func (v Verdict) exceeds(at string) string {
+	return fmt.Sprintf("residual %.3g exceeds the %s bound %.3g: %s", v.Residual, v.Kind, v.Bound, at)
+}
+
+// OK reports whether the result is within its limit. A residual of NaN is not.
+func (v Verdict) OK() bool { return v.Residual <= v.Bound }
+
+// Verifier checks results of one operation.
+//
+// Small products are compared element by element with a reference in twice the
+// working precision. For large ones the reference is computed for some rows, those
+// at the edges of tiles among them, and every element enters a probe: with x a vector of random signs
+// on a block of w columns, C·x is compared with A·(B·x), both in twice the
+// working precision (after Freivalds, Probabilistic machines can use less
+// running time, 1977). Where every error obeys |ΔC_ij| ≤ d_ij, Hoeffding's
+// inequality gives
+//
+//	|Σ_j ΔC_ij·x_j| ≤ λ·√(Σ_j d_ij²) ≤ λ·β·Σ_l |a_il|·‖b_l‖₂
+//
+// but for a probability of 1e-9 over all probes, which is √w times one
+// element's limit where the worst case is w times it. w is chosen so that one
+// lost element stands out four times over its probe's limit, but not so small that
+// the probes take much longer than the rows; see floatVerifier.width.
+//
+// The work is shared by all processors, and its result is the same on any number.
+type Verifier[T gemm.Element] interface {
+	// Check compares c (m×n) with the operation's result.
+	Check(c gemm.Matrix[T], limit Limit) Verdict
+	// Finite reports whether all operands are: with NaN or Inf among them a
+	// result cannot be verified, and Check says so.
+	Finite() bool
+	// Assures reports whether the limit is smaller than some element of the result: a check
+	// with a wider one proves nothing.
+	Assures(limit Limit) bool
+}
+
+// Unproven says of a product with k terms in the type that it has not been verified, since
+// the limit does not assure it, and what to choose instead.
+func (l Limit) Unproven(typ string, k int) string {
+	text := fmt.Sprintf("not verified: the %s bound %.2g for k = %d in %s is larger than the result",
+		l.Kind, l.Bound, k, typ)
+	if typ == "f32" {
+		return text + ": choose f64, or a variant with a smaller bound"
+	}
+	return text + ": where it does not cancel, choose a variant with a smaller bound"
+}
+
+// New prepares the check of results of op. seed draws the probes.
+func New[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
+	var v any
+	switch op := any(op).(type) {
+	case Operation[float32]:
+		v = newFloatVerifier(op, seed)
+	case Operation[float64]:
+		v = newFloatVerifier(op, seed)
+	case Operation[gf256.Elem]:
+		v = newFieldVerifier(op, seed)
+	}
+	return v.(Verifier[T])
+}
+
+// LimitOf returns the limit of v's results for the operation's shape: the random
+// bound for the operands that measuring draws, the worst-case one otherwise.
+func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64, random bool) Limit {
+	if gemm.TypeName[T]() == "gf256" {
+		return Limit{Kind: gemm.Exact}
+	}
+	bound, u := v.BoundWith(p), gemm.UnitRoundoff[T]()
+	limit := bound.Worst
+	if random {
+		limit = bound.Random
+	}
+	x := limit(m, n, k, p, u)
+	if alpha != 1 || beta != 0 {
+		// The roundings of α·(…), β·C and their sum, of what the product is at most.
+		most := 1.0
+		if bound.Kind == gemm.Normwise {
+			most = math.Max(1, float64(k))
+		}
+		x += gemm.Gamma(3, u) * (most + x)
+	}
+	return Limit{Kind: bound.Kind, Bound: x}
+}
+
+// maxInteger is the magnitude of the integers that are multiplied at most.
+const maxInteger = 64
+
+// ExactIntegers returns the magnitude, a power of two, of integers that v multiplies without
+// rounding; 0 where there is none.
+func ExactIntegers[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64) int {
+	u := gemm.UnitRoundoff[T]()
+	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {
+		return 0
+	}
+	largest := v.BoundWith(p).Largest(m, n, k, p)
+	for q := maxInteger; q > 0; q /= 2 {
+		f := float64(q)
+		if max(1, math.Abs(alpha))*f*f*largest+math.Abs(beta)*f <= 1/u {
+			return q
+		}
+	}
+	return 0
+}
