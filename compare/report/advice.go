@@ -24,7 +24,7 @@ func (b *builder) backends() []Section {
 	var sections []Section
 	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
 		s := Section{ID: "backend-" + fam, Title: b.plain("backend." + fam), Level: 2}
-		s.text(&b.speaker, "method."+fam)
+		s.text(b.say("method."+fam))
 		b.fate(&s, fam)
 		for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
 			var items []Text
@@ -91,13 +91,13 @@ func (b *builder) fate(s *Section, fam string) {
 	}
 	command := code(b.program + " compare --families " + fam)
 	if len(rows) == 0 {
-		s.text(&b.speaker, "backend.absent", command)
+		s.text(b.say("backend.absent", command))
 		return
 	}
 	variants := distinct(rows, variantOf)
-	s.text(&b.speaker, "backend.ran", b.count("rows", len(rows)), b.names(variants))
+	s.text(b.say("backend.ran", b.count("rows", len(rows)), b.names(variants)))
 	if len(timed(rows)) == 0 {
-		s.text(&b.speaker, "backend.idle")
+		s.text(b.say("backend.idle"))
 		var items []Text
 		for _, variant := range variants {
 			for _, r := range rows {
@@ -129,6 +129,6 @@ func (b *builder) fate(s *Section, fam string) {
 		places = append(places, link(b.say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {
-		s.text(&b.speaker, "backend.where", b.join(places))
+		s.text(b.say("backend.where", b.join(places)))
 	}
 }

@@ -29,7 +29,7 @@ type step struct {
 // the one before it. Ranks and the GPU have chapters of their own.
 func (b *builder) steps(v *view) (Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
-	s.text(&b.speaker, "ladder.intro")
+	s.text(b.say("ladder.intro"))
 	found := false
 	main := v.pick(func(r compare.Record) bool {
 		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family && !byGPU(r)
@@ -44,7 +44,7 @@ func (b *builder) steps(v *view) (Section, bool) {
 				continue
 			}
 			found = true
-			s.text(&b.speaker, "ladder.of", fam, typ)
+			s.text(b.say("ladder.of", fam, typ))
 			table := Table{
 				ID: "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix, Caption: b.say("ladder.caption", fam, typ),
 				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
@@ -60,7 +60,7 @@ func (b *builder) steps(v *view) (Section, bool) {
 			}
 			s.list(items)
 			if unexplained {
-				s.text(&b.speaker, "explained.elsewhere")
+				s.text(b.say("explained.elsewhere"))
 			}
 			if len(table.Rows) > 0 {
 				s.add(table)

@@ -65,7 +65,7 @@ func (b *builder) report() Report {
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)
-		chapter.text(&b.speaker, part.id+".intro")
+		chapter.text(b.say(part.id+".intro"))
 		var sections []Section
 		for _, v := range b.views {
 			sections = append(sections, part.content(v)...)
@@ -79,7 +79,7 @@ func (b *builder) report() Report {
 		}
 	}
 	chapter := b.section("backends", 1)
-	chapter.text(&b.speaker, "backends.intro")
+	chapter.text(b.say("backends.intro"))
 	r.add(chapter)
 	r.add(b.backends()...)
 	return r
@@ -113,9 +113,7 @@ func (b *builder) hostName(v *view) string {
 func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
 
 // text adds a paragraph.
-func (s *Section) text(say *speaker, key string, args ...any) {
-	s.add(Paragraph{say.say(key, args...)})
-}
+func (s *Section) text(t Text) { s.add(Paragraph{t}) }
 
 // list adds a bulleted list, unless it is empty.
 func (s *Section) list(items []Text) {

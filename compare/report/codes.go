@@ -124,7 +124,7 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (Section, bool) {
 		}
 	}
 	if len(kernels) > 0 {
-		s.text(&b.speaker, "codes-machine.kernel", escape(v.ISA), b.join(kernels))
+		s.text(b.say("codes-machine.kernel", escape(v.ISA), b.join(kernels)))
 	}
 	t := Table{
 		ID: "table-codes-machine" + v.suffix, Caption: b.say("codes-machine.caption"), Command: b.program + " info --peak",
@@ -140,7 +140,7 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (Section, bool) {
 	if copies := v.deviceCopy(); slices.ContainsFunc(rows, byGPU) && !math.IsNaN(copies) {
 		t.Rows = append(t.Rows, Row{Cells: []Text{b.say("codes-machine.gpu"), absent, absent, absent, Text(significant(copies))}})
 	}
-	s.text(&b.speaker, "codes-machine.limits")
+	s.text(b.say("codes-machine.limits"))
 	if len(t.Rows) > 0 {
 		s.add(t)
 	}
@@ -341,10 +341,10 @@ func (b *builder) codesLibrary(s *Section, rows []compare.Record) {
 		items = append(items, text)
 	}
 	if len(items) == 0 {
-		s.text(&b.speaker, "codes.nolibrary", code(reedSolomon))
+		s.text(b.say("codes.nolibrary", code(reedSolomon)))
 		return
 	}
-	s.text(&b.speaker, "codes.beside", code(reedSolomon))
+	s.text(b.say("codes.beside", code(reedSolomon)))
 	s.list(items)
 }
 
@@ -356,7 +356,7 @@ func (b *builder) codesWidths(v *view, all []compare.Record) (Section, bool) {
 	}
 	s := b.of(v, "codes-widths", "codes-widths.title")
 	rows := sameCode(all, p)
-	s.text(&b.speaker, "codes-widths.intro", codeName(p))
+	s.text(b.say("codes-widths.intro", codeName(p)))
 	b.codesFacing(&s, rows)
 	command := b.rerun(v, rows)
 	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, codeName(p))
@@ -432,7 +432,7 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (Section, bool) {
 			most = c
 		}
 	}
-	s.text(&b.speaker, "codes-ladder.intro", codeName(size), byteSize(float64(size.n)), fmt.Sprintf("%g %%", 100*leastGain))
+	s.text(b.say("codes-ladder.intro", codeName(size), byteSize(float64(size.n)), fmt.Sprintf("%g %%", 100*leastGain)))
 	text := b.say("codes-ladder.of", up, len(steps)) + b.say("gpu-ladder.most", code(algorithm(most.after.Variant)), significant(most.Ratio), code(algorithm(most.before.Variant)))
 	s.add(Paragraph{Text(strings.TrimSpace(string(text)))})
 	s.list(not)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"time"
 
 	"gemm"
@@ -178,7 +179,7 @@ func TestCodesDrawings(t *testing.T) {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
 	for _, d := range Drawings(doc, "zh") {
-		if !strings.ContainsFunc(d.Title, isHan) {
+		if !strings.ContainsFunc(d.Title, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 			t.Errorf("%s: the title %q is not Chinese", d.ID, d.Title)
 		}
 	}

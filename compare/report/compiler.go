@@ -19,10 +19,10 @@ func (b *builder) compiler(v *view) (Section, bool) {
 	s := b.of(v, "compiler", "compiler.title")
 	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
 	if len(all) == 0 {
-		s.text(&b.speaker, "compiler.absent", code(b.program+" compare"))
+		s.text(b.say("compiler.absent", code(b.program+" compare")))
 		return s, v.hasCPU()
 	}
-	s.text(&b.speaker, "compiler.intro")
+	s.text(b.say("compiler.intro"))
 	for _, typ := range types(all) {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
 		command := b.rerun(v, rows)
@@ -38,9 +38,9 @@ func (b *builder) compiler(v *view) (Section, bool) {
 			}
 			table.Rows = append(table.Rows, lines...)
 		}
-		s.text(&b.speaker, "compiler.of", typ)
+		s.text(b.say("compiler.of", typ))
 		if len(items) == 0 {
-			s.text(&b.speaker, "compiler.none")
+			s.text(b.say("compiler.none"))
 		}
 		s.list(items)
 		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, typ)
@@ -63,7 +63,7 @@ func (b *builder) compiler(v *view) (Section, bool) {
 		}
 		s.add(timings)
 		if len(notes) > 0 {
-			s.text(&b.speaker, "results.notes")
+			s.text(b.say("results.notes"))
 			s.add(List{Ordered: true, Items: notes})
 		}
 	}

@@ -96,13 +96,13 @@ func (v *view) muted(r compare.Record) string {
 // ranked is the section on all variants by ranks and sizes.
 func (b *builder) ranked(v *view) (Section, bool) {
 	s := b.of(v, "mpi-variants", "mpi-variants.title")
-	s.text(&b.speaker, "mpi-variants.intro")
+	s.text(b.say("mpi-variants.intro"))
 	rows := v.ofRanks()
 	if common := setting(constants(ran(rows))); common != "" {
-		s.text(&b.speaker, "mpi-variants.common", common)
+		s.text(b.say("mpi-variants.common", common))
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.crowded(r.Threads) }) {
-		s.text(&b.speaker, "mpi-variants.crowded", fmt.Sprintf("%.4g", v.granted()))
+		s.text(b.say("mpi-variants.crowded", fmt.Sprintf("%.4g", v.granted())))
 	}
 	for _, typ := range types(rows) {
 		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
@@ -268,7 +268,7 @@ func (v *view) foremost(rows []compare.Record) []compare.Record {
 // phases is the section on where the time goes.
 func (b *builder) phases(v *view) (Section, bool) {
 	s := b.of(v, "mpi-phases", "mpi-phases.title")
-	s.text(&b.speaker, "mpi-phases.intro")
+	s.text(b.say("mpi-phases.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.phased(typ)
@@ -292,7 +292,7 @@ func (b *builder) phases(v *view) (Section, bool) {
 			}
 		}
 		if len(parts) > 0 {
-			s.text(&b.speaker, "mpi-phases.most", typ, b.sizes([]problem{alone(main[0])}), b.count("ranks", overRanks.count(main[0])), b.join(parts))
+			s.text(b.say("mpi-phases.most", typ, b.sizes([]problem{alone(main[0])}), b.count("ranks", overRanks.count(main[0])), b.join(parts)))
 		}
 		b.figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, typ)
 		heads := []string{"variant", "setting", "size", "#ranks", "#median"}

@@ -37,7 +37,7 @@ func (b *builder) held(variant string) Text {
 // bytes is the section on what was sent.
 func (b *builder) bytes(v *view) (Section, bool) {
 	s := b.of(v, "mpi-bytes", "mpi-bytes.title")
-	s.text(&b.speaker, "mpi-bytes.intro")
+	s.text(b.say("mpi-bytes.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.counted(typ)
@@ -62,9 +62,9 @@ func (b *builder) bytes(v *view) (Section, bool) {
 				Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)), Text(significant(overLeast(r))))})
 		}
 		if wrong > 0 {
-			s.text(&b.speaker, "mpi-bytes.differ", wrong, len(rows))
+			s.text(b.say("mpi-bytes.differ", wrong, len(rows)))
 		} else {
-			s.text(&b.speaker, "mpi-bytes.equal", b.join([]Text{Text(typ), b.count("rows", len(rows))}))
+			s.text(b.say("mpi-bytes.equal", b.join([]Text{Text(typ), b.count("rows", len(rows))})))
 		}
 		var items []Text
 		for _, kind := range []string{"rooted", "spread"} {
@@ -111,7 +111,7 @@ func sides(grid any) (p, q int, ok bool) {
 // shares is the section on the report's equations, for the grids that were run.
 func (b *builder) shares(v *view) (Section, bool) {
 	s := b.of(v, "mpi-shares", "mpi-shares.title")
-	s.text(&b.speaker, "mpi-shares.intro")
+	s.text(b.say("mpi-shares.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		t := Table{
@@ -236,7 +236,7 @@ func (w network) time(bytes float64) float64 { return w.latency + bytes*w.each }
 // modelled is the section on predicted times and what they come from.
 func (b *builder) modelled(v *view) (Section, bool) {
 	s := b.of(v, "mpi-model", "mpi-model.title")
-	s.text(&b.speaker, "mpi-model.intro")
+	s.text(b.say("mpi-model.intro"))
 	found := b.networks(&s, v)
 	for _, typ := range v.typesOf(overRanks) {
 		rows := slices.DeleteFunc(v.ofRanksIn(typ), func(r compare.Record) bool { return math.IsNaN(overModel(r)) })
@@ -246,7 +246,7 @@ func (b *builder) modelled(v *view) (Section, bool) {
 		found = true
 		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.crowded(r.Threads) })
 		if least, most, ok := ends(tame, overModel); ok {
-			s.text(&b.speaker, "mpi-model.range", typ, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record))
+			s.text(b.say("mpi-model.range", typ, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
 		}
 		t := Table{
 			ID: "table-mpi-model-" + anchor(typ) + v.suffix, Caption: b.say("mpi-model.caption", typ), Command: b.rerun(v, rows),

@@ -77,7 +77,7 @@ func (v *view) hidings(typ string) []hiding {
 // overlap is the section on what overlapping hides.
 func (b *builder) overlap(v *view) (Section, bool) {
 	s := b.of(v, "mpi-overlap", "mpi-overlap.title")
-	s.text(&b.speaker, "mpi-overlap.intro")
+	s.text(b.say("mpi-overlap.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := v.hidings(typ)
@@ -106,7 +106,7 @@ func (b *builder) overlap(v *view) (Section, bool) {
 			if known := extent(largest.lo, largest.hi, percent); known != absent {
 				interval = b.say("interval", known)
 			}
-			s.text(&b.speaker, "mpi-overlap.largest", typ, b.sizes([]problem{alone(largest.first)}), b.count("ranks", overRanks.count(largest.first)), percent(largest.share), interval)
+			s.text(b.say("mpi-overlap.largest", typ, b.sizes([]problem{alone(largest.first)}), b.count("ranks", overRanks.count(largest.first)), percent(largest.share), interval))
 		}
 		t.Command = b.rerun(v, used)
 		s.add(t)
@@ -118,7 +118,7 @@ func (b *builder) overlap(v *view) (Section, bool) {
 // figure 15 is about.
 func (b *builder) rankFindings(v *view) (Section, bool) {
 	s := b.of(v, "mpi-findings", "mpi-findings.title")
-	s.text(&b.speaker, "mpi-findings.intro", significant(farAhead))
+	s.text(b.say("mpi-findings.intro", significant(farAhead)))
 	s.list([]Text{b.blocksAhead(v), b.gapCloses(v)})
 	for i, typ := range v.typesOf(overRanks) {
 		all := v.gaps(typ)
@@ -126,7 +126,7 @@ func (b *builder) rankFindings(v *view) (Section, bool) {
 			continue
 		}
 		if i == 0 {
-			s.text(&b.speaker, "mpi-gap.intro")
+			s.text(b.say("mpi-gap.intro"))
 		}
 		t := Table{
 			ID: "table-mpi-gap-" + anchor(typ) + v.suffix, Caption: b.say("mpi-gap.caption", typ),

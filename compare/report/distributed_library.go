@@ -15,7 +15,7 @@ const rankLibrary = "reference/scalapack"
 // library, whose operands are spread too: of each turn the fastest of them.
 func (b *builder) besideLibrary(v *view) (Section, bool) {
 	s := b.of(v, "mpi-library", "mpi-library.title")
-	s.text(&b.speaker, "mpi-library.intro")
+	s.text(b.say("mpi-library.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := fight(v.fastestBeside(typ))

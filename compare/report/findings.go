@@ -39,7 +39,7 @@ func judge(pro, contra, open int) verdict {
 // findings takes up what the report of 2024 found of threads, section 2.3, one by one.
 func (b *builder) findings(v *view) (Section, bool) {
 	s := b.of(v, "findings", "findings.title")
-	s.text(&b.speaker, "findings.intro", tolerated)
+	s.text(b.say("findings.intro", tolerated))
 	var items []Text
 	for _, find := range []func(*view) Text{
 		b.chunksMatter, b.inverse, b.staticAhead, b.staticBehind, b.privateCopy, b.singleLoop, b.reduction, b.automatic,

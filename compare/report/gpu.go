@@ -96,7 +96,7 @@ func (b *builder) noGPU(v *view) Section {
 	if len(reasons) == 0 {
 		reasons = []Text{absent}
 	}
-	s.text(&b.speaker, "gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon")))
+	s.text(b.say("gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon"))))
 	return s
 }
 
@@ -201,7 +201,7 @@ func held(r compare.Record) string {
 func (b *builder) withNotes(s *Section, t Table, notes []Text) {
 	s.add(t)
 	if len(notes) > 0 {
-		s.text(&b.speaker, "results.notes")
+		s.text(b.say("results.notes"))
 		s.add(List{Ordered: true, Items: notes})
 	}
 }
@@ -209,7 +209,7 @@ func (b *builder) withNotes(s *Section, t Table, notes []Text) {
 // gpuMachine is the table of what is known of the GPU, and how it ran.
 func (b *builder) gpuMachine(v *view) (Section, bool) {
 	s := b.of(v, "gpu-machine", "gpu-machine.title")
-	s.text(&b.speaker, "gpu-machine.intro")
+	s.text(b.say("gpu-machine.intro"))
 	t := Table{ID: "table-gpu-machine" + v.suffix, Caption: b.say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
 	row := func(key string, value Text) {
 		if value != "" {
@@ -255,7 +255,7 @@ func (b *builder) gpuMachine(v *view) (Section, bool) {
 	row("gpu-machine.warned", b.say("gpu-machine.of", warned, len(rows)))
 	s.add(t)
 	if _, known := v.pipe("tf32"); !known && slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Compute == "tf32" }) {
-		s.text(&b.speaker, "gpu-machine.notf32")
+		s.text(b.say("gpu-machine.notf32"))
 	}
 	return s, true
 }

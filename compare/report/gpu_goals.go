@@ -128,7 +128,7 @@ func (v *view) aims() []aim {
 // gpuGoals is the list of goals, if there is a figure for any.
 func (b *builder) gpuGoals(v *view) (Section, bool) {
 	s := b.of(v, "gpu-goals", "gpu-goals.title")
-	s.text(&b.speaker, "gpu-goals.intro")
+	s.text(b.say("gpu-goals.intro"))
 	aims := v.aims()
 	if !slices.ContainsFunc(aims, func(a aim) bool { return len(a.reached) > 0 }) {
 		return s, false

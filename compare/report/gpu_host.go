@@ -102,7 +102,7 @@ func wins(all []facing, of func(facing) float64) (from int, sizes []int) {
 // gpuHost is the section that has the processor and the GPU on one page.
 func (b *builder) gpuHost(v *view) (Section, bool) {
 	s := b.of(v, "gpu-host", "gpu-host.title")
-	s.text(&b.speaker, "gpu-host.intro")
+	s.text(b.say("gpu-host.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.facings(typ)
@@ -115,7 +115,7 @@ func (b *builder) gpuHost(v *view) (Section, bool) {
 		copied := last.copied
 		bytes := map[string]float64{"f32": 4, "f64": 8}[typ] * (float64(last.m)*float64(last.k) + float64(last.k)*float64(last.n))
 		if to := copied.Phases["h2d"]; to > 0 {
-			s.text(&b.speaker, "gpu-host.copies", b.sizes([]problem{last.problem}), significant(bytes/to/1e9), percent(1-float64(copied.Median)/withCopies(copied)))
+			s.text(b.say("gpu-host.copies", b.sizes([]problem{last.problem}), significant(bytes/to/1e9), percent(1-float64(copied.Median)/withCopies(copied))))
 		}
 		var used []compare.Record
 		t := Table{
@@ -147,7 +147,7 @@ func (b *builder) crossing(s *Section, typ string, all []facing) {
 	bare, sizes := wins(all, func(f facing) float64 { return float64(f.kernel.Median) })
 	from, _ := wins(all, func(f facing) float64 { return withCopies(f.copied) })
 	if len(sizes) == 0 {
-		s.text(&b.speaker, "gpu-host.alone", typ, code(b.program+" compare --families serial,parallel,cuda"))
+		s.text(b.say("gpu-host.alone", typ, code(b.program+" compare --families serial,parallel,cuda")))
 		return
 	}
 	say := func(key string, from int) Text {

@@ -60,7 +60,7 @@ func climbs(rows []compare.Record) []climb {
 // gpuLadder is the section on the rungs in their order, what each gains and what it takes.
 func (b *builder) gpuLadder(v *view) (Section, bool) {
 	s := b.of(v, "gpu-ladder", "gpu-ladder.title")
-	s.text(&b.speaker, "gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain))
+	s.text(b.say("gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain)))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
@@ -201,7 +201,7 @@ func readsOf(r compare.Record) float64 {
 // another, and where nothing does.
 func (b *builder) gpuWhy(v *view) (Section, bool) {
 	s := b.of(v, "gpu-why", "gpu-why.title")
-	s.text(&b.speaker, "gpu-why.intro")
+	s.text(b.say("gpu-why.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
@@ -217,9 +217,9 @@ func (b *builder) gpuWhy(v *view) (Section, bool) {
 		found = true
 		size := b.sizes([]problem{problemOf(rows[0])})
 		if len(items) == 0 {
-			s.text(&b.speaker, "gpu-why.none", typ, size)
+			s.text(b.say("gpu-why.none", typ, size))
 		} else {
-			s.text(&b.speaker, "gpu-why.of", typ, size)
+			s.text(b.say("gpu-why.of", typ, size))
 			s.list(items)
 		}
 		if text, ok := b.tensorGap(rows); ok {

@@ -68,7 +68,7 @@ func given(p gemm.Params) int {
 // gpuTuned is the section on what the tuner's settings gain over the defaults.
 func (b *builder) gpuTuned(v *view) (Section, bool) {
 	s := b.of(v, "gpu-tuned", "gpu-tuned.title")
-	s.text(&b.speaker, "gpu-tuned.intro")
+	s.text(b.say("gpu-tuned.intro"))
 	all := v.tunings()
 	if len(all) == 0 {
 		return s, false
@@ -95,7 +95,7 @@ func (b *builder) gpuTuned(v *view) (Section, bool) {
 			settled(tileOf(x.after)), tflops(x.after), times(c.Ratio, c.Lo, c.Hi), verdict,
 		}})
 	}
-	s.text(&b.speaker, "gpu-tuned.of", better, total)
+	s.text(b.say("gpu-tuned.of", better, total))
 	t.Command = b.rerun(v, used)
 	s.add(t)
 	return s, true
@@ -120,7 +120,7 @@ var gpuSwept = []string{"stages", "maxregs", "l2"}
 // gpuSettings is the section on the experiments on one setting.
 func (b *builder) gpuSettings(v *view) (Section, bool) {
 	s := b.of(v, "gpu-settings", "gpu-settings.title")
-	s.text(&b.speaker, "gpu-settings.intro")
+	s.text(b.say("gpu-settings.intro"))
 	found := false
 	for _, name := range gpuSwept {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == name && byGPU(r) && r.Params[name] != nil })
@@ -128,7 +128,7 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 			continue
 		}
 		found = true
-		s.text(&b.speaker, "gpu-settings."+name)
+		s.text(b.say("gpu-settings."+name))
 		t := Table{
 			ID: "table-gpu-" + name + v.suffix, Caption: b.say("gpu-settings.caption", name), Command: b.rerun(v, rows),
 			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),

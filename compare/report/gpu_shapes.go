@@ -10,7 +10,7 @@ import (
 // gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
 func (b *builder) gpuShapes(v *view) (Section, bool) {
 	s := b.of(v, "gpu-shapes", "gpu-shapes.title")
-	s.text(&b.speaker, "gpu-shapes.intro")
+	s.text(b.say("gpu-shapes.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.rungs(typ)
@@ -124,7 +124,7 @@ func digitsLost(a, b compare.Record) float64 { return digits(a) - digits(b) }
 // in single precision.
 func (b *builder) gpuPrecision(v *view) (Section, bool) {
 	s := b.of(v, "gpu-precision", "gpu-precision.title")
-	s.text(&b.speaker, "gpu-precision.intro")
+	s.text(b.say("gpu-precision.intro"))
 	rows := v.rungs("f32")
 	t := Table{
 		ID: "table-gpu-precision" + v.suffix, Caption: b.say("gpu-precision.caption"),
@@ -156,7 +156,7 @@ func (b *builder) gpuPrecision(v *view) (Section, bool) {
 	if len(t.Rows) == 0 {
 		return s, false
 	}
-	s.text(&b.speaker, "gpu-precision.lost", significant(least), significant(most))
+	s.text(b.say("gpu-precision.lost", significant(least), significant(most)))
 	t.Command = b.rerun(v, used)
 	s.add(t)
 	return s, true
@@ -165,7 +165,7 @@ func (b *builder) gpuPrecision(v *view) (Section, bool) {
 // gpuTypes is the section on double beside single precision.
 func (b *builder) gpuTypes(v *view) (Section, bool) {
 	s := b.of(v, "gpu-types", "gpu-types.title")
-	s.text(&b.speaker, "gpu-types.intro")
+	s.text(b.say("gpu-types.intro"))
 	f32, f64 := v.rungs("f32"), v.rungs("f64")
 	t := Table{
 		ID: "table-gpu-types" + v.suffix, Caption: b.say("gpu-types.caption"),
@@ -202,8 +202,8 @@ func (b *builder) gpuTypes(v *view) (Section, bool) {
 		return s, false
 	}
 	if last[0].Speed() {
-		s.text(&b.speaker, "gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), code(algorithm(last[1].Variant)),
-			significant(float64(last[0].Median/last[1].Median)), code(algorithm(last[0].Variant)))
+		s.text(b.say("gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), code(algorithm(last[1].Variant)),
+			significant(float64(last[0].Median/last[1].Median)), code(algorithm(last[0].Variant))))
 	}
 	t.Command = b.rerun(v, used)
 	s.add(t)
@@ -237,7 +237,7 @@ func (v *view) kept(typ string) []kept {
 // gpuRagged is the section on sizes that are no multiple of a tile.
 func (b *builder) gpuRagged(v *view) (Section, bool) {
 	s := b.of(v, "gpu-ragged", "gpu-ragged.title")
-	s.text(&b.speaker, "gpu-ragged.intro")
+	s.text(b.say("gpu-ragged.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.kept(typ)
@@ -268,7 +268,7 @@ func (b *builder) gpuRagged(v *view) (Section, bool) {
 			}})
 		}
 		if worst != nil {
-			s.text(&b.speaker, "gpu-ragged.worst", typ, code(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)}))
+			s.text(b.say("gpu-ragged.worst", typ, code(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)})))
 		}
 		t.Command = b.rerun(v, used)
 		s.add(t)

@@ -109,7 +109,7 @@ func before(all []entry, e entry) (compare.Record, bool) {
 // gpuTable1 is the table 1 of the report of 2024 for this GPU.
 func (b *builder) gpuTable1(v *view) (Section, bool) {
 	s := b.of(v, "gpu-table1", "gpu-table1.title")
-	s.text(&b.speaker, "gpu-table1.intro")
+	s.text(b.say("gpu-table1.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.entries(typ)
@@ -187,7 +187,7 @@ func (b *builder) bestEntries(s *Section, all []entry, typ string, size problem)
 		}
 	}
 	if len(parts) > 0 {
-		s.text(&b.speaker, "gpu-table1.best", typ, b.sizes([]problem{size}), joined(parts, b.format("semicolon"))+b.say("stop"))
+		s.text(b.say("gpu-table1.best", typ, b.sizes([]problem{size}), joined(parts, b.format("semicolon"))+b.say("stop")))
 	}
 }
 

@@ -27,13 +27,13 @@ func (b *builder) host(v *view) []Section {
 // measured is the method: how rows are timed and how they are verified.
 func (b *builder) measured() Section {
 	s := b.section("measured", 2)
-	s.text(&b.speaker, "measured.intro")
+	s.text(b.say("measured.intro"))
 	s.list([]Text{
 		b.say("measured.repeat"), b.say("measured.batch"), b.say("measured.quiet"),
 		b.say("measured.interval"), b.say("measured.turns"),
 		b.say("measured.speed"), b.say("measured.contrast"),
 	})
-	s.text(&b.speaker, "verified.intro")
+	s.text(b.say("verified.intro"))
 	s.list([]Text{b.say("verified.exact"), b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
 	return s
 }
@@ -88,9 +88,9 @@ func (b *builder) machine(v *view) Table {
 func (b *builder) ceilings(s *Section, v *view) {
 	info := b.program + " info --peak"
 	if len(v.Ceilings) == 0 {
-		s.text(&b.speaker, "ceilings.none", code(info))
+		s.text(b.say("ceilings.none", code(info)))
 	} else {
-		s.text(&b.speaker, "ceilings.intro")
+		s.text(b.say("ceilings.intro"))
 		t := Table{
 			ID: "table-ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
 			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
@@ -110,7 +110,7 @@ func (b *builder) ceilings(s *Section, v *view) {
 		s.add(t)
 	}
 	if len(v.Bandwidths) == 0 {
-		s.text(&b.speaker, "bandwidths.none")
+		s.text(b.say("bandwidths.none"))
 		return
 	}
 	t := Table{
@@ -151,9 +151,9 @@ func (b *builder) sampling(s *Section, v *view) {
 	}
 	switch {
 	case most > least:
-		s.text(&b.speaker, "sampling.range", least, most)
+		s.text(b.say("sampling.range", least, most))
 	case most > 0:
-		s.text(&b.speaker, "sampling.same", most)
+		s.text(b.say("sampling.same", most))
 	}
 	if short > 0 {
 		s.add(Paragraph{b.count("sampling.short", short)})
@@ -179,7 +179,7 @@ func (b *builder) sampling(s *Section, v *view) {
 // runs adds the table of the runs and of the versions of what they used.
 func (b *builder) runs(s *Section, v *view) {
 	if len(v.runs) == 0 {
-		s.text(&b.speaker, "runs.none")
+		s.text(b.say("runs.none"))
 		return
 	}
 	t := Table{
@@ -193,7 +193,7 @@ func (b *builder) runs(s *Section, v *view) {
 		}})
 	}
 	s.add(t)
-	s.text(&b.speaker, "runs.commands")
+	s.text(b.say("runs.commands"))
 	var commands []string
 	for _, r := range v.runs {
 		if r.Command != "" && !slices.Contains(commands, r.Command) {

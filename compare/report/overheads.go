@@ -83,7 +83,7 @@ func (b *builder) overheads(v *view) (Section, bool) {
 	if len(all) == 0 {
 		return s, false
 	}
-	s.text(&b.speaker, "overheads.intro")
+	s.text(b.say("overheads.intro"))
 	t := Table{
 		ID: "table-overheads" + v.suffix, Caption: b.say("overheads.caption"),
 		Columns: b.columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
@@ -123,7 +123,7 @@ func (b *builder) overheads(v *view) (Section, bool) {
 		}
 	}
 	if len(items) == 0 {
-		s.text(&b.speaker, "overheads.alone")
+		s.text(b.say("overheads.alone"))
 	}
 	s.list(items)
 	s.add(t)

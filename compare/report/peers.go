@@ -15,7 +15,7 @@ func (b *builder) peers(v *view) []Section {
 		return nil
 	}
 	if len(rows) == 0 {
-		s.text(&b.speaker, "peers.absent", code(b.program+" compare --families serial,reference"))
+		s.text(b.say("peers.absent", code(b.program+" compare --families serial,reference")))
 		return []Section{s}
 	}
 	for _, typ := range types(rows) {
@@ -37,7 +37,7 @@ func (b *builder) peers(v *view) []Section {
 		if len(items) == 0 {
 			continue
 		}
-		s.text(&b.speaker, "peers.type", typ)
+		s.text(b.say("peers.type", typ))
 		s.list(items)
 		if len(table.Rows) > 0 {
 			table.Command = b.rerun(v, used)

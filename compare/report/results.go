@@ -73,11 +73,11 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 	}
 	s.add(table)
 	if len(notes) > 0 {
-		s.text(&b.speaker, "results.notes")
+		s.text(b.say("results.notes"))
 		s.add(List{Ordered: true, Items: notes})
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
-		s.text(&b.speaker, "results.fast")
+		s.text(b.say("results.fast"))
 	}
 	return s
 }

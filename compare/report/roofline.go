@@ -23,7 +23,7 @@ type standing struct {
 // roofline reads intensity and rate of every variant at its largest size.
 func (b *builder) roofline(v *view) (Section, bool) {
 	s := b.of(v, "roofline", "roofline.title")
-	s.text(&b.speaker, "roofline.intro")
+	s.text(b.say("roofline.intro"))
 	found := false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
 		if typ == "gf256" {
@@ -59,7 +59,7 @@ func (b *builder) roofline(v *view) (Section, bool) {
 			}})
 		}
 		table.Command = b.rerun(v, used)
-		s.text(&b.speaker, "roofline.of", typ)
+		s.text(b.say("roofline.of", typ))
 		b.readRoofs(&s, v, typ, roofs)
 		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, typ)
 		s.add(table)
@@ -83,8 +83,8 @@ func (b *builder) microKernel(s *Section, v *view, typ string, rows []compare.Re
 			continue
 		}
 		rate := sample.Summarize(m.Samples).Median
-		s.text(&b.speaker, "roofline.kernel", code(fmt.Sprint(m.Params["kernel"])), significant(rate),
-			code(packed.Variant), percent(float64(packed.Gflops)/rate), escape(problemOf(packed).label()))
+		s.text(b.say("roofline.kernel", code(fmt.Sprint(m.Params["kernel"])), significant(rate),
+			code(packed.Variant), percent(float64(packed.Gflops)/rate), escape(problemOf(packed).label())))
 	}
 }
 
@@ -150,23 +150,23 @@ func (b *builder) readRoofs(s *Section, v *view, typ string, roofs []standing) {
 		}
 	}
 	if best.limit == 0 {
-		s.text(&b.speaker, "roofline.nopeak", typ, code(b.program+" compare"))
+		s.text(b.say("roofline.nopeak", typ, code(b.program+" compare")))
 		return
 	}
 	if peak, ok := v.ceiling(typ, 1); ok {
 		if triad, ok := v.bandwidth(1); ok {
-			s.text(&b.speaker, "roofline.ridge", significant(float64(peak.Gflops)), significant(float64(triad.GBps)),
-				significant(float64(peak.Gflops/triad.GBps)))
+			s.text(b.say("roofline.ridge", significant(float64(peak.Gflops)), significant(float64(triad.GBps)),
+				significant(float64(peak.Gflops/triad.GBps))))
 		}
 	}
 	say := func(key string, names []string) {
 		if len(names) > 0 {
-			s.text(&b.speaker, key, b.names(names))
+			s.text(b.say(key, b.names(names)))
 		}
 	}
 	say("roofline.memories", memory)
 	say("roofline.computes", compute)
-	s.text(&b.speaker, "roofline.range", code(best.Variant), percent(best.rate/best.limit), code(worst.Variant), percent(worst.rate/worst.limit))
+	s.text(b.say("roofline.range", code(best.Variant), percent(best.rate/best.limit), code(worst.Variant), percent(worst.rate/worst.limit)))
 	say("roofline.short", short)
 	say("roofline.above", above)
 }

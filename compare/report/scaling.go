@@ -34,7 +34,7 @@ var scalingFigures = map[string][]string{
 func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, string) []series) (Section, bool) {
 	kind := a.prefix + sort
 	s := b.of(v, kind, kind+".title")
-	s.text(&b.speaker, kind+".intro")
+	s.text(b.say(kind+".intro"))
 	found := false
 	for _, typ := range v.typesOf(a) {
 		all := of(v, a, typ)
@@ -52,7 +52,7 @@ func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, str
 		for _, lead := range v.leading(all, size) {
 			items = append(items, b.scales(v, kind, lead))
 		}
-		s.text(&b.speaker, kind+".of", typ, b.sizes([]problem{size}))
+		s.text(b.say(kind+".of", typ, b.sizes([]problem{size})))
 		s.list(items)
 		for _, figure := range scalingFigures[kind] {
 			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, typ)

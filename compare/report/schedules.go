@@ -114,7 +114,7 @@ func (v *view) scheduleBouts(typ string) []bout {
 // chunks says what schedules and chunks do.
 func (b *builder) chunks(v *view) (Section, bool) {
 	s := b.of(v, "chunk", "chunk.title")
-	s.text(&b.speaker, "chunk.intro")
+	s.text(b.say("chunk.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		chunks, schedules := v.chunkBouts(typ), v.scheduleBouts(typ)
@@ -136,7 +136,7 @@ func (b *builder) placing(a axis, param string) func(*view) (Section, bool) {
 	return func(v *view) (Section, bool) {
 		kind := a.prefix + param
 		s := b.of(v, kind, kind+".title")
-		s.text(&b.speaker, kind+".intro")
+		s.text(b.say(kind+".intro"))
 		found := false
 		for _, typ := range v.typesOf(a) {
 			all := bouts(v.along(a, typ, param), param)
@@ -164,9 +164,9 @@ func (b *builder) nodes(s *Section, v *view, kind string) {
 	switch {
 	case kind != "affinity":
 	case v.NUMA > 1:
-		s.text(&b.speaker, "numa.several", v.NUMA)
+		s.text(b.say("numa.several", v.NUMA))
 	case v.NUMA == 1:
-		s.text(&b.speaker, "numa.one")
+		s.text(b.say("numa.one"))
 	}
 }
 
@@ -212,7 +212,7 @@ func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bou
 	for _, variant := range distinct(rowsOf(all), variantOf) {
 		items = append(items, b.say("scales.name", code(variant))+b.verdicts(variants[variant], param))
 	}
-	s.text(&b.speaker, kind+".of", typ)
+	s.text(b.say(kind+".of", typ))
 	s.list(items)
 	t := Table{
 		ID: "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ), Command: b.rerun(v, rowsOf(all)),

@@ -19,7 +19,7 @@ var fastVariants = []string{"serial/strassen", "serial/winograd"}
 func (b *builder) strassen(v *view) (Section, bool) {
 	isFast := func(r compare.Record) bool { return slices.Contains(fastVariants, r.Variant) }
 	s := b.of(v, "strassen", "strassen.title")
-	s.text(&b.speaker, "strassen.intro", code(packed))
+	s.text(b.say("strassen.intro", code(packed)))
 	found, reasoned := false, false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == "cutoff" })) {
 		rows := v.ladder(typ)
@@ -29,7 +29,7 @@ func (b *builder) strassen(v *view) (Section, bool) {
 		sweep := v.pick(func(r compare.Record) bool { return r.Experiment == "cutoff" && r.Type == typ })
 		found = true
 		if slices.ContainsFunc(against, isFast) {
-			s.text(&b.speaker, "strassen.of", typ)
+			s.text(b.say("strassen.of", typ))
 			table := Table{
 				ID: "table-strassen-" + anchor(typ) + v.suffix, Caption: b.say("strassen.caption", typ, code(packed)),
 				Columns: b.columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
@@ -55,7 +55,7 @@ func (b *builder) strassen(v *view) (Section, bool) {
 		// The reasons are the same for every type: once is enough.
 		if !reasoned && slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
 			reasoned = true
-			s.text(&b.speaker, "reasons.intro", typ)
+			s.text(b.say("reasons.intro", typ))
 			s.add(List{Ordered: true, Items: b.reasons(rows)})
 		}
 	}
@@ -151,7 +151,7 @@ func (b *builder) workspace(r compare.Record) Text {
 // sweep says which cut-off is best and whether it beats packed, and tables all
 // rows of the sweep.
 func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare.Record) {
-	s.text(&b.speaker, "cutoff.intro", typ)
+	s.text(b.say("cutoff.intro", typ))
 	table := Table{
 		ID: "table-cutoff-" + anchor(typ) + v.suffix, Caption: b.say("cutoff.caption", typ, code(packed)),
 		Columns: b.columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
@@ -195,7 +195,7 @@ func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare
 	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, typ)
 	s.add(table)
 	if len(notes) > 0 {
-		s.text(&b.speaker, "results.notes")
+		s.text(b.say("results.notes"))
 		s.add(List{Ordered: true, Items: notes})
 	}
 }

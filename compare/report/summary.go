@@ -12,7 +12,7 @@ func (b *builder) summary() Section {
 	s := b.section("summary", 1)
 	rows := b.doc.Records
 	if len(rows) == 0 {
-		s.text(&b.speaker, "summary.empty", code(b.program+" compare --out report"))
+		s.text(b.say("summary.empty", code(b.program+" compare --out report")))
 		return s
 	}
 	byStatus := map[compare.Status][]compare.Record{}
@@ -35,10 +35,10 @@ func (b *builder) summary() Section {
 			counts = append(counts, b.say("summary.count", b.status(status), n))
 		}
 	}
-	s.text(&b.speaker, "summary.rows", b.count("rows", len(rows)),
-		b.count("variants", len(distinct(rows, variantOf))), b.count("hosts", len(b.views)), b.join(counts))
+	s.text(b.say("summary.rows", b.count("rows", len(rows)),
+		b.count("variants", len(distinct(rows, variantOf))), b.count("hosts", len(b.views)), b.join(counts)))
 	if revisions := b.revisions(); len(revisions) > 1 {
-		s.text(&b.speaker, "summary.revisions", b.join(revisions))
+		s.text(b.say("summary.revisions", b.join(revisions)))
 	}
 	for _, v := range b.views {
 		b.leaders(&s, v)
@@ -91,7 +91,7 @@ func (b *builder) leaders(s *Section, v *view) {
 		return
 	}
 	if v.suffix != "" {
-		s.text(&b.speaker, "summary.host", b.hostName(v))
+		s.text(b.say("summary.host", b.hostName(v)))
 	}
 	var items []Text
 	for _, typ := range types(rows) {
@@ -134,9 +134,9 @@ func (b *builder) leaders(s *Section, v *view) {
 		return
 	}
 	if _, timed := v.baseline(rows); timed {
-		s.text(&b.speaker, "summary.baseline", code(baseline))
+		s.text(b.say("summary.baseline", code(baseline)))
 	} else {
-		s.text(&b.speaker, "summary.nobaseline", code(baseline), code(b.program+" compare"))
+		s.text(b.say("summary.nobaseline", code(baseline), code(b.program+" compare")))
 	}
 	for _, typ := range types(rows) {
 		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), typ, baseline)

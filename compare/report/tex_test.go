@@ -3,11 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,68 +144,3 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestTeXCompiles runs xelatex on every document of the tests, and wants no error,
-// nothing that runs off the page and no character that the fonts lack.
-func TestTeXCompiles(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs xelatex for seconds")
-	}
-	if _, err := exec.LookPath("xelatex"); err != nil {
-		t.Skip("no xelatex; install texlive-xetex")
-	}
-	special := specimen()
-	var characters strings.Builder
-	for r := rune(' '); r <= '~'; r++ {
-		characters.WriteString(string(r) + " ")
-	}
-	for _, r := range slices.Sorted(maps.Keys(texSpecial)) {
-		characters.WriteString(string(r) + " ")
-	}
-	special.Sections[0].Blocks = append(special.Sections[0].Blocks,
-		Paragraph{escape(characters.String())}, Paragraph{code(characters.String())}, Paragraph{"矩阵乘法：**快**，`字节`。"},
-		Paragraph{"γ\u0303 and [" + escape(characters.String()) + "](#second)"})
-	compile := func(name string, r Report, drawings []Drawing) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			out := folder{dir: dir}
-			for _, d := range drawings {
-				out.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
-			}
-			out.write("report.tex", func(w io.Writer) error { return TeX(w, r) })
-			if out.err != nil {
-				t.Fatal(out.err)
-			}
-			cmd := exec.Command("xelatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex")
-			cmd.Dir = dir
-			output, err := cmd.CombinedOutput()
-			if bytes.Contains(output, []byte("File `ctex.sty' not found")) {
-				t.Skip("no Chinese in TeX; install texlive-lang-chinese")
-			}
-			if err != nil {
-				t.Fatalf("%v: %s", err, complaint(output))
-			}
-			log, err := os.ReadFile(filepath.Join(dir, "report.log"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if missing := regexp.MustCompile(`Missing character: .*`).FindAllString(string(log), 5); missing != nil {
-				t.Errorf("%q", missing)
-			}
-			for _, box := range regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`).FindAllStringSubmatch(string(log), -1) {
-				var points float64
-				if _, err := fmt.Sscan(box[1], &points); err != nil {
-					t.Fatal(err)
-				}
-				if points > 12 && name != "specimen" { // that has words without end
-					t.Error(box[0])
-				}
-			}
-		})
-	}
-	compile("specimen", special, specimenDrawings())
-	doc := reports(t)["evil"]
-	compile("en", Build(doc, Options{Lang: "en"}), Drawings(doc, "en"))
-	compile("zh", Build(doc, Options{Lang: "zh"}), Drawings(doc, "zh"))
-}

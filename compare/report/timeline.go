@@ -114,7 +114,7 @@ func staticOwner(i, n, p, chunk int) int {
 // when the workers were busy.
 func (b *builder) loads(v *view) (Section, bool) {
 	s := b.of(v, "load", "load.title")
-	s.text(&b.speaker, "load.intro")
+	s.text(b.say("load.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		rows := v.shared(typ, "load")
@@ -128,11 +128,11 @@ func (b *builder) loads(v *view) (Section, bool) {
 	concerts := v.concerts()
 	if len(concerts) == 0 {
 		if found {
-			s.text(&b.speaker, "timeline.absent", code("--timeline"))
+			s.text(b.say("timeline.absent", code("--timeline")))
 		}
 		return s, found
 	}
-	s.text(&b.speaker, "timeline.intro")
+	s.text(b.say("timeline.intro"))
 	t := Table{
 		ID: "table-timeline" + v.suffix, Caption: b.say("timeline.caption"),
 		Columns: b.columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
