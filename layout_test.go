@@ -32,6 +32,7 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
+//	compare/report/chart ← compare/report/document ← compare/report
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -71,8 +72,12 @@ var importTable = closure(map[string][]string{
 	"internal/settings": {"internal/tuned", "internal/cpu", "internal/trust", "internal/output"},
 	"compare/verify":    {".", "internal/cpu"},
 	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
-	"compare/report":    {"compare"},
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
+	"compare/report":    {"compare", "compare/report/document"},
+
+	"compare/report/chart":      nil,
+	"compare/report/document":   {"compare/report/chart"},
+	"compare/report/reporttest": {"compare/report/chart", "internal/child"},
 
 	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
@@ -80,7 +85,7 @@ var importTable = closure(map[string][]string{
 })
 
 // testOnly lists the packages that only tests import.
-var testOnly = []string{"internal/gemmtest"}
+var testOnly = []string{"internal/gemmtest", "compare/report/reporttest"}
 
 // externalTable says which packages of this module may import a package from
 // elsewhere; a path covers those below it. What is not listed may be imported

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // Advice is one thing to know about a backend: what limits it, what helps, or what
@@ -20,22 +21,22 @@ type Advice struct {
 
 // backends is a section for each family: its method, what became of it in this
 // run, and the advice and pitfalls.
-func (b *builder) backends() []Section {
-	var sections []Section
+func (b *builder) backends() []document.Section {
+	var sections []document.Section
 	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
-		s := Section{ID: "backend-" + fam, Title: b.plain("backend." + fam), Level: 2}
-		s.text(b.say("method."+fam))
+		s := document.Section{ID: "backend-" + fam, Title: b.plain("backend." + fam), Level: 2}
+		s.Text(b.say("method." + fam))
 		b.fate(&s, fam)
 		for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
-			var items []Text
+			var items []document.Text
 			for _, a := range advice {
 				if a.Family == fam && a.Kind == kind {
 					items = append(items, b.advise(a))
 				}
 			}
 			if len(items) > 0 {
-				s.add(Paragraph{"**" + b.say("backend."+kind) + "**"})
-				s.list(items)
+				s.Add(document.Paragraph{Text: "**" + b.say("backend."+kind) + "**"})
+				s.List(items)
 			}
 		}
 		sections = append(sections, s)
@@ -44,14 +45,14 @@ func (b *builder) backends() []Section {
 }
 
 // advise renders an item with its ID and what shows it.
-func (b *builder) advise(a Advice) Text {
-	text := "**" + Text(a.ID) + "** " + Text(phrase{a.en, a.zh}.in(b.lang))
-	var shown []Text
+func (b *builder) advise(a Advice) document.Text {
+	text := "**" + document.Text(a.ID) + "** " + document.Text(phrase{a.en, a.zh}.in(b.lang))
+	var shown []document.Text
 	for _, variant := range a.Variants {
 		shown = append(shown, b.row(variant))
 	}
 	for _, file := range a.Files {
-		shown = append(shown, link(code(file), file))
+		shown = append(shown, document.Link(document.Literal(file), file))
 	}
 	if len(shown) > 0 {
 		text += b.say("backend.shown", b.join(shown))
@@ -61,74 +62,74 @@ func (b *builder) advise(a Advice) Text {
 
 // row names a variant, linked to the table of the first host that has its rows, those
 // of the ladder where there are any.
-func (b *builder) row(variant string) Text {
+func (b *builder) row(variant string) document.Text {
 	target := ""
 	for _, v := range b.views {
 		for _, r := range v.records {
 			switch {
 			case r.Variant != variant:
 			case r.Experiment == "ladder":
-				return link(code(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
+				return document.Link(document.Literal(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
 			case target == "" && slices.Contains(experiments, r.Experiment):
 				target = "#" + resultsID(r.Experiment, axisOf(variant).family, r.Type) + v.suffix
 			}
 		}
 	}
 	if target == "" {
-		return code(variant)
+		return document.Literal(variant)
 	}
-	return link(code(variant), target)
+	return document.Link(document.Literal(variant), target)
 }
 
 // fate says what became of a family in this run: where its figures are, or why
 // there are none and what to type.
-func (b *builder) fate(s *Section, fam string) {
+func (b *builder) fate(s *document.Section, fam string) {
 	var rows []compare.Record
 	for _, r := range b.doc.Records {
 		if family(r.Variant) == fam {
 			rows = append(rows, r)
 		}
 	}
-	command := code(b.program + " compare --families " + fam)
+	command := document.Literal(b.program + " compare --families " + fam)
 	if len(rows) == 0 {
-		s.text(b.say("backend.absent", command))
+		s.Text(b.say("backend.absent", command))
 		return
 	}
 	variants := distinct(rows, variantOf)
-	s.text(b.say("backend.ran", b.count("rows", len(rows)), b.names(variants)))
+	s.Text(b.say("backend.ran", b.count("rows", len(rows)), b.names(variants)))
 	if len(timed(rows)) == 0 {
-		s.text(b.say("backend.idle"))
-		var items []Text
+		s.Text(b.say("backend.idle"))
+		var items []document.Text
 		for _, variant := range variants {
 			for _, r := range rows {
 				if r.Variant == variant {
-					items = append(items, b.say("backend.reason", code(variant), r.Reason))
+					items = append(items, b.say("backend.reason", document.Literal(variant), r.Reason))
 					break
 				}
 			}
 		}
-		s.list(items)
+		s.List(items)
 		return
 	}
-	var places []Text
+	var places []document.Text
 	for _, v := range b.views {
 		for _, typ := range types(v.pick(func(r compare.Record) bool { return family(r.Variant) == fam && r.Experiment == "ladder" })) {
-			label := Text(typ)
+			label := document.Text(typ)
 			if v.suffix != "" {
 				label += b.say("onhost", v.ID)
 			}
-			places = append(places, link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
+			places = append(places, document.Link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
 		}
 	}
 	switch {
 	case fam == overThreads.family && slices.ContainsFunc(b.views, (*view).sharesWork):
-		places = append(places, link(b.say("sharing.title"), "#sharing"))
+		places = append(places, document.Link(b.say("sharing.title"), "#sharing"))
 	case fam == overRanks.family && slices.ContainsFunc(b.views, (*view).distributes):
-		places = append(places, link(b.say("distributed.title"), "#distributed"))
+		places = append(places, document.Link(b.say("distributed.title"), "#distributed"))
 	case fam == onGPU && slices.ContainsFunc(b.views, (*view).hasGPU):
-		places = append(places, link(b.say("gpu.title"), "#gpu"))
+		places = append(places, document.Link(b.say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {
-		s.text(b.say("backend.where", b.join(places)))
+		s.Text(b.say("backend.where", b.join(places)))
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // analysis is what follows from the rows of one host.
-func (b *builder) analysis(v *view) []Section {
-	var sections []Section
-	for _, part := range []func(*view) (Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
+func (b *builder) analysis(v *view) []document.Section {
+	var sections []document.Section
+	for _, part := range []func(*view) (document.Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)
 		}
@@ -20,16 +21,16 @@ func (b *builder) analysis(v *view) []Section {
 
 // step is what the step from one variant to the next gains.
 type step struct {
-	text        Text
-	lines       []Row // a row for every case that both variants were timed on
-	unexplained bool  // the variants differ at the largest case, and no prediction says why
+	text        document.Text
+	lines       []document.Row // a row for every case that both variants were timed on
+	unexplained bool           // the variants differ at the largest case, and no prediction says why
 }
 
 // steps reads the ladder of each family and type: what each variant gains over
 // the one before it. Ranks and the GPU have chapters of their own.
-func (b *builder) steps(v *view) (Section, bool) {
+func (b *builder) steps(v *view) (document.Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
-	s.text(b.say("ladder.intro"))
+	s.Text(b.say("ladder.intro"))
 	found := false
 	main := v.pick(func(r compare.Record) bool {
 		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family && !byGPU(r)
@@ -44,13 +45,13 @@ func (b *builder) steps(v *view) (Section, bool) {
 				continue
 			}
 			found = true
-			s.text(b.say("ladder.of", fam, typ))
-			table := Table{
+			s.Text(b.say("ladder.of", fam, typ))
+			table := document.Table{
 				ID: "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix, Caption: b.say("ladder.caption", fam, typ),
 				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
 				Command: b.rerun(v, rows),
 			}
-			var items []Text
+			var items []document.Text
 			unexplained := false
 			for i := 1; i < len(variants); i++ {
 				st := b.step(rows, variants[i-1], variants[i])
@@ -58,12 +59,12 @@ func (b *builder) steps(v *view) (Section, bool) {
 				table.Rows = append(table.Rows, st.lines...)
 				unexplained = unexplained || st.unexplained
 			}
-			s.list(items)
+			s.List(items)
 			if unexplained {
-				s.text(b.say("explained.elsewhere"))
+				s.Text(b.say("explained.elsewhere"))
 			}
 			if len(table.Rows) > 0 {
-				s.add(table)
+				s.Add(table)
 			}
 		}
 	}
@@ -72,8 +73,8 @@ func (b *builder) steps(v *view) (Section, bool) {
 
 // step compares two neighbours of the ladder.
 func (b *builder) step(rows []compare.Record, from, to string) step {
-	name := code(algorithm(from)) + " → " + code(algorithm(to))
-	var lines []Row
+	name := document.Literal(algorithm(from)) + " → " + document.Literal(algorithm(to))
+	var lines []document.Row
 	sorted := map[outcome][]problem{}
 	var missing []problem
 	var last problem // the largest case
@@ -93,9 +94,9 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 		sorted[c.Outcome] = append(sorted[c.Outcome], p)
 		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
 		predicted := predictions(before, after)
-		lines = append(lines, Row{Cells: []Text{
-			name, escape(p.label()), Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)),
-			Text(significant(predicted[0])), Text(significant(predicted[1])), Text(significant(predicted[2])), Text(significant(predicted[3])),
+		lines = append(lines, document.Row{Cells: []document.Text{
+			name, document.Escape(p.label()), document.Text(significant(c.Ratio)), document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)),
+			document.Text(significant(predicted[0])), document.Text(significant(predicted[1])), document.Text(significant(predicted[2])), document.Text(significant(predicted[3])),
 			b.verdict(c.Outcome),
 		}})
 	}
@@ -118,14 +119,14 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 }
 
 // verdict returns the word for an outcome.
-func (b *builder) verdict(o outcome) Text {
+func (b *builder) verdict(o outcome) document.Text {
 	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "verdict.gain", slower: "verdict.loss"}[o])
 }
 
 // outcomes says at which sizes a comparison came out how, in the words of one
 // chapter, the good news first.
-func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) Text {
-	var parts []Text
+func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) document.Text {
+	var parts []document.Text
 	for _, o := range []outcome{quicker, slower, level, tooFew} {
 		if ps := sorted[o]; len(ps) > 0 {
 			key := []string{tooFew: ".few", level: ".level", quicker: ".gain", slower: ".loss"}[o]
@@ -155,7 +156,7 @@ func predictions(before, after compare.Record) [4]float64 {
 // explained says which of the predictions accounts for a measured ratio: of those
 // on the same side of 1, the nearest, if it is within a factor of two. It reports
 // whether the rows differ and none does.
-func (b *builder) explained(before, after compare.Record, c comparison) (text Text, unexplained bool) {
+func (b *builder) explained(before, after compare.Record, c comparison) (text document.Text, unexplained bool) {
 	predicted := predictions(before, after)
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
 		return b.say("explained.unpredicted"), false

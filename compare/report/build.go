@@ -1,3 +1,9 @@
+// Package report renders records. It measures nothing: every rendering is a pure
+// function of a compare.Document, and the same records give the same bytes.
+//
+// Build turns records into a document, the words and tables of every format in
+// reading order; Drawings turns them into figures; Write writes both in the formats
+// that are wanted.
 package report
 
 import (
@@ -9,6 +15,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // Options choose how Build words a report.
@@ -21,7 +28,7 @@ type Options struct {
 // summary, host and method, results, analysis, sharing the work, distributed memory, the GPU, codes, peers, and a section
 // for each backend. Every row of doc is in a table. Figures are placed where Drawings
 // has one. The same records give the same report.
-func Build(doc compare.Document, opt Options) Report {
+func Build(doc compare.Document, opt Options) document.Report {
 	drawings := map[string]bool{}
 	for _, d := range Drawings(doc, opt.Lang) {
 		drawings[d.ID] = true
@@ -48,12 +55,12 @@ func build(doc compare.Document, opt Options, drawings map[string]bool) *builder
 	}
 }
 
-func (b *builder) report() Report {
-	r := Report{Lang: b.lang, Title: b.plain("title"), Subtitle: b.subtitle()}
-	r.add(b.summary())
+func (b *builder) report() document.Report {
+	r := document.Report{Lang: b.lang, Title: b.plain("title"), Subtitle: b.subtitle()}
+	r.Add(b.summary())
 	for _, part := range []struct {
 		id      string
-		content func(*view) []Section
+		content func(*view) []document.Section
 	}{
 		{"method", b.host},
 		{"results", b.results},
@@ -65,41 +72,39 @@ func (b *builder) report() Report {
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)
-		chapter.text(b.say(part.id+".intro"))
-		var sections []Section
+		chapter.Text(b.say(part.id + ".intro"))
+		var sections []document.Section
 		for _, v := range b.views {
 			sections = append(sections, part.content(v)...)
 		}
 		if len(sections) > 0 {
-			r.add(chapter)
-			r.add(sections...)
+			r.Add(chapter)
+			r.Add(sections...)
 		}
 		if part.id == "method" && len(sections) > 0 {
-			r.add(b.measured())
+			r.Add(b.measured())
 		}
 	}
 	chapter := b.section("backends", 1)
-	chapter.text(b.say("backends.intro"))
-	r.add(chapter)
-	r.add(b.backends()...)
+	chapter.Text(b.say("backends.intro"))
+	r.Add(chapter)
+	r.Add(b.backends()...)
 	return r
 }
 
-func (r *Report) add(sections ...Section) { r.Sections = append(r.Sections, sections...) }
-
 // section returns an empty section with the title of its ID.
-func (b *builder) section(id string, level int) Section {
-	return Section{ID: id, Title: b.plain(id + ".title"), Level: level}
+func (b *builder) section(id string, level int) document.Section {
+	return document.Section{ID: id, Title: b.plain(id + ".title"), Level: level}
 }
 
 // of returns an empty section of one host, titled by key, and by the host where
 // there are several.
-func (b *builder) of(v *view, id, key string, args ...any) Section {
+func (b *builder) of(v *view, id, key string, args ...any) document.Section {
 	title := b.plain(key, args...)
 	if v.suffix != "" {
 		title += b.plain("onhost", b.hostName(v))
 	}
-	return Section{ID: id + v.suffix, Title: title, Level: 2}
+	return document.Section{ID: id + v.suffix, Title: title, Level: 2}
 }
 
 // hostName names a host in prose.
@@ -110,36 +115,21 @@ func (b *builder) hostName(v *view) string {
 	return v.CPU + " (" + v.ID + ")"
 }
 
-func (s *Section) add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
-
-// text adds a paragraph.
-func (s *Section) text(t Text) { s.add(Paragraph{t}) }
-
-// list adds a bulleted list, unless it is empty.
-func (s *Section) list(items []Text) {
-	for i, item := range items {
-		items[i] = Text(strings.TrimSpace(string(item)))
-	}
-	if len(items) > 0 {
-		s.add(List{Items: items})
-	}
-}
-
 // figure adds the figure of the given ID if there is a drawing for it.
-func (b *builder) figure(s *Section, v *view, id, key, command string, args ...any) {
+func (b *builder) figure(s *document.Section, v *view, id, key, command string, args ...any) {
 	id += v.suffix
 	if b.drawings[id] {
-		s.add(Figure{ID: id, Caption: b.say(key, args...), Alt: b.plain(key+".alt", args...), Command: command})
+		s.Add(document.Figure{ID: id, Caption: b.say(key, args...), Alt: b.plain(key+".alt", args...), Command: command})
 	}
 }
 
 // columns returns the heads of columns by their phrases; those with a # in front
 // are numeric.
-func (b *builder) columns(keys ...string) []Column {
-	out := make([]Column, len(keys))
+func (b *builder) columns(keys ...string) []document.Column {
+	out := make([]document.Column, len(keys))
 	for i, key := range keys {
 		name, numeric := strings.CutPrefix(key, "#")
-		out[i] = Column{Title: b.plain("col." + name), Numeric: numeric}
+		out[i] = document.Column{Title: b.plain("col." + name), Numeric: numeric}
 	}
 	return out
 }

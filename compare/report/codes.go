@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // reedSolomon is the library that products over GF(2⁸) are held against.
@@ -100,13 +101,13 @@ func hostRate(r compare.Record) float64 {
 
 // codes is what is said of Reed–Solomon codes on one host: how fast processors and GPUs
 // encode, beside the library and what limits them.
-func (b *builder) codes(v *view) []Section {
+func (b *builder) codes(v *view) []document.Section {
 	rows := v.codeRows()
 	if len(rows) == 0 {
 		return nil
 	}
-	var sections []Section
-	for _, part := range []func(*view, []compare.Record) (Section, bool){b.codesMachine, b.codesTable, b.codesWidths, b.codesLadder} {
+	var sections []document.Section
+	for _, part := range []func(*view, []compare.Record) (document.Section, bool){b.codesMachine, b.codesTable, b.codesWidths, b.codesLadder} {
 		if s, ok := part(v, rows); ok {
 			sections = append(sections, s)
 		}
@@ -115,18 +116,18 @@ func (b *builder) codes(v *view) []Section {
 }
 
 // codesMachine says by which instructions was multiplied, and what they and memory give.
-func (b *builder) codesMachine(v *view, rows []compare.Record) (Section, bool) {
+func (b *builder) codesMachine(v *view, rows []compare.Record) (document.Section, bool) {
 	s := b.of(v, "codes-machine", "codes-machine.title")
-	var kernels []Text
+	var kernels []document.Text
 	for _, r := range timed(rows) {
-		if name, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(kernels, code(name)) {
-			kernels = append(kernels, code(name))
+		if name, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(kernels, document.Literal(name)) {
+			kernels = append(kernels, document.Literal(name))
 		}
 	}
 	if len(kernels) > 0 {
-		s.text(b.say("codes-machine.kernel", escape(v.ISA), b.join(kernels)))
+		s.Text(b.say("codes-machine.kernel", document.Escape(v.ISA), b.join(kernels)))
 	}
-	t := Table{
+	t := document.Table{
 		ID: "table-codes-machine" + v.suffix, Caption: b.say("codes-machine.caption"), Command: b.program + " info --peak",
 		Columns: b.columns("device", "#threads", "isa", "#gmuls", "#gbps"),
 	}
@@ -134,25 +135,25 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (Section, bool) {
 		peak, _ := v.ceiling("gf256", threads)
 		triad, _ := v.bandwidth(threads)
 		if peak.Gflops > 0 || triad.GBps > 0 {
-			t.Rows = append(t.Rows, Row{Cells: []Text{b.say("codes-machine.cpu"), numbered(threads), escape(cmp.Or(peak.ISA, absent)), positive(peak.Gflops), positive(triad.GBps)}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say("codes-machine.cpu"), numbered(threads), document.Escape(cmp.Or(peak.ISA, absent)), positive(peak.Gflops), positive(triad.GBps)}})
 		}
 	}
 	if copies := v.deviceCopy(); slices.ContainsFunc(rows, byGPU) && !math.IsNaN(copies) {
-		t.Rows = append(t.Rows, Row{Cells: []Text{b.say("codes-machine.gpu"), absent, absent, absent, Text(significant(copies))}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say("codes-machine.gpu"), absent, absent, absent, document.Text(significant(copies))}})
 	}
-	s.text(b.say("codes-machine.limits"))
+	s.Text(b.say("codes-machine.limits"))
 	if len(t.Rows) > 0 {
-		s.add(t)
+		s.Add(t)
 	}
 	return s, len(kernels) > 0 || len(t.Rows) > 0
 }
 
 // positive returns x as a cell, absent unless it is above 0.
-func positive(x compare.Number) Text {
+func positive(x compare.Number) document.Text {
 	if !(x > 0) {
 		return absent
 	}
-	return Text(significant(float64(x)))
+	return document.Text(significant(float64(x)))
 }
 
 // codeThreads returns the numbers of threads of the processor's rows, ascending.
@@ -208,7 +209,7 @@ func atWidths(rows []compare.Record) (widths []int, at []compare.Record) {
 }
 
 // codesTable is every variant and code, beside the library.
-func (b *builder) codesTable(v *view, all []compare.Record) (Section, bool) {
+func (b *builder) codesTable(v *view, all []compare.Record) (document.Section, bool) {
 	s := b.of(v, "codes-table", "codes-table.title")
 	widths, rows := atWidths(all)
 	b.codesLibrary(&s, all)
@@ -223,28 +224,28 @@ func (b *builder) codesTable(v *view, all []compare.Record) (Section, bool) {
 }
 
 // codeTable is a table of rows of codes. The library's are among all.
-func (b *builder) codeTable(v *view, rows, all []compare.Record) (Table, []Text) {
+func (b *builder) codeTable(v *view, rows, all []compare.Record) (document.Table, []document.Text) {
 	copied := slices.ContainsFunc(rows, func(r compare.Record) bool { return byGPU(r) && !math.IsNaN(hostRate(r)) })
 	heads := []string{"code", "shard", "variant", "#threads", "state", "#median", "#interval", "#datagbps", "#gmuls", "#peak", "#ofmemory", "#overlibrary", "verdict"}
 	if copied {
 		heads = append(heads, "#hostgbps")
 	}
-	t := Table{Columns: b.columns(heads...)}
-	var notes []Text
+	t := document.Table{Columns: b.columns(heads...)}
+	var notes []document.Text
 	for _, r := range rows {
 		p := problemOf(r)
-		var state Text
+		var state document.Text
 		state, notes = b.state(r, notes)
 		over, verdict := b.overLibrary(all, r)
-		row := Row{Class: held(r), Cells: []Text{
-			Text(codeName(p)), Text(byteSize(float64(p.n))), b.name(compare.Record{Variant: r.Variant, Params: omit(r.Params, "threads")}), numbered(coderOf(r).threads), state, Text(b.median(r)), Text(b.ci(r)),
-			Text(significant(known(r, r.DataGBps))), Text(significant(known(r, r.Rate))), Text(significant(known(r, r.PercentPeak))),
-			Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), over, verdict,
+		row := document.Row{Class: held(r), Cells: []document.Text{
+			document.Text(codeName(p)), document.Text(byteSize(float64(p.n))), b.name(compare.Record{Variant: r.Variant, Params: omit(r.Params, "threads")}), numbered(coderOf(r).threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+			document.Text(significant(known(r, r.DataGBps))), document.Text(significant(known(r, r.Rate))), document.Text(significant(known(r, r.PercentPeak))),
+			document.Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), over, verdict,
 		}}
 		if copied {
-			rate := Text(absent)
+			rate := document.Text(absent)
 			if byGPU(r) {
-				rate = Text(significant(hostRate(r)))
+				rate = document.Text(significant(hostRate(r)))
 			}
 			row.Cells = append(row.Cells, rate)
 		}
@@ -258,7 +259,7 @@ func (b *builder) codeTable(v *view, rows, all []compare.Record) (Table, []Text)
 
 // overLibrary says as cells how many times as fast as the library on as many threads a row
 // is; one of a GPU, as the library on the most.
-func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, verdict Text) {
+func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, verdict document.Text) {
 	var library compare.Record
 	for _, o := range all {
 		fits := max(o.Threads, 1) == max(r.Threads, 1) || byGPU(r) && o.Threads >= library.Threads
@@ -278,13 +279,13 @@ func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, ve
 }
 
 // codePlaces names problems by the widths of their shards and the codes of each.
-func (b *builder) codePlaces(ps []problem) Text {
-	var out []Text
+func (b *builder) codePlaces(ps []problem) document.Text {
+	var out []document.Text
 	for _, width := range distinct(ps, func(p problem) int { return p.n }) {
-		var codes []Text
+		var codes []document.Text
 		for _, p := range ps {
 			if p.n == width {
-				codes = append(codes, Text(codeName(p)))
+				codes = append(codes, document.Text(codeName(p)))
 			}
 		}
 		out = append(out, b.say("codes.places", byteSize(float64(width)), b.join(codes)))
@@ -293,12 +294,12 @@ func (b *builder) codePlaces(ps []problem) Text {
 }
 
 // codesLibrary says for each number of threads where the suite is ahead of the library.
-func (b *builder) codesLibrary(s *Section, rows []compare.Record) {
-	var items []Text
+func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
+	var items []document.Text
 	for _, threads := range distinct(rows, func(r compare.Record) int { return max(r.Threads, 1) }) {
 		sorted := map[outcome][]problem{}
 		var best, worst comparison
-		var bestAt, worstAt Text
+		var bestAt, worstAt document.Text
 		var variants []string
 		for _, o := range rows {
 			if o.Variant != reedSolomon || !o.Speed() || max(o.Threads, 1) != threads {
@@ -325,7 +326,7 @@ func (b *builder) codesLibrary(s *Section, rows []compare.Record) {
 		if bestAt == "" {
 			continue
 		}
-		var parts []Text
+		var parts []document.Text
 		for _, o := range []outcome{quicker, slower, level, tooFew} {
 			if ps := sorted[o]; len(ps) > 0 {
 				key := []string{tooFew: "codes.few", level: "codes.level", quicker: "codes.gain", slower: "codes.loss"}[o]
@@ -341,22 +342,22 @@ func (b *builder) codesLibrary(s *Section, rows []compare.Record) {
 		items = append(items, text)
 	}
 	if len(items) == 0 {
-		s.text(b.say("codes.nolibrary", code(reedSolomon)))
+		s.Text(b.say("codes.nolibrary", document.Literal(reedSolomon)))
 		return
 	}
-	s.text(b.say("codes.beside", code(reedSolomon)))
-	s.list(items)
+	s.Text(b.say("codes.beside", document.Literal(reedSolomon)))
+	s.List(items)
 }
 
 // codesWidths is one code over the width of its shards, on processors and GPUs.
-func (b *builder) codesWidths(v *view, all []compare.Record) (Section, bool) {
+func (b *builder) codesWidths(v *view, all []compare.Record) (document.Section, bool) {
 	p, ok := sweptCode(all)
 	if !ok {
-		return Section{}, false
+		return document.Section{}, false
 	}
 	s := b.of(v, "codes-widths", "codes-widths.title")
 	rows := sameCode(all, p)
-	s.text(b.say("codes-widths.intro", codeName(p)))
+	s.Text(b.say("codes-widths.intro", codeName(p)))
 	b.codesFacing(&s, rows)
 	command := b.rerun(v, rows)
 	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, codeName(p))
@@ -367,7 +368,7 @@ func (b *builder) codesWidths(v *view, all []compare.Record) (Section, bool) {
 }
 
 // codesFacing holds the GPU against the processor at the largest width that both have.
-func (b *builder) codesFacing(s *Section, rows []compare.Record) {
+func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
 	var last problem
 	fastest := func(p problem, keep func(compare.Record) bool, rate func(compare.Record) float64) (best compare.Record) {
 		for _, r := range rows {
@@ -389,12 +390,12 @@ func (b *builder) codesFacing(s *Section, rows []compare.Record) {
 		return
 	}
 	own, kernel, copied := fastest(last, cpu, data), fastest(last, byGPU, data), fastest(last, byGPU, hostRate)
-	text := b.say("codes-widths.facing", byteSize(float64(last.n)), code(own.Variant), b.count("threads", max(own.Threads, 1)), significant(data(own)),
-		code(kernel.Variant), significant(data(kernel)), significant(data(kernel)/data(own)))
+	text := b.say("codes-widths.facing", byteSize(float64(last.n)), document.Literal(own.Variant), b.count("threads", max(own.Threads, 1)), significant(data(own)),
+		document.Literal(kernel.Variant), significant(data(kernel)), significant(data(kernel)/data(own)))
 	if copied.Speed() {
-		text += b.say("codes-widths.copied", code(copied.Variant), significant(hostRate(copied)), significant(hostRate(copied)/data(own)))
+		text += b.say("codes-widths.copied", document.Literal(copied.Variant), significant(hostRate(copied)), significant(hostRate(copied)/data(own)))
 	}
-	s.add(Paragraph{text})
+	s.Add(document.Paragraph{Text: text})
 }
 
 // codeLadder returns the timed rungs at the problem that most of them have, the largest of
@@ -412,16 +413,16 @@ func (v *view) codeLadder() []compare.Record {
 }
 
 // codesLadder is the rungs of the GPU in their order, what each gains and what it takes.
-func (b *builder) codesLadder(v *view, _ []compare.Record) (Section, bool) {
+func (b *builder) codesLadder(v *view, _ []compare.Record) (document.Section, bool) {
 	rows := v.codeLadder()
 	steps := climbs(rows)
 	if len(steps) == 0 {
-		return Section{}, false
+		return document.Section{}, false
 	}
 	s := b.of(v, "codes-ladder", "codes-ladder.title")
 	size := problemOf(rows[0])
 	up, most := 0, steps[0]
-	var not []Text
+	var not []document.Text
 	for _, c := range steps {
 		if c.gains() {
 			up++
@@ -432,30 +433,30 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (Section, bool) {
 			most = c
 		}
 	}
-	s.text(b.say("codes-ladder.intro", codeName(size), byteSize(float64(size.n)), fmt.Sprintf("%g %%", 100*leastGain)))
-	text := b.say("codes-ladder.of", up, len(steps)) + b.say("gpu-ladder.most", code(algorithm(most.after.Variant)), significant(most.Ratio), code(algorithm(most.before.Variant)))
-	s.add(Paragraph{Text(strings.TrimSpace(string(text)))})
-	s.list(not)
+	s.Text(b.say("codes-ladder.intro", codeName(size), byteSize(float64(size.n)), fmt.Sprintf("%g %%", 100*leastGain)))
+	text := b.say("codes-ladder.of", up, len(steps)) + b.say("gpu-ladder.most", document.Literal(algorithm(most.after.Variant)), significant(most.Ratio), document.Literal(algorithm(most.before.Variant)))
+	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(text)))})
+	s.List(not)
 	command := b.rerun(v, rows)
 	b.figure(&s, v, codesLadderFigure, "fig.codes-ladder", command, codeName(size), byteSize(float64(size.n)))
-	t := Table{
+	t := document.Table{
 		ID: "table-codes-ladder" + v.suffix, Caption: b.say("codes-ladder.caption", codeName(size), byteSize(float64(size.n))), Command: command,
 		Columns: b.columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
 	}
-	var notes []Text
+	var notes []document.Text
 	for _, r := range rows {
-		var state Text
+		var state document.Text
 		state, notes = b.state(r, notes)
 		gain, p, verdict := b.stepTo(r, steps)
-		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
-			code(algorithm(r.Variant)), state, Text(b.median(r)), Text(b.ci(r)), Text(significant(known(r, r.DataGBps))), Text(significant(known(r, r.Rate))),
-			Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), gain, p, verdict,
+		t.Rows = append(t.Rows, document.Row{Class: held(r), Cells: []document.Text{
+			document.Literal(algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(significant(known(r, r.DataGBps))), document.Text(significant(known(r, r.Rate))),
+			document.Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), gain, p, verdict,
 		}})
 	}
 	b.withNotes(&s, t, notes)
 	if needs := b.needs(v, "gf256", size, rows); len(needs.Rows) > 0 {
 		needs.Command = command
-		s.add(needs)
+		s.Add(needs)
 	}
 	return s, true
 }

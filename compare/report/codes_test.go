@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 	"time"
+	"unicode"
 
 	"gemm"
 	"gemm/compare"

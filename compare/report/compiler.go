@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // builds are the comparisons between child builds: what raising the instruction
@@ -15,22 +16,22 @@ var buildPairs = []struct{ before, after, key string }{
 }
 
 // compiler says what the compiler's options do to each variant.
-func (b *builder) compiler(v *view) (Section, bool) {
+func (b *builder) compiler(v *view) (document.Section, bool) {
 	s := b.of(v, "compiler", "compiler.title")
 	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
 	if len(all) == 0 {
-		s.text(b.say("compiler.absent", code(b.program+" compare")))
+		s.Text(b.say("compiler.absent", document.Literal(b.program+" compare")))
 		return s, v.hasCPU()
 	}
-	s.text(b.say("compiler.intro"))
+	s.Text(b.say("compiler.intro"))
 	for _, typ := range types(all) {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
 		command := b.rerun(v, rows)
-		table := Table{
+		table := document.Table{
 			ID: "table-compiler-" + anchor(typ) + v.suffix, Caption: b.say("compiler.caption", typ),
 			Columns: b.columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
 		}
-		var items []Text
+		var items []document.Text
 		for _, pair := range buildPairs {
 			text, lines := b.builds(rows, pair.before, pair.after, pair.key)
 			if text != "" {
@@ -38,33 +39,33 @@ func (b *builder) compiler(v *view) (Section, bool) {
 			}
 			table.Rows = append(table.Rows, lines...)
 		}
-		s.text(b.say("compiler.of", typ))
+		s.Text(b.say("compiler.of", typ))
 		if len(items) == 0 {
-			s.text(b.say("compiler.none"))
+			s.Text(b.say("compiler.none"))
 		}
-		s.list(items)
+		s.List(items)
 		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, typ)
 		if len(table.Rows) > 0 {
-			s.add(table)
+			s.Add(table)
 		}
-		timings := Table{
+		timings := document.Table{
 			ID: "table-builds-" + anchor(typ) + v.suffix, Caption: b.say("builds.caption", typ),
 			Columns: b.columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
 		}
-		var notes []Text
+		var notes []document.Text
 		for _, r := range rows {
-			var state Text
+			var state document.Text
 			state, notes = b.state(r, notes)
 			rate, _ := speed(r)
-			timings.Rows = append(timings.Rows, Row{Class: class(r), Cells: []Text{
-				b.name(r), escape(problemOf(r).label()), code(r.Build), state, Text(b.median(r)), Text(b.ci(r)),
-				Text(significant(float64(rate))), Text(significant(float64(r.Residual))), Text(significant(float64(r.Bound))),
+			timings.Rows = append(timings.Rows, document.Row{Class: class(r), Cells: []document.Text{
+				b.name(r), document.Escape(problemOf(r).label()), document.Literal(r.Build), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+				document.Text(significant(float64(rate))), document.Text(significant(float64(r.Residual))), document.Text(significant(float64(r.Bound))),
 			}})
 		}
-		s.add(timings)
+		s.Add(timings)
 		if len(notes) > 0 {
-			s.text(b.say("results.notes"))
-			s.add(List{Ordered: true, Items: notes})
+			s.Text(b.say("results.notes"))
+			s.Add(document.List{Ordered: true, Items: notes})
 		}
 	}
 	return s, true
@@ -72,13 +73,13 @@ func (b *builder) compiler(v *view) (Section, bool) {
 
 // builds compares two builds: a sentence that sorts the variants by what came of
 // it at their largest size, and a table row for each case.
-func (b *builder) builds(rows []compare.Record, before, after, key string) (Text, []Row) {
+func (b *builder) builds(rows []compare.Record, before, after, key string) (document.Text, []document.Row) {
 	of := func(build string) []compare.Record {
 		return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Build != build })
 	}
 	first, second := of(before), of(after)
-	var lines []Row
-	sorted := map[outcome][]Text{}
+	var lines []document.Row
+	sorted := map[outcome][]document.Text{}
 	for _, variant := range distinct(rows, variantOf) {
 		var last *comparison
 		for _, p := range problems(rows) {
@@ -89,19 +90,19 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (Text
 			}
 			c := contrast(x, y)
 			last = &c
-			lines = append(lines, Row{Cells: []Text{
-				code(variant), escape(p.label()), code(before) + " → " + code(after), Text(significant(c.Ratio)),
-				Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.verdict(c.Outcome),
+			lines = append(lines, document.Row{Cells: []document.Text{
+				document.Literal(variant), document.Escape(p.label()), document.Literal(before) + " → " + document.Literal(after), document.Text(significant(c.Ratio)),
+				document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.verdict(c.Outcome),
 			}})
 		}
 		if last != nil {
-			sorted[last.Outcome] = append(sorted[last.Outcome], b.say("compiler.variant", code(variant), significant(last.Ratio)))
+			sorted[last.Outcome] = append(sorted[last.Outcome], b.say("compiler.variant", document.Literal(variant), significant(last.Ratio)))
 		}
 	}
 	if len(lines) == 0 {
 		return "", nil
 	}
-	var parts []Text
+	var parts []document.Text
 	for _, o := range []outcome{quicker, slower, level, tooFew} {
 		if variants := sorted[o]; len(variants) > 0 {
 			word := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]

@@ -15,6 +15,8 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
+	"gemm/compare/report/reporttest"
 )
 
 var updateContent = flag.Bool("update-content", false, "rewrite the golden files of the report's content")
@@ -119,7 +121,7 @@ func field(r *compare.Record) {
 }
 
 // text renders content without a format, for comparing.
-func text(r Report, skip ...string) string {
+func text(r document.Report, skip ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n%s\n", r.Title, r.Subtitle, r.Lang)
 	for _, s := range r.Sections {
@@ -130,9 +132,9 @@ func text(r Report, skip ...string) string {
 		for _, block := range s.Blocks {
 			b.WriteString("\n")
 			switch block := block.(type) {
-			case Paragraph:
+			case document.Paragraph:
 				fmt.Fprintln(&b, block.Text)
-			case List:
+			case document.List:
 				for i, item := range block.Items {
 					mark := "-"
 					if block.Ordered {
@@ -140,7 +142,7 @@ func text(r Report, skip ...string) string {
 					}
 					fmt.Fprintln(&b, mark, item)
 				}
-			case Table:
+			case document.Table:
 				fmt.Fprintf(&b, "table %s: %s\n", block.ID, block.Caption)
 				for _, c := range block.Columns {
 					fmt.Fprintf(&b, "| %s ", c.Title)
@@ -153,9 +155,9 @@ func text(r Report, skip ...string) string {
 					fmt.Fprintln(&b, row.Class)
 				}
 				fmt.Fprintln(&b, "$", block.Command)
-			case Figure:
+			case document.Figure:
 				fmt.Fprintf(&b, "figure %s: %s\nalt: %s\n$ %s\n", block.ID, block.Caption, block.Alt, block.Command)
-			case Code:
+			case document.Code:
 				fmt.Fprintln(&b, block.Text)
 			}
 		}
@@ -619,7 +621,7 @@ func TestContentHolds(t *testing.T) {
 				once(s.ID)
 				for _, block := range s.Blocks {
 					switch block := block.(type) {
-					case Table:
+					case document.Table:
 						once(block.ID)
 						for _, row := range block.Rows {
 							if len(row.Cells) != len(block.Columns) {
@@ -629,7 +631,7 @@ func TestContentHolds(t *testing.T) {
 						if len(block.Rows) == 0 {
 							t.Errorf("%s: table %s is empty", name, block.ID)
 						}
-					case Figure:
+					case document.Figure:
 						once(block.ID)
 						if !drawn[block.ID] {
 							t.Errorf("%s: there is no drawing %s", name, block.ID)
@@ -638,11 +640,11 @@ func TestContentHolds(t *testing.T) {
 						if block.Command == "" || block.Alt == "" {
 							t.Errorf("%s: figure %s has no command or no alternative text", name, block.ID)
 						}
-					case List:
+					case document.List:
 						if len(block.Items) == 0 {
 							t.Errorf("%s: an empty list in %s", name, s.ID)
 						}
-					case Paragraph:
+					case document.Paragraph:
 						if block.Text == "" {
 							t.Errorf("%s: an empty paragraph in %s", name, s.ID)
 						}
@@ -670,7 +672,7 @@ func TestEveryRowIsShown(t *testing.T) {
 		shown := 0
 		for _, s := range Build(test.doc, Options{}).Sections {
 			for _, block := range s.Blocks {
-				if table, ok := block.(Table); ok && regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
+				if table, ok := block.(document.Table); ok && regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
 					shown += len(table.Rows)
 				}
 			}
@@ -720,21 +722,10 @@ func TestGoldenContent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("%s differs; go test -run GoldenContent -update-content rewrites it:\n%s", path, firstDifference(got, string(want)))
+				t.Errorf("%s differs; go test -run GoldenContent -update-content rewrites it:\n%s", path, reporttest.FirstDifference(got, string(want)))
 			}
 		}
 	}
-}
-
-// firstDifference returns the first line in which got and want differ.
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d\n got %s\nwant %s", i+1, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
 // TestAdviceIsComplete counts the items against those of the report of 2024 that
@@ -776,7 +767,7 @@ func TestAdviceIsComplete(t *testing.T) {
 	for _, s := range r.Sections {
 		if strings.HasPrefix(s.ID, "backend-") {
 			for _, block := range s.Blocks {
-				if list, ok := block.(List); ok {
+				if list, ok := block.(document.List); ok {
 					items += len(list.Items)
 				}
 			}

@@ -8,17 +8,18 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // distributed is what is said of the family mpi on one host: its variants by ranks and
 // sizes, where their time goes, what they send against what they must, how they scale,
 // and what becomes of the findings of the report of 2024.
-func (b *builder) distributed(v *view) []Section {
+func (b *builder) distributed(v *view) []document.Section {
 	if !v.distributes() {
 		return nil
 	}
-	var sections []Section
-	for _, part := range []func(*view) (Section, bool){
+	var sections []document.Section
+	for _, part := range []func(*view) (document.Section, bool){
 		b.ranked, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
 		b.strong(overRanks), b.weak(overRanks), b.placing(overRanks, "panel"), b.placing(overRanks, "schedule"), b.placing(overRanks, "affinity"),
 		b.overlap, b.rankFindings,
@@ -79,9 +80,9 @@ func alone(r compare.Record) problem {
 
 // place returns the cells of a row of the family mpi that say what it is: its variant,
 // setting, size and ranks.
-func (v *view) place(r compare.Record) []Text {
-	return []Text{
-		code(r.Variant), settled(v.trait(r.Variant, r.Params)), escape(problemOf(r).label()), Text(fmt.Sprint(overRanks.count(r))),
+func (v *view) place(r compare.Record) []document.Text {
+	return []document.Text{
+		document.Literal(r.Variant), settled(v.trait(r.Variant, r.Params)), document.Escape(problemOf(r).label()), document.Text(fmt.Sprint(overRanks.count(r))),
 	}
 }
 
@@ -94,20 +95,20 @@ func (v *view) muted(r compare.Record) string {
 }
 
 // ranked is the section on all variants by ranks and sizes.
-func (b *builder) ranked(v *view) (Section, bool) {
+func (b *builder) ranked(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-variants", "mpi-variants.title")
-	s.text(b.say("mpi-variants.intro"))
+	s.Text(b.say("mpi-variants.intro"))
 	rows := v.ofRanks()
 	if common := setting(constants(ran(rows))); common != "" {
-		s.text(b.say("mpi-variants.common", common))
+		s.Text(b.say("mpi-variants.common", common))
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.crowded(r.Threads) }) {
-		s.text(b.say("mpi-variants.crowded", fmt.Sprintf("%.4g", v.granted())))
+		s.Text(b.say("mpi-variants.crowded", fmt.Sprintf("%.4g", v.granted())))
 	}
 	for _, typ := range types(rows) {
 		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		command := b.rerun(v, own)
-		var items []Text
+		var items []document.Text
 		sizes := distinct(own, alone)
 		slices.SortFunc(sizes, problem.compare)
 		for _, p := range sizes {
@@ -121,28 +122,28 @@ func (b *builder) ranked(v *view) (Section, bool) {
 				items = append(items, b.say("mpi-variants.best", typ, b.where(v, best), seconds(float64(best.Median))))
 			}
 		}
-		s.list(items)
+		s.List(items)
 		for _, p := range sizes {
 			b.figure(&s, v, waysID(typ, p), "fig.mpi-ways", command, typ, p.label())
 		}
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-variants-" + anchor(typ) + v.suffix, Caption: b.say("mpi-variants.caption", typ), Command: command,
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank", "#ofceiling"),
 		}
 		for _, r := range own {
-			used := Text(absent)
+			used := document.Text(absent)
 			if r.RanksUsed > 0 {
-				used = Text(fmt.Sprint(r.RanksUsed))
+				used = document.Text(fmt.Sprint(r.RanksUsed))
 			}
-			over := Text(absent)
+			over := document.Text(absent)
 			if one, ok := oneRank(own, r); ok && r.Speed() && overRanks.count(r) > 1 {
 				c := beside(one, r)
 				over = times(c.Ratio, c.Lo, c.Hi)
 			}
-			t.Rows = append(t.Rows, Row{Class: v.muted(r), Cells: append(v.place(r),
-				Text(fmt.Sprint(r.Threads/overRanks.count(r))), used, b.status(r.Status), Text(b.median(r)), Text(b.ci(r)), over, Text(percent(share(r))))})
+			t.Rows = append(t.Rows, document.Row{Class: v.muted(r), Cells: append(v.place(r),
+				document.Text(fmt.Sprint(r.Threads/overRanks.count(r))), used, b.status(r.Status), document.Text(b.median(r)), document.Text(b.ci(r)), over, document.Text(percent(share(r))))})
 		}
-		s.add(t)
+		s.Add(t)
 	}
 	return s, true
 }
@@ -266,9 +267,9 @@ func (v *view) foremost(rows []compare.Record) []compare.Record {
 }
 
 // phases is the section on where the time goes.
-func (b *builder) phases(v *view) (Section, bool) {
+func (b *builder) phases(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-phases", "mpi-phases.title")
-	s.text(b.say("mpi-phases.intro"))
+	s.Text(b.say("mpi-phases.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.phased(typ)
@@ -278,7 +279,7 @@ func (b *builder) phases(v *view) (Section, bool) {
 		found = true
 		command := b.rerun(v, rows)
 		main := v.foremost(rows)
-		var parts []Text
+		var parts []document.Text
 		for _, r := range main {
 			phases, name, total := slowest(r), "", 0.0
 			for _, phase := range phaseNames {
@@ -288,11 +289,11 @@ func (b *builder) phases(v *view) (Section, bool) {
 				}
 			}
 			if total > 0 {
-				parts = append(parts, b.say("mpi-phases.part", code(algorithm(r.Variant)), b.say("col.phase."+name), percent(phases[name]/total)))
+				parts = append(parts, b.say("mpi-phases.part", document.Literal(algorithm(r.Variant)), b.say("col.phase."+name), percent(phases[name]/total)))
 			}
 		}
 		if len(parts) > 0 {
-			s.text(b.say("mpi-phases.most", typ, b.sizes([]problem{alone(main[0])}), b.count("ranks", overRanks.count(main[0])), b.join(parts)))
+			s.Text(b.say("mpi-phases.most", typ, b.sizes([]problem{alone(main[0])}), b.count("ranks", overRanks.count(main[0])), b.join(parts)))
 		}
 		b.figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, typ)
 		heads := []string{"variant", "setting", "size", "#ranks", "#median"}
@@ -303,24 +304,24 @@ func (b *builder) phases(v *view) (Section, bool) {
 				heads = append(heads, "#phase."+phase)
 			}
 		}
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-phases-" + anchor(typ) + v.suffix, Caption: b.say("mpi-phases.caption", typ), Command: command, Columns: b.columns(heads...),
 		}
 		for _, r := range rows {
-			cells := append(v.place(r), Text(b.median(r)))
+			cells := append(v.place(r), document.Text(b.median(r)))
 			for _, phase := range present {
-				cell := Text(absent)
+				cell := document.Text(absent)
 				if most, least, ok := phaseSpread(r, phase); ok {
-					cell = Text(seconds(most))
+					cell = document.Text(seconds(most))
 					if least < most {
-						cell += Text(" (" + seconds(least) + ")")
+						cell += document.Text(" (" + seconds(least) + ")")
 					}
 				}
 				cells = append(cells, cell)
 			}
-			t.Rows = append(t.Rows, Row{Cells: cells, Class: v.muted(r)})
+			t.Rows = append(t.Rows, document.Row{Cells: cells, Class: v.muted(r)})
 		}
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }

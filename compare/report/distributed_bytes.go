@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // counted returns the rows of a type whose bytes were counted.
@@ -27,7 +28,7 @@ func overLeast(r compare.Record) float64 {
 }
 
 // held returns the word for where the operands of a variant are.
-func (b *builder) held(variant string) Text {
+func (b *builder) held(variant string) document.Text {
 	if slices.Contains(spreadVariants, variant) {
 		return b.say("mpi-bytes.ofspread")
 	}
@@ -35,9 +36,9 @@ func (b *builder) held(variant string) Text {
 }
 
 // bytes is the section on what was sent.
-func (b *builder) bytes(v *view) (Section, bool) {
+func (b *builder) bytes(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-bytes", "mpi-bytes.title")
-	s.text(b.say("mpi-bytes.intro"))
+	s.Text(b.say("mpi-bytes.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.counted(typ)
@@ -46,7 +47,7 @@ func (b *builder) bytes(v *view) (Section, bool) {
 		}
 		found = true
 		command := b.rerun(v, rows)
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-bytes-" + anchor(typ) + v.suffix, Caption: b.say("mpi-bytes.caption", typ), Command: command,
 			Columns: b.columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least", "#overleast"),
 		}
@@ -57,16 +58,16 @@ func (b *builder) bytes(v *view) (Section, bool) {
 				verdict, class = "no", "wrong"
 				wrong++
 			}
-			t.Rows = append(t.Rows, Row{Class: class, Cells: append(v.place(r), b.held(r.Variant),
-				Text(strconv.FormatInt(r.BytesCounted, 10)), Text(strconv.FormatInt(r.BytesPredicted, 10)), b.say(verdict),
-				Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)), Text(significant(overLeast(r))))})
+			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(v.place(r), b.held(r.Variant),
+				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)), b.say(verdict),
+				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)), document.Text(significant(overLeast(r))))})
 		}
 		if wrong > 0 {
-			s.text(b.say("mpi-bytes.differ", wrong, len(rows)))
+			s.Text(b.say("mpi-bytes.differ", wrong, len(rows)))
 		} else {
-			s.text(b.say("mpi-bytes.equal", b.join([]Text{Text(typ), b.count("rows", len(rows))})))
+			s.Text(b.say("mpi-bytes.equal", b.join([]document.Text{document.Text(typ), b.count("rows", len(rows))})))
 		}
-		var items []Text
+		var items []document.Text
 		for _, kind := range []string{"rooted", "spread"} {
 			own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
 				return slices.Contains(spreadVariants, r.Variant) != (kind == "spread")
@@ -75,9 +76,9 @@ func (b *builder) bytes(v *view) (Section, bool) {
 				items = append(items, b.say("mpi-bytes."+kind, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
 			}
 		}
-		s.list(items)
+		s.List(items)
 		b.figure(&s, v, "mpi-bytes-"+typ, "fig.mpi-bytes", command, typ)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }
@@ -109,12 +110,12 @@ func sides(grid any) (p, q int, ok bool) {
 }
 
 // shares is the section on the report's equations, for the grids that were run.
-func (b *builder) shares(v *view) (Section, bool) {
+func (b *builder) shares(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-shares", "mpi-shares.title")
-	s.text(b.say("mpi-shares.intro"))
+	s.Text(b.say("mpi-shares.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-shares-" + anchor(typ) + v.suffix, Caption: b.say("mpi-shares.caption", typ),
 			Columns: b.columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework", "blocksless"),
 		}
@@ -136,16 +137,16 @@ func (b *builder) shares(v *view) (Section, bool) {
 				less = "yes"
 			}
 			size := elementBytes(typ)
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				escape(problemOf(r).label()), Text(fmt.Sprint(ranks)),
-				Text(byteSize(size * idle.data)), Text(significant(idle.work / 1e9)), Text(byteSize(size * rows.data)),
-				Text(fmt.Sprintf("%d×%d", p, q)), Text(byteSize(size * blocks.data)), Text(significant(blocks.work / 1e9)), b.say(less),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Escape(problemOf(r).label()), document.Text(fmt.Sprint(ranks)),
+				document.Text(byteSize(size * idle.data)), document.Text(significant(idle.work / 1e9)), document.Text(byteSize(size * rows.data)),
+				document.Text(fmt.Sprintf("%d×%d", p, q)), document.Text(byteSize(size * blocks.data)), document.Text(significant(blocks.work / 1e9)), b.say(less),
 			}})
 		}
 		if len(t.Rows) > 0 {
 			found = true
 			t.Command = b.rerun(v, used)
-			s.add(t)
+			s.Add(t)
 		}
 	}
 	return s, found
@@ -234,9 +235,9 @@ func (w *network) fit() {
 func (w network) time(bytes float64) float64 { return w.latency + bytes*w.each }
 
 // modelled is the section on predicted times and what they come from.
-func (b *builder) modelled(v *view) (Section, bool) {
+func (b *builder) modelled(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-model", "mpi-model.title")
-	s.text(b.say("mpi-model.intro"))
+	s.Text(b.say("mpi-model.intro"))
 	found := b.networks(&s, v)
 	for _, typ := range v.typesOf(overRanks) {
 		rows := slices.DeleteFunc(v.ofRanksIn(typ), func(r compare.Record) bool { return math.IsNaN(overModel(r)) })
@@ -246,46 +247,46 @@ func (b *builder) modelled(v *view) (Section, bool) {
 		found = true
 		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.crowded(r.Threads) })
 		if least, most, ok := ends(tame, overModel); ok {
-			s.text(b.say("mpi-model.range", typ, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
+			s.Text(b.say("mpi-model.range", typ, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
 		}
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-model-" + anchor(typ) + v.suffix, Caption: b.say("mpi-model.caption", typ), Command: b.rerun(v, rows),
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#modelled", "#median", "#interval", "#overmodel"),
 		}
 		for _, r := range rows {
-			t.Rows = append(t.Rows, Row{Class: v.muted(r), Cells: append(v.place(r),
-				Text(seconds(r.ModelSeconds)), Text(b.median(r)), Text(b.ci(r)), Text(significant(overModel(r))))})
+			t.Rows = append(t.Rows, document.Row{Class: v.muted(r), Cells: append(v.place(r),
+				document.Text(seconds(r.ModelSeconds)), document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(significant(overModel(r))))})
 		}
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }
 
 // networks says what messages take, and adds their figure and table.
-func (b *builder) networks(s *Section, v *view) bool {
+func (b *builder) networks(s *document.Section, v *view) bool {
 	all := v.networks()
 	if len(all) == 0 {
 		return false
 	}
 	command := b.rerun(v, v.ofRanks())
-	t := Table{
+	t := document.Table{
 		ID: "table-mpi-network" + v.suffix, Caption: b.say("mpi-network.caption"), Command: command,
 		Columns: b.columns("#ranks", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
 	}
-	var items []Text
+	var items []document.Text
 	for _, w := range all {
 		least, most := 0, len(w.sizes)-1
 		rate := func(i int) string { return byteSize(float64(w.sizes[i]) / float64(w.rows[i].Median)) }
 		items = append(items, b.say("mpi-network.fit", b.count("ranks", w.ranks), seconds(w.latency), byteSize(1/w.each), percent(w.largest),
 			byteSize(float64(w.sizes[least])), seconds(float64(w.rows[least].Median)), byteSize(float64(w.sizes[most])), rate(most)))
 		for i, r := range w.rows {
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				Text(fmt.Sprint(w.ranks)), Text(fmt.Sprint(w.sizes[i])), Text(b.median(r)), Text(b.ci(r)), Text(rate(i)), Text(seconds(w.time(float64(w.sizes[i])))),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Text(fmt.Sprint(w.ranks)), document.Text(fmt.Sprint(w.sizes[i])), document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(rate(i)), document.Text(seconds(w.time(float64(w.sizes[i])))),
 			}})
 		}
 	}
-	s.list(items)
+	s.List(items)
 	b.figure(s, v, "mpi-network", "fig.mpi-network", command)
-	s.add(t)
+	s.Add(t)
 	return true
 }

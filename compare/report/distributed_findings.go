@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // hiding is what overlapping hides of the communication of a product.
@@ -75,9 +76,9 @@ func (v *view) hidings(typ string) []hiding {
 }
 
 // overlap is the section on what overlapping hides.
-func (b *builder) overlap(v *view) (Section, bool) {
+func (b *builder) overlap(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-overlap", "mpi-overlap.title")
-	s.text(b.say("mpi-overlap.intro"))
+	s.Text(b.say("mpi-overlap.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := v.hidings(typ)
@@ -85,7 +86,7 @@ func (b *builder) overlap(v *view) (Section, bool) {
 			continue
 		}
 		found = true
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-overlap-" + anchor(typ) + v.suffix, Caption: b.say("mpi-overlap.caption", typ),
 			Columns: b.columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden", "#interval"),
 		}
@@ -96,39 +97,39 @@ func (b *builder) overlap(v *view) (Section, bool) {
 			if !v.crowded(h.first.Threads) && !math.IsNaN(h.share) {
 				largest = &all[i]
 			}
-			t.Rows = append(t.Rows, Row{Class: v.muted(h.first), Cells: []Text{
-				settled(v.trait(h.second.Variant, h.second.Params)), escape(problemOf(h.first).label()), Text(fmt.Sprint(overRanks.count(h.first))),
-				Text(b.median(h.first)), Text(b.median(h.second)), Text(seconds(h.compute)), Text(significant(h.share)), Text(extent(h.lo, h.hi, significant)),
+			t.Rows = append(t.Rows, document.Row{Class: v.muted(h.first), Cells: []document.Text{
+				settled(v.trait(h.second.Variant, h.second.Params)), document.Escape(problemOf(h.first).label()), document.Text(fmt.Sprint(overRanks.count(h.first))),
+				document.Text(b.median(h.first)), document.Text(b.median(h.second)), document.Text(seconds(h.compute)), document.Text(significant(h.share)), document.Text(extent(h.lo, h.hi, significant)),
 			}})
 		}
 		if largest != nil {
-			interval := Text("")
+			interval := document.Text("")
 			if known := extent(largest.lo, largest.hi, percent); known != absent {
 				interval = b.say("interval", known)
 			}
-			s.text(b.say("mpi-overlap.largest", typ, b.sizes([]problem{alone(largest.first)}), b.count("ranks", overRanks.count(largest.first)), percent(largest.share), interval))
+			s.Text(b.say("mpi-overlap.largest", typ, b.sizes([]problem{alone(largest.first)}), b.count("ranks", overRanks.count(largest.first)), percent(largest.share), interval))
 		}
 		t.Command = b.rerun(v, used)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }
 
 // rankFindings takes up what the report of 2024 found of MPI, section 2.2, and what its
 // figure 15 is about.
-func (b *builder) rankFindings(v *view) (Section, bool) {
+func (b *builder) rankFindings(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-findings", "mpi-findings.title")
-	s.text(b.say("mpi-findings.intro", significant(farAhead)))
-	s.list([]Text{b.blocksAhead(v), b.gapCloses(v)})
+	s.Text(b.say("mpi-findings.intro", significant(farAhead)))
+	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
 	for i, typ := range v.typesOf(overRanks) {
 		all := v.gaps(typ)
 		if len(all) == 0 {
 			continue
 		}
 		if i == 0 {
-			s.text(b.say("mpi-gap.intro"))
+			s.Text(b.say("mpi-gap.intro"))
 		}
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-gap-" + anchor(typ) + v.suffix, Caption: b.say("mpi-gap.caption", typ),
 			Columns: b.columns("collective", "setting", "size", "#ranks", "#gap", "#p", "verdict"),
 		}
@@ -136,15 +137,15 @@ func (b *builder) rankFindings(v *view) (Section, bool) {
 		for _, g := range all {
 			for _, f := range g.by {
 				used = append(used, f.first, f.second)
-				t.Rows = append(t.Rows, Row{Class: v.muted(f.first), Cells: []Text{
-					code(f.second.Variant), settled(g.set), escape(g.label()), Text(fmt.Sprint(overRanks.count(f.first))),
-					times(f.Ratio, f.Lo, f.Hi), Text(probability(f.P)), b.verdict(f.Outcome),
+				t.Rows = append(t.Rows, document.Row{Class: v.muted(f.first), Cells: []document.Text{
+					document.Literal(f.second.Variant), settled(g.set), document.Escape(g.label()), document.Text(fmt.Sprint(overRanks.count(f.first))),
+					times(f.Ratio, f.Lo, f.Hi), document.Text(probability(f.P)), b.verdict(f.Outcome),
 				}})
 			}
 		}
 		t.Command = b.rerun(v, used)
 		b.figure(&s, v, "mpi-gap-"+typ, "fig.mpi-gap", t.Command, typ)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, true
 }
@@ -155,7 +156,7 @@ func (v *view) roomy(all []duel) []duel {
 }
 
 // blocksAhead: blocks are slightly ahead of rows.
-func (b *builder) blocksAhead(v *view) Text {
+func (b *builder) blocksAhead(v *view) document.Text {
 	var all []duel
 	for _, typ := range v.typesOf(overRanks) {
 		all = append(all, v.roomy(v.couples(typ, "mpi/scatter-rows", "mpi/scatter-blocks"))...)
@@ -235,13 +236,13 @@ func (g gap) closes(v *view) (few, many fought, out verdict) {
 const gapCommand = "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/bcast-rows --np 2,4,8 --json gap.json"
 
 // gapCloses: collective is far ahead of point-to-point at few ranks, hardly at many.
-func (b *builder) gapCloses(v *view) Text {
+func (b *builder) gapCloses(v *view) document.Text {
 	if v.crowded(manyThreads) {
 		return b.say("finding", b.say("finding.gap"), b.say("finding.unmeasured")) +
-			b.say("finding.larger", manyThreads, code(b.program+" "+gapCommand))
+			b.say("finding.larger", manyThreads, document.Literal(b.program+" "+gapCommand))
 	}
 	counts := map[verdict]int{}
-	var cases []Text
+	var cases []document.Text
 	for _, typ := range v.typesOf(overRanks) {
 		for _, g := range v.gaps(typ) {
 			few, many, out := g.closes(v)
@@ -249,12 +250,12 @@ func (b *builder) gapCloses(v *view) Text {
 			if out == unmeasured {
 				continue
 			}
-			cases = append(cases, b.say("evidence.gapcase", b.sizes([]problem{g.problem}), code(algorithm(g.variant)),
+			cases = append(cases, b.say("evidence.gapcase", b.sizes([]problem{g.problem}), document.Literal(algorithm(g.variant)),
 				times(few.Ratio, few.Lo, few.Hi), b.count("ranks", overRanks.count(few.first)),
 				times(many.Ratio, many.Lo, many.Hi), b.count("ranks", overRanks.count(many.first))))
 		}
 	}
-	evidence := []Text{b.say("evidence.gap", len(cases), counts[supported], counts[refuted], counts[undecided])}
+	evidence := []document.Text{b.say("evidence.gap", len(cases), counts[supported], counts[refuted], counts[undecided])}
 	return b.finding("gap", judge(counts[supported], counts[refuted], counts[undecided]),
 		gapCommand, append(evidence, cases...)...)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // rankLibrary is the library of others that multiplies on ranks.
@@ -13,9 +14,9 @@ const rankLibrary = "reference/scalapack"
 
 // besideLibrary holds the variants whose operands are spread over the ranks against the
 // library, whose operands are spread too: of each turn the fastest of them.
-func (b *builder) besideLibrary(v *view) (Section, bool) {
+func (b *builder) besideLibrary(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-library", "mpi-library.title")
-	s.text(b.say("mpi-library.intro"))
+	s.Text(b.say("mpi-library.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := fight(v.fastestBeside(typ))
@@ -23,20 +24,20 @@ func (b *builder) besideLibrary(v *view) (Section, bool) {
 			continue
 		}
 		found = true
-		t := Table{
+		t := document.Table{
 			ID: "table-mpi-library-" + anchor(typ) + v.suffix, Caption: b.say("mpi-library.caption", typ),
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#peerratio", "#p", "verdict"),
 		}
 		var used []compare.Record
 		for _, f := range all {
 			used = append(used, f.first, f.second)
-			t.Rows = append(t.Rows, Row{
+			t.Rows = append(t.Rows, document.Row{
 				Class: v.muted(f.second),
-				Cells: append(v.place(f.second), times(f.Ratio, f.Lo, f.Hi), Text(probability(f.P)), b.verdict(f.Outcome)),
+				Cells: append(v.place(f.second), times(f.Ratio, f.Lo, f.Hi), document.Text(probability(f.P)), b.verdict(f.Outcome)),
 			})
 		}
 		t.Command = b.rerun(v, used)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }

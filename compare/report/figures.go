@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -15,23 +14,6 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/chart"
 )
-
-// Drawing is a figure made from records. It is drawn when it is written, and
-// always to the same bytes.
-type Drawing struct {
-	ID    string // that a Figure refers to; the base name of the figure's files
-	Title string // in the language of the report
-	chart chart.Chart
-}
-
-// SVG writes the drawing as an SVG document with a transparent background.
-func (d Drawing) SVG(w io.Writer) error { return chart.SVG(w, d.chart, d.Title) }
-
-// PNG writes the drawing as a PNG image on white.
-func (d Drawing) PNG(w io.Writer) error { return chart.PNG(w, d.chart) }
-
-// PDF writes the drawing as a PDF document of one page.
-func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 
 // Drawings returns the figures that doc has data for, in the order of the report.
 // Their IDs are, for each family and element type:
@@ -68,8 +50,8 @@ func (d Drawing) PDF(w io.Writer) error { return chart.PDF(w, d.chart) }
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
 // and C = A·B are drawn, but for codes and the series over threads and ranks. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
-func Drawings(doc compare.Document, lang string) []Drawing {
-	var all []Drawing
+func Drawings(doc compare.Document, lang string) []chart.Drawing {
+	var all []chart.Drawing
 	for _, v := range views(doc) {
 		d := newDrawn(v)
 		add := func(id, en, zh string, ch chart.Chart, ok bool) {
@@ -83,7 +65,7 @@ func Drawings(doc compare.Document, lang string) []Drawing {
 			if v.suffix != "" {
 				title += " (" + v.ID + ")"
 			}
-			all = append(all, Drawing{ID: id + v.suffix, Title: title, chart: ch})
+			all = append(all, chart.Drawing{ID: id + v.suffix, Title: title, Chart: ch})
 		}
 		floats := []string{"f64", "f32"}
 		for _, fam := range distinct(d.rows, func(r compare.Record) string { return family(r.Variant) }) {

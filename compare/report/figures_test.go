@@ -13,7 +13,7 @@ import (
 )
 
 // ids returns the IDs of drawings.
-func ids(drawings []Drawing) []string {
+func ids(drawings []chart.Drawing) []string {
 	var out []string
 	for _, d := range drawings {
 		out = append(out, d.ID)
@@ -29,7 +29,7 @@ func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
 	if i < 0 {
 		t.Fatalf("no drawing %s among %v", id, ids(drawings))
 	}
-	return drawings[i].chart
+	return drawings[i].Chart
 }
 
 func TestDrawings(t *testing.T) {

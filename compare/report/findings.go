@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // verdict is what the data says of a finding.
@@ -37,26 +38,26 @@ func judge(pro, contra, open int) verdict {
 }
 
 // findings takes up what the report of 2024 found of threads, section 2.3, one by one.
-func (b *builder) findings(v *view) (Section, bool) {
+func (b *builder) findings(v *view) (document.Section, bool) {
 	s := b.of(v, "findings", "findings.title")
-	s.text(b.say("findings.intro", tolerated))
-	var items []Text
-	for _, find := range []func(*view) Text{
+	s.Text(b.say("findings.intro", tolerated))
+	var items []document.Text
+	for _, find := range []func(*view) document.Text{
 		b.chunksMatter, b.inverse, b.staticAhead, b.staticBehind, b.privateCopy, b.singleLoop, b.reduction, b.automatic,
 	} {
 		items = append(items, find(v))
 	}
-	s.list(items)
+	s.List(items)
 	return s, true
 }
 
 // finding is one of them: its name and verdict, and what was measured or, where
 // nothing was, what to type.
-func (b *builder) finding(key string, v verdict, command string, evidence ...Text) Text {
+func (b *builder) finding(key string, v verdict, command string, evidence ...document.Text) document.Text {
 	word := []string{unmeasured: "finding.unmeasured", undecided: "finding.undecided", supported: "finding.supported", partly: "finding.partly", refuted: "finding.refuted"}[v]
 	text := b.say("finding", b.say("finding."+key), b.say(word))
 	if v == unmeasured {
-		return text + b.say("finding.command", code(b.program+" "+command))
+		return text + b.say("finding.command", document.Literal(b.program+" "+command))
 	}
 	for _, e := range evidence {
 		text += e
@@ -65,7 +66,7 @@ func (b *builder) finding(key string, v verdict, command string, evidence ...Tex
 }
 
 // chunksMatter: the size of a chunk hardly matters.
-func (b *builder) chunksMatter(v *view) Text {
+func (b *builder) chunksMatter(v *view) document.Text {
 	var all []bout
 	for _, typ := range v.sharedTypes() {
 		all = append(all, v.chunkBouts(typ)...)
@@ -101,7 +102,7 @@ var tolerated, slackened = fmt.Sprintf("%g %%", 100*tolerance), fmt.Sprintf("%g 
 
 // inverse: time falls as 1/threads. Every series is judged on the most threads for
 // which there are processors; one that was not measured in turn decides nothing.
-func (b *builder) inverse(v *view) Text {
+func (b *builder) inverse(v *view) document.Text {
 	pro, contra, open, apart := 0, 0, 0, 0
 	var best, worst comparison // of efficiencies
 	var bestOf, worstOf compare.Record
@@ -146,13 +147,13 @@ func (b *builder) inverse(v *view) Text {
 }
 
 // where names a row in prose.
-func (b *builder) where(v *view, r compare.Record) Text {
+func (b *builder) where(v *view, r compare.Record) document.Text {
 	a := axisOf(r.Variant)
-	parts := []Text{b.sizes([]problem{problemOf(r)}), b.count(a.param, a.count(r))}
+	parts := []document.Text{b.sizes([]problem{problemOf(r)}), b.count(a.param, a.count(r))}
 	if set := v.trait(r.Variant, r.Params); set != "" {
-		parts = append(parts, escape(set))
+		parts = append(parts, document.Escape(set))
 	}
-	return b.say("evidence.where", code(r.Variant), b.join(parts))
+	return b.say("evidence.where", document.Literal(r.Variant), b.join(parts))
 }
 
 // duel is two rows of one case that differ in what a finding is about.
@@ -233,7 +234,7 @@ func isStatic(r compare.Record) bool {
 
 // staticAhead: static is slightly ahead of dynamic, because nothing is decided while
 // the loop runs.
-func (b *builder) staticAhead(v *view) Text {
+func (b *builder) staticAhead(v *view) document.Text {
 	return b.staticOrDynamic(v, "ahead", slices.Min[[]int], slower)
 }
 
@@ -241,10 +242,10 @@ func (b *builder) staticAhead(v *view) Text {
 const manyThreads = 4
 
 // staticBehind: against that, static is behind dynamic on many threads.
-func (b *builder) staticBehind(v *view) Text {
+func (b *builder) staticBehind(v *view) document.Text {
 	if v.crowded(manyThreads) {
 		return b.say("finding", b.say("finding.behind"), b.say("finding.unmeasured")) +
-			b.say("finding.larger", manyThreads, code(b.program+" "+schedulesCommand))
+			b.say("finding.larger", manyThreads, document.Literal(b.program+" "+schedulesCommand))
 	}
 	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(manyThreads, slices.Max(threads)) }, quicker)
 }
@@ -254,7 +255,7 @@ const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --jso
 
 // staticOrDynamic judges which of the two is faster on some number of threads; wanted
 // is the outcome of static with dynamic that speaks for the finding.
-func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, wanted outcome) Text {
+func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, wanted outcome) document.Text {
 	all := fight(v.duels(isStatic, toDynamic, threads))
 	ahead, behind, level, open := 0, 0, 0, 0
 	for _, f := range all {
@@ -279,16 +280,16 @@ func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, 
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
 // the second is as the first.
-func (b *builder) extremes(v *view, all []fought, second, first string) Text {
+func (b *builder) extremes(v *view, all []fought, second, first string) document.Text {
 	if len(all) == 0 {
 		return ""
 	}
 	by := func(x, y fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
 	lo, hi := slices.MinFunc(all, by), slices.MaxFunc(all, by)
 	if len(all) == 1 {
-		return b.say("evidence.one", code(second), times(lo.Ratio, lo.Lo, lo.Hi), code(first), b.where(v, lo.first))
+		return b.say("evidence.one", document.Literal(second), times(lo.Ratio, lo.Lo, lo.Hi), document.Literal(first), b.where(v, lo.first))
 	}
-	return b.say("evidence.range", code(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(v, lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(v, hi.first), code(first))
+	return b.say("evidence.range", document.Literal(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(v, lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(v, hi.first), document.Literal(first))
 }
 
 // drift is the factor by which the speed of a machine is taken to change between two
@@ -298,7 +299,7 @@ const drift = 1.5
 // between judges two variants: whether the second takes less time than the first,
 // by the factor at least. Pairs that were not sampled in turn, as two variants seldom
 // are, decide where no drift can have made the difference.
-func (b *builder) between(v *view, key, first, second string, factor float64) Text {
+func (b *builder) between(v *view, key, first, second string, factor float64) document.Text {
 	all := fight(v.duels(
 		func(r compare.Record) bool { return r.Variant == first && r.Experiment != "load" },
 		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
@@ -330,23 +331,23 @@ func (b *builder) between(v *view, key, first, second string, factor float64) Te
 
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
 // atomic addition a term.
-func (b *builder) privateCopy(v *view) Text {
+func (b *builder) privateCopy(v *view) document.Text {
 	return b.between(v, "private", "parallel/collapse-inner-atomic", "parallel/collapse-atomic", 2)
 }
 
 // singleLoop: a private C beats the outer loop alone in parallel.
-func (b *builder) singleLoop(v *view) Text {
+func (b *builder) singleLoop(v *view) document.Text {
 	return b.between(v, "single", "parallel/rows", "parallel/collapse-atomic", 1)
 }
 
 // reduction: merging by atomic additions beats a reduction.
-func (b *builder) reduction(v *view) Text {
+func (b *builder) reduction(v *view) document.Text {
 	return b.between(v, "reduction", "parallel/collapse-reduce", "parallel/collapse-atomic", 1)
 }
 
 // automatic: gcc's auto is static; ours measures. There is nothing to judge: it says
 // what was chosen and how that stands to static.
-func (b *builder) automatic(v *view) Text {
+func (b *builder) automatic(v *view) document.Text {
 	rows := v.pick(func(r compare.Record) bool { return r.Params["schedule"] == "auto" && r.Speed() })
 	if len(rows) == 0 {
 		return b.finding("auto", unmeasured, "parallel --schedule static,auto --json auto.json")
@@ -355,7 +356,7 @@ func (b *builder) automatic(v *view) Text {
 		return strings.TrimPrefix(settingOf(compare.Record{Params: map[string]any{"schedule": "auto"}, Resolved: r.Resolved}), "auto → ")
 	}
 	counts := map[string]int{}
-	var parts []Text
+	var parts []document.Text
 	for _, r := range rows {
 		counts[chosen(r)]++
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // onGPU is the family of the variants that a GPU computes.
@@ -64,15 +65,15 @@ func (v *view) hasCPU() bool {
 
 // gpu is what is said of the family cuda on one host: what its rungs reach and gain, what
 // explains that, and what it costs to get operands to a GPU.
-func (b *builder) gpu(v *view) []Section {
+func (b *builder) gpu(v *view) []document.Section {
 	if !v.has(onGPU) {
 		return nil
 	}
 	if !v.hasGPU() {
-		return []Section{b.noGPU(v)}
+		return []document.Section{b.noGPU(v)}
 	}
-	var sections []Section
-	for _, part := range []func(*view) (Section, bool){
+	var sections []document.Section
+	for _, part := range []func(*view) (document.Section, bool){
 		b.gpuMachine, b.gpuGoals, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuPrecision, b.gpuTypes, b.gpuRagged,
 		b.gpuTuned, b.gpuSettings, b.gpuHost,
 	} {
@@ -84,19 +85,19 @@ func (b *builder) gpu(v *view) []Section {
 }
 
 // noGPU says why none of the rows was timed.
-func (b *builder) noGPU(v *view) Section {
+func (b *builder) noGPU(v *view) document.Section {
 	s := b.of(v, "gpu-none", "gpu-none.title")
 	rows := v.pick(byGPU)
-	var reasons []Text
+	var reasons []document.Text
 	for _, r := range rows {
-		if reason := escape(r.Reason); reason != "" && !slices.Contains(reasons, reason) {
+		if reason := document.Escape(r.Reason); reason != "" && !slices.Contains(reasons, reason) {
 			reasons = append(reasons, reason)
 		}
 	}
 	if len(reasons) == 0 {
-		reasons = []Text{absent}
+		reasons = []document.Text{absent}
 	}
-	s.text(b.say("gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon"))))
+	s.Text(b.say("gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon"))))
 	return s
 }
 
@@ -161,10 +162,12 @@ func (v *view) pipe(name string) (compare.Ceiling, bool) {
 }
 
 // tflops returns the speed of a row in TFLOP/s as a cell.
-func tflops(r compare.Record) Text { return Text(significant(known(r, r.Gflops) / 1e3)) }
+func tflops(r compare.Record) document.Text {
+	return document.Text(significant(known(r, r.Gflops) / 1e3))
+}
 
 // over returns as a cell how many times as fast as the first row the second is.
-func overCell(a, r compare.Record, ok bool) Text {
+func overCell(a, r compare.Record, ok bool) document.Text {
 	if !ok || !a.Speed() || !r.Speed() {
 		return absent
 	}
@@ -198,27 +201,27 @@ func held(r compare.Record) string {
 }
 
 // withNotes adds a table and the notes that its cells refer to.
-func (b *builder) withNotes(s *Section, t Table, notes []Text) {
-	s.add(t)
+func (b *builder) withNotes(s *document.Section, t document.Table, notes []document.Text) {
+	s.Add(t)
 	if len(notes) > 0 {
-		s.text(b.say("results.notes"))
-		s.add(List{Ordered: true, Items: notes})
+		s.Text(b.say("results.notes"))
+		s.Add(document.List{Ordered: true, Items: notes})
 	}
 }
 
 // gpuMachine is the table of what is known of the GPU, and how it ran.
-func (b *builder) gpuMachine(v *view) (Section, bool) {
+func (b *builder) gpuMachine(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-machine", "gpu-machine.title")
-	s.text(b.say("gpu-machine.intro"))
-	t := Table{ID: "table-gpu-machine" + v.suffix, Caption: b.say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
-	row := func(key string, value Text) {
+	s.Text(b.say("gpu-machine.intro"))
+	t := document.Table{ID: "table-gpu-machine" + v.suffix, Caption: b.say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
+	row := func(key string, value document.Text) {
 		if value != "" {
-			t.Rows = append(t.Rows, Row{Cells: []Text{b.say(key), value}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say(key), value}})
 		}
 	}
-	row("machine.gpus", escape(strings.Join(v.GPUs, ", ")))
-	row("machine.driver", escape(v.Driver))
-	row("machine.cuda", escape(v.CUDA))
+	row("machine.gpus", document.Escape(strings.Join(v.GPUs, ", ")))
+	row("machine.driver", document.Escape(v.Driver))
+	row("machine.cuda", document.Escape(v.CUDA))
 	for _, name := range []string{"f32", "tf32", "f64", "f64-tensor"} {
 		if peak, ok := v.pipe(name); ok {
 			row("gpu-machine."+name, b.say("gpu-machine.tflops", significant(float64(peak.Gflops)/1e3)))
@@ -253,9 +256,9 @@ func (b *builder) gpuMachine(v *view) (Section, bool) {
 	}
 	row("gpu-machine.held", b.say("gpu-machine.of", slowed, len(rows)))
 	row("gpu-machine.warned", b.say("gpu-machine.of", warned, len(rows)))
-	s.add(t)
+	s.Add(t)
 	if _, known := v.pipe("tf32"); !known && slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Compute == "tf32" }) {
-		s.text(b.say("gpu-machine.notf32"))
+		s.Text(b.say("gpu-machine.notf32"))
 	}
 	return s, true
 }

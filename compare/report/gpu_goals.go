@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // The goals of the ladder: ratios of the median of the row that it is held against over
@@ -126,14 +127,14 @@ func (v *view) aims() []aim {
 }
 
 // gpuGoals is the list of goals, if there is a figure for any.
-func (b *builder) gpuGoals(v *view) (Section, bool) {
+func (b *builder) gpuGoals(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-goals", "gpu-goals.title")
-	s.text(b.say("gpu-goals.intro"))
+	s.Text(b.say("gpu-goals.intro"))
 	aims := v.aims()
 	if !slices.ContainsFunc(aims, func(a aim) bool { return len(a.reached) > 0 }) {
 		return s, false
 	}
-	var items []Text
+	var items []document.Text
 	for _, a := range aims {
 		text := b.say("aim", b.say(a.verdict()), b.say(a.key, a.places(b), a.typ(), fmt.Sprintf("%.2f", a.target)))
 		text += b.figures(a)
@@ -156,12 +157,12 @@ func (b *builder) gpuGoals(v *view) (Section, bool) {
 		word = "aim.missed"
 	}
 	items = append(items, b.say("aim", b.say(word), b.say("aim.ok", good, bad))+b.say("stop"))
-	s.list(items)
+	s.List(items)
 	return s, true
 }
 
 // figures has what was reached, the places and the rungs where they differ.
-func (b *builder) figures(a aim) Text {
+func (b *builder) figures(a aim) document.Text {
 	if len(a.reached) == 0 {
 		return ""
 	}
@@ -169,17 +170,17 @@ func (b *builder) figures(a aim) Text {
 	differ := func(other func(reached) bool) bool { return slices.ContainsFunc(a.reached, other) }
 	places := differ(func(r reached) bool { return r.problem != first.problem })
 	rungs := differ(func(r reached) bool { return r.by != first.by })
-	var figures []Text
+	var figures []document.Text
 	for _, r := range a.reached {
-		figure := Text(thousandths(r.Ratio))
+		figure := document.Text(thousandths(r.Ratio))
 		if known := extent(r.Lo, r.Hi, thousandths); known != absent {
-			figure += " (" + Text(strings.ReplaceAll(known, " ", "")) + ")"
+			figure += " (" + document.Text(strings.ReplaceAll(known, " ", "")) + ")"
 		}
 		if places {
 			figure = b.say("aim.at", figure, r.label())
 		}
 		if rungs {
-			figure = b.say("aim.by", figure, code(algorithm(r.by)))
+			figure = b.say("aim.by", figure, document.Literal(algorithm(r.by)))
 		}
 		figures = append(figures, figure)
 	}
@@ -189,7 +190,7 @@ func (b *builder) figures(a aim) Text {
 		if places {
 			key = "aim.all"
 		}
-		text = b.say(key, text, code(algorithm(first.by)))
+		text = b.say(key, text, document.Literal(algorithm(first.by)))
 	}
 	return b.say("aim.figures", text)
 }
@@ -198,7 +199,7 @@ func (b *builder) figures(a aim) Text {
 func thousandths(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 // places names where a goal is to be reached.
-func (a aim) places(b *builder) Text {
+func (a aim) places(b *builder) document.Text {
 	var ps []problem
 	for _, r := range a.reached {
 		if !slices.Contains(ps, r.problem) {

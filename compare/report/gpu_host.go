@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // facing is the processor and the GPU on one product: each by its quickest variant in the
@@ -100,9 +101,9 @@ func wins(all []facing, of func(facing) float64) (from int, sizes []int) {
 }
 
 // gpuHost is the section that has the processor and the GPU on one page.
-func (b *builder) gpuHost(v *view) (Section, bool) {
+func (b *builder) gpuHost(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-host", "gpu-host.title")
-	s.text(b.say("gpu-host.intro"))
+	s.Text(b.say("gpu-host.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.facings(typ)
@@ -115,42 +116,42 @@ func (b *builder) gpuHost(v *view) (Section, bool) {
 		copied := last.copied
 		bytes := map[string]float64{"f32": 4, "f64": 8}[typ] * (float64(last.m)*float64(last.k) + float64(last.k)*float64(last.n))
 		if to := copied.Phases["h2d"]; to > 0 {
-			s.text(b.say("gpu-host.copies", b.sizes([]problem{last.problem}), significant(bytes/to/1e9), percent(1-float64(copied.Median)/withCopies(copied))))
+			s.Text(b.say("gpu-host.copies", b.sizes([]problem{last.problem}), significant(bytes/to/1e9), percent(1-float64(copied.Median)/withCopies(copied))))
 		}
 		var used []compare.Record
-		t := Table{
+		t := document.Table{
 			ID: "table-gpu-host-" + anchor(typ) + v.suffix, Caption: b.say("gpu-host.caption", typ),
 			Columns: b.columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h", "#oneafterother", "#overlapped", "#cpuovercopies"),
 		}
 		for _, f := range all {
 			used = append(used, f.kernel, f.copied)
-			cells := []Text{escape(f.label()), absent, absent, absent}
+			cells := []document.Text{document.Escape(f.label()), absent, absent, absent}
 			over, copies := math.NaN(), math.NaN()
 			if f.cpu.Speed() {
 				used = append(used, f.cpu)
-				cells = []Text{escape(f.label()), code(f.cpu.Variant), numbered(f.cpu.Threads), Text(b.median(f.cpu))}
+				cells = []document.Text{document.Escape(f.label()), document.Literal(f.cpu.Variant), numbered(f.cpu.Threads), document.Text(b.median(f.cpu))}
 				over, copies = float64(f.cpu.Median/f.kernel.Median), float64(f.cpu.Median)/withCopies(f.copied)
 			}
-			t.Rows = append(t.Rows, Row{Class: held(f.kernel), Cells: append(cells,
-				code(algorithm(f.kernel.Variant)), Text(b.median(f.kernel)), Text(significant(over)), phaseOf(f.copied, "h2d"), phaseOf(f.copied, "d2h"),
-				Text(seconds(copiedApart(f.copied))), Text(seconds(overlapped(f.copied))), Text(significant(copies)))})
+			t.Rows = append(t.Rows, document.Row{Class: held(f.kernel), Cells: append(cells,
+				document.Literal(algorithm(f.kernel.Variant)), document.Text(b.median(f.kernel)), document.Text(significant(over)), phaseOf(f.copied, "h2d"), phaseOf(f.copied, "d2h"),
+				document.Text(seconds(copiedApart(f.copied))), document.Text(seconds(overlapped(f.copied))), document.Text(significant(copies)))})
 		}
 		t.Command = b.rerun(v, used)
 		b.figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, typ)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }
 
 // crossing says from which size on the GPU is ahead of the processor.
-func (b *builder) crossing(s *Section, typ string, all []facing) {
+func (b *builder) crossing(s *document.Section, typ string, all []facing) {
 	bare, sizes := wins(all, func(f facing) float64 { return float64(f.kernel.Median) })
 	from, _ := wins(all, func(f facing) float64 { return withCopies(f.copied) })
 	if len(sizes) == 0 {
-		s.text(b.say("gpu-host.alone", typ, code(b.program+" compare --families serial,parallel,cuda")))
+		s.Text(b.say("gpu-host.alone", typ, document.Literal(b.program+" compare --families serial,parallel,cuda")))
 		return
 	}
-	say := func(key string, from int) Text {
+	say := func(key string, from int) document.Text {
 		switch from {
 		case 0:
 			return b.say(key+".never", slices.Max(sizes))
@@ -159,5 +160,5 @@ func (b *builder) crossing(s *Section, typ string, all []facing) {
 		}
 		return b.say(key+".from", from)
 	}
-	s.add(Paragraph{b.say("gpu-host.of", typ) + say("gpu-host.kernel", bare) + say("gpu-host.copied", from)})
+	s.Add(document.Paragraph{Text: b.say("gpu-host.of", typ) + say("gpu-host.kernel", bare) + say("gpu-host.copied", from)})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // ladderSize is the size at which the ladder is read, where it was measured.
@@ -58,9 +59,9 @@ func climbs(rows []compare.Record) []climb {
 }
 
 // gpuLadder is the section on the rungs in their order, what each gains and what it takes.
-func (b *builder) gpuLadder(v *view) (Section, bool) {
+func (b *builder) gpuLadder(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-ladder", "gpu-ladder.title")
-	s.text(b.say("gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain)))
+	s.Text(b.say("gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain)))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
@@ -71,54 +72,54 @@ func (b *builder) gpuLadder(v *view) (Section, bool) {
 		found = true
 		size := problemOf(rows[0])
 		command := b.rerun(v, rows)
-		var not []Text
+		var not []document.Text
 		up, most := 0, steps[0]
 		for _, c := range steps {
 			if c.gains() {
 				up++
 			} else {
-				not = append(not, code(algorithm(c.after.Variant)))
+				not = append(not, document.Literal(algorithm(c.after.Variant)))
 			}
 			if c.Ratio > most.Ratio {
 				most = c
 			}
 		}
 		text := b.say("gpu-ladder.of", typ, b.sizes([]problem{size}), up, len(steps))
-		text += b.say("gpu-ladder.most", code(algorithm(most.after.Variant)), significant(most.Ratio), code(algorithm(most.before.Variant)))
+		text += b.say("gpu-ladder.most", document.Literal(algorithm(most.after.Variant)), significant(most.Ratio), document.Literal(algorithm(most.before.Variant)))
 		if len(not) > 0 {
-			text += b.say("gpu-ladder.not", b.join(not), link(b.say("gpu-why.title"), "#gpu-why"+v.suffix))
+			text += b.say("gpu-ladder.not", b.join(not), document.Link(b.say("gpu-why.title"), "#gpu-why"+v.suffix))
 		}
-		s.add(Paragraph{text})
+		s.Add(document.Paragraph{Text: text})
 		b.figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, typ, size.label())
 		t, notes := b.climbed(v, typ, size, rows, steps)
 		t.Command = command
 		b.withNotes(&s, t, notes)
 		if needs := b.needs(v, typ, size, rows); len(needs.Rows) > 0 {
 			needs.Command = command
-			s.add(needs)
+			s.Add(needs)
 		}
 	}
 	return s, found
 }
 
 // climbed is the table of the steps, NVIDIA's library last.
-func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Record, steps []climb) (Table, []Text) {
-	t := Table{
+func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Record, steps []climb) (document.Table, []document.Text) {
+	t := document.Table{
 		ID: "table-gpu-ladder-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ladder.caption", typ, size.label()),
 		Columns: b.columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
 	}
-	var notes []Text
+	var notes []document.Text
 	library, found := at(rows, cublas, size)
 	for _, r := range rows {
-		var state Text
+		var state document.Text
 		state, notes = b.state(r, notes)
-		of := Text(absent)
+		of := document.Text(absent)
 		if found {
-			of = Text(percent(float64(library.Median / r.Median)))
+			of = document.Text(percent(float64(library.Median / r.Median)))
 		}
 		gain, p, verdict := b.stepTo(r, steps)
-		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
-			code(algorithm(r.Variant)), state, Text(b.median(r)), Text(b.ci(r)), tflops(r), of, Text(significant(known(r, r.PercentPeak))), gain, p, verdict,
+		t.Rows = append(t.Rows, document.Row{Class: held(r), Cells: []document.Text{
+			document.Literal(algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), tflops(r), of, document.Text(significant(known(r, r.PercentPeak))), gain, p, verdict,
 		}})
 	}
 	return t, notes
@@ -126,11 +127,11 @@ func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Reco
 
 // stepTo returns how much faster a rung is than the one before it, with what probability that
 // is chance, and the verdict.
-func (b *builder) stepTo(r compare.Record, steps []climb) (gain, p, verdict Text) {
-	gain, p, verdict = Text(absent), Text(absent), Text(absent)
+func (b *builder) stepTo(r compare.Record, steps []climb) (gain, p, verdict document.Text) {
+	gain, p, verdict = document.Text(absent), document.Text(absent), document.Text(absent)
 	if i := slices.IndexFunc(steps, func(c climb) bool { return c.after.Variant == r.Variant }); i >= 0 {
 		c := steps[i]
-		gain, p = times(c.Ratio, c.Lo, c.Hi), Text(probability(c.P))
+		gain, p = times(c.Ratio, c.Lo, c.Hi), document.Text(probability(c.P))
 		if !math.IsNaN(c.P) {
 			verdict = b.verdict(c.Outcome)
 		}
@@ -139,8 +140,8 @@ func (b *builder) stepTo(r compare.Record, steps []climb) (gain, p, verdict Text
 }
 
 // needs is the table of what the kernels take of the GPU.
-func (b *builder) needs(v *view, typ string, size problem, rows []compare.Record) Table {
-	t := Table{
+func (b *builder) needs(v *view, typ string, size problem, rows []compare.Record) document.Table {
+	t := document.Table{
 		ID: "table-gpu-needs-" + anchor(typ) + v.suffix, Caption: b.say("gpu-needs.caption", typ, size.label()),
 		Columns: b.columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
 	}
@@ -149,21 +150,21 @@ func (b *builder) needs(v *view, typ string, size problem, rows []compare.Record
 			continue
 		}
 		g := r.GPU
-		reads := Text(absent)
+		reads := document.Text(absent)
 		if x := readsOf(r); x > 0 {
-			reads = Text(significant(x))
+			reads = document.Text(significant(x))
 		}
-		t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
-			code(algorithm(r.Variant)), settled(tileOf(r)), escape(g.Pipe), numbered(g.Threads), numbered(g.Blocks), numbered(g.Registers),
-			Text(byteSize(float64(g.Spills))), Text(byteSize(float64(g.Shared))), occupancyOf(r), b.limits(r), reads, numbered(g.Clock),
+		t.Rows = append(t.Rows, document.Row{Class: held(r), Cells: []document.Text{
+			document.Literal(algorithm(r.Variant)), settled(tileOf(r)), document.Escape(g.Pipe), numbered(g.Threads), numbered(g.Blocks), numbered(g.Registers),
+			document.Text(byteSize(float64(g.Spills))), document.Text(byteSize(float64(g.Shared))), occupancyOf(r), b.limits(r), reads, numbered(g.Clock),
 		}})
 	}
 	return t
 }
 
 // limits names what limits the occupancy of a row.
-func (b *builder) limits(r compare.Record) Text {
-	var names []Text
+func (b *builder) limits(r compare.Record) document.Text {
+	var names []document.Text
 	if r.GPU != nil {
 		for _, limit := range r.GPU.Limit {
 			names = append(names, b.word("limit.", limit))
@@ -199,13 +200,13 @@ func readsOf(r compare.Record) float64 {
 
 // gpuWhy is the section on the rungs that do not gain: what speaks for one reason or
 // another, and where nothing does.
-func (b *builder) gpuWhy(v *view) (Section, bool) {
+func (b *builder) gpuWhy(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-why", "gpu-why.title")
-	s.text(b.say("gpu-why.intro"))
+	s.Text(b.say("gpu-why.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
-		var items []Text
+		var items []document.Text
 		for _, c := range climbs(rows) {
 			if !c.gains() {
 				items = append(items, b.why(c))
@@ -217,27 +218,27 @@ func (b *builder) gpuWhy(v *view) (Section, bool) {
 		found = true
 		size := b.sizes([]problem{problemOf(rows[0])})
 		if len(items) == 0 {
-			s.text(b.say("gpu-why.none", typ, size))
+			s.Text(b.say("gpu-why.none", typ, size))
 		} else {
-			s.text(b.say("gpu-why.of", typ, size))
-			s.list(items)
+			s.Text(b.say("gpu-why.of", typ, size))
+			s.List(items)
 		}
 		if text, ok := b.tensorGap(rows); ok {
-			s.add(Paragraph{Text(strings.TrimSpace(string(text)))})
+			s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(text)))})
 		}
 	}
 	return s, found
 }
 
 // why says what may account for a step that does not gain.
-func (b *builder) why(c climb) Text {
-	text := b.say("why.step", code(algorithm(c.before.Variant)), code(algorithm(c.after.Variant)), times(c.Ratio, c.Lo, c.Hi))
+func (b *builder) why(c climb) document.Text {
+	text := b.say("why.step", document.Literal(algorithm(c.before.Variant)), document.Literal(algorithm(c.after.Variant)), times(c.Ratio, c.Lo, c.Hi))
 	if key := "meant." + algorithm(c.after.Variant); hasPhrase(key) {
 		text += b.say(key)
 	}
 	reasons, notes := b.differences(c.before, c.after)
 	if len(reasons) == 0 {
-		reasons = []Text{b.say("why.unexplained")}
+		reasons = []document.Text{b.say("why.unexplained")}
 	}
 	return text + joined(append(notes, reasons...), "")
 }
@@ -252,7 +253,7 @@ const nearPeak = 0.9
 
 // differences returns what of the records of two rungs may account for the second being
 // no faster, and what is known besides.
-func (b *builder) differences(before, after compare.Record) (reasons, notes []Text) {
+func (b *builder) differences(before, after compare.Record) (reasons, notes []document.Text) {
 	if before.GPU == nil || after.GPU == nil {
 		return nil, nil
 	}
@@ -292,7 +293,7 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []Te
 
 // changes returns the profiler's counters that differ most between two kernels, of those
 // that differ by a twentieth at least; known is false unless both have some in common.
-func (b *builder) changes(x, y map[string]float64, most int) (out []Text, known bool) {
+func (b *builder) changes(x, y map[string]float64, most int) (out []document.Text, known bool) {
 	type change struct {
 		name string
 		size float64
@@ -323,13 +324,13 @@ func (b *builder) changes(x, y map[string]float64, most int) (out []Text, known 
 		return strings.Compare(p.name, q.name)
 	})
 	for _, c := range all[:min(most, len(all))] {
-		out = append(out, b.say("why.counter", code(c.name), significant(x[c.name]), significant(y[c.name])))
+		out = append(out, b.say("why.counter", document.Literal(c.name), significant(x[c.name]), significant(y[c.name])))
 	}
 	return out, known
 }
 
 // tensorGap says what keeps tf32-wmma from NVIDIA's library in the same arithmetic.
-func (b *builder) tensorGap(rows []compare.Record) (Text, bool) {
+func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 	find := func(variant string) (compare.Record, bool) {
 		i := slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant })
 		if i < 0 {
@@ -343,17 +344,17 @@ func (b *builder) tensorGap(rows []compare.Record) (Text, bool) {
 		return "", false
 	}
 	c := beside(library, own)
-	text := b.say("why.tensor", code(algorithm(own.Variant)), times(c.Ratio, c.Lo, c.Hi), code(algorithm(library.Variant)))
+	text := b.say("why.tensor", document.Literal(algorithm(own.Variant)), times(c.Ratio, c.Lo, c.Hi), document.Literal(algorithm(library.Variant)))
 	if own.GPU == nil {
 		return text + b.say("why.unexplained"), true
 	}
-	var parts []Text
+	var parts []document.Text
 	if library.GPU != nil {
 		parts, _ = b.changes(library.GPU.Counters, own.GPU.Counters, 10)
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.GPU.Counters)) {
 		if library.GPU == nil || len(library.GPU.Counters) == 0 {
-			parts = append(parts, b.say("why.value", code(name), significant(own.GPU.Counters[name])))
+			parts = append(parts, b.say("why.value", document.Literal(name), significant(own.GPU.Counters[name])))
 		}
 	}
 	if own.GPU.Occupancy > 0 {

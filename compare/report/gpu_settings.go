@@ -8,6 +8,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // tuning is a rung with its default setting and with the one that the tuner found.
@@ -66,14 +67,14 @@ func given(p gemm.Params) int {
 }
 
 // gpuTuned is the section on what the tuner's settings gain over the defaults.
-func (b *builder) gpuTuned(v *view) (Section, bool) {
+func (b *builder) gpuTuned(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-tuned", "gpu-tuned.title")
-	s.text(b.say("gpu-tuned.intro"))
+	s.Text(b.say("gpu-tuned.intro"))
 	all := v.tunings()
 	if len(all) == 0 {
 		return s, false
 	}
-	t := Table{
+	t := document.Table{
 		ID: "table-gpu-tuned" + v.suffix, Caption: b.say("gpu-tuned.caption"),
 		Columns: b.columns("rung", "pipe", "size", "defaulttile", "#tflops", "tunedtile", "#tflops", "#tunedover", "verdict"),
 	}
@@ -85,30 +86,30 @@ func (b *builder) gpuTuned(v *view) (Section, bool) {
 		if c.Outcome == quicker {
 			better++
 		}
-		verdict := Text(absent)
+		verdict := document.Text(absent)
 		if !math.IsNaN(c.P) {
 			verdict = b.verdict(c.Outcome)
 		}
 		used = append(used, x.before, x.after)
-		t.Rows = append(t.Rows, Row{Class: held(x.after), Cells: []Text{
-			code(algorithm(x.before.Variant)), escape(x.before.Type), escape(problemOf(x.before).label()), settled(tileOf(x.before)), tflops(x.before),
+		t.Rows = append(t.Rows, document.Row{Class: held(x.after), Cells: []document.Text{
+			document.Literal(algorithm(x.before.Variant)), document.Escape(x.before.Type), document.Escape(problemOf(x.before).label()), settled(tileOf(x.before)), tflops(x.before),
 			settled(tileOf(x.after)), tflops(x.after), times(c.Ratio, c.Lo, c.Hi), verdict,
 		}})
 	}
-	s.text(b.say("gpu-tuned.of", better, total))
+	s.Text(b.say("gpu-tuned.of", better, total))
 	t.Command = b.rerun(v, used)
-	s.add(t)
+	s.Add(t)
 	return s, true
 }
 
 // ofLibrary is the speed of a row of an experiment as a share of that of NVIDIA's library
 // in the same arithmetic and turn.
-func (v *view) ofLibrary(r compare.Record) Text {
+func (v *view) ofLibrary(r compare.Record) document.Text {
 	name := r.Experiment
 	for _, o := range v.records {
 		if vendor(o.Variant) && o.Compute == r.Compute && inTurn(o, r) && problemOf(o) == problemOf(r) &&
 			(o.Params[name] == nil || o.Params[name] == r.Params[name]) && o.Speed() && r.Speed() && r.Median > 0 {
-			return Text(percent(float64(o.Median / r.Median)))
+			return document.Text(percent(float64(o.Median / r.Median)))
 		}
 	}
 	return absent
@@ -118,9 +119,9 @@ func (v *view) ofLibrary(r compare.Record) Text {
 var gpuSwept = []string{"stages", "maxregs", "l2"}
 
 // gpuSettings is the section on the experiments on one setting.
-func (b *builder) gpuSettings(v *view) (Section, bool) {
+func (b *builder) gpuSettings(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-settings", "gpu-settings.title")
-	s.text(b.say("gpu-settings.intro"))
+	s.Text(b.say("gpu-settings.intro"))
 	found := false
 	for _, name := range gpuSwept {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == name && byGPU(r) && r.Params[name] != nil })
@@ -128,8 +129,8 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 			continue
 		}
 		found = true
-		s.text(b.say("gpu-settings."+name))
-		t := Table{
+		s.Text(b.say("gpu-settings." + name))
+		t := document.Table{
 			ID: "table-gpu-" + name + v.suffix, Caption: b.say("gpu-settings.caption", name), Command: b.rerun(v, rows),
 			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
 		}
@@ -140,7 +141,7 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 		of := func(r compare.Record) series {
 			return series{r.Variant, omit(r.Params, name).String(), problemOf(r)}
 		}
-		var notes, items []Text
+		var notes, items []document.Text
 		for _, one := range distinct(rows, of) {
 			var own []compare.Record
 			for _, r := range rows {
@@ -156,9 +157,9 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 				if r.Speed() && !(r.Median >= best.Median) {
 					best = r
 				}
-				var state Text
+				var state document.Text
 				state, notes = b.state(r, notes)
-				over, verdict := Text(absent), Text(absent)
+				over, verdict := document.Text(absent), document.Text(absent)
 				if i > 0 && own[0].Speed() && r.Speed() {
 					c := beside(own[0], r)
 					over = times(c.Ratio, c.Lo, c.Hi)
@@ -166,19 +167,19 @@ func (b *builder) gpuSettings(v *view) (Section, bool) {
 						verdict = b.verdict(c.Outcome)
 					}
 				}
-				spills := Text(absent)
+				spills := document.Text(absent)
 				if r.GPU != nil {
-					spills = Text(byteSize(float64(r.GPU.Spills)))
+					spills = document.Text(byteSize(float64(r.GPU.Spills)))
 				}
-				t.Rows = append(t.Rows, Row{Class: held(r), Cells: []Text{
-					code(algorithm(r.Variant)), escape(r.Type), escape(one.label()), escape(fmt.Sprint(r.Params[name])), state, Text(b.median(r)), tflops(r), v.ofLibrary(r), over, verdict, registers(r), spills, occupancyOf(r),
+				t.Rows = append(t.Rows, document.Row{Class: held(r), Cells: []document.Text{
+					document.Literal(algorithm(r.Variant)), document.Escape(r.Type), document.Escape(one.label()), document.Escape(fmt.Sprint(r.Params[name])), state, document.Text(b.median(r)), tflops(r), v.ofLibrary(r), over, verdict, registers(r), spills, occupancyOf(r),
 				}})
 			}
 			if best.Speed() && len(own) > 1 {
-				items = append(items, b.say("gpu-settings.best", code(algorithm(one.variant)), strings.TrimSpace(one.typ), b.sizes([]problem{one.problem}), code(fmt.Sprintf("%s=%v", name, best.Params[name])), seconds(float64(best.Median))))
+				items = append(items, b.say("gpu-settings.best", document.Literal(algorithm(one.variant)), strings.TrimSpace(one.typ), b.sizes([]problem{one.problem}), document.Literal(fmt.Sprintf("%s=%v", name, best.Params[name])), seconds(float64(best.Median))))
 			}
 		}
-		s.list(items)
+		s.List(items)
 		b.withNotes(&s, t, notes)
 	}
 	return s, found

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
-func (b *builder) gpuShapes(v *view) (Section, bool) {
+func (b *builder) gpuShapes(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-shapes", "gpu-shapes.title")
-	s.text(b.say("gpu-shapes.intro"))
+	s.Text(b.say("gpu-shapes.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.rungs(typ)
@@ -29,7 +30,7 @@ func (b *builder) gpuShapes(v *view) (Section, bool) {
 		}
 		t := b.shapesTable(v, typ, rows)
 		t.Command = command
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }
@@ -51,36 +52,36 @@ func cubesFirst(rows []compare.Record) []problem {
 
 // shapesTable holds the best rung without tensor cores and the one with them against
 // NVIDIA's library at each shape.
-func (b *builder) shapesTable(v *view, typ string, rows []compare.Record) Table {
+func (b *builder) shapesTable(v *view, typ string, rows []compare.Record) document.Table {
 	tensor, library := tf32WMMA, cublasTF32
 	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops", "#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
 	if typ == "f64" {
 		tensor, library = dmma, cublas
 		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops", "#dmmaovercublas", "verdict"}
 	}
-	t := Table{ID: "table-gpu-shapes-" + anchor(typ) + v.suffix, Caption: b.say("gpu-shapes.caption", typ), Columns: b.columns(heads...)}
+	t := document.Table{ID: "table-gpu-shapes-" + anchor(typ) + v.suffix, Caption: b.say("gpu-shapes.caption", typ), Columns: b.columns(heads...)}
 	for _, p := range cubesFirst(rows) {
 		best, ok := quickest(rows, p, simt)
 		wide, wok := at(rows, tensor, p)
 		exactly, eok := at(rows, cublas, p)
 		peer, pok := at(rows, library, p)
-		name := Text(absent)
+		name := document.Text(absent)
 		if ok {
-			name = code(algorithm(best.Variant))
+			name = document.Literal(algorithm(best.Variant))
 		}
-		speed := func(r compare.Record, ok bool) Text {
+		speed := func(r compare.Record, ok bool) document.Text {
 			if !ok {
 				return absent
 			}
 			return tflops(r)
 		}
-		cells := []Text{escape(p.label()), name, speed(best, ok)}
+		cells := []document.Text{document.Escape(p.label()), name, speed(best, ok)}
 		if typ == "f64" {
 			cells = append(cells, speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
 		} else {
-			lost := Text(absent)
+			lost := document.Text(absent)
 			if x := digitsLost(best, wide); ok && wok && !math.IsNaN(x) {
-				lost = Text(significant(x))
+				lost = document.Text(significant(x))
 			}
 			cells = append(cells, speed(exactly, eok), overCell(exactly, best, ok && eok), b.against(exactly, best, ok && eok),
 				speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), lost)
@@ -91,13 +92,13 @@ func (b *builder) shapesTable(v *view, typ string, rows []compare.Record) Table 
 				class = "muted"
 			}
 		}
-		t.Rows = append(t.Rows, Row{Cells: cells, Class: class})
+		t.Rows = append(t.Rows, document.Row{Cells: cells, Class: class})
 	}
 	return t
 }
 
 // against is the verdict on a library's row and one of the suite.
-func (b *builder) against(library, own compare.Record, ok bool) Text {
+func (b *builder) against(library, own compare.Record, ok bool) document.Text {
 	if !ok {
 		return absent
 	}
@@ -122,11 +123,11 @@ func digitsLost(a, b compare.Record) float64 { return digits(a) - digits(b) }
 
 // gpuPrecision is the section on what TF32 costs: the residuals of its rows beside those
 // in single precision.
-func (b *builder) gpuPrecision(v *view) (Section, bool) {
+func (b *builder) gpuPrecision(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-precision", "gpu-precision.title")
-	s.text(b.say("gpu-precision.intro"))
+	s.Text(b.say("gpu-precision.intro"))
 	rows := v.rungs("f32")
-	t := Table{
+	t := document.Table{
 		ID: "table-gpu-precision" + v.suffix, Caption: b.say("gpu-precision.caption"),
 		Columns: b.columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
 	}
@@ -141,33 +142,33 @@ func (b *builder) gpuPrecision(v *view) (Section, bool) {
 		}
 		least, most = min(least, lost), max(most, lost)
 		used = append(used, best, wide)
-		residual := func(variant string) Text {
+		residual := func(variant string) document.Text {
 			r, ok := at(rows, variant, p)
 			if !ok {
 				return absent
 			}
-			return Text(significant(float64(r.Residual)))
+			return document.Text(significant(float64(r.Residual)))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Text{
-			escape(p.label()), code(algorithm(best.Variant)), Text(significant(float64(best.Residual))), residual(cublas), residual(tf32WMMA), residual(cublasTF32),
-			Text(significant(digits(best))), Text(significant(digits(wide))), Text(significant(lost)), overCell(best, wide, true),
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+			document.Escape(p.label()), document.Literal(algorithm(best.Variant)), document.Text(significant(float64(best.Residual))), residual(cublas), residual(tf32WMMA), residual(cublasTF32),
+			document.Text(significant(digits(best))), document.Text(significant(digits(wide))), document.Text(significant(lost)), overCell(best, wide, true),
 		}})
 	}
 	if len(t.Rows) == 0 {
 		return s, false
 	}
-	s.text(b.say("gpu-precision.lost", significant(least), significant(most)))
+	s.Text(b.say("gpu-precision.lost", significant(least), significant(most)))
 	t.Command = b.rerun(v, used)
-	s.add(t)
+	s.Add(t)
 	return s, true
 }
 
 // gpuTypes is the section on double beside single precision.
-func (b *builder) gpuTypes(v *view) (Section, bool) {
+func (b *builder) gpuTypes(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-types", "gpu-types.title")
-	s.text(b.say("gpu-types.intro"))
+	s.Text(b.say("gpu-types.intro"))
 	f32, f64 := v.rungs("f32"), v.rungs("f64")
-	t := Table{
+	t := document.Table{
 		ID: "table-gpu-types" + v.suffix, Caption: b.say("gpu-types.caption"),
 		Columns: b.columns("size", "bestf32", "#tflops", "#peak", "bestf64", "#tflops", "#peak", "#f64over", "#cublasover"),
 	}
@@ -186,27 +187,27 @@ func (b *builder) gpuTypes(v *view) (Section, bool) {
 		if p.cube() {
 			last = [2]compare.Record{single, double}
 		}
-		libraries := Text(absent)
+		libraries := document.Text(absent)
 		a, aok := at(f32, cublas, p)
 		d, dok := at(f64, cublas, q)
 		if aok && dok {
-			libraries = Text(significant(float64(a.Median / d.Median)))
+			libraries = document.Text(significant(float64(a.Median / d.Median)))
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Text{
-			escape(p.label()), code(algorithm(single.Variant)), tflops(single), Text(significant(known(single, single.PercentPeak))),
-			code(algorithm(double.Variant)), tflops(double), Text(significant(known(double, double.PercentPeak))),
-			Text(significant(float64(single.Median / double.Median))), libraries,
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+			document.Escape(p.label()), document.Literal(algorithm(single.Variant)), tflops(single), document.Text(significant(known(single, single.PercentPeak))),
+			document.Literal(algorithm(double.Variant)), tflops(double), document.Text(significant(known(double, double.PercentPeak))),
+			document.Text(significant(float64(single.Median / double.Median))), libraries,
 		}})
 	}
 	if len(t.Rows) == 0 {
 		return s, false
 	}
 	if last[0].Speed() {
-		s.text(b.say("gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), code(algorithm(last[1].Variant)),
-			significant(float64(last[0].Median/last[1].Median)), code(algorithm(last[0].Variant))))
+		s.Text(b.say("gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), document.Literal(algorithm(last[1].Variant)),
+			significant(float64(last[0].Median/last[1].Median)), document.Literal(algorithm(last[0].Variant))))
 	}
 	t.Command = b.rerun(v, used)
-	s.add(t)
+	s.Add(t)
 	return s, true
 }
 
@@ -235,9 +236,9 @@ func (v *view) kept(typ string) []kept {
 }
 
 // gpuRagged is the section on sizes that are no multiple of a tile.
-func (b *builder) gpuRagged(v *view) (Section, bool) {
+func (b *builder) gpuRagged(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-ragged", "gpu-ragged.title")
-	s.text(b.say("gpu-ragged.intro"))
+	s.Text(b.say("gpu-ragged.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.kept(typ)
@@ -245,7 +246,7 @@ func (b *builder) gpuRagged(v *view) (Section, bool) {
 			continue
 		}
 		found = true
-		t := Table{
+		t := document.Table{
 			ID: "table-gpu-ragged-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ragged.caption", typ),
 			Columns: b.columns("rung", "wide", "size", "#tflops", "size", "#tflops", "#kept"),
 		}
@@ -263,15 +264,15 @@ func (b *builder) gpuRagged(v *view) (Section, bool) {
 					worst = &all[i]
 				}
 			}
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				code(algorithm(k.ragged.Variant)), wide, escape(problemOf(k.ragged).label()), tflops(k.ragged), escape(problemOf(k.even).label()), tflops(k.even), Text(percent(k.share())),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Literal(algorithm(k.ragged.Variant)), wide, document.Escape(problemOf(k.ragged).label()), tflops(k.ragged), document.Escape(problemOf(k.even).label()), tflops(k.even), document.Text(percent(k.share())),
 			}})
 		}
 		if worst != nil {
-			s.text(b.say("gpu-ragged.worst", typ, code(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)})))
+			s.Text(b.say("gpu-ragged.worst", typ, document.Literal(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)})))
 		}
 		t.Command = b.rerun(v, used)
-		s.add(t)
+		s.Add(t)
 	}
 	return s, found
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // reported are the shares of cuBLAS in the table 1 of the report of 2024, in percent: on
@@ -107,9 +108,9 @@ func before(all []entry, e entry) (compare.Record, bool) {
 }
 
 // gpuTable1 is the table 1 of the report of 2024 for this GPU.
-func (b *builder) gpuTable1(v *view) (Section, bool) {
+func (b *builder) gpuTable1(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-table1", "gpu-table1.title")
-	s.text(b.say("gpu-table1.intro"))
+	s.Text(b.say("gpu-table1.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.entries(typ)
@@ -129,34 +130,34 @@ func (b *builder) gpuTable1(v *view) (Section, bool) {
 		if then {
 			heads = append(heads, "#then")
 		}
-		t := Table{ID: "table-gpu-table1-" + anchor(typ) + v.suffix, Caption: b.say("gpu-table1.caption", typ, size.label()), Columns: b.columns(heads...)}
-		var notes []Text
+		t := document.Table{ID: "table-gpu-table1-" + anchor(typ) + v.suffix, Caption: b.say("gpu-table1.caption", typ, size.label()), Columns: b.columns(heads...)}
+		var notes []document.Text
 		var used []compare.Record
 		library := slices.IndexFunc(all, func(e entry) bool { return e.Variant == cublas && e.Speed() })
 		for _, e := range all {
 			r := e.Record
 			used = append(used, r)
-			var state Text
+			var state document.Text
 			state, notes = b.state(r, notes)
-			cells := []Text{code(algorithm(r.Variant)), squared(e.block), numbered(e.slice), state, Text(b.median(r))}
+			cells := []document.Text{document.Literal(algorithm(r.Variant)), squared(e.block), numbered(e.slice), state, document.Text(b.median(r))}
 			if packs {
 				cells = append(cells, phaseOf(r, "pack"))
 			}
-			of := Text(absent)
+			of := document.Text(absent)
 			if library >= 0 && r.Speed() {
-				of = Text(percent(float64(all[library].Median / r.Median)))
+				of = document.Text(percent(float64(all[library].Median / r.Median)))
 			}
 			earlier, ok := before(all, e)
-			cells = append(cells, tflops(r), of, Text(significant(known(r, r.PercentPeak))), overCell(earlier, r, ok), registers(r), occupancyOf(r))
+			cells = append(cells, tflops(r), of, document.Text(significant(known(r, r.PercentPeak))), overCell(earlier, r, ok), registers(r), occupancyOf(r))
 			if then {
-				cell := Text(absent)
+				cell := document.Text(absent)
 				share, ok := reported[algorithm(r.Variant)][e.slice]
 				if ok && (e.slice == 0 || e.block == 16) {
-					cell = Text(percent(share / 100))
+					cell = document.Text(percent(share / 100))
 				}
 				cells = append(cells, cell)
 			}
-			t.Rows = append(t.Rows, Row{Cells: cells, Class: held(r)})
+			t.Rows = append(t.Rows, document.Row{Cells: cells, Class: held(r)})
 		}
 		t.Command = b.rerun(v, used)
 		b.withNotes(&s, t, notes)
@@ -165,8 +166,8 @@ func (b *builder) gpuTable1(v *view) (Section, bool) {
 }
 
 // bestEntries says which setting of each rung that has several is the quickest.
-func (b *builder) bestEntries(s *Section, all []entry, typ string, size problem) {
-	var parts []Text
+func (b *builder) bestEntries(s *document.Section, all []entry, typ string, size problem) {
+	var parts []document.Text
 	for _, variant := range distinct(all, func(e entry) string { return e.Variant }) {
 		var best entry
 		count := 0
@@ -183,48 +184,48 @@ func (b *builder) bestEntries(s *Section, all []entry, typ string, size problem)
 			if best.slice > 0 {
 				setting = b.say("gpu-table1.slice", setting, best.slice)
 			}
-			parts = append(parts, b.say("gpu-table1.part", code(algorithm(variant)), setting, tflops(best.Record)))
+			parts = append(parts, b.say("gpu-table1.part", document.Literal(algorithm(variant)), setting, tflops(best.Record)))
 		}
 	}
 	if len(parts) > 0 {
-		s.text(b.say("gpu-table1.best", typ, b.sizes([]problem{size}), joined(parts, b.format("semicolon"))+b.say("stop")))
+		s.Text(b.say("gpu-table1.best", typ, b.sizes([]problem{size}), joined(parts, b.format("semicolon"))+b.say("stop")))
 	}
 }
 
 // squared is a square block by its edge.
-func squared(edge int) Text {
+func squared(edge int) document.Text {
 	if edge <= 0 {
 		return absent
 	}
-	return Text(fmt.Sprintf("%d×%d", edge, edge))
+	return document.Text(fmt.Sprintf("%d×%d", edge, edge))
 }
 
-func numbered(n int) Text {
+func numbered(n int) document.Text {
 	if n <= 0 {
 		return absent
 	}
-	return Text(fmt.Sprint(n))
+	return document.Text(fmt.Sprint(n))
 }
 
 // phaseOf is the time of a phase as a cell.
-func phaseOf(r compare.Record, name string) Text {
+func phaseOf(r compare.Record, name string) document.Text {
 	if t, ok := r.Phases[name]; ok && r.Speed() {
-		return Text(seconds(t))
+		return document.Text(seconds(t))
 	}
 	return absent
 }
 
 // registers and occupancyOf are what the kernel of a row takes, as cells.
-func registers(r compare.Record) Text {
+func registers(r compare.Record) document.Text {
 	if r.GPU == nil {
 		return absent
 	}
 	return numbered(r.GPU.Registers)
 }
 
-func occupancyOf(r compare.Record) Text {
+func occupancyOf(r compare.Record) document.Text {
 	if r.GPU == nil || !(r.GPU.Occupancy > 0) {
 		return absent
 	}
-	return Text(percent(r.GPU.Occupancy))
+	return document.Text(percent(r.GPU.Occupancy))
 }

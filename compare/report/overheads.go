@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 	"gemm/internal/sample"
 )
 
@@ -77,22 +78,22 @@ func sampledRow(samples []float64) compare.Record {
 }
 
 // overheads holds what our pool costs against goroutines and libgomp.
-func (b *builder) overheads(v *view) (Section, bool) {
+func (b *builder) overheads(v *view) (document.Section, bool) {
 	all := costs(v.overheads())
 	s := b.of(v, "overheads", "overheads.title")
 	if len(all) == 0 {
 		return s, false
 	}
-	s.text(b.say("overheads.intro"))
-	t := Table{
+	s.Text(b.say("overheads.intro"))
+	t := document.Table{
 		ID: "table-overheads" + v.suffix, Caption: b.say("overheads.caption"),
 		Columns: b.columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
 	}
-	var items []Text
+	var items []document.Text
 	for i, c := range all {
 		own, known := c.runtimes["pool"]
 		name := b.say("cost." + c.name)
-		row := []Text{name, settled(c.sort), Text(fmt.Sprint(c.threads))}
+		row := []document.Text{name, settled(c.sort), document.Text(fmt.Sprint(c.threads))}
 		for _, runtime := range runtimes {
 			row = append(row, nanoseconds(c.runtimes[runtime]))
 		}
@@ -100,7 +101,7 @@ func (b *builder) overheads(v *view) (Section, bool) {
 			other, ok := c.runtimes[runtime]
 			return contrast(other, own), ok && known
 		}
-		verdict := Text(absent)
+		verdict := document.Text(absent)
 		for _, runtime := range runtimes[1:] {
 			over, ok := ratio(runtime)
 			if !ok {
@@ -112,9 +113,9 @@ func (b *builder) overheads(v *view) (Section, bool) {
 				verdict = b.costVerdict(over.Outcome)
 			}
 		}
-		t.Rows = append(t.Rows, Row{Cells: append(row, verdict)})
+		t.Rows = append(t.Rows, document.Row{Cells: append(row, verdict)})
 		if c.sort != "" {
-			name += " (" + escape(c.sort) + ")"
+			name += " (" + document.Escape(c.sort) + ")"
 		}
 		last := i == len(all)-1 || all[i+1].name != c.name || all[i+1].sort != c.sort // of its sort: the most threads
 		if over, ok := ratio("libgomp"); ok && last {
@@ -123,25 +124,25 @@ func (b *builder) overheads(v *view) (Section, bool) {
 		}
 	}
 	if len(items) == 0 {
-		s.text(b.say("overheads.alone"))
+		s.Text(b.say("overheads.alone"))
 	}
-	s.list(items)
-	s.add(t)
+	s.List(items)
+	s.Add(t)
 	return s, true
 }
 
 // costVerdict returns the word for a comparison in which ours is the second.
-func (b *builder) costVerdict(o outcome) Text {
+func (b *builder) costVerdict(o outcome) document.Text {
 	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "cost.cheaper", slower: "cost.dearer"}[o])
 }
 
 // nanoseconds returns the median of a cost with its interval.
-func nanoseconds(r compare.Record) Text {
+func nanoseconds(r compare.Record) document.Text {
 	if len(r.Samples) == 0 {
 		return absent
 	}
 	if r.CI == nil {
-		return Text(significant(float64(r.Median)))
+		return document.Text(significant(float64(r.Median)))
 	}
 	return times(float64(r.Median), r.CI[0], r.CI[1])
 }

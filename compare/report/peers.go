@@ -4,10 +4,11 @@ import (
 	"maps"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // peers holds the libraries of others against the variants of the suite.
-func (b *builder) peers(v *view) []Section {
+func (b *builder) peers(v *view) []document.Section {
 	isPeer := func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) == "reference" }
 	s := b.of(v, "against", "peers.of")
 	rows := v.pick(isPeer)
@@ -15,16 +16,16 @@ func (b *builder) peers(v *view) []Section {
 		return nil
 	}
 	if len(rows) == 0 {
-		s.text(b.say("peers.absent", code(b.program+" compare --families serial,reference")))
-		return []Section{s}
+		s.Text(b.say("peers.absent", document.Literal(b.program+" compare --families serial,reference")))
+		return []document.Section{s}
 	}
 	for _, typ := range types(rows) {
 		ladder := v.ladder(typ)
-		table := Table{
+		table := document.Table{
 			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.say("peers.caption", typ),
 			Columns: b.columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
 		}
-		var items []Text
+		var items []document.Text
 		var used []compare.Record
 		for _, peer := range distinct(rows, variantOf) {
 			text, lines, pairs := b.peer(ladder, peer)
@@ -37,20 +38,20 @@ func (b *builder) peers(v *view) []Section {
 		if len(items) == 0 {
 			continue
 		}
-		s.text(b.say("peers.type", typ))
-		s.list(items)
+		s.Text(b.say("peers.type", typ))
+		s.List(items)
 		if len(table.Rows) > 0 {
 			table.Command = b.rerun(v, used)
-			s.add(table)
+			s.Add(table)
 		}
 	}
-	return []Section{s}
+	return []document.Section{s}
 }
 
 // peer says where one library is faster and where the suite is, with a table row
 // for every case that both were timed on, and the rows compared.
-func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []compare.Record) {
-	var lines []Row
+func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []document.Row, []compare.Record) {
+	var lines []document.Row
 	var used []compare.Record
 	sorted := map[outcome][]problem{}
 	var last comparison
@@ -79,21 +80,21 @@ func (b *builder) peer(ladder []compare.Record, peer string) (Text, []Row, []com
 		if r.Turn != "" && r.Turn == own.Turn {
 			turn = "turn.together"
 		}
-		lines = append(lines, Row{Cells: []Text{
-			code(peer), code(own.Variant), escape(p.label()), Text(significant(c.Ratio)),
-			Text(extent(c.Lo, c.Hi, significant)), Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
+		lines = append(lines, document.Row{Cells: []document.Text{
+			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.label()), document.Text(significant(c.Ratio)),
+			document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
 		}})
 	}
 	switch {
 	case !seen:
 		return "", nil, nil
 	case len(lines) == 0 && reason != "":
-		return b.say("peers.untimed", code(peer), reason), nil, nil
+		return b.say("peers.untimed", document.Literal(peer), reason), nil, nil
 	case len(lines) == 0:
-		return b.say("peers.alone", code(peer)), nil, nil
+		return b.say("peers.alone", document.Literal(peer)), nil, nil
 	}
-	text := b.say("peers.name", code(peer), ran) + b.outcomes("peers", sorted)
-	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), code(opponent))
+	text := b.say("peers.name", document.Literal(peer), ran) + b.outcomes("peers", sorted)
+	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), document.Literal(opponent))
 	if known := extent(last.Lo, last.Hi, significant); known != absent {
 		text += b.say("interval", known)
 	}
@@ -120,7 +121,7 @@ func ours(r compare.Record) bool {
 
 // peerVerdict returns the word for a comparison in which the peer is the first
 // row.
-func (b *builder) peerVerdict(o outcome) Text {
+func (b *builder) peerVerdict(o outcome) document.Text {
 	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
 }
 

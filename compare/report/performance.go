@@ -11,6 +11,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/document"
 )
 
 // Performance is the page that holds the production variants against the libraries
@@ -22,9 +23,9 @@ import (
 // of ratios have the intervals of the ratios, combined as those are (see contrast):
 // the distances on the logarithmic scale add as the sides of a right angle. A share
 // of the ceiling divides by that which was measured in turn with the row.
-func Performance(doc compare.Document, command string) (Report, []Drawing) {
+func Performance(doc compare.Document, command string) (document.Report, []chart.Drawing) {
 	p := performance{program: cmp.Or(command, "gemm")}
-	p.report = Report{
+	p.report = document.Report{
 		Lang: "en", Title: "Performance beside the libraries of others", Figures: "performance",
 	}
 	for _, v := range views(doc) {
@@ -45,8 +46,8 @@ func Performance(doc compare.Document, command string) (Report, []Drawing) {
 type performance struct {
 	program  string
 	contests []contest
-	report   Report
-	drawings []Drawing
+	report   document.Report
+	drawings []chart.Drawing
 }
 
 // kind is a sort of shape that is averaged and tabled together.
@@ -192,12 +193,12 @@ func meanOf(matches []match, variant string) mean {
 }
 
 // times returns a ratio with its interval.
-func times(ratio, lo, hi float64) Text {
+func times(ratio, lo, hi float64) document.Text {
 	text := significant(ratio)
 	if known := extent(lo, hi, significant); known != absent {
 		text += " (" + strings.ReplaceAll(known, " ", "") + ")"
 	}
-	return Text(text)
+	return document.Text(text)
 }
 
 // subtitle names the hosts and the day of the last run.
@@ -218,11 +219,11 @@ func (p *performance) subtitle() string {
 
 // introduction says what the page is, and how to make it again.
 func (p *performance) introduction() {
-	s := Section{ID: "how", Title: "What is compared", Level: 1}
-	s.add(
-		Paragraph{Text(fmt.Sprintf("`%s` and `%s` beside OpenBLAS, Intel MKL, BLIS and gonum, as measured by `%s compare --profile peers`. "+
+	s := document.Section{ID: "how", Title: "What is compared", Level: 1}
+	s.Add(
+		document.Paragraph{Text: document.Text(fmt.Sprintf("`%s` and `%s` beside OpenBLAS, Intel MKL, BLIS and gonum, as measured by `%s compare --profile peers`. "+
 			"`make bench-peers` measures and renders all of this again.", packed, parallelPacked, p.program))},
-		List{Items: []Text{
+		document.List{Items: []document.Text{
 			"All contenders of a shape are measured in turn, A B A B, and so is the ceiling: multiply-adds on registers at as many threads. Figures of different shapes may come from different clocks of the processor; ratios of one shape do not.",
 			"Each library has a process of its own, which times batches of products in C and is stopped in the turns of others. Every result is verified; one that is wrong has no speed.",
 			"A ratio is the peer's median time over ours, with its 95 % interval: above 1 we are ahead. Shapes are m×n×k: C is m×n.",
@@ -230,32 +231,32 @@ func (p *performance) introduction() {
 		}},
 	)
 	if len(p.contests) == 0 {
-		s.add(Paragraph{Text(fmt.Sprintf("There are no records of it. `%s compare --profile peers` makes them.", p.program))})
+		s.Add(document.Paragraph{Text: document.Text(fmt.Sprintf("There are no records of it. `%s compare --profile peers` makes them.", p.program))})
 	}
-	p.report.add(s)
+	p.report.Add(s)
 }
 
 // host adds the sections of one host.
 func (p *performance) host(c contest) {
-	section := func(id, title string, level int) Section {
-		return Section{ID: id + c.suffix, Title: title, Level: level}
+	section := func(id, title string, level int) document.Section {
+		return document.Section{ID: id + c.suffix, Title: title, Level: level}
 	}
 	s := section("host", cmp.Or(c.CPU, c.ID), 1)
-	s.add(Paragraph{p.machine(c)})
-	s.add(p.contenders(c))
-	p.report.add(s)
+	s.Add(document.Paragraph{Text: p.machine(c)})
+	s.Add(p.contenders(c))
+	p.report.Add(s)
 
 	s = section("means", "Geometric means", 2)
-	s.add(p.means(c))
-	p.report.add(s)
+	s.Add(p.means(c))
+	p.report.Add(s)
 
 	s = section("goals", "Goals", 2)
-	s.add(goals(c))
-	p.report.add(s)
+	s.Add(goals(c))
+	p.report.Add(s)
 
 	s = section("lost", "Where we lose", 2)
 	p.lost(&s, c)
-	p.report.add(s)
+	p.report.Add(s)
 
 	for _, typ := range types(c.rows) {
 		for _, threads := range c.threads(typ) {
@@ -266,18 +267,18 @@ func (p *performance) host(c contest) {
 				}
 				s := section(fmt.Sprintf("shapes-%s-%s-%d", k.id, typ, threads), fmt.Sprintf("%s, %s, %s", k.title, typ, busy(threads)), 2)
 				p.detail(&s, c, k, matches)
-				p.report.add(s)
+				p.report.Add(s)
 			}
 		}
 	}
 	s = section("ablation", "Where the time goes", 2)
 	ablation(&s, c, p.program)
-	p.report.add(s)
+	p.report.Add(s)
 
 	if notes := remarks(c.rows); len(notes) > 0 {
 		s = section("remarks", "Rows without a speed, and warnings", 2)
-		s.add(List{Items: notes})
-		p.report.add(s)
+		s.Add(document.List{Items: notes})
+		p.report.Add(s)
 	}
 }
 
@@ -290,25 +291,25 @@ func busy(threads int) string {
 }
 
 // machine describes the host and the program in a sentence.
-func (p *performance) machine(c contest) Text {
+func (p *performance) machine(c contest) document.Text {
 	text := fmt.Sprintf("%d processors in use, %s", c.Cores, c.ISA)
 	for _, k := range c.Caches {
 		text += fmt.Sprintf(", L%d %s", k.Level, byteSize(float64(k.Bytes)))
 	}
-	out := escape(text + "; " + c.OS + ".")
+	out := document.Escape(text + "; " + c.OS + ".")
 	for _, run := range c.runs {
 		if slices.ContainsFunc(c.rows, func(r compare.Record) bool { return r.Run == run.ID }) {
-			out += " Measured at revision " + code(revision(run.Git)) + " with " + escape(run.Go) + " by " + code(run.Command) + "."
+			out += " Measured at revision " + document.Literal(revision(run.Git)) + " with " + document.Escape(run.Go) + " by " + document.Literal(run.Command) + "."
 		}
 	}
 	return out
 }
 
 // contenders is the table of who takes part, by what each said of itself.
-func (p *performance) contenders(c contest) Table {
-	t := Table{
+func (p *performance) contenders(c contest) document.Table {
+	t := document.Table{
 		ID: "contenders" + c.suffix, Caption: "The contenders.",
-		Columns: []Column{{Title: "Variant"}, {Title: "Version"}, {Title: "Kernel"}, {Title: "Process"}},
+		Columns: []document.Column{{Title: "Variant"}, {Title: "Version"}, {Title: "Kernel"}, {Title: "Process"}},
 	}
 	type seen struct{ variant, version, kernel, process string }
 	said := map[seen]bool{}
@@ -327,9 +328,9 @@ func (p *performance) contenders(c contest) Table {
 			continue
 		}
 		said[who] = true
-		t.Rows = append(t.Rows, Row{Cells: []Text{code(who.variant), escape(who.version), escape(who.kernel), escape(who.process)}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{document.Literal(who.variant), document.Escape(who.version), document.Escape(who.kernel), document.Escape(who.process)}})
 	}
-	slices.SortStableFunc(t.Rows, func(a, b Row) int { return cmp.Compare(rank(string(a.Cells[0])), rank(string(b.Cells[0]))) })
+	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return cmp.Compare(rank(string(a.Cells[0])), rank(string(b.Cells[0]))) })
 	return t
 }
 
@@ -356,16 +357,16 @@ func rivals(matches []match) []string {
 }
 
 // means is the table of the geometric means of all kinds against all peers.
-func (p *performance) means(c contest) Table {
+func (p *performance) means(c contest) document.Table {
 	names := rivals(c.matches)
-	t := Table{
+	t := document.Table{
 		ID:      "table-means" + c.suffix,
 		Caption: "Geometric means of the ratios over all shapes of a kind, with 95 % intervals and the number of shapes. Above 1 we are ahead.",
-		Columns: []Column{{Title: "Shapes"}},
+		Columns: []document.Column{{Title: "Shapes"}},
 		Command: p.command(c.matches),
 	}
 	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Title: "against " + algorithm(name), Numeric: true})
+		t.Columns = append(t.Columns, document.Column{Title: "against " + algorithm(name), Numeric: true})
 	}
 	for _, typ := range types(c.rows) {
 		for _, threads := range c.threads(typ) {
@@ -374,12 +375,12 @@ func (p *performance) means(c contest) Table {
 				if len(matches) == 0 {
 					continue
 				}
-				row := Row{Cells: []Text{Text(fmt.Sprintf("[%s, %s, %s](#shapes-%s-%s-%d%s)", strings.ToLower(k.title), typ, busy(threads), k.id, typ, threads, c.suffix))}}
+				row := document.Row{Cells: []document.Text{document.Text(fmt.Sprintf("[%s, %s, %s](#shapes-%s-%s-%d%s)", strings.ToLower(k.title), typ, busy(threads), k.id, typ, threads, c.suffix))}}
 				for _, name := range names {
 					m := meanOf(matches, name)
 					cell := times(m.Ratio, m.Lo, m.Hi)
 					if m.Count > 0 {
-						cell += Text(fmt.Sprintf(", %d", m.Count))
+						cell += document.Text(fmt.Sprintf(", %d", m.Count))
 					}
 					row.Cells = append(row.Cells, cell)
 				}
@@ -391,14 +392,14 @@ func (p *performance) means(c contest) Table {
 }
 
 // lost lists every shape at which the best peer is ahead.
-func (p *performance) lost(s *Section, c contest) {
+func (p *performance) lost(s *document.Section, c contest) {
 	type loss struct {
 		match
 		peer compare.Record
 		comparison
 	}
 	var losses []loss
-	var level []Text
+	var level []document.Text
 	compared := 0
 	for _, m := range c.matches {
 		best, ok := m.best()
@@ -411,16 +412,16 @@ func (p *performance) lost(s *Section, c contest) {
 		case l.Outcome == slower:
 			losses = append(losses, l)
 		case !(l.Ratio >= 1):
-			level = append(level, Text(fmt.Sprintf("%s %s %s (%s)", m.label(), m.typ, busy(m.threads), significant(l.Ratio))))
+			level = append(level, document.Text(fmt.Sprintf("%s %s %s (%s)", m.label(), m.typ, busy(m.threads), significant(l.Ratio))))
 		}
 	}
 	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(a.Ratio, b.Ratio) })
-	s.add(Paragraph{Text(fmt.Sprintf("Of %d shapes, types and numbers of threads on which we and a peer were timed, the best peer is ahead on %d, distinguishably (p < %g).",
+	s.Add(document.Paragraph{Text: document.Text(fmt.Sprintf("Of %d shapes, types and numbers of threads on which we and a peer were timed, the best peer is ahead on %d, distinguishably (p < %g).",
 		compared, len(losses), significance))})
 	if len(losses) > 0 {
-		t := Table{
+		t := document.Table{
 			ID: "table-lost" + c.suffix, Caption: "Where the best peer is ahead, the worst first.",
-			Columns: []Column{
+			Columns: []document.Column{
 				{Title: "Shape"}, {Title: "Type"}, {Title: "Threads", Numeric: true}, {Title: "Best peer"},
 				{Title: "Ours, GFLOP/s", Numeric: true}, {Title: "Theirs", Numeric: true}, {Title: "Ratio (95 % interval)", Numeric: true}, {Title: "p", Numeric: true},
 			},
@@ -428,22 +429,22 @@ func (p *performance) lost(s *Section, c contest) {
 		var matches []match
 		for _, l := range losses {
 			matches = append(matches, l.match)
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				escape(l.label()), Text(l.typ), Text(fmt.Sprint(l.threads)), code(l.peer.Variant),
-				Text(significant(float64(l.own.Gflops))), Text(significant(float64(l.peer.Gflops))),
-				times(l.Ratio, l.Lo, l.Hi), Text(probability(l.P)),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Escape(l.label()), document.Text(l.typ), document.Text(fmt.Sprint(l.threads)), document.Literal(l.peer.Variant),
+				document.Text(significant(float64(l.own.Gflops))), document.Text(significant(float64(l.peer.Gflops))),
+				times(l.Ratio, l.Lo, l.Hi), document.Text(probability(l.P)),
 			}})
 		}
 		t.Command = p.command(matches)
-		s.add(t)
+		s.Add(t)
 	}
 	if len(level) > 0 {
-		s.add(Paragraph{"Below 1 too, but not distinguishable: " + joined(level, ", ") + "."})
+		s.Add(document.Paragraph{Text: "Below 1 too, but not distinguishable: " + joined(level, ", ") + "."})
 	}
 }
 
 // detail adds the figure and the tables of one kind of shapes.
-func (p *performance) detail(s *Section, c contest, k kind, matches []match) {
+func (p *performance) detail(s *document.Section, c contest, k kind, matches []match) {
 	names := rivals(matches)
 	command := p.command(matches)
 	own, threads, typ := matches[0].own.Variant, matches[0].threads, matches[0].typ
@@ -456,42 +457,42 @@ func (p *performance) detail(s *Section, c contest, k kind, matches []match) {
 	id := fmt.Sprintf("%s-%s-%d%s", k.id, typ, threads, c.suffix)
 	if curve, ok := rateCurve(matches, own, names); ok {
 		curve.Title = fmt.Sprintf("%s, %s, %s", k.title, typ, busy(threads))
-		p.drawings = append(p.drawings, Drawing{ID: id, Title: curve.Title + ": GFLOP/s over n", chart: curve})
-		s.add(Figure{
+		p.drawings = append(p.drawings, chart.Drawing{ID: id, Title: curve.Title + ": GFLOP/s over n", Chart: curve})
+		s.Add(document.Figure{
 			ID:      id,
-			Caption: Text(fmt.Sprintf("%s in %s on %s. The top of the axis is the ceiling, the median of those measured in turn; bars are 95 %% intervals of the medians.", k.title, typ, busy(threads))),
+			Caption: document.Text(fmt.Sprintf("%s in %s on %s. The top of the axis is the ceiling, the median of those measured in turn; bars are 95 %% intervals of the medians.", k.title, typ, busy(threads))),
 			Alt:     fmt.Sprintf("GFLOP/s over n of %s and its peers, %s, %s", own, typ, busy(threads)),
 			Command: command,
 		})
 	}
 
-	speeds := Table{
+	speeds := document.Table{
 		ID: "table-" + id, Command: command,
 		Caption: "Median GFLOP/s, and the share of the ceiling measured in turn.",
-		Columns: []Column{{Title: "Shape"}, {Title: "Ceiling", Numeric: true}, {Title: own, Numeric: true}},
+		Columns: []document.Column{{Title: "Shape"}, {Title: "Ceiling", Numeric: true}, {Title: own, Numeric: true}},
 	}
-	ratios := Table{
+	ratios := document.Table{
 		ID: "table-ratios-" + id, Command: command,
-		Caption: Text(fmt.Sprintf("`%s` against each peer: ratios with 95 %% intervals, and their geometric means.", own)),
-		Columns: []Column{{Title: "Shape"}},
+		Caption: document.Text(fmt.Sprintf("`%s` against each peer: ratios with 95 %% intervals, and their geometric means.", own)),
+		Columns: []document.Column{{Title: "Shape"}},
 	}
 	twice := threads > 1 && slices.ContainsFunc(matches, func(m match) bool { _, ok := c.scaling(m); return ok })
 	if twice {
-		speeds.Columns = append(speeds.Columns, Column{Title: fmt.Sprintf("over %d × %s", threads, packed), Numeric: true})
+		speeds.Columns = append(speeds.Columns, document.Column{Title: fmt.Sprintf("over %d × %s", threads, packed), Numeric: true})
 	}
 	for _, name := range names {
-		speeds.Columns = append(speeds.Columns, Column{Title: algorithm(name), Numeric: true})
-		ratios.Columns = append(ratios.Columns, Column{Title: "against " + algorithm(name), Numeric: true})
+		speeds.Columns = append(speeds.Columns, document.Column{Title: algorithm(name), Numeric: true})
+		ratios.Columns = append(ratios.Columns, document.Column{Title: "against " + algorithm(name), Numeric: true})
 	}
 	for _, m := range matches {
-		row := Row{Cells: []Text{escape(m.label()), Text(significant(m.top())), rate(m.own)}}
+		row := document.Row{Cells: []document.Text{document.Escape(m.label()), document.Text(significant(m.top())), rate(m.own)}}
 		if twice {
 			x, _ := c.scaling(m)
-			row.Cells = append(row.Cells, Text(significant(x)))
+			row.Cells = append(row.Cells, document.Text(significant(x)))
 		}
-		against := Row{Cells: []Text{escape(m.label())}}
+		against := document.Row{Cells: []document.Text{document.Escape(m.label())}}
 		for _, name := range names {
-			cell := Text(absent)
+			cell := document.Text(absent)
 			for _, r := range m.peers {
 				if r.Variant == name {
 					cell = rate(r)
@@ -507,13 +508,13 @@ func (p *performance) detail(s *Section, c contest, k kind, matches []match) {
 		}
 		speeds.Rows, ratios.Rows = append(speeds.Rows, row), append(ratios.Rows, against)
 	}
-	total := Row{Cells: []Text{"geometric mean"}, Class: "best"}
+	total := document.Row{Cells: []document.Text{"geometric mean"}, Class: "best"}
 	for _, name := range names {
 		m := meanOf(matches, name)
 		total.Cells = append(total.Cells, times(m.Ratio, m.Lo, m.Hi))
 	}
 	ratios.Rows = append(ratios.Rows, total)
-	s.add(speeds, ratios)
+	s.Add(speeds, ratios)
 }
 
 // top returns the ceiling that was measured in turn with m, NaN where none was.
@@ -527,15 +528,15 @@ func (m match) top() float64 {
 }
 
 // rate returns the speed of a row with its share of the ceiling.
-func rate(r compare.Record) Text {
+func rate(r compare.Record) document.Text {
 	if !r.Speed() {
-		return Text(cmp.Or(string(r.Status), absent))
+		return document.Text(cmp.Or(string(r.Status), absent))
 	}
 	text := significant(float64(r.Gflops))
 	if r.PercentPeak.Known() {
 		text += fmt.Sprintf(" (%.0f %%)", float64(r.PercentPeak))
 	}
-	return Text(text)
+	return document.Text(text)
 }
 
 // scaling returns our speed on several threads over as many times that on one; false
@@ -612,11 +613,11 @@ var parts = []struct{ name, title string }{
 
 // ablation shows the measurements of the parts: kernels beside the ceiling of the
 // host, parts of a product of a size beside that product.
-func ablation(s *Section, c contest, program string) {
-	t := Table{
+func ablation(s *document.Section, c contest, program string) {
+	t := document.Table{
 		ID:      "table-ablation" + c.suffix,
 		Caption: "Parts of a packed product on one thread: medians, with the lowest and the highest sample. The rate of packing and of the update is what the product would have if the rest took no time, so that its own rate over theirs is their share of its time.",
-		Columns: []Column{
+		Columns: []document.Column{
 			{Title: "Part"}, {Title: "Parameters"}, {Title: "Median", Numeric: true}, {Title: "Range", Numeric: true}, {Title: "Unit"},
 			{Title: "% of ceiling", Numeric: true}, {Title: "% of the product's time", Numeric: true},
 		},
@@ -634,18 +635,18 @@ func ablation(s *Section, c contest, program string) {
 			} else if top, ok := c.ceiling(typ, 1); ok {
 				ceiling = 100 * median / float64(top.Gflops)
 			}
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				Text(part.title), escape(m.Params.String()), Text(significant(median)),
-				Text(extent(slices.Min(m.Samples), slices.Max(m.Samples), significant)), escape(m.Unit),
-				Text(significant(ceiling)), Text(significant(time)),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Text(part.title), document.Escape(m.Params.String()), document.Text(significant(median)),
+				document.Text(extent(slices.Min(m.Samples), slices.Max(m.Samples), significant)), document.Escape(m.Unit),
+				document.Text(significant(ceiling)), document.Text(significant(time)),
 			}})
 		}
 	}
 	if len(t.Rows) == 0 {
-		s.add(Paragraph{Text(fmt.Sprintf("The records hold no measurement of the parts; `%s compare` makes them beside the rows of `%s`.", program, packed))})
+		s.Add(document.Paragraph{Text: document.Text(fmt.Sprintf("The records hold no measurement of the parts; `%s compare` makes them beside the rows of `%s`.", program, packed))})
 		return
 	}
-	s.add(t)
+	s.Add(t)
 }
 
 // rate returns our GFLOP/s on one thread for n×n matrices, NaN where it was not
@@ -670,7 +671,7 @@ const mostNamed = 12
 
 // remarks lists the rows without a speed and the warnings of the others, those of one
 // variant with the same words together.
-func remarks(rows []compare.Record) []Text {
+func remarks(rows []compare.Record) []document.Text {
 	type remark struct{ variant, words string }
 	shapes := map[remark][]string{}
 	var all []remark
@@ -694,7 +695,7 @@ func remarks(rows []compare.Record) []Text {
 	for _, r := range rows {
 		total[r.Variant]++
 	}
-	var items []Text
+	var items []document.Text
 	for _, k := range all {
 		where := strings.Join(shapes[k], ", ")
 		switch n := len(shapes[k]); {
@@ -703,7 +704,7 @@ func remarks(rows []compare.Record) []Text {
 		case n > mostNamed:
 			where = fmt.Sprintf("%d of %d rows", n, total[k.variant])
 		}
-		items = append(items, code(k.variant)+": "+escape(k.words)+" ("+escape(where)+")")
+		items = append(items, document.Literal(k.variant)+": "+document.Escape(k.words)+" ("+document.Escape(where)+")")
 	}
 	return items
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"gemm/compare/report/document"
 )
 
 // The goals of the production variants beside the libraries of others. Shares are of
@@ -37,7 +39,7 @@ type goal struct {
 func (g goal) met() bool { return g.reached >= g.target }
 
 // item returns the goal as an item of a list.
-func (g goal) item() Text {
+func (g goal) item() document.Text {
 	word := "not met"
 	switch {
 	case math.IsNaN(g.reached):
@@ -49,18 +51,18 @@ func (g goal) item() Text {
 	if g.figure != "" {
 		text += ": " + g.figure
 	}
-	return Text(text + ".")
+	return document.Text(text + ".")
 }
 
 // goals is the list of all goals of a host, met or not.
-func goals(c contest) List {
-	var items []Text
+func goals(c contest) document.List {
+	var items []document.Text
 	for _, typ := range []string{"f64", "f32"} {
 		for _, g := range goalsOf(c, typ) {
 			items = append(items, g.item())
 		}
 	}
-	return List{Items: items}
+	return document.List{Items: items}
 }
 
 // goalsOf returns the goals of one type.

@@ -14,6 +14,8 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
+	"gemm/compare/report/reporttest"
 )
 
 // rival plants a row of the profile peers: m×n×k on so many threads at the given
@@ -86,10 +88,10 @@ func peersDocument() compare.Document {
 func TestPerformanceGolden(t *testing.T) {
 	page, drawings := Performance(peersDocument(), "")
 	var b bytes.Buffer
-	if err := Markdown(&b, page); err != nil {
+	if err := document.Markdown(&b, page); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "performance.md.golden", b.Bytes())
+	reporttest.Golden(t, "performance.md.golden", b.Bytes())
 	if want := strings.Count(b.String(), "](performance/"); len(drawings) != want || want == 0 {
 		t.Errorf("%d drawings, %d figures", len(drawings), want)
 	}
@@ -117,7 +119,7 @@ func pageOf(t *testing.T, doc compare.Document) string {
 	t.Helper()
 	page, _ := Performance(doc, "gemm")
 	var b bytes.Buffer
-	if err := Markdown(&b, page); err != nil {
+	if err := document.Markdown(&b, page); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

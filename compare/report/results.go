@@ -7,13 +7,14 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // results is one section for each experiment, family and type of a host, with
 // every row in its table. The serial rows of experiments on sharing work are with those
 // that are held against them. The sweeps of cut-offs and the builds with
 // other compiler options have theirs in the analysis.
-func (b *builder) results(v *view) []Section {
+func (b *builder) results(v *view) []document.Section {
 	type group struct{ experiment, family, typ string }
 	home := func(r compare.Record) string {
 		fam := family(r.Variant)
@@ -23,7 +24,7 @@ func (b *builder) results(v *view) []Section {
 		return fam
 	}
 	rows := v.pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
-	var sections []Section
+	var sections []document.Section
 	for _, experiment := range distinct(rows, func(r compare.Record) string { return r.Experiment }) {
 		for _, fam := range distinct(rows, home) {
 			for _, typ := range types(rows) {
@@ -48,7 +49,7 @@ func resultsID(experiment, fam, typ string) string {
 	return id + anchor(fam) + "-" + anchor(typ)
 }
 
-func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare.Record) Section {
+func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
 	key := "results.of"
 	if experiment != "ladder" {
@@ -71,13 +72,13 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 	if everywhere := constants(rows, "threads"); listed(rows) && len(everywhere) > 0 {
 		table.Caption += b.say("results.constants", setting(everywhere))
 	}
-	s.add(table)
+	s.Add(table)
 	if len(notes) > 0 {
-		s.text(b.say("results.notes"))
-		s.add(List{Ordered: true, Items: notes})
+		s.Text(b.say("results.notes"))
+		s.Add(document.List{Ordered: true, Items: notes})
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
-		s.text(b.say("results.fast"))
+		s.Text(b.say("results.fast"))
 	}
 	return s
 }
@@ -106,7 +107,7 @@ func fewer(variant string) bool {
 }
 
 // rows is the table of all rows, and the notes that their states refer to.
-func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
+func (b *builder) rows(v *view, rows []compare.Record) (document.Table, []document.Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
 	ladder := rows[0].Experiment == "ladder"
@@ -130,41 +131,41 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 	} else {
 		heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
 	}
-	t := Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
+	t := document.Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
 
 	all := v.ladder(rows[0].Type)
 	if !ladder {
 		all = slices.Concat(rows, all)
 	}
-	var notes []Text
+	var notes []document.Text
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return problemOf(x).compare(problemOf(y)) })
 	for _, r := range sorted {
 		p := problemOf(r)
-		row := Row{Cells: []Text{escape(p.label()), b.name(r)}}
+		row := document.Row{Cells: []document.Text{document.Escape(p.label()), b.name(r)}}
 		if listed(rows) {
-			row.Cells[1] = code(r.Variant)
+			row.Cells[1] = document.Literal(r.Variant)
 		}
 		for _, name := range columns {
 			row.Cells = append(row.Cells, b.param(r, name))
 		}
 		if threads {
-			row.Cells = append(row.Cells, Text(fmt.Sprint(r.Threads)))
+			row.Cells = append(row.Cells, document.Text(fmt.Sprint(r.Threads)))
 		}
-		var state Text
+		var state document.Text
 		state, notes = b.state(r, notes)
 		rate, _ := speed(r)
-		row.Cells = append(row.Cells, state, Text(b.median(r)), Text(b.ci(r)), Text(significant(float64(rate))))
+		row.Cells = append(row.Cells, state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(significant(float64(rate))))
 		if field {
-			row.Cells = append(row.Cells, Text(significant(known(r, r.DataGBps))))
+			row.Cells = append(row.Cells, document.Text(significant(known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells, Text(significant(known(r, r.PercentPeak))))
+		row.Cells = append(row.Cells, document.Text(significant(known(r, r.PercentPeak))))
 		if gpu {
 			row.Cells = append(row.Cells, phaseOf(r, "h2d"), phaseOf(r, "d2h"), phaseOf(r, "host"))
 		} else {
-			row.Cells = append(row.Cells, Text(significant(b.over(all, r, baseline))), Text(significant(b.overBest(all, r))))
+			row.Cells = append(row.Cells, document.Text(significant(b.over(all, r, baseline))), document.Text(significant(b.overBest(all, r))))
 		}
-		row.Cells = append(row.Cells, Text(significant(float64(r.Residual))), Text(significant(float64(r.Bound))))
+		row.Cells = append(row.Cells, document.Text(significant(float64(r.Residual))), document.Text(significant(float64(r.Bound))))
 		best, found := quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
 		case r.Status == compare.Wrong:
@@ -180,10 +181,10 @@ func (b *builder) rows(v *view, rows []compare.Record) (Table, []Text) {
 }
 
 // named returns the heads of the columns of parameters: the names of their flags.
-func (b *builder) named(params []string) []Column {
-	out := make([]Column, len(params))
+func (b *builder) named(params []string) []document.Column {
+	out := make([]document.Column, len(params))
 	for i, name := range params {
-		out[i] = Column{Title: name}
+		out[i] = document.Column{Title: name}
 		if name == "placement" {
 			out[i].Title = b.plain("col.placement")
 		}
@@ -228,7 +229,7 @@ func constants(rows []compare.Record, but ...string) gemm.Params {
 
 // param returns a parameter that a row was asked to have as a cell, the schedule with
 // what was run where that is another.
-func (b *builder) param(r compare.Record, name string) Text {
+func (b *builder) param(r compare.Record, name string) document.Text {
 	switch value, ok := r.Params[name]; {
 	case name == "placement":
 		return placement(r)
@@ -243,17 +244,17 @@ func (b *builder) param(r compare.Record, name string) Text {
 
 // state returns the word for a row's outcome with the number of its note, if it
 // has a reason, warnings or a clock that was held back; equal notes share a number.
-func (b *builder) state(r compare.Record, notes []Text) (Text, []Text) {
+func (b *builder) state(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
 	text := b.status(r.Status)
-	var remarks []Text
+	var remarks []document.Text
 	if r.Reason != "" {
-		remarks = append(remarks, escape(r.Reason))
+		remarks = append(remarks, document.Escape(r.Reason))
 	}
 	if r.GPU != nil && r.GPU.Throttled != "" {
 		remarks = append(remarks, b.say("state.held", r.GPU.Throttled))
 	}
 	for _, warning := range r.Warnings {
-		remarks = append(remarks, escape(warning))
+		remarks = append(remarks, document.Escape(warning))
 	}
 	for _, note := range remarks {
 		i := slices.Index(notes, note)
@@ -261,7 +262,7 @@ func (b *builder) state(r compare.Record, notes []Text) (Text, []Text) {
 			i = len(notes)
 			notes = append(notes, note)
 		}
-		text += Text(fmt.Sprintf(" (%d)", i+1))
+		text += document.Text(fmt.Sprintf(" (%d)", i+1))
 	}
 	return text, notes
 }

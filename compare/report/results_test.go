@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
+	"gemm/compare/report/reporttest"
 )
 
 // TestResultsGolden renders every file of results/ in Markdown and CSV and compares the sums
@@ -34,7 +36,7 @@ func TestResultsGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		for _, lang := range []string{"en", "zh"} {
 			var text bytes.Buffer
-			if err := Markdown(&text, Build(doc, Options{Lang: lang})); err != nil {
+			if err := document.Markdown(&text, Build(doc, Options{Lang: lang})); err != nil {
 				t.Fatal(err)
 			}
 			renderings[name+"."+lang+".md"] = text.Bytes()
@@ -50,7 +52,7 @@ func TestResultsGolden(t *testing.T) {
 		}
 	}
 	const kept = "testdata/results.sums"
-	if *update {
+	if *reporttest.Update {
 		if err := os.WriteFile(kept, []byte(sums.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

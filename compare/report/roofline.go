@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 	"gemm/internal/sample"
 )
 
@@ -21,9 +22,9 @@ type standing struct {
 }
 
 // roofline reads intensity and rate of every variant at its largest size.
-func (b *builder) roofline(v *view) (Section, bool) {
+func (b *builder) roofline(v *view) (document.Section, bool) {
 	s := b.of(v, "roofline", "roofline.title")
-	s.text(b.say("roofline.intro"))
+	s.Text(b.say("roofline.intro"))
 	found := false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
 		if typ == "gf256" {
@@ -43,26 +44,26 @@ func (b *builder) roofline(v *view) (Section, bool) {
 		}
 		found = true
 		var used []compare.Record
-		table := Table{
+		table := document.Table{
 			ID: "table-roofline-" + anchor(typ) + v.suffix, Caption: b.say("roofline.caption", typ),
 			Columns: b.columns("variant", "size", "#intensity", "bound-by", "#limit", "#executed", "#fraction"),
 		}
 		for _, r := range roofs {
 			used = append(used, r.Record)
-			by := Text(absent)
+			by := document.Text(absent)
 			if !math.IsNaN(r.limit) {
 				by = b.say(map[bool]string{true: "roofline.memory", false: "roofline.compute"}[r.memory])
 			}
-			table.Rows = append(table.Rows, Row{Cells: []Text{
-				code(r.Variant), escape(problemOf(r.Record).label()), Text(significant(r.intensity)), by,
-				Text(significant(r.limit)), Text(significant(r.rate)), Text(percent(r.rate / r.limit)),
+			table.Rows = append(table.Rows, document.Row{Cells: []document.Text{
+				document.Literal(r.Variant), document.Escape(problemOf(r.Record).label()), document.Text(significant(r.intensity)), by,
+				document.Text(significant(r.limit)), document.Text(significant(r.rate)), document.Text(percent(r.rate / r.limit)),
 			}})
 		}
 		table.Command = b.rerun(v, used)
-		s.text(b.say("roofline.of", typ))
+		s.Text(b.say("roofline.of", typ))
 		b.readRoofs(&s, v, typ, roofs)
 		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, typ)
-		s.add(table)
+		s.Add(table)
 		b.microKernel(&s, v, typ, rows)
 	}
 	return s, found
@@ -71,7 +72,7 @@ func (b *builder) roofline(v *view) (Section, bool) {
 // microKernel says what share of its micro-kernel's rate in the first level of
 // cache the packed product reaches at its largest cube, where both were measured
 // in one run.
-func (b *builder) microKernel(s *Section, v *view, typ string, rows []compare.Record) {
+func (b *builder) microKernel(s *document.Section, v *view, typ string, rows []compare.Record) {
 	var packed compare.Record
 	for _, r := range rows {
 		if r.Variant == "serial/packed" && r.M == r.N && r.N == r.K && r.N > packed.N {
@@ -83,8 +84,8 @@ func (b *builder) microKernel(s *Section, v *view, typ string, rows []compare.Re
 			continue
 		}
 		rate := sample.Summarize(m.Samples).Median
-		s.text(b.say("roofline.kernel", code(fmt.Sprint(m.Params["kernel"])), significant(rate),
-			code(packed.Variant), percent(float64(packed.Gflops)/rate), escape(problemOf(packed).label())))
+		s.Text(b.say("roofline.kernel", document.Literal(fmt.Sprint(m.Params["kernel"])), significant(rate),
+			document.Literal(packed.Variant), percent(float64(packed.Gflops)/rate), document.Escape(problemOf(packed).label())))
 	}
 }
 
@@ -123,7 +124,7 @@ func (v *view) roof(rows []compare.Record, variant string) (standing, bool) {
 
 // readRoofs says which variants memory limits by prediction, which comes closest
 // to its roof, and which fall short of it though memory does not limit them.
-func (b *builder) readRoofs(s *Section, v *view, typ string, roofs []standing) {
+func (b *builder) readRoofs(s *document.Section, v *view, typ string, roofs []standing) {
 	var memory, compute, short, above []string
 	var best, worst standing
 	for _, r := range roofs {
@@ -150,23 +151,23 @@ func (b *builder) readRoofs(s *Section, v *view, typ string, roofs []standing) {
 		}
 	}
 	if best.limit == 0 {
-		s.text(b.say("roofline.nopeak", typ, code(b.program+" compare")))
+		s.Text(b.say("roofline.nopeak", typ, document.Literal(b.program+" compare")))
 		return
 	}
 	if peak, ok := v.ceiling(typ, 1); ok {
 		if triad, ok := v.bandwidth(1); ok {
-			s.text(b.say("roofline.ridge", significant(float64(peak.Gflops)), significant(float64(triad.GBps)),
+			s.Text(b.say("roofline.ridge", significant(float64(peak.Gflops)), significant(float64(triad.GBps)),
 				significant(float64(peak.Gflops/triad.GBps))))
 		}
 	}
 	say := func(key string, names []string) {
 		if len(names) > 0 {
-			s.text(b.say(key, b.names(names)))
+			s.Text(b.say(key, b.names(names)))
 		}
 	}
 	say("roofline.memories", memory)
 	say("roofline.computes", compute)
-	s.text(b.say("roofline.range", code(best.Variant), percent(best.rate/best.limit), code(worst.Variant), percent(worst.rate/worst.limit)))
+	s.Text(b.say("roofline.range", document.Literal(best.Variant), percent(best.rate/best.limit), document.Literal(worst.Variant), percent(worst.rate/worst.limit)))
 	say("roofline.short", short)
 	say("roofline.above", above)
 }

@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // strong says what more threads or ranks bring for a problem of a fixed size.
-func (b *builder) strong(a axis) func(*view) (Section, bool) {
-	return func(v *view) (Section, bool) { return b.scaling(v, a, "strong", (*view).strongSeries) }
+func (b *builder) strong(a axis) func(*view) (document.Section, bool) {
+	return func(v *view) (document.Section, bool) { return b.scaling(v, a, "strong", (*view).strongSeries) }
 }
 
 // weak says what they bring where every one of them has the same work.
-func (b *builder) weak(a axis) func(*view) (Section, bool) {
-	return func(v *view) (Section, bool) { return b.scaling(v, a, "weak", (*view).weakSeries) }
+func (b *builder) weak(a axis) func(*view) (document.Section, bool) {
+	return func(v *view) (document.Section, bool) { return b.scaling(v, a, "weak", (*view).weakSeries) }
 }
 
 // weakSeries returns the series of one type whose m grows along the axis.
@@ -31,10 +32,10 @@ var scalingFigures = map[string][]string{
 
 // scaling is the chapter's section on one kind of scaling: for each type a sentence a
 // variant, figures, a table of all rows and one of the laws that they follow.
-func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, string) []series) (Section, bool) {
+func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, string) []series) (document.Section, bool) {
 	kind := a.prefix + sort
 	s := b.of(v, kind, kind+".title")
-	s.text(b.say(kind+".intro"))
+	s.Text(b.say(kind + ".intro"))
 	found := false
 	for _, typ := range v.typesOf(a) {
 		all := of(v, a, typ)
@@ -48,25 +49,25 @@ func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, str
 		}
 		command := b.rerun(v, used)
 		size := mainSize(all)
-		var items []Text
+		var items []document.Text
 		for _, lead := range v.leading(all, size) {
 			items = append(items, b.scales(v, kind, lead))
 		}
-		s.text(b.say(kind+".of", typ, b.sizes([]problem{size})))
-		s.list(items)
+		s.Text(b.say(kind+".of", typ, b.sizes([]problem{size})))
+		s.List(items)
 		for _, figure := range scalingFigures[kind] {
 			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, typ)
 		}
-		s.add(b.scalingTable(v, a, sort, typ, all, command))
+		s.Add(b.scalingTable(v, a, sort, typ, all, command))
 		if laws := b.laws(v, a, sort, typ, all, command); len(laws.Rows) > 0 {
-			s.add(laws)
+			s.Add(laws)
 		}
 	}
 	return s, found
 }
 
 // scales says of one series how it scales and what law it follows.
-func (b *builder) scales(v *view, kind string, one series) Text {
+func (b *builder) scales(v *view, kind string, one series) document.Text {
 	text := b.say("scales.name", one.name())
 	last := one.full(v)
 	c, ok := one.speedup(last)
@@ -87,7 +88,7 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 		text += b.say("stop")
 	}
 	if best, ok := v.bestSerial(one); ok && !one.grows {
-		text += b.say("scales.serial", significant(float64(best.Median/last.Median)), code(best.Variant))
+		text += b.say("scales.serial", significant(float64(best.Median/last.Median)), document.Literal(best.Variant))
 	}
 	l, fitted := one.fit(v)
 	switch {
@@ -124,37 +125,37 @@ func (b *builder) scales(v *view, kind string, one series) Text {
 }
 
 // scalingTable has all rows of all series of a type.
-func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, command string) Table {
+func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, command string) document.Table {
 	kind := a.prefix + sort
 	heads := []string{"variant", "setting", "size", "#" + a.param, "#median", "#interval", "#overserial", "#overone" + a.en, "#efficiency"}
 	if sort == "strong" {
 		heads = append(heads, "#ofceiling", "#fractionkf")
 	}
-	t := Table{
+	t := document.Table{
 		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ),
 		Columns: b.columns(heads...), Command: command,
 	}
 	for _, one := range all {
 		for _, r := range one.rows {
-			cells := []Text{
-				code(r.Variant), settled(one.setting(r)), escape(problemOf(r).label()), Text(fmt.Sprint(one.count(r))),
-				Text(b.median(r)), Text(b.ci(r)), b.overSerial(v, one, r),
+			cells := []document.Text{
+				document.Literal(r.Variant), settled(one.setting(r)), document.Escape(problemOf(r).label()), document.Text(fmt.Sprint(one.count(r))),
+				document.Text(b.median(r)), document.Text(b.ci(r)), b.overSerial(v, one, r),
 			}
 			c, ok := one.speedup(r)
 			if !ok {
 				cells = append(cells, absent, absent)
 			} else {
-				cells = append(cells, times(c.Ratio, c.Lo, c.Hi), Text(percent(c.Ratio/float64(one.count(r)))))
+				cells = append(cells, times(c.Ratio, c.Lo, c.Hi), document.Text(percent(c.Ratio/float64(one.count(r)))))
 			}
 			if sort == "strong" {
-				fraction := Text(absent)
+				fraction := document.Text(absent)
 				if p := one.count(r); ok {
 					// A greater speed-up is a smaller fraction.
 					fraction = times(karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p))
 				}
-				cells = append(cells, Text(percent(share(r))), fraction)
+				cells = append(cells, document.Text(percent(share(r))), fraction)
 			}
-			t.Rows = append(t.Rows, Row{Cells: cells})
+			t.Rows = append(t.Rows, document.Row{Cells: cells})
 		}
 	}
 	return t
@@ -162,7 +163,7 @@ func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, 
 
 // overSerial holds a row against the best serial one: times as fast, or where the
 // work grows, times the work in the same time.
-func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
+func (b *builder) overSerial(v *view, one series, r compare.Record) document.Text {
 	scale := 1.0
 	if one.grows {
 		scale = float64(one.count(r))
@@ -177,7 +178,7 @@ func (b *builder) overSerial(v *view, one series, r compare.Record) Text {
 
 // laws is the table of the laws fitted to the series of a type that have several points
 // to fit them to; what one point says is Karp and Flatt's fraction.
-func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command string) Table {
+func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command string) document.Table {
 	kind := a.prefix + sort
 	heads := []string{"variant", "setting", "size", "#points", "#fraction1"}
 	if a == overThreads {
@@ -187,7 +188,7 @@ func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command 
 	if sort == "strong" {
 		heads = append(heads, "#atmost")
 	}
-	t := Table{
+	t := document.Table{
 		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command, Columns: b.columns(heads...),
 	}
 	for _, one := range all {
@@ -195,26 +196,26 @@ func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command 
 		if !ok || len(l.Residual) < 2 {
 			continue
 		}
-		var residuals []Text
+		var residuals []document.Text
 		for _, r := range l.Residual {
-			residuals = append(residuals, Text(signed(100*r)))
+			residuals = append(residuals, document.Text(signed(100*r)))
 		}
-		cells := []Text{
-			code(one.variant), settled(one.set), escape(one.problem.label()), Text(fmt.Sprint(len(l.Residual))),
-			Text(significant(l.Serial)),
+		cells := []document.Text{
+			document.Literal(one.variant), settled(one.set), document.Escape(one.problem.label()), document.Text(fmt.Sprint(len(l.Residual))),
+			document.Text(significant(l.Serial)),
 		}
 		if a == overThreads {
-			cells = append(cells, Text(extent(l.Lo, l.Hi, significant)))
+			cells = append(cells, document.Text(extent(l.Lo, l.Hi, significant)))
 		}
-		cells = append(cells, joined(residuals, ", ")+" %", Text(percent(l.Largest)))
+		cells = append(cells, joined(residuals, ", ")+" %", document.Text(percent(l.Largest)))
 		if sort == "strong" {
-			limit := Text(absent)
+			limit := document.Text(absent)
 			if l.Serial > 0 && l.Serial < 1 {
-				limit = Text(significant(1 / l.Serial))
+				limit = document.Text(significant(1 / l.Serial))
 			}
 			cells = append(cells, limit)
 		}
-		t.Rows = append(t.Rows, Row{Cells: cells})
+		t.Rows = append(t.Rows, document.Row{Cells: cells})
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // bout is rows of one variant on one problem that differ in one parameter.
@@ -112,9 +113,9 @@ func (v *view) scheduleBouts(typ string) []bout {
 }
 
 // chunks says what schedules and chunks do.
-func (b *builder) chunks(v *view) (Section, bool) {
+func (b *builder) chunks(v *view) (document.Section, bool) {
 	s := b.of(v, "chunk", "chunk.title")
-	s.text(b.say("chunk.intro"))
+	s.Text(b.say("chunk.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		chunks, schedules := v.chunkBouts(typ), v.scheduleBouts(typ)
@@ -132,11 +133,11 @@ func (b *builder) chunks(v *view) (Section, bool) {
 }
 
 // placing returns the section on an experiment that sweeps the parameter of its name.
-func (b *builder) placing(a axis, param string) func(*view) (Section, bool) {
-	return func(v *view) (Section, bool) {
+func (b *builder) placing(a axis, param string) func(*view) (document.Section, bool) {
+	return func(v *view) (document.Section, bool) {
 		kind := a.prefix + param
 		s := b.of(v, kind, kind+".title")
-		s.text(b.say(kind+".intro"))
+		s.Text(b.say(kind + ".intro"))
 		found := false
 		for _, typ := range v.typesOf(a) {
 			all := bouts(v.along(a, typ, param), param)
@@ -149,7 +150,7 @@ func (b *builder) placing(a axis, param string) func(*view) (Section, bool) {
 				if param == "panel" {
 					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, rowsOf(all)), typ)
 				} else {
-					s.add(b.placements(v, kind, param, typ, all))
+					s.Add(b.placements(v, kind, param, typ, all))
 				}
 			}
 		}
@@ -160,13 +161,13 @@ func (b *builder) placing(a axis, param string) func(*view) (Section, bool) {
 
 // nodes says whether the host has memory that is nearer to some of its processors, where
 // threads that share operands are placed.
-func (b *builder) nodes(s *Section, v *view, kind string) {
+func (b *builder) nodes(s *document.Section, v *view, kind string) {
 	switch {
 	case kind != "affinity":
 	case v.NUMA > 1:
-		s.text(b.say("numa.several", v.NUMA))
+		s.Text(b.say("numa.several", v.NUMA))
 	case v.NUMA == 1:
-		s.text(b.say("numa.one"))
+		s.Text(b.say("numa.one"))
 	}
 }
 
@@ -181,40 +182,40 @@ func rowsOf(all []bout) []compare.Record {
 
 // valueOf returns the value of a parameter that a row was asked to have, a chunk and
 // GOMAXPROCS of 0 as the word for what is not set.
-func (b *builder) valueOf(r compare.Record, param string) Text {
+func (b *builder) valueOf(r compare.Record, param string) document.Text {
 	value, ok := r.Params[param]
 	if !ok || value == 0 {
 		return b.say("value.default")
 	}
-	return escape(fmt.Sprint(value))
+	return document.Escape(fmt.Sprint(value))
 }
 
 // called returns the value of a parameter for prose, a number with the name of what it
 // is.
-func (b *builder) called(r compare.Record, param string) Text {
+func (b *builder) called(r compare.Record, param string) document.Text {
 	if n, ok := r.Params[param].(int); ok && n != 0 {
-		return escape(fmt.Sprintf("%s=%d", param, n))
+		return document.Escape(fmt.Sprintf("%s=%d", param, n))
 	}
 	return b.valueOf(r, param)
 }
 
 // decide adds what the tests say of the bouts over one parameter: a sentence a variant
 // and a table of all.
-func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bout) {
+func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, all []bout) {
 	if len(all) == 0 {
 		return
 	}
-	var items []Text
+	var items []document.Text
 	variants := map[string][]bout{}
 	for _, g := range all {
 		variants[g.variant] = append(variants[g.variant], g)
 	}
 	for _, variant := range distinct(rowsOf(all), variantOf) {
-		items = append(items, b.say("scales.name", code(variant))+b.verdicts(variants[variant], param))
+		items = append(items, b.say("scales.name", document.Literal(variant))+b.verdicts(variants[variant], param))
 	}
-	s.text(b.say(kind+".of", typ))
-	s.list(items)
-	t := Table{
+	s.Text(b.say(kind+".of", typ))
+	s.List(items)
+	t := document.Table{
 		ID: "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ), Command: b.rerun(v, rowsOf(all)),
 		Columns: b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
@@ -223,22 +224,22 @@ func (b *builder) decide(s *Section, v *view, kind, param, typ string, all []bou
 		if g.Turn != "" {
 			turn = "turn.together"
 		}
-		t.Rows = append(t.Rows, Row{Cells: []Text{
-			code(g.variant), settled(g.set), escape(g.label()), Text(fmt.Sprint(g.count())),
-			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), Text(probability(g.P)),
-			Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.say(turn),
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+			document.Literal(g.variant), settled(g.set), document.Escape(g.label()), document.Text(fmt.Sprint(g.count())),
+			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), document.Text(probability(g.P)),
+			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.say(turn),
 		}})
 	}
-	s.add(t)
+	s.Add(t)
 }
 
 // spreadVerdict returns the word for what the pairs of a bout say.
-func (b *builder) spreadVerdict(o spreadOutcome) Text {
+func (b *builder) spreadVerdict(o spreadOutcome) document.Text {
 	return b.say([]string{untold: "spread.untold", same: "spread.same", slight: "spread.slight", differ: "spread.differ"}[o])
 }
 
 // verdicts sums bouts up: how many came out how, and the largest difference.
-func (b *builder) verdicts(all []bout, param string) Text {
+func (b *builder) verdicts(all []bout, param string) document.Text {
 	counts := map[spreadOutcome]int{}
 	var worst *bout
 	for i, g := range all {
@@ -247,7 +248,7 @@ func (b *builder) verdicts(all []bout, param string) Text {
 			worst = &all[i]
 		}
 	}
-	var parts []Text
+	var parts []document.Text
 	for _, o := range []spreadOutcome{same, slight, differ, untold} {
 		switch n := counts[o]; {
 		case n == len(all):
@@ -264,18 +265,18 @@ func (b *builder) verdicts(all []bout, param string) Text {
 }
 
 // largest says which pair of a bout differs most, and by how much.
-func (b *builder) largest(g bout, param string) Text {
-	where := []Text{b.sizes([]problem{g.problem}), b.count(axisOf(g.variant).param, g.count())}
+func (b *builder) largest(g bout, param string) document.Text {
+	where := []document.Text{b.sizes([]problem{g.problem}), b.count(axisOf(g.variant).param, g.count())}
 	if g.set != "" {
-		where = append(where, escape(g.set))
+		where = append(where, document.Escape(g.set))
 	}
 	return b.say("spread.largest", b.join(where), b.called(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), b.called(g.Quick, param))
 }
 
 // placements has the rows of the bouts one by one, each held against the one that
 // leaves the parameter alone.
-func (b *builder) placements(v *view, kind, param, typ string, all []bout) Table {
-	t := Table{
+func (b *builder) placements(v *view, kind, param, typ string, all []bout) document.Table {
+	t := document.Table{
 		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".rows", typ), Command: b.rerun(v, rowsOf(all)),
 		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
 	}
@@ -285,16 +286,16 @@ func (b *builder) placements(v *view, kind, param, typ string, all []bout) Table
 			return value == nil || value == 0 || value == "none"
 		})
 		for i, r := range g.rows {
-			cells := []Text{
-				code(r.Variant), settled(g.set), escape(g.label()), Text(strconv.Itoa(g.count())),
-				b.valueOf(r, param), placement(r), Text(b.median(r)), Text(b.ci(r)),
+			cells := []document.Text{
+				document.Literal(r.Variant), settled(g.set), document.Escape(g.label()), document.Text(strconv.Itoa(g.count())),
+				b.valueOf(r, param), placement(r), document.Text(b.median(r)), document.Text(b.ci(r)),
 			}
-			over := Text(absent)
+			over := document.Text(absent)
 			if free >= 0 && i != free {
 				c := beside(g.rows[free], r)
 				over = times(c.Ratio, c.Lo, c.Hi)
 			}
-			t.Rows = append(t.Rows, Row{Cells: append(cells, over)})
+			t.Rows = append(t.Rows, document.Row{Cells: append(cells, over)})
 		}
 	}
 	return t
@@ -303,11 +304,11 @@ func (b *builder) placements(v *view, kind, param, typ string, all []bout) Table
 // placement returns the processors that the workers of a row were pinned to, of many
 // that are as far apart from one another the first two and the last; of the family mpi
 // those of each rank.
-func placement(r compare.Record) Text {
+func placement(r compare.Record) document.Text {
 	if len(r.Ranks) > 0 {
-		var places []Text
+		var places []document.Text
 		for _, rank := range r.Ranks {
-			places = append(places, escape(rank.CPUs))
+			places = append(places, document.Escape(rank.CPUs))
 		}
 		return joined(slices.Compact(places), " / ")
 	}
@@ -320,7 +321,7 @@ func placement(r compare.Record) Text {
 	for _, name := range names {
 		n, err := strconv.Atoi(name)
 		if err != nil {
-			return escape(place)
+			return document.Escape(place)
 		}
 		numbers = append(numbers, n)
 	}
@@ -332,5 +333,5 @@ func placement(r compare.Record) Text {
 	if even {
 		names = []string{names[0], names[1], "…", names[len(names)-1]}
 	}
-	return escape(strings.Join(names, ", "))
+	return document.Escape(strings.Join(names, ", "))
 }

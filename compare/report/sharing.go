@@ -10,17 +10,18 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // sharing is what is said of the family parallel on one host: how its variants scale,
 // what schedules, chunks and placement do to them, when their workers were busy, what
 // sharing costs at all, and what becomes of the findings of the report of 2024.
-func (b *builder) sharing(v *view) []Section {
+func (b *builder) sharing(v *view) []document.Section {
 	if !v.sharesWork() {
 		return nil
 	}
-	var sections []Section
-	for _, part := range []func(*view) (Section, bool){
+	var sections []document.Section
+	for _, part := range []func(*view) (document.Section, bool){
 		b.strong(overThreads), b.weak(overThreads), b.chunks, b.loads, b.placing(overThreads, "affinity"), b.placing(overThreads, "gomaxprocs"), b.overheads, b.findings,
 	} {
 		if s, ok := part(v); ok {
@@ -181,7 +182,7 @@ func settingOf(r compare.Record) string {
 }
 
 // settled returns a setting as a cell, in one line where it is short.
-func settled(text string) Text {
+func settled(text string) document.Text {
 	const short = 20 // characters
 	switch {
 	case text == "":
@@ -189,7 +190,7 @@ func settled(text string) Text {
 	case len(text) <= short:
 		text = strings.ReplaceAll(text, " ", "\u00a0")
 	}
-	return escape(text)
+	return document.Escape(text)
 }
 
 // trait names those parameters of a row as setting does that tell rows of its variant
@@ -271,10 +272,10 @@ func (p problem) ofOne(count int) problem {
 }
 
 // name returns the variant and its setting, for prose.
-func (s series) name() Text {
-	text := code(s.variant)
+func (s series) name() document.Text {
+	text := document.Literal(s.variant)
 	if s.set != "" {
-		text += " (" + escape(s.set) + ")"
+		text += " (" + document.Escape(s.set) + ")"
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // many returns rows on a host of 16 processors, and the ladder with them.
@@ -351,7 +352,7 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 	}
 	for _, s := range Build(threaded(), Options{}).Sections {
 		for _, block := range s.Blocks {
-			if table, ok := block.(Table); ok && want[table.ID] != "" {
+			if table, ok := block.(document.Table); ok && want[table.ID] != "" {
 				if got := measures(table.Command); got != want[table.ID] {
 					t.Errorf("%s measures %s: %s", table.ID, got, table.Command)
 				}
@@ -442,7 +443,7 @@ func TestTracesThatSayNothing(t *testing.T) {
 }
 
 func TestPlacement(t *testing.T) {
-	for place, want := range map[string]Text{
+	for place, want := range map[string]document.Text{
 		"": absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
 	} {
 		if got := placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // packed is what the fast algorithms have to beat.
@@ -16,10 +17,10 @@ var fastVariants = []string{"serial/strassen", "serial/winograd"}
 
 // strassen says from which size on the fast algorithms pay, by the ladder and by
 // the sweep of their cut-offs, and why they seldom do.
-func (b *builder) strassen(v *view) (Section, bool) {
+func (b *builder) strassen(v *view) (document.Section, bool) {
 	isFast := func(r compare.Record) bool { return slices.Contains(fastVariants, r.Variant) }
 	s := b.of(v, "strassen", "strassen.title")
-	s.text(b.say("strassen.intro", code(packed)))
+	s.Text(b.say("strassen.intro", document.Literal(packed)))
 	found, reasoned := false, false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == "cutoff" })) {
 		rows := v.ladder(typ)
@@ -29,13 +30,13 @@ func (b *builder) strassen(v *view) (Section, bool) {
 		sweep := v.pick(func(r compare.Record) bool { return r.Experiment == "cutoff" && r.Type == typ })
 		found = true
 		if slices.ContainsFunc(against, isFast) {
-			s.text(b.say("strassen.of", typ))
-			table := Table{
-				ID: "table-strassen-" + anchor(typ) + v.suffix, Caption: b.say("strassen.caption", typ, code(packed)),
+			s.Text(b.say("strassen.of", typ))
+			table := document.Table{
+				ID: "table-strassen-" + anchor(typ) + v.suffix, Caption: b.say("strassen.caption", typ, document.Literal(packed)),
 				Columns: b.columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
 				Command: b.rerun(v, against),
 			}
-			var items []Text
+			var items []document.Text
 			for _, variant := range fastVariants {
 				text, lines := b.crossover(rows, variant)
 				if text != "" {
@@ -43,10 +44,10 @@ func (b *builder) strassen(v *view) (Section, bool) {
 				}
 				table.Rows = append(table.Rows, lines...)
 			}
-			s.list(items)
+			s.List(items)
 			b.figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, typ)
 			if len(table.Rows) > 0 {
-				s.add(table)
+				s.Add(table)
 			}
 		}
 		if len(sweep) > 0 {
@@ -55,8 +56,8 @@ func (b *builder) strassen(v *view) (Section, bool) {
 		// The reasons are the same for every type: once is enough.
 		if !reasoned && slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
 			reasoned = true
-			s.text(b.say("reasons.intro", typ))
-			s.add(List{Ordered: true, Items: b.reasons(rows)})
+			s.Text(b.say("reasons.intro", typ))
+			s.Add(document.List{Ordered: true, Items: b.reasons(rows)})
 		}
 	}
 	return s, found
@@ -64,8 +65,8 @@ func (b *builder) strassen(v *view) (Section, bool) {
 
 // crossover says from which size a fast variant pays, and gives a table row for
 // every case that it was timed on beside packed.
-func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row) {
-	var lines []Row
+func (b *builder) crossover(rows []compare.Record, variant string) (document.Text, []document.Row) {
+	var lines []document.Row
 	var cubes []problem
 	gains := map[problem]bool{}
 	unclear := false // the largest case
@@ -79,10 +80,10 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 			continue
 		}
 		c := contrast(r, base) // above 1: packed is faster
-		lines = append(lines, Row{Cells: []Text{
-			code(variant), escape(p.label()), Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)),
+		lines = append(lines, document.Row{Cells: []document.Text{
+			document.Literal(variant), document.Escape(p.label()), document.Text(significant(c.Ratio)), document.Text(extent(c.Lo, c.Hi, significant)),
 			b.payVerdict(c.Outcome), b.saved(r, base), b.workspace(r),
-			Text(significant(float64(r.Residual))), Text(significant(float64(base.Residual))),
+			document.Text(significant(float64(r.Residual))), document.Text(significant(float64(base.Residual))),
 		}})
 		if p.cube() {
 			cubes = append(cubes, p)
@@ -95,7 +96,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 		return "", nil
 	}
 	if len(cubes) == 0 {
-		return b.say("strassen.untimed", code(variant), code(packed)), lines
+		return b.say("strassen.untimed", document.Literal(variant), document.Literal(packed)), lines
 	}
 	largest := cubes[len(cubes)-1]
 	from := len(cubes)
@@ -105,7 +106,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 	ratio := significant(ratios[largest])
 	switch {
 	case from < len(cubes):
-		return b.say("strassen.pays", code(variant), cubes[from].n, largest.n, ratio), lines
+		return b.say("strassen.pays", document.Literal(variant), cubes[from].n, largest.n, ratio), lines
 	case slices.ContainsFunc(cubes, func(p problem) bool { return gains[p] }):
 		var at []problem
 		for _, p := range cubes {
@@ -113,23 +114,23 @@ func (b *builder) crossover(rows []compare.Record, variant string) (Text, []Row)
 				at = append(at, p)
 			}
 		}
-		return b.say("strassen.unsteady", code(variant), b.sizes(at), largest.n, ratio), lines
+		return b.say("strassen.unsteady", document.Literal(variant), b.sizes(at), largest.n, ratio), lines
 	case unclear:
-		return b.say("strassen.level", code(variant), largest.n, ratio), lines
+		return b.say("strassen.level", document.Literal(variant), largest.n, ratio), lines
 	default:
-		return b.say("strassen.never", code(variant), largest.n, ratio), lines
+		return b.say("strassen.never", document.Literal(variant), largest.n, ratio), lines
 	}
 }
 
 // payVerdict returns the word for a comparison in which the fast variant is the
 // first row.
-func (b *builder) payVerdict(o outcome) Text {
+func (b *builder) payVerdict(o outcome) document.Text {
 	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "pays.no", slower: "pays.yes"}[o])
 }
 
 // saved returns the predicted share of operations that r saves over base.
-func (b *builder) saved(r, base compare.Record) Text {
-	return Text(percent(1 - 1/predictions(base, r)[0]))
+func (b *builder) saved(r, base compare.Record) document.Text {
+	return document.Text(percent(1 - 1/predictions(base, r)[0]))
 }
 
 func percent(x float64) string {
@@ -141,23 +142,23 @@ func percent(x float64) string {
 }
 
 // workspace returns the bytes that a row's model predicts besides the operands.
-func (b *builder) workspace(r compare.Record) Text {
+func (b *builder) workspace(r compare.Record) document.Text {
 	if r.Predicted == nil {
 		return absent
 	}
-	return Text(byteSize(r.Predicted.Workspace))
+	return document.Text(byteSize(r.Predicted.Workspace))
 }
 
 // sweep says which cut-off is best and whether it beats packed, and tables all
 // rows of the sweep.
-func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare.Record) {
-	s.text(b.say("cutoff.intro", typ))
-	table := Table{
-		ID: "table-cutoff-" + anchor(typ) + v.suffix, Caption: b.say("cutoff.caption", typ, code(packed)),
+func (b *builder) sweep(s *document.Section, v *view, typ string, sweep, ladder []compare.Record) {
+	s.Text(b.say("cutoff.intro", typ))
+	table := document.Table{
+		ID: "table-cutoff-" + anchor(typ) + v.suffix, Caption: b.say("cutoff.caption", typ, document.Literal(packed)),
 		Columns: b.columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
 		Command: b.rerun(v, sweep),
 	}
-	var items, notes []Text
+	var items, notes []document.Text
 	for _, variant := range distinct(sweep, variantOf) {
 		for _, p := range problems(sweep) {
 			var rows []compare.Record
@@ -175,28 +176,28 @@ func (b *builder) sweep(s *Section, v *view, typ string, sweep, ladder []compare
 				base, _ = at(ladder, parallelPacked, p)
 			}
 			for _, r := range rows {
-				var state Text
+				var state document.Text
 				state, notes = b.state(r, notes)
-				line := []Text{code(r.Variant), escape(p.label()), b.cutoff(r), state, Text(b.median(r)), Text(b.ci(r))}
+				line := []document.Text{document.Literal(r.Variant), document.Escape(p.label()), b.cutoff(r), state, document.Text(b.median(r)), document.Text(b.ci(r))}
 				if r.Speed() && base.Speed() && r.Variant != packed {
 					c := contrast(r, base)
-					line = append(line, Text(significant(c.Ratio)), Text(extent(c.Lo, c.Hi, significant)), b.payVerdict(c.Outcome))
+					line = append(line, document.Text(significant(c.Ratio)), document.Text(extent(c.Lo, c.Hi, significant)), b.payVerdict(c.Outcome))
 				} else {
 					line = append(line, absent, absent, absent)
 				}
-				table.Rows = append(table.Rows, Row{Cells: line, Class: class(r)})
+				table.Rows = append(table.Rows, document.Row{Cells: line, Class: class(r)})
 			}
 			if variant != packed && len(rows) > 0 {
 				items = append(items, b.bestCutoff(variant, p, rows, base))
 			}
 		}
 	}
-	s.list(items)
+	s.List(items)
 	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, typ)
-	s.add(table)
+	s.Add(table)
 	if len(notes) > 0 {
-		s.text(b.say("results.notes"))
-		s.add(List{Ordered: true, Items: notes})
+		s.Text(b.say("results.notes"))
+		s.Add(document.List{Ordered: true, Items: notes})
 	}
 }
 
@@ -218,22 +219,22 @@ func cutoff(r compare.Record) int {
 }
 
 // cutoff returns the cut-off of a row as text.
-func (b *builder) cutoff(r compare.Record) Text {
+func (b *builder) cutoff(r compare.Record) document.Text {
 	if n := cutoff(r); n > 0 {
-		return Text(fmt.Sprint(n))
+		return document.Text(fmt.Sprint(n))
 	}
 	return absent
 }
 
 // bestCutoff says which cut-off of a variant is the fastest on one case, how
 // much the least one costs beside it, and how it stands to packed.
-func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, base compare.Record) Text {
+func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, base compare.Record) document.Text {
 	ok := timed(rows)
 	if len(ok) == 0 {
-		return b.say("cutoff.none", code(variant), b.sizes([]problem{p}))
+		return b.say("cutoff.none", document.Literal(variant), b.sizes([]problem{p}))
 	}
 	best := slices.MinFunc(ok, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) })
-	text := b.say("cutoff.best", code(variant), b.sizes([]problem{p}), cutoff(best), seconds(float64(best.Median)))
+	text := b.say("cutoff.best", document.Literal(variant), b.sizes([]problem{p}), cutoff(best), seconds(float64(best.Median)))
 	if least := ok[0]; cutoff(least) != cutoff(best) {
 		text += b.say("cutoff.least", cutoff(least), significant(float64(least.Median/best.Median)))
 	}
@@ -242,17 +243,17 @@ func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, b
 		against = parallelPacked
 	}
 	if !base.Speed() {
-		return text + b.say("cutoff.nobase", code(against))
+		return text + b.say("cutoff.nobase", document.Literal(against))
 	}
 	c := contrast(best, base)
 	key := []string{tooFew: "cutoff.few", level: "cutoff.level", quicker: "cutoff.behind", slower: "cutoff.ahead"}[c.Outcome]
-	return text + b.say(key, code(against), significant(c.Ratio))
+	return text + b.say(key, document.Literal(against), significant(c.Ratio))
 }
 
 // reasons are why a fast algorithm seldom pays, each with what was measured here.
 // The figures are those of Strassen's algorithm, or of Winograd's form where
 // Strassen's was not timed.
-func (b *builder) reasons(rows []compare.Record) []Text {
+func (b *builder) reasons(rows []compare.Record) []document.Text {
 	var variant string
 	for _, name := range slices.Backward(fastVariants) {
 		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == name && r.Speed() }) {
@@ -272,7 +273,7 @@ func (b *builder) reasons(rows []compare.Record) []Text {
 		}
 	}
 	if len(pairs) == 0 {
-		return []Text{
+		return []document.Text{
 			b.say("reason.constant"), b.say("reason.workspace"), b.say("reason.error"), b.say("reason.structure"), b.say("reason.rare"),
 		}
 	}
@@ -286,18 +287,18 @@ func (b *builder) reasons(rows []compare.Record) []Text {
 	n := r.N
 	matrices := byteSize(3 * float64(n) * float64(n) * elementBytes(r.Type))
 
-	constant := b.say("reason.constant") + b.say("reason.constant.here", code(variant), small[0].N, significant(float64(small[0].Median/small[1].Median)))
+	constant := b.say("reason.constant") + b.say("reason.constant.here", document.Literal(variant), small[0].N, significant(float64(small[0].Median/small[1].Median)))
 	if ops := predictions(small[0], small[1])[0]; significant(ops) != absent {
 		constant += b.say("reason.constant.ops", significant(ops))
 	}
 	workspace := b.say("reason.workspace")
 	structure := b.say("reason.structure")
 	if r.Predicted != nil && base.Predicted != nil {
-		workspace += b.say("reason.workspace.here", n, code(variant), byteSize(r.Predicted.Workspace), code(packed), byteSize(base.Predicted.Workspace), matrices)
+		workspace += b.say("reason.workspace.here", n, document.Literal(variant), byteSize(r.Predicted.Workspace), document.Literal(packed), byteSize(base.Predicted.Workspace), matrices)
 		structure += b.say("reason.structure.here", n, b.saved(r, base))
 	}
-	errors := b.say("reason.error") + b.say("reason.error.here", n, code(variant), significant(float64(r.Residual)), b.word("kind.", string(r.BoundKind)),
-		significant(float64(r.Bound)), code(packed), significant(float64(base.Residual)), b.word("kind.", string(base.BoundKind)))
+	errors := b.say("reason.error") + b.say("reason.error.here", n, document.Literal(variant), significant(float64(r.Residual)), b.word("kind.", string(r.BoundKind)),
+		significant(float64(r.Bound)), document.Literal(packed), significant(float64(base.Residual)), b.word("kind.", string(base.BoundKind)))
 	if ratio := errorRatio(r, base); significant(ratio) != absent {
 		errors += b.say("reason.error.ratio", significant(ratio))
 	}
@@ -308,7 +309,7 @@ func (b *builder) reasons(rows []compare.Record) []Text {
 	} else {
 		rare += b.say("reason.rare.never", n, matrices, seconds(float64(base.Median)))
 	}
-	return []Text{constant, workspace, errors, structure, rare}
+	return []document.Text{constant, workspace, errors, structure, rare}
 }
 
 // errorRatio returns how many times larger the error of r is than that of base,

@@ -4,15 +4,16 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // summary is the chapter for those who read one: what went wrong, first; what was
 // run; what was fastest.
-func (b *builder) summary() Section {
+func (b *builder) summary() document.Section {
 	s := b.section("summary", 1)
 	rows := b.doc.Records
 	if len(rows) == 0 {
-		s.text(b.say("summary.empty", code(b.program+" compare --out report")))
+		s.Text(b.say("summary.empty", document.Literal(b.program+" compare --out report")))
 		return s
 	}
 	byStatus := map[compare.Status][]compare.Record{}
@@ -21,24 +22,24 @@ func (b *builder) summary() Section {
 	}
 	for _, status := range []compare.Status{compare.Wrong, compare.Failed, compare.Timeout} {
 		if bad := byStatus[status]; len(bad) > 0 {
-			s.add(Paragraph{b.count("summary."+string(status), len(bad))})
-			s.list(b.offenders(bad))
+			s.Add(document.Paragraph{Text: b.count("summary."+string(status), len(bad))})
+			s.List(b.offenders(bad))
 		}
 	}
 	if verified := len(byStatus[compare.OK]); verified > 0 && len(byStatus[compare.Wrong]) == 0 {
-		s.add(Paragraph{b.count("summary.right", verified)})
+		s.Add(document.Paragraph{Text: b.count("summary.right", verified)})
 	}
 
-	var counts []Text
+	var counts []document.Text
 	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable, compare.Timeout, compare.Failed} {
 		if n := len(byStatus[status]); n > 0 {
 			counts = append(counts, b.say("summary.count", b.status(status), n))
 		}
 	}
-	s.text(b.say("summary.rows", b.count("rows", len(rows)),
+	s.Text(b.say("summary.rows", b.count("rows", len(rows)),
 		b.count("variants", len(distinct(rows, variantOf))), b.count("hosts", len(b.views)), b.join(counts)))
 	if revisions := b.revisions(); len(revisions) > 1 {
-		s.text(b.say("summary.revisions", b.join(revisions)))
+		s.Text(b.say("summary.revisions", b.join(revisions)))
 	}
 	for _, v := range b.views {
 		b.leaders(&s, v)
@@ -47,14 +48,14 @@ func (b *builder) summary() Section {
 }
 
 // offenders names rows that went wrong, with their reasons.
-func (b *builder) offenders(rows []compare.Record) []Text {
-	var items []Text
+func (b *builder) offenders(rows []compare.Record) []document.Text {
+	var items []document.Text
 	for _, r := range rows {
-		where := Text("")
+		where := document.Text("")
 		if len(b.views) > 1 {
 			where = b.say("onhost", r.Host)
 		}
-		reason := escape(r.Reason)
+		reason := document.Escape(r.Reason)
 		if reason == "" {
 			reason = b.say("summary.unreasoned", significant(float64(r.Residual)), significant(float64(r.Bound)))
 		}
@@ -64,17 +65,17 @@ func (b *builder) offenders(rows []compare.Record) []Text {
 }
 
 // revisions returns the revisions of the programs that measured the rows.
-func (b *builder) revisions() []Text {
+func (b *builder) revisions() []document.Text {
 	used := map[string]bool{}
 	for _, r := range b.doc.Records {
 		used[r.Run] = true
 	}
-	var out []Text
+	var out []document.Text
 	seen := map[string]bool{}
 	for _, run := range b.doc.Runs {
 		if used[run.ID] && run.Git != "" && !seen[run.Git] {
 			seen[run.Git] = true
-			out = append(out, code(revision(run.Git)))
+			out = append(out, document.Literal(revision(run.Git)))
 		}
 	}
 	return out
@@ -82,7 +83,7 @@ func (b *builder) revisions() []Text {
 
 // leaders says for each type of one host which variant is, on the processor and on the
 // GPU, and names the baseline.
-func (b *builder) leaders(s *Section, v *view) {
+func (b *builder) leaders(s *document.Section, v *view) {
 	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" && !byGPU(r) })
 	if len(rows) == 0 {
 		rows = v.pick(func(r compare.Record) bool { return slices.Contains(experiments, r.Experiment) && !byGPU(r) })
@@ -91,9 +92,9 @@ func (b *builder) leaders(s *Section, v *view) {
 		return
 	}
 	if v.suffix != "" {
-		s.text(b.say("summary.host", b.hostName(v)))
+		s.Text(b.say("summary.host", b.hostName(v)))
 	}
-	var items []Text
+	var items []document.Text
 	for _, typ := range types(rows) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
@@ -129,14 +130,14 @@ func (b *builder) leaders(s *Section, v *view) {
 			items = append(items, item)
 		}
 	}
-	s.list(items)
+	s.List(items)
 	if len(rows) == 0 {
 		return
 	}
 	if _, timed := v.baseline(rows); timed {
-		s.text(b.say("summary.baseline", code(baseline)))
+		s.Text(b.say("summary.baseline", document.Literal(baseline)))
 	} else {
-		s.text(b.say("summary.nobaseline", code(baseline), code(b.program+" compare")))
+		s.Text(b.say("summary.nobaseline", document.Literal(baseline), document.Literal(b.program+" compare")))
 	}
 	for _, typ := range types(rows) {
 		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), typ, baseline)
@@ -145,7 +146,7 @@ func (b *builder) leaders(s *Section, v *view) {
 
 // sharesBest says which variant gains the most from threads or ranks, at the size of
 // which the chapter on them speaks.
-func (b *builder) sharesBest(v *view, a axis, typ string) Text {
+func (b *builder) sharesBest(v *view, a axis, typ string) document.Text {
 	all := v.strongSeries(a, typ)
 	var best comparison
 	var of compare.Record
@@ -158,13 +159,13 @@ func (b *builder) sharesBest(v *view, a axis, typ string) Text {
 	if of.Variant == "" {
 		return ""
 	}
-	chapter := map[string]Text{overThreads.param: b.say("sharing.title"), overRanks.param: b.say("distributed.title")}[a.param]
-	return b.say("summary."+a.param, typ, b.where(v, of), times(best.Ratio, best.Lo, best.Hi), link(chapter, "#"+a.prefix+"strong"+v.suffix))
+	chapter := map[string]document.Text{overThreads.param: b.say("sharing.title"), overRanks.param: b.say("distributed.title")}[a.param]
+	return b.say("summary."+a.param, typ, b.where(v, of), times(best.Ratio, best.Lo, best.Hi), document.Link(chapter, "#"+a.prefix+"strong"+v.suffix))
 }
 
 // gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
 // another.
-func (b *builder) gpuBest(v *view, typ string) Text {
+func (b *builder) gpuBest(v *view, typ string) document.Text {
 	rows := v.rungs(typ)
 	fastest := func(keep func(compare.Record) bool) (best compare.Record, ok bool) {
 		for _, r := range rows {
@@ -178,27 +179,27 @@ func (b *builder) gpuBest(v *view, typ string) Text {
 	if !ok {
 		return ""
 	}
-	text := b.say("summary.gpu", typ, code(best.Variant), tflops(best), b.sizes([]problem{problemOf(best)}))
+	text := b.say("summary.gpu", typ, document.Literal(best.Variant), tflops(best), b.sizes([]problem{problemOf(best)}))
 	if library, ok := at(rows, cublas, problemOf(best)); ok {
 		text += b.say("summary.gpuratio", overCell(library, best, true))
 	}
 	text += b.say("stop")
 	if r, ok := fastest(func(r compare.Record) bool { return !exact(r) }); ok {
-		text += b.say("summary.gputf32", code(r.Variant), tflops(r), b.sizes([]problem{problemOf(r)}))
+		text += b.say("summary.gputf32", document.Literal(r.Variant), tflops(r), b.sizes([]problem{problemOf(r)}))
 	}
-	return text + b.say("summary.gpumore", link(b.say("gpu.title"), "#gpu"))
+	return text + b.say("summary.gpumore", document.Link(b.say("gpu.title"), "#gpu"))
 }
 
 // record says how fast a row is, of the peak and over the baseline, as far as
 // these are known.
-func (b *builder) record(rows []compare.Record, r compare.Record) Text {
+func (b *builder) record(rows []compare.Record, r compare.Record) document.Text {
 	value, unit := speed(r)
 	text := b.say("summary.speed", b.name(r), significant(float64(value)), unit, b.sizes([]problem{problemOf(r)}))
 	if r.PercentPeak.Known() {
 		text += b.say("summary.peak", significant(float64(r.PercentPeak)))
 	}
 	if naive, ok := at(rows, baseline, problemOf(r)); ok && naive.Speed() && r.Variant != baseline {
-		text += b.say("summary.naive", significant(float64(naive.Median/r.Median)), code(baseline))
+		text += b.say("summary.naive", significant(float64(naive.Median/r.Median)), document.Literal(baseline))
 	}
 	return text
 }
@@ -214,10 +215,10 @@ func (v *view) baseline(rows []compare.Record) (compare.Record, bool) {
 }
 
 // name returns a row's variant and the parameters that it was asked to have.
-func (b *builder) name(r compare.Record) Text {
-	text := code(r.Variant)
+func (b *builder) name(r compare.Record) document.Text {
+	text := document.Literal(r.Variant)
 	if len(r.Params) > 0 {
-		text += " " + escape(r.Params.String())
+		text += " " + document.Escape(r.Params.String())
 	}
 	return text
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/document"
 )
 
 // phrase is one sentence or label in each language. Verbs are numbered where
@@ -41,8 +42,8 @@ func (s *speaker) format(key string) string {
 
 // say returns a phrase as markup. Arguments that are Text are markup; all others
 // are data, and what in them looks like markup is escaped.
-func (s *speaker) say(key string, args ...any) Text {
-	return Text(fill(s.format(key), args, true))
+func (s *speaker) say(key string, args ...any) document.Text {
+	return document.Text(fill(s.format(key), args, true))
 }
 
 // plain returns a phrase without markup, for titles and alternative texts.
@@ -51,12 +52,12 @@ func (s *speaker) plain(key string, args ...any) string {
 }
 
 // count returns a phrase about n things, as markup.
-func (s *speaker) count(key string, n int) Text {
+func (s *speaker) count(key string, n int) document.Text {
 	one, many, two := strings.Cut(s.format(key), "|")
 	if two && n != 1 {
 		one = many
 	}
-	return Text(fmt.Sprintf(one, n))
+	return document.Text(fmt.Sprintf(one, n))
 }
 
 func fill(format string, args []any, markup bool) string {
@@ -69,9 +70,9 @@ func fill(format string, args []any, markup bool) string {
 		case string:
 			filled[i] = a
 			if markup {
-				filled[i] = string(escape(a))
+				filled[i] = string(document.Escape(a))
 			}
-		case Text:
+		case document.Text:
 			filled[i] = string(a)
 		default:
 			filled[i] = a
@@ -80,50 +81,39 @@ func fill(format string, args []any, markup bool) string {
 	return fmt.Sprintf(format, filled...)
 }
 
-var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `[`, `\[`, `]`, `\]`)
-
-// escape returns data as markup that means just its characters.
-func escape(data string) Text { return Text(escaper.Replace(data)) }
-
-// code returns data as markup of literal text.
-func code(data string) Text { return "`" + escape(data) + "`" }
-
-// link returns a link to a section, a file of the repository or a URL.
-func link(label Text, target string) Text { return "[" + label + "](" + Text(target) + ")" }
-
 // join returns texts with the language's comma between them.
-func (s *speaker) join(texts []Text) Text { return joined(texts, s.format("comma")) }
+func (s *speaker) join(texts []document.Text) document.Text { return joined(texts, s.format("comma")) }
 
 // clauses returns texts as one sentence, semicolons between them.
-func (s *speaker) clauses(texts []Text) Text {
+func (s *speaker) clauses(texts []document.Text) document.Text {
 	return joined(texts, s.format("semicolon")) + s.say("stop")
 }
 
-func joined(texts []Text, mark string) Text {
+func joined(texts []document.Text, mark string) document.Text {
 	parts := make([]string, len(texts))
 	for i, t := range texts {
 		parts[i] = string(t)
 	}
-	return Text(strings.Join(parts, mark))
+	return document.Text(strings.Join(parts, mark))
 }
 
 // names returns variants as literal text, joined.
-func (s *speaker) names(variants []string) Text {
-	texts := make([]Text, len(variants))
+func (s *speaker) names(variants []string) document.Text {
+	texts := make([]document.Text, len(variants))
 	for i, v := range variants {
-		texts[i] = code(v)
+		texts[i] = document.Literal(v)
 	}
 	return s.join(texts)
 }
 
 // sizes returns points as "n = 64, 128" for cubes, followed by the other shapes.
-func (s *speaker) sizes(ps []problem) Text {
-	var cubes, others []Text
+func (s *speaker) sizes(ps []problem) document.Text {
+	var cubes, others []document.Text
 	for _, p := range ps {
 		if p.cube() && p.label() == fmt.Sprint(p.n) {
-			cubes = append(cubes, Text(fmt.Sprint(p.n)))
+			cubes = append(cubes, document.Text(fmt.Sprint(p.n)))
 		} else {
-			others = append(others, escape(p.label()))
+			others = append(others, document.Escape(p.label()))
 		}
 	}
 	if len(cubes) > 0 {
@@ -133,13 +123,15 @@ func (s *speaker) sizes(ps []problem) Text {
 }
 
 // status returns the word for the outcome of a row.
-func (s *speaker) status(status compare.Status) Text { return s.word("status.", string(status)) }
+func (s *speaker) status(status compare.Status) document.Text {
+	return s.word("status.", string(status))
+}
 
 // word returns the phrase for a value that records have, or the value itself
 // where it is not one that this package knows.
-func (s *speaker) word(prefix, value string) Text {
+func (s *speaker) word(prefix, value string) document.Text {
 	if _, known := phrases[prefix+value]; !known {
-		return escape(value)
+		return document.Escape(value)
 	}
 	return s.say(prefix + value)
 }

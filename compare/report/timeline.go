@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/document"
 )
 
 // concert is the traces of one variant on one case that differ in the schedule and
@@ -112,9 +113,9 @@ func staticOwner(i, n, p, chunk int) int {
 
 // loads says what becomes of uneven work under each schedule: what the tests find, and
 // when the workers were busy.
-func (b *builder) loads(v *view) (Section, bool) {
+func (b *builder) loads(v *view) (document.Section, bool) {
 	s := b.of(v, "load", "load.title")
-	s.text(b.say("load.intro"))
+	s.Text(b.say("load.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		rows := v.shared(typ, "load")
@@ -128,16 +129,16 @@ func (b *builder) loads(v *view) (Section, bool) {
 	concerts := v.concerts()
 	if len(concerts) == 0 {
 		if found {
-			s.text(b.say("timeline.absent", code("--timeline")))
+			s.Text(b.say("timeline.absent", document.Literal("--timeline")))
 		}
 		return s, found
 	}
-	s.text(b.say("timeline.intro"))
-	t := Table{
+	s.Text(b.say("timeline.intro"))
+	t := document.Table{
 		ID: "table-timeline" + v.suffix, Caption: b.say("timeline.caption"),
 		Columns: b.columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
 	}
-	var items []Text
+	var items []document.Text
 	var commands []string
 	for i, c := range concerts {
 		command := b.retrace(v, c)
@@ -149,28 +150,28 @@ func (b *builder) loads(v *view) (Section, bool) {
 		for _, trace := range c.traces {
 			shares := busyTimes(trace)
 			total, least := 0.0, shares[0]
-			var cells []Text
+			var cells []document.Text
 			for _, x := range shares {
 				total += x
 				least = min(least, x)
-				cells = append(cells, Text(fmt.Sprintf("%.0f", 100*x/trace.Seconds)))
+				cells = append(cells, document.Text(fmt.Sprintf("%.0f", 100*x/trace.Seconds)))
 			}
-			t.Rows = append(t.Rows, Row{Cells: []Text{
-				code(trace.Variant), settled(settingOf(traced(trace))), escape(c.label()), Text(fmt.Sprint(trace.Workers)), Text(seconds(trace.Seconds)),
-				Text(percent(total / trace.Seconds / float64(trace.Workers))), Text(percent(least / trace.Seconds)),
-				Text(significant(imbalance(shares))), Text(significant(predictedImbalance(trace))), joined(cells, ", ") + " %",
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
+				document.Literal(trace.Variant), settled(settingOf(traced(trace))), document.Escape(c.label()), document.Text(fmt.Sprint(trace.Workers)), document.Text(seconds(trace.Seconds)),
+				document.Text(percent(total / trace.Seconds / float64(trace.Workers))), document.Text(percent(least / trace.Seconds)),
+				document.Text(significant(imbalance(shares))), document.Text(significant(predictedImbalance(trace))), joined(cells, ", ") + " %",
 			}})
 		}
 	}
 	t.Command = commands[0]
-	s.list(items)
-	s.add(t)
+	s.List(items)
+	s.Add(t)
 	return s, true
 }
 
 // hears says of a concert which of its runs left workers idle the longest and which
 // the shortest, and what the load predicts.
-func (b *builder) hears(c concert) Text {
+func (b *builder) hears(c concert) document.Text {
 	idle := func(t compare.Trace) float64 {
 		total := 0.0
 		for _, x := range busyTimes(t) {
@@ -179,12 +180,12 @@ func (b *builder) hears(c concert) Text {
 		return 1 - total/t.Seconds/float64(t.Workers)
 	}
 	compareIdle := func(x, y compare.Trace) int { return cmp.Compare(idle(x), idle(y)) }
-	text := b.say("timeline.name", code(c.variant), escape(c.label()), b.count("workers", c.threads))
+	text := b.say("timeline.name", document.Literal(c.variant), document.Escape(c.label()), b.count("workers", c.threads))
 	for i, t := range []compare.Trace{slices.MaxFunc(c.traces, compareIdle), slices.MinFunc(c.traces, compareIdle)} {
 		if i == 1 && len(c.traces) == 1 {
 			break
 		}
-		text += b.say([]string{"timeline.most", "timeline.least"}[i], escape(settingOf(traced(t))), percent(idle(t)), significant(imbalance(busyTimes(t))))
+		text += b.say([]string{"timeline.most", "timeline.least"}[i], document.Escape(settingOf(traced(t))), percent(idle(t)), significant(imbalance(busyTimes(t))))
 		if predicted := predictedImbalance(t); !math.IsNaN(predicted) {
 			text += b.say("timeline.predicted", significant(predicted))
 		}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"gemm/compare"
+	"gemm/compare/report/chart"
+	"gemm/compare/report/document"
 	"gemm/internal/child"
 	"gemm/internal/output"
 )
@@ -84,7 +86,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 			out.write(name+".pdf", d.PDF)
 		}
 	}
-	page, curves := Report{}, []Drawing(nil)
+	page, curves := document.Report{}, []chart.Drawing(nil)
 	if wants("performance") {
 		page, curves = Performance(doc, opt.Command)
 	}
@@ -92,14 +94,14 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 		out.write(filepath.Join(page.Figures, d.ID+".svg"), d.SVG)
 	}
 	content := map[string]func(io.Writer) error{
-		"html":        func(w io.Writer) error { return HTML(w, r, drawings) },
-		"md":          func(w io.Writer) error { return Markdown(w, r) },
-		"tex":         func(w io.Writer) error { return TeX(w, r) },
+		"html":        func(w io.Writer) error { return document.HTML(w, r, drawings) },
+		"md":          func(w io.Writer) error { return document.Markdown(w, r) },
+		"tex":         func(w io.Writer) error { return document.TeX(w, r) },
 		"pdf":         func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
 		"csv":         func(w io.Writer) error { return CSV(w, doc) },
 		"json":        func(w io.Writer) error { return JSON(w, doc) },
 		"bench":       func(w io.Writer) error { return Bench(w, doc) },
-		"performance": func(w io.Writer) error { return Markdown(w, page) },
+		"performance": func(w io.Writer) error { return document.Markdown(w, page) },
 	}
 	for _, f := range formats {
 		if wants(f.name) {
@@ -150,7 +152,7 @@ const typesetLimit = 5 * time.Minute
 
 // typeset writes what xelatex makes of r, dated as given. It runs in a folder of
 // its own, whose name is not in the result, and twice, for the references.
-func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
+func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time.Time) error {
 	scratch, err := output.NewScratch("report")
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func typeset(w io.Writer, r Report, drawings []Drawing, date time.Time) error {
 	for _, d := range drawings {
 		in.write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
 	}
-	in.write("report.tex", func(w io.Writer) error { return TeX(w, r) })
+	in.write("report.tex", func(w io.Writer) error { return document.TeX(w, r) })
 	if in.err != nil {
 		return in.err
 	}

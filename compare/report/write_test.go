@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/reporttest"
 )
 
 // small is a few rows with all that a row can have or lack.
@@ -49,7 +50,7 @@ func TestCSVGolden(t *testing.T) {
 	if err := CSV(&buf, small()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "results.csv.golden", buf.Bytes())
+	reporttest.Golden(t, "results.csv.golden", buf.Bytes())
 }
 
 // TestCSV reads numbers back as they were.
@@ -92,7 +93,7 @@ func TestBenchGolden(t *testing.T) {
 	if err := Bench(&buf, small()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "results.bench.golden", buf.Bytes())
+	reporttest.Golden(t, "results.bench.golden", buf.Bytes())
 }
 
 // TestBench reads the text as benchstat does: a result a sample, with the row's

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gemm/compare/report"
+	"gemm/compare/report/document"
 )
 
 // always are the tables that a page has whatever their length.
@@ -25,7 +25,7 @@ type digest struct {
 
 // of returns the part of r that d keeps, without the commands that measure it again.
 // A link to a section that is not kept becomes its label.
-func (d digest) of(r report.Report) report.Report {
+func (d digest) of(r document.Report) document.Report {
 	out := r
 	out.Sections = nil
 	for _, s := range r.Sections {
@@ -46,10 +46,10 @@ func (d digest) of(r report.Report) report.Report {
 	for _, s := range out.Sections {
 		ids[s.ID] = true
 		for _, b := range s.Blocks {
-			if f, ok := b.(report.Figure); ok {
+			if f, ok := b.(document.Figure); ok {
 				ids[f.ID] = true
 			}
-			if t, ok := b.(report.Table); ok {
+			if t, ok := b.(document.Table); ok {
 				ids[t.ID] = true
 			}
 		}
@@ -63,15 +63,15 @@ func (d digest) of(r report.Report) report.Report {
 }
 
 // block returns what d keeps of a block, nil if nothing.
-func (d digest) block(b report.Block, whole bool) report.Block {
+func (d digest) block(b document.Block, whole bool) document.Block {
 	switch b := b.(type) {
-	case report.Figure:
+	case document.Figure:
 		b.Command = ""
 		if slices.Contains(d.figures, withoutHost(b.ID)) {
 			return b
 		}
 		return nil
-	case report.Table:
+	case document.Table:
 		b.Command = ""
 		id := withoutHost(b.ID)
 		short := len(b.Rows) <= longestTable || slices.Contains(always, id)
@@ -87,7 +87,7 @@ func (d digest) block(b report.Block, whole bool) report.Block {
 }
 
 // raise makes every section a chapter whose chapter is not kept.
-func raise(sections []report.Section) {
+func raise(sections []document.Section) {
 	chapter := false
 	for i, s := range sections {
 		switch {
@@ -102,9 +102,9 @@ func raise(sections []report.Section) {
 var link = regexp.MustCompile(`\[([^\]]*)\]\(#([^)]*)\)`)
 
 // unlink returns b with the links to sections outside of ids replaced by their labels.
-func unlink(b report.Block, ids map[string]bool) report.Block {
-	plain := func(t report.Text) report.Text {
-		return report.Text(link.ReplaceAllStringFunc(string(t), func(s string) string {
+func unlink(b document.Block, ids map[string]bool) document.Block {
+	plain := func(t document.Text) document.Text {
+		return document.Text(link.ReplaceAllStringFunc(string(t), func(s string) string {
 			m := link.FindStringSubmatch(s)
 			if ids[m[2]] {
 				return s
@@ -113,20 +113,20 @@ func unlink(b report.Block, ids map[string]bool) report.Block {
 		}))
 	}
 	switch b := b.(type) {
-	case report.Paragraph:
+	case document.Paragraph:
 		b.Text = plain(b.Text)
 		return b
-	case report.List:
+	case document.List:
 		items := slices.Clone(b.Items)
 		for i := range items {
 			items[i] = plain(items[i])
 		}
 		b.Items = items
 		return b
-	case report.Figure:
+	case document.Figure:
 		b.Caption = plain(b.Caption)
 		return b
-	case report.Table:
+	case document.Table:
 		b.Caption = plain(b.Caption)
 		rows := slices.Clone(b.Rows)
 		for i := range rows {

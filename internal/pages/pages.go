@@ -10,6 +10,8 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report"
+	"gemm/compare/report/chart"
+	"gemm/compare/report/document"
 )
 
 // page is one rendered page: docs/<topic>/report.md with its figures.
@@ -17,17 +19,17 @@ type page struct {
 	topic   string
 	title   string
 	records []string // files in results/
-	build   func(compare.Document) (report.Report, []report.Drawing)
+	build   func(compare.Document) (document.Report, []chart.Drawing)
 	digest  digest
 }
 
 // whole builds every section of a report in English.
-func whole(doc compare.Document) (report.Report, []report.Drawing) {
+func whole(doc compare.Document) (document.Report, []chart.Drawing) {
 	return report.Build(doc, report.Options{Lang: "en"}), report.Drawings(doc, "en")
 }
 
 // compared builds the page that compares the suite with other libraries.
-func compared(doc compare.Document) (report.Report, []report.Drawing) {
+func compared(doc compare.Document) (document.Report, []chart.Drawing) {
 	return report.Performance(doc, "")
 }
 
@@ -169,7 +171,7 @@ func (p page) render(root string) error {
 	r := p.digest.of(full)
 	r.Title, r.Figures = p.title, "figures"
 	var text bytes.Buffer
-	if err := report.Markdown(&text, r); err != nil {
+	if err := document.Markdown(&text, r); err != nil {
 		return err
 	}
 	dir := filepath.Join(root, "docs", p.topic)
@@ -185,7 +187,7 @@ func (p page) render(root string) error {
 
 // introduction links the records of the page, says how to render all of them, and what
 // to know of them.
-func (p page) introduction(full report.Report) string {
+func (p page) introduction(full document.Report) string {
 	var links, in []string
 	for _, name := range p.records {
 		links = append(links, fmt.Sprintf("[results/%s](../../results/%s)", name, name))
@@ -200,7 +202,7 @@ func (p page) introduction(full report.Report) string {
 }
 
 // copyHeadlineFigure writes the figure of the READMEs if the page has it.
-func (p page) copyHeadlineFigure(root string, r report.Report, drawings []report.Drawing) error {
+func (p page) copyHeadlineFigure(root string, r document.Report, drawings []chart.Drawing) error {
 	if p.topic != headlineFigure[0] {
 		return nil
 	}
@@ -232,7 +234,7 @@ func renderShowcase(root string) error {
 			return err
 		}
 		var text bytes.Buffer
-		if err := report.Markdown(&text, r); err != nil {
+		if err := document.Markdown(&text, r); err != nil {
 			return err
 		}
 		if err := write(filepath.Join(dir, name), text.Bytes()); err != nil {
@@ -243,7 +245,7 @@ func renderShowcase(root string) error {
 }
 
 // writeFigures replaces the figures in dir by those that r shows.
-func writeFigures(dir string, r report.Report, drawings []report.Drawing) error {
+func writeFigures(dir string, r document.Report, drawings []chart.Drawing) error {
 	dir = filepath.Join(dir, "figures")
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -251,7 +253,7 @@ func writeFigures(dir string, r report.Report, drawings []report.Drawing) error 
 	shown := map[string]bool{}
 	for _, s := range r.Sections {
 		for _, b := range s.Blocks {
-			if f, ok := b.(report.Figure); ok {
+			if f, ok := b.(document.Figure); ok {
 				shown[f.ID] = true
 			}
 		}
@@ -268,7 +270,7 @@ func writeFigures(dir string, r report.Report, drawings []report.Drawing) error 
 }
 
 // writeFigure writes one figure on white, since its letters are dark and a page may be too.
-func writeFigure(name string, d report.Drawing) error {
+func writeFigure(name string, d chart.Drawing) error {
 	var svg bytes.Buffer
 	if err := d.SVG(&svg); err != nil {
 		return err

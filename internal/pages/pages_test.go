@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gemm/compare"
-	"gemm/compare/report"
+	"gemm/compare/report/document"
 )
 
 // root is the folder of the repository.
@@ -98,23 +98,23 @@ func TestHeadlines(t *testing.T) {
 
 // TestDigest keeps the text and short tables of a section, and figures that are named.
 func TestDigest(t *testing.T) {
-	long := report.Table{ID: "long", Rows: make([]report.Row, longestTable+1)}
-	r := report.Report{Sections: []report.Section{
-		{ID: "kept-0123abcd", Level: 2, Blocks: []report.Block{
-			report.Paragraph{Text: "see [this](#gone) and [that](#kept-0123abcd)"},
-			report.Figure{ID: "curve-0123abcd", Command: "gemm serial"}, report.Figure{ID: "other"}, long,
-			report.Table{ID: "short", Rows: make([]report.Row, 1), Command: "gemm serial"},
+	long := document.Table{ID: "long", Rows: make([]document.Row, longestTable+1)}
+	r := document.Report{Sections: []document.Section{
+		{ID: "kept-0123abcd", Level: 2, Blocks: []document.Block{
+			document.Paragraph{Text: "see [this](#gone) and [that](#kept-0123abcd)"},
+			document.Figure{ID: "curve-0123abcd", Command: "gemm serial"}, document.Figure{ID: "other"}, long,
+			document.Table{ID: "short", Rows: make([]document.Row, 1), Command: "gemm serial"},
 		}},
-		{ID: "gone", Level: 1, Blocks: []report.Block{report.Paragraph{Text: "text"}}},
-		{ID: "part", Level: 2, Blocks: []report.Block{report.Paragraph{Text: "text"}, report.Figure{ID: "curve"}}},
+		{ID: "gone", Level: 1, Blocks: []document.Block{document.Paragraph{Text: "text"}}},
+		{ID: "part", Level: 2, Blocks: []document.Block{document.Paragraph{Text: "text"}, document.Figure{ID: "curve"}}},
 	}}
 	got := digest{sections: []string{"kept"}, figures: []string{"curve"}}.of(r)
-	want := []report.Section{
-		{ID: "kept-0123abcd", Level: 1, Blocks: []report.Block{
-			report.Paragraph{Text: "see this and [that](#kept-0123abcd)"},
-			report.Figure{ID: "curve-0123abcd"}, report.Table{ID: "short", Rows: make([]report.Row, 1)},
+	want := []document.Section{
+		{ID: "kept-0123abcd", Level: 1, Blocks: []document.Block{
+			document.Paragraph{Text: "see this and [that](#kept-0123abcd)"},
+			document.Figure{ID: "curve-0123abcd"}, document.Table{ID: "short", Rows: make([]document.Row, 1)},
 		}},
-		{ID: "part", Level: 1, Blocks: []report.Block{report.Figure{ID: "curve"}}},
+		{ID: "part", Level: 1, Blocks: []document.Block{document.Figure{ID: "curve"}}},
 	}
 	if !reflect.DeepEqual(got.Sections, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Sections, want)

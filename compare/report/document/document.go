@@ -1,10 +1,9 @@
-// Package report renders records. It measures nothing: every rendering is a pure
-// function of a compare.Document, and the same records give the same bytes.
-//
-// Build turns records into a Report, the words and tables of every format in
-// reading order; Drawings turns them into figures; one file a format writes
-// them out.
-package report
+// Package document has the content of a report, which is independent of its format, and a
+// writer for each format: Markdown, HTML and TeX. It knows nothing of records. The same
+// content gives the same bytes.
+package document
+
+import "strings"
 
 // Report is the content of a rendering, independent of its format.
 type Report struct {
@@ -77,3 +76,22 @@ func (List) block()      {}
 func (Table) block()     {}
 func (Figure) block()    {}
 func (Code) block()      {}
+
+// Add appends sections.
+func (r *Report) Add(sections ...Section) { r.Sections = append(r.Sections, sections...) }
+
+// Add appends blocks.
+func (s *Section) Add(blocks ...Block) { s.Blocks = append(s.Blocks, blocks...) }
+
+// Text adds a paragraph.
+func (s *Section) Text(t Text) { s.Add(Paragraph{t}) }
+
+// List adds a bulleted list, unless it is empty.
+func (s *Section) List(items []Text) {
+	for i, item := range items {
+		items[i] = Text(strings.TrimSpace(string(item)))
+	}
+	if len(items) > 0 {
+		s.Add(List{Items: items})
+	}
+}

@@ -1,4 +1,4 @@
-package report
+package document
 
 import "strings"
 
@@ -144,3 +144,14 @@ func (r Report) words() wording {
 	}
 	return wording{contents: "Contents", again: "Measure again: ", figure: "Figure", table: "Table", stop: ". ", rows: "%d rows"}
 }
+
+var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `[`, `\[`, `]`, `\]`)
+
+// Escape returns data as markup that means just its characters.
+func Escape(data string) Text { return Text(escaper.Replace(data)) }
+
+// Literal returns data as markup of literal text.
+func Literal(data string) Text { return "`" + Escape(data) + "`" }
+
+// Link returns a link to a section, a file of the repository or a URL.
+func Link(label Text, target string) Text { return "[" + label + "](" + Text(target) + ")" }

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"fmt"
@@ -68,14 +68,14 @@ func FuzzMarkup(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		if got := characters(parse(escape(data))); got != data {
+		if got := characters(parse(Escape(data))); got != data {
 			t.Errorf("%q comes back as %q", data, got)
 		}
 		if data != "" {
-			if spans := parse(code(data)); len(spans) != 1 || spans[0].kind != literal || spans[0].text != data {
+			if spans := parse(Literal(data)); len(spans) != 1 || spans[0].kind != literal || spans[0].text != data {
 				t.Errorf("code of %q comes back as %s", data, shown(spans))
 			}
-			if spans := parse(link(code(data), "#x")); len(spans) != 1 || spans[0].target != "#x" || characters(spans) != data {
+			if spans := parse(Link(Literal(data), "#x")); len(spans) != 1 || spans[0].target != "#x" || characters(spans) != data {
 				t.Errorf("link of %q comes back as %s", data, shown(spans))
 			}
 		}

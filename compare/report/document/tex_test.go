@@ -1,13 +1,17 @@
-package report
+package document
 
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"gemm/compare/report/reporttest"
 )
 
 func TestTeXGolden(t *testing.T) {
@@ -15,7 +19,7 @@ func TestTeXGolden(t *testing.T) {
 	if err := TeX(&buf, specimen()); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.tex.golden", buf.Bytes())
+	reporttest.Golden(t, "report.tex.golden", buf.Bytes())
 }
 
 // untex returns the characters that TeX prints for s, as texString writes it.
@@ -144,3 +148,19 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// TestTeXCompiles has every character that is written in a way of its own.
+func TestTeXCompiles(t *testing.T) {
+	special := specimen()
+	var characters strings.Builder
+	for r := rune(' '); r <= '~'; r++ {
+		characters.WriteString(string(r) + " ")
+	}
+	for _, r := range slices.Sorted(maps.Keys(texSpecial)) {
+		characters.WriteString(string(r) + " ")
+	}
+	special.Sections[0].Blocks = append(special.Sections[0].Blocks,
+		Paragraph{Escape(characters.String())}, Paragraph{Literal(characters.String())}, Paragraph{"矩阵乘法：**快**，`字节`。"},
+		Paragraph{"γ\u0303 and [" + Escape(characters.String()) + "](#second)"})
+	// Its words have no end: lines are as long as they like.
+	reporttest.CompileTeX(t, func(w io.Writer) error { return TeX(w, special) }, specimenDrawings(), math.Inf(1))
+}

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type htmlDocument struct {
 	Report
 	Style    template.CSS
 	Words    htmlWords
-	drawings map[string]Drawing
+	drawings map[string]chart.Drawing
 	figures  int
 	tables   int
 }
@@ -35,7 +35,7 @@ type htmlWords struct{ Contents, Again string }
 // HTML writes r as one page that needs nothing but itself: its style and its
 // figures, those of drawings, are in it. It is an error if r shows a figure that
 // is not among them.
-func HTML(w io.Writer, r Report, drawings []Drawing) error {
+func HTML(w io.Writer, r Report, drawings []chart.Drawing) error {
 	words := r.words()
 	doc := &htmlDocument{
 		Report: r, Style: template.CSS(htmlStyle), drawings: byID(drawings),
@@ -78,8 +78,8 @@ func foldOf(t Table, rows string) *htmlFold {
 }
 
 // byID returns drawings by their IDs.
-func byID(drawings []Drawing) map[string]Drawing {
-	m := make(map[string]Drawing, len(drawings))
+func byID(drawings []chart.Drawing) map[string]chart.Drawing {
+	m := make(map[string]chart.Drawing, len(drawings))
 	for _, d := range drawings {
 		m[d.ID] = d
 	}
@@ -88,7 +88,7 @@ func byID(drawings []Drawing) map[string]Drawing {
 
 // blockKind returns the name of a block's type for templates to tell them apart.
 func blockKind(b Block) string {
-	return strings.TrimPrefix(fmt.Sprintf("%T", b), "report.")
+	return strings.TrimPrefix(fmt.Sprintf("%T", b), "document.")
 }
 
 // svgHead is all of an SVG document before its content but its viewBox.

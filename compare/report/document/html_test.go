@@ -1,0 +1,31 @@
+package document
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"gemm/compare/report/reporttest"
+)
+
+// TestHTMLFolds wants long tables folded, those of middling length foldable, and short
+// ones as they are.
+func TestHTMLFolds(t *testing.T) {
+	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>41 行</summary>", 150: "<details open>", 151: "<details>\n<summary>151 行</summary>"} {
+		table := Table{ID: "t", Columns: []Column{{Title: "x"}}}
+		for range rows {
+			table.Rows = append(table.Rows, Row{Cells: []Text{"1"}})
+		}
+		var page bytes.Buffer
+		if err := HTML(&page, Report{Lang: "zh", Sections: []Section{{ID: "s", Title: "s", Level: 1, Blocks: []Block{table}}}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(page.String(), "<main>")
+		if !strings.Contains(body, want) || strings.Contains(body, "<details") != (want != "") || strings.Count(body, "<tr") != rows+1 {
+			t.Errorf("%d rows: no %q in\n%.300s", rows, want, body)
+		}
+		if err := reporttest.CheckHTML(page.String(), "zh"); err != nil {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package reporttest
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// CheckHTML reads a page as an XML parser does that knows the empty elements of HTML, and returns
+// what is wrong with it.
+func CheckHTML(page, lang string) error {
+	decoder := xml.NewDecoder(strings.NewReader(page))
+	decoder.Strict, decoder.AutoClose, decoder.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var (
+		errs          []error
+		open          []string
+		ids           = map[string]int{}
+		links         []string
+		columns       int
+		cells         int
+		style, spoken bool
+	)
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			name := token.Name.Local
+			open = append(open, name)
+			attrs := map[string]string{}
+			for _, a := range token.Attr {
+				attrs[a.Name.Local] = a.Value
+				if strings.HasPrefix(a.Name.Local, "on") {
+					fault("%s has a handler %s", name, a.Name.Local)
+				}
+				if strings.Contains(a.Value, "url(") || strings.Contains(a.Value, "javascript:") {
+					fault("%s has %s=%q", name, a.Name.Local, a.Value)
+				}
+			}
+			if id := attrs["id"]; id != "" {
+				if ids[id]++; ids[id] > 1 {
+					fault("the id %s is there twice", id)
+				}
+			}
+			switch name {
+			case "script", "link", "iframe", "object", "embed", "img", "image", "use", "base", "form":
+				fault("the page has an element %s", name)
+			case "a":
+				links = append(links, attrs["href"])
+			case "html":
+				spoken = attrs["lang"] == lang
+			case "svg":
+				if attrs["role"] != "img" || attrs["aria-label"] == "" {
+					fault("a figure has no description")
+				}
+			case "thead":
+				columns, cells = 0, 0
+			case "tr":
+				cells = 0
+			case "th", "td":
+				cells++
+				if name == "th" && attrs["scope"] == "" {
+					fault("a head has no scope")
+				}
+			case "style":
+				style = true
+			}
+		case xml.EndElement:
+			if len(open) == 0 || open[len(open)-1] != token.Name.Local {
+				return fmt.Errorf("</%s> closes %v", token.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+			switch token.Name.Local {
+			case "tr":
+				if columns == 0 {
+					columns = cells
+				}
+				if cells != columns || cells == 0 {
+					fault("a row has %d cells, its table %d columns", cells, columns)
+				}
+			case "style":
+				style = false
+			}
+		case xml.CharData:
+			if css := string(token); style && (strings.Contains(css, "url(") || strings.Contains(css, "@import")) {
+				fault("the style fetches something")
+			}
+		}
+	}
+	if len(open) > 0 {
+		fault("not closed: %v", open)
+	}
+	if !spoken {
+		fault("the page does not say that it is in %s", lang)
+	}
+	for _, link := range links {
+		if id, internal := strings.CutPrefix(link, "#"); internal && ids[id] == 0 {
+			fault("the link %s leads nowhere", link)
+		} else if !internal && !strings.HasPrefix(link, "https://") {
+			fault("the link %q is none", link)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,73 @@
+package reporttest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"gemm/compare/report/chart"
+	"gemm/internal/child"
+)
+
+// CompileTeX runs xelatex on a document with its figures. It wants no error, no character that
+// the fonts lack, and no line that runs more than over points off the page. It skips where there
+// is no xelatex, and in short runs.
+func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.Drawing, over float64) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs xelatex for seconds")
+	}
+	if _, err := exec.LookPath("xelatex"); err != nil {
+		t.Skip("no xelatex; install texlive-xetex")
+	}
+	dir := t.TempDir()
+	write := func(name string, content func(io.Writer) error) {
+		var data bytes.Buffer
+		if err := content(&data); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "figures"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range drawings {
+		write(filepath.Join("figures", d.ID+".pdf"), d.PDF)
+	}
+	write("report.tex", document)
+	cmd := exec.CommandContext(t.Context(), "xelatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex")
+	cmd.Dir = dir
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := child.Run(cmd, time.Second)
+	if bytes.Contains(output.Bytes(), []byte("File `ctex.sty' not found")) {
+		t.Skip("no Chinese in TeX; install texlive-lang-chinese")
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, output.Bytes()[max(0, output.Len()-2000):])
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "report.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing := regexp.MustCompile(`Missing character: .*`).FindAllString(string(log), 5); missing != nil {
+		t.Errorf("%q", missing)
+	}
+	for _, box := range regexp.MustCompile(`Overfull \\hbox \(([0-9.]+)pt too wide\).*`).FindAllStringSubmatch(string(log), -1) {
+		var points float64
+		if _, err := fmt.Sscan(box[1], &points); err != nil {
+			t.Fatal(err)
+		}
+		if points > over {
+			t.Error(box[0])
+		}
+	}
+}
