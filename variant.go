@@ -16,6 +16,11 @@ type Variant struct {
 	Name   string  // family/algorithm, the same everywhere
 	Doc    string  // one sentence: what it does that its neighbour does not
 	Params []Param // the parameters it understands
+	// Location, Role and Can say what the variant is, so that nobody looks at its name. The
+	// conformance suite checks Location and Can.
+	Location Location
+	Role     Role
+	Can      Capabilities
 	// Model predicts what a product costs. Params are resolved.
 	Model func(m, n, k int, p Params) Model
 	// Bound limits the error of a product.

@@ -23,6 +23,7 @@ const Worker = "gemm-cuda"
 var algorithms = []struct {
 	name, doc string
 	types     string // those of NVIDIA's library; rungs say theirs
+	role      gemm.Role
 }{
 	{name: "naive", doc: "each thread computes one element of C"},
 	{name: "packed-global", doc: "A and B are laid out anew in blocks in global memory first"},
@@ -34,16 +35,16 @@ var algorithms = []struct {
 	{name: "conflictfree", doc: "slices lie in shared memory so that no two lanes meet in a bank"},
 	{name: "doublebuffer", doc: "the next slice is on its way while this one is multiplied"},
 	{name: "async", doc: "slices go to shared memory without passing registers"},
-	{name: "warptile", doc: "a tile of warps between those of block and thread, chosen by shape"},
-	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32"},
+	{name: "warptile", doc: "a tile of warps between those of block and thread, chosen by shape", role: gemm.Production},
+	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32", role: gemm.Production},
 	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
-	{name: "dmma", doc: "warp tiles by tensor cores, by mma"},
+	{name: "dmma", doc: "warp tiles by tensor cores, by mma", role: gemm.Production},
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
 	{name: "tiled", doc: "tiles of any shape, given when the kernel is launched"},
 	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied packed in words"},
-	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C"},
-	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64"},
-	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32"},
+	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C", role: gemm.Production},
+	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
+	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
 }
 
 // The names of NVIDIA's library, which is no rung.
@@ -71,6 +72,8 @@ func Variants(b Backend) []gemm.Variant {
 		}
 		v := gemm.Variant{
 			Name: Family + "/" + a.name, Doc: a.doc, Params: params(of), Bound: gemm.Classical,
+			Location: gemm.OnGPU, Role: a.role,
+			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
 			Model: func(m, n, k int, _ gemm.Params) gemm.Model { return model(of, m, n, k) },
 		}
 		if IsTF32(a.name) {
@@ -93,6 +96,16 @@ func Variants(b Backend) []gemm.Variant {
 
 // Family is the name of the family.
 const Family = "cuda"
+
+// RoleOf returns the role of the algorithm.
+func RoleOf(name string) gemm.Role {
+	for _, a := range algorithms {
+		if a.name == name {
+			return a.role
+		}
+	}
+	return gemm.Rung
+}
 
 // IsTF32 reports whether the algorithm rounds its operands to TF32.
 func IsTF32(name string) bool { return name == CuBLASTF32 || name == "tf32-wmma" }

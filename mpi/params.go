@@ -113,7 +113,8 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 // variant fills in what the variants of the family have in common. workspace returns the
 // elements that all ranks together hold besides the operands.
 func variant(v gemm.Variant, workspace func(s plan.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
-	v.Bound, v.BoundOf = gemm.Classical, boundOf
+	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
+	v.Can |= gemm.Stages | gemm.Explains
 	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
 		model := localModel(m, n, k, p)
 		if m > 0 && n > 0 && k > 0 {

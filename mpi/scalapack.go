@@ -172,13 +172,16 @@ func scalapackVariant() gemm.Variant {
 	params := slices.DeleteFunc(commonParams(), func(q gemm.Param) bool { return q.Name == "local" || q.Name == "threads" })
 	const name = "reference/scalapack"
 	return gemm.Variant{
-		Name:   name,
-		Doc:    "pdgemm of ScaLAPACK, a library found at run time, on the ranks of mpirun, with operands spread in blocks that are dealt out in turn",
-		Params: append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16, Doc: "rows and columns of the blocks that matrices are dealt out in"}),
-		Model:  scalapackModel,
-		Bound:  gemm.Classical,
-		F32:    leadingScaLAPACK[float32](name),
-		F64:    leadingScaLAPACK[float64](name),
+		Name:     name,
+		Doc:      "pdgemm of ScaLAPACK, a library found at run time, on the ranks of mpirun, with operands spread in blocks that are dealt out in turn",
+		Location: gemm.OnRanks,
+		Role:     gemm.Library,
+		Can:      gemm.Stages | gemm.Explains,
+		Params:   append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16, Doc: "rows and columns of the blocks that matrices are dealt out in"}),
+		Model:    scalapackModel,
+		Bound:    gemm.Classical,
+		F32:      leadingScaLAPACK[float32](name),
+		F64:      leadingScaLAPACK[float64](name),
 	}
 }
 

@@ -302,6 +302,8 @@ func summaVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/summa",
 		Doc:    "operands spread over a grid: panels of A broadcast along its rows and panels of B down its columns, the next while this one is multiplied",
+		Role:   gemm.Production,
+		Can:    gemm.Gemms,
 		Params: commonParams(scheduleParam(), gridParam(), panelParam(512, panelDoc)),
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)

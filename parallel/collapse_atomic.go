@@ -117,6 +117,7 @@ func collapseAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-atomic",
 		Doc:    "collapse-inner-atomic with a private C for each worker, merged by atomic additions at the end",
+		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,

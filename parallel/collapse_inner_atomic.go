@@ -76,6 +76,7 @@ func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
 		Doc:    "the two outer loops shared out as one, every term added to C atomically",
+		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,

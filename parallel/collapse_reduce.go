@@ -37,6 +37,7 @@ func collapseReduceVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-reduce",
 		Doc:    "collapse-atomic with the private copies of C merged by a reduction",
+		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,
 		Bound:  gemm.Classical,

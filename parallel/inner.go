@@ -44,6 +44,7 @@ func innerVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/inner",
 		Doc:    "the innermost loop shared out, once for every element of A",
+		Can:    teamCan,
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,
 		Bound:  gemm.Classical,

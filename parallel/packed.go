@@ -19,6 +19,8 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",
 		Doc:    "serial/packed with its blocks shared out to a pool of workers",
+		Role:   gemm.Production,
+		Can:    teamCan | gemm.Gemms,
 		Params: teamParams(),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())

@@ -74,6 +74,7 @@ func rowsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/rows",
 		Doc:    "the outermost loop shared out: each worker computes rows of C by a serial variant",
+		Can:    teamCan,
 		Params: localParams("rows"),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})

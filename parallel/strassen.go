@@ -13,6 +13,7 @@ func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
 		Doc:    "serial/strassen with each of its products and additions shared out to a pool of workers",
+		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())

@@ -150,6 +150,9 @@ func (t toucher[T]) product(ctx context.Context, c, a, b gemm.Matrix[T], f func(
 	return t.settle(f)
 }
 
+// teamCan are the optional interfaces of every multiplier on a team.
+const teamCan = gemm.Touches | gemm.Explains
+
 // onTeam returns the constructor of the variant called name, of which form makes one for a
 // team.
 func onTeam[T gemm.Element](name string, form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {

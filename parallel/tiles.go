@@ -55,6 +55,7 @@ func tilesVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "parallel/tiles",
 		Doc:  "rows in two dimensions: each worker computes tiles of C by a serial variant",
+		Can:  teamCan,
 		Params: append(localParams("tiles"),
 			gemm.Param{Name: "tile", Default: 128, Min: 1, Doc: "edge of the tiles of C"}),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {

@@ -14,6 +14,8 @@ func Variants() []gemm.Variant {
 		out = append(out, gemm.Variant{
 			Name:   "reference/" + l.name,
 			Doc:    "the product of " + l.title + ", a library found at run time",
+			Role:   gemm.Library,
+			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | ownCan,
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},
 			Model:  model,
 			Bound:  gemm.Classical,
@@ -27,6 +29,9 @@ func Variants() []gemm.Variant {
 	}
 	return append(out, reedSolomonVariant())
 }
+
+// ownCan are the capabilities of a library that there is a process for.
+const ownCan = gemm.Stages | gemm.Repeats
 
 // model predicts what any blocked product must cost, as the loops of a library are
 // not known: the operands once and, with S elements in a cache, 2mnk/√S elements

@@ -51,6 +51,7 @@ func gonumVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/gonum",
 		Doc:  "gonum's own dgemm and sgemm, the baseline; they drop products with a zero of A, NaN and Inf too",
+		Role: gemm.Baseline,
 		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
 			s := sizeOf(m, n, k)
 			return s.model(3*s.terms+s.a*ceil(s.n, gonumBlock), func(cache, _ float64) float64 {

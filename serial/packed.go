@@ -107,6 +107,8 @@ func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:  "serial/packed",
 		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
+		Role:  gemm.Production,
+		Can:   gemm.Gemms | gemm.Explains,
 		Model: func(m, n, k int, _ gemm.Params) gemm.Model { return PackedModel(m, n, k, block.Serial) },
 		Bound: PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {

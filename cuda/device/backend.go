@@ -5,7 +5,6 @@ package device
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gorgonia.org/cu"
@@ -74,9 +73,6 @@ func (b *Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem]
 	return construct[gf256.Elem](b, name, p)
 }
 
-// tops are the algorithms that users choose for their products.
-var tops = []string{cuda.CuBLAS, cuda.CuBLASTF32, "warptile", "tf32-wmma", "dmma", "tuned"}
-
 func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product[T], error) {
 	d, err := b.Device(p.Int("device"))
 	if err != nil {
@@ -89,7 +85,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		}
 		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, d.GPU.Capability)
 	}
-	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: slices.Contains(tops, name)}
+	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
 		if name == cuda.CuBLASTF32 {

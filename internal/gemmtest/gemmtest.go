@@ -44,6 +44,7 @@ type Suite struct {
 	// OneCall says that others compute the product, in one call that no context ends or in
 	// processes with contexts of their own.
 	OneCall bool
+	Lacks   gemm.Capabilities // declared by the variant, but not to be had on this host
 }
 
 // Run runs the suite's zero value.
@@ -128,6 +129,7 @@ type kind[T gemm.Element] struct {
 // checks lists what u has to pass.
 func (u under[T]) checks() []named[T] {
 	return append([]named[T]{
+		{"declared", checkDeclared[T]},
 		{"exact", checkExact[T]},
 		{"shape errors", checkShapeErrors[T]},
 		{"cancelled", checkCancelled[T]},

@@ -85,9 +85,10 @@ func variant() gemm.Variant {
 // TestSuite: a correct multiplier passes.
 func TestSuite(t *testing.T) { Run(t, variant()) }
 
-// caught returns the names of the checks that m fails.
-func caught[T gemm.Element](m gemm.Multiplier[T], kind kind[T]) string {
+// caught returns the names of the checks that m fails, of a variant that declares can.
+func caught[T gemm.Element](m gemm.Multiplier[T], kind kind[T], can gemm.Capabilities) string {
 	u := under[T]{m: m, v: variant(), kind: kind}
+	u.v.Can = can
 	var names []string
 	for _, c := range u.checks() {
 		if c.check(u) != nil {
@@ -174,7 +175,7 @@ func testFaults[T gemm.Element](t *testing.T, kind kind[T]) {
 		if Raced && (name == "writes A" || name == "writes B") {
 			continue // the detector finds these first, where goroutines share operands
 		}
-		got := caught(gemm.Multiplier[T](f.m), kind)
+		got := caught(gemm.Multiplier[T](f.m), kind, 0)
 		if f.want == "" && got != "" || !strings.Contains(got, f.want) {
 			t.Errorf("%s: found by %q, want %q", name, got, f.want)
 		}
@@ -221,7 +222,7 @@ func TestFloatFaults(t *testing.T) {
 		"Inf becomes NaN":              {after(replace(func(x float64) bool { return math.IsInf(x, 0) }, math.NaN())), "nonfinite"},
 		"a tenth of the bound too far": {after(drift(1.1)), "rounded"},
 	} {
-		if got := caught(gemm.Multiplier[float64](test.m), kind); !strings.Contains(got, test.want) {
+		if got := caught(gemm.Multiplier[float64](test.m), kind, 0); !strings.Contains(got, test.want) {
 			t.Errorf("%s: found by %q, want %q", name, got, test.want)
 		}
 	}
@@ -311,14 +312,14 @@ func TestConcurrentFaults(t *testing.T) {
 		"refuses without its name":  {&sharing{textbook: good, name: "test/other"}, "concurrent"},
 		"waits for another product": {&sharing{textbook: good, waits: true}, "concurrent"},
 	} {
-		if got := caught(test.m, good.kind); got != test.want {
+		if got := caught(test.m, good.kind, 0); got != test.want {
 			t.Errorf("%s: caught by %q, want %q", name, got, test.want)
 		}
 	}
 	if Raced {
 		return // the detector finds this one first
 	}
-	if got := caught(&sharing{textbook: good, sums: []float64{}}, good.kind); got != "concurrent" {
+	if got := caught(&sharing{textbook: good, sums: []float64{}}, good.kind, 0); got != "concurrent" {
 		t.Errorf("shares a workspace: caught by %q", got)
 	}
 }
@@ -379,8 +380,56 @@ func TestGemmFaults(t *testing.T) {
 		"ignores the transpose": {whole{textbook: good, ignoresTrans: true}, "gemm"},
 		"ignores α":             {whole{textbook: good, ignoresAlpha: true}, "gemm"},
 	} {
-		if got := caught(gemm.Multiplier[float64](test.m), kind); got != test.want {
+		if got := caught(gemm.Multiplier[float64](test.m), kind, gemm.Gemms); got != test.want {
 			t.Errorf("%s: found by %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// staging is a textbook with every optional interface but Gemmer and GemmStager, and the Run of a
+// product on ranks.
+type staging struct {
+	textbook[float64]
+	gemm.Run
+}
+
+func (x staging) Stage(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) (gemm.Run, error) {
+	return x, nil
+}
+func (staging) Touch(_, _, _ gemm.Matrix[float64])                      {}
+func (staging) Resolved() gemm.Params                                   { return nil }
+func (staging) Warnings() []string                                      { return nil }
+func (staging) Repeat(context.Context, int) (cost gemm.Cost, err error) { return cost, nil }
+func (staging) Distribution() (d gemm.Distribution)                     { return d }
+func (staging) Close() error                                            { return nil }
+
+// TestDeclaredFaults wants every optional interface that is declared and not there to be named,
+// and every one that is there and not declared.
+func TestDeclaredFaults(t *testing.T) {
+	bare := textbook[float64]{kind: floatKind[float64]()}
+	const all = gemm.Stages | gemm.Touches | gemm.Explains | gemm.Warns | gemm.Repeats
+	for name, test := range map[string]struct {
+		m     gemm.Multiplier[float64]
+		v     gemm.Variant
+		lacks gemm.Capabilities
+		want  string // interfaces
+	}{
+		"nothing":            {bare, gemm.Variant{}, 0, ""},
+		"nothing, all of it": {bare, gemm.Variant{Can: all | gemm.Gemms | gemm.GemmStages}, 0, "Gemmer Stager GemmStager Toucher Explainer Warner Repeater"},
+		"nothing here":       {bare, gemm.Variant{Can: all}, all, ""},
+		"all":                {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnRanks}, 0, ""},
+		"all, undeclared":    {staging{textbook: bare}, gemm.Variant{Location: gemm.OnRanks}, 0, "Stager Toucher Explainer Warner Repeater"},
+		"elsewhere":          {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnGPU}, 0, "Distributed OnDevice"},
+		"the full operation": {whole{textbook: bare}, gemm.Variant{}, 0, "Gemmer"},
+	} {
+		var found []string
+		if err := checkDeclared(under[float64]{m: test.m, v: test.v, s: Suite{Lacks: test.lacks}}); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				found = append(found, line[:strings.Index(line, ":")])
+			}
+		}
+		if got := strings.Join(found, " "); got != test.want {
+			t.Errorf("%s: found %q, want %q", name, got, test.want)
 		}
 	}
 }

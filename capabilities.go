@@ -1,0 +1,41 @@
+package gemm
+
+// Location says where the products of a variant are computed.
+type Location int
+
+// The locations. A Run of a variant on ranks is Distributed, and one of a variant on a GPU is
+// OnDevice.
+const (
+	InProcess Location = iota // by this process, or by one that serves it alone
+	OnRanks                   // by the processes of an MPI job
+	OnGPU                     // by a GPU, with the driver in the worker's process
+)
+
+// Role says what a variant is there for.
+type Role int
+
+// The roles.
+const (
+	Rung       Role = iota // a step of a ladder: it shows one idea
+	Production             // what users choose for their products
+	Baseline               // what others are compared with, in Go
+	Library                // the product of a library of others
+)
+
+// Capabilities are the optional interfaces of the multipliers of a variant.
+type Capabilities uint
+
+// The capabilities. Those of the full BLAS operation are of floating-point types alone. A
+// library that is Staged in a process of its own is not where no such process can be had.
+const (
+	Gemms      Capabilities = 1 << iota // Gemmer
+	Stages                              // Stager
+	GemmStages                          // GemmStager
+	Touches                             // Toucher
+	Explains                            // Explainer
+	Warns                               // Warner
+	Repeats                             // the Run of a Stager is a Repeater
+)
+
+// Has reports whether c has all of those.
+func (c Capabilities) Has(those Capabilities) bool { return c&those == those }

@@ -1,0 +1,50 @@
+package gemmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gemm"
+)
+
+// checkDeclared wants the multiplier to have the optional interfaces that its variant declares,
+// and no others. Its Run, where it is a Stager, is that of the variant's location.
+func checkDeclared[T gemm.Element](u under[T]) error {
+	declared := u.v.Can &^ u.s.Lacks
+	if gemm.TypeName[T]() == "gf256" {
+		declared &^= gemm.Gemms | gemm.GemmStages
+	}
+	var errs []error
+	want := func(name string, has, want bool) {
+		if has != want {
+			errs = append(errs, fmt.Errorf("%s: the variant declares %v, its multiplier has %v", name, want, has))
+		}
+	}
+	m := any(u.m)
+	want("Gemmer", implements[gemm.Gemmer[float32]](m) || implements[gemm.Gemmer[float64]](m), declared.Has(gemm.Gemms))
+	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
+	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m), declared.Has(gemm.GemmStages))
+	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
+	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
+	want("Warner", implements[gemm.Warner](m), declared.Has(gemm.Warns))
+	if s, ok := m.(gemm.Stager[T]); ok {
+		run, err := s.Stage(context.Background(), gemm.NewMatrix[T](2, 3), gemm.NewMatrix[T](2, 4), gemm.NewMatrix[T](4, 3))
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		want("Repeater", implements[gemm.Repeater](run), declared.Has(gemm.Repeats))
+		want("Distributed", implements[gemm.Distributed](run), u.v.Location == gemm.OnRanks)
+		want("OnDevice", implements[gemm.OnDevice](run), u.v.Location == gemm.OnGPU)
+		errs = append(errs, run.Close())
+	} else {
+		want("Repeater", false, declared.Has(gemm.Repeats))
+	}
+	return errors.Join(errs...)
+}
+
+// implements reports whether x has the interface I.
+func implements[I any](x any) bool {
+	_, ok := x.(I)
+	return ok
+}
