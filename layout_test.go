@@ -33,6 +33,7 @@ const module = "gemm"
 //	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	compare/report/chart ← compare/report/document ← compare/report
+//	{compare, parallel, reference} ← compare/probe ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -73,6 +74,7 @@ var importTable = closure(map[string][]string{
 	"compare/verify":    {".", "internal/cpu"},
 	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
+	"compare/probe":     {"compare", "parallel", "reference"},
 	"compare/report":    {"compare", "compare/report/document"},
 
 	"compare/report/chart":      nil,
@@ -81,7 +83,7 @@ var importTable = closure(map[string][]string{
 
 	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"internal/tune", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
+	"cmd":               {"compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/probe"
 	"gemm/cuda"
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
@@ -456,7 +457,7 @@ func announce(c *cli.Context, cases []compare.Case) error {
 func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string) (*progress, error) {
 	p := newProgress(c.App.ErrWriter, len(cases))
 	defer p.Close()
-	d.Probes, d.Progress, d.Command = append(probes(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
+	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
 		d.Launch, d.Worker = launcher(c), worker

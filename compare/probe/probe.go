@@ -1,4 +1,6 @@
-package main
+// Package probe says what is measured besides the products that a report is about: the parts that
+// their time is made of, and what loops over threads cost.
+package probe
 
 import (
 	"maps"
@@ -10,10 +12,10 @@ import (
 	"gemm/internal/kernel"
 )
 
-// probes returns what is measured beside the cases: where packed products are among
+// Of returns what is measured beside the cases: where packed products are among
 // them, the parts that their time is made of; where experiments on threads are, what
 // loops cost.
-func probes(cases []compare.Case) []compare.Probe {
+func Of(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases, func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
 	}
