@@ -32,8 +32,8 @@ const module = "gemm"
 //	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
 //	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
-//	compare/report/chart ← compare/report/document ← compare/report
 //	{compare, parallel, reference} ← compare/probe ← cmd
+//	compare/report/chart ← compare/report/document ← compare/report/text ← compare/report
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -75,10 +75,11 @@ var importTable = closure(map[string][]string{
 	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
 	"compare/probe":     {"compare", "parallel", "reference"},
-	"compare/report":    {"compare", "compare/report/document"},
+	"compare/report":    {"compare", "compare/report/text"},
 
 	"compare/report/chart":      nil,
 	"compare/report/document":   {"compare/report/chart"},
+	"compare/report/text":       {"compare/report/document"},
 	"compare/report/reporttest": {"compare/report/chart", "internal/child"},
 
 	"internal/pages":    {"compare/report"},
@@ -96,6 +97,8 @@ var externalTable = map[string][]string{
 	"github.com/urfave/cli":            {"cmd/gemm"},
 	"github.com/schollz":               {"cmd/gemm"},
 	"gonum.org/v1/plot":                {"compare/report"},
+	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
+	"go.yaml.in/yaml":                  {"compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"reference", "cuda"},

@@ -13,6 +13,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report"
+	"gemm/compare/report/text"
 	"gemm/internal/output"
 )
 
@@ -35,14 +36,14 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: " + strings.Join(report.Languages, ", ")}
+	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: " + strings.Join(text.Languages, ", ")}
 }
 
 // language returns the value of --lang.
 func language(c *cli.Context) (string, error) {
 	lang := c.String("lang")
-	if !slices.Contains(report.Languages, lang) {
-		return "", usagef("--lang %q: wants %s", lang, strings.Join(report.Languages, " or "))
+	if !slices.Contains(text.Languages, lang) {
+		return "", usagef("--lang %q: wants %s", lang, strings.Join(text.Languages, " or "))
 	}
 	return lang, nil
 }

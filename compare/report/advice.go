@@ -5,6 +5,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // Advice is one thing to know about a backend: what limits it, what helps, or what
@@ -19,13 +20,21 @@ type Advice struct {
 	en, zh   string
 }
 
+// in returns the item in a language.
+func (a Advice) in(lang string) string {
+	if lang == "zh" {
+		return a.zh
+	}
+	return a.en
+}
+
 // backends is a section for each family: its method, what became of it in this
 // run, and the advice and pitfalls.
 func (b *builder) backends() []document.Section {
 	var sections []document.Section
 	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
-		s := document.Section{ID: "backend-" + fam, Title: b.plain("backend." + fam), Level: 2}
-		s.Text(b.say("method." + fam))
+		s := document.Section{ID: "backend-" + fam, Title: b.Plain("backend." + fam), Level: 2}
+		s.Text(b.Say("method." + fam))
 		b.fate(&s, fam)
 		for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
 			var items []document.Text
@@ -35,7 +44,7 @@ func (b *builder) backends() []document.Section {
 				}
 			}
 			if len(items) > 0 {
-				s.Add(document.Paragraph{Text: "**" + b.say("backend."+kind) + "**"})
+				s.Add(document.Paragraph{Text: "**" + b.Say("backend."+kind) + "**"})
 				s.List(items)
 			}
 		}
@@ -46,7 +55,7 @@ func (b *builder) backends() []document.Section {
 
 // advise renders an item with its ID and what shows it.
 func (b *builder) advise(a Advice) document.Text {
-	text := "**" + document.Text(a.ID) + "** " + document.Text(phrase{a.en, a.zh}.in(b.lang))
+	sentence := "**" + document.Text(a.ID) + "** " + document.Text(a.in(b.Lang()))
 	var shown []document.Text
 	for _, variant := range a.Variants {
 		shown = append(shown, b.row(variant))
@@ -55,9 +64,9 @@ func (b *builder) advise(a Advice) document.Text {
 		shown = append(shown, document.Link(document.Literal(file), file))
 	}
 	if len(shown) > 0 {
-		text += b.say("backend.shown", b.join(shown))
+		sentence += b.Say("backend.shown", text.Args{"Evidence": b.Join(shown)})
 	}
-	return text
+	return sentence
 }
 
 // row names a variant, linked to the table of the first host that has its rows, those
@@ -92,18 +101,20 @@ func (b *builder) fate(s *document.Section, fam string) {
 	}
 	command := document.Literal(b.program + " compare --families " + fam)
 	if len(rows) == 0 {
-		s.Text(b.say("backend.absent", command))
+		s.Text(b.Say("backend.absent", text.Args{"Command": command}))
 		return
 	}
 	variants := distinct(rows, variantOf)
-	s.Text(b.say("backend.ran", b.count("rows", len(rows)), b.names(variants)))
+	s.Text(b.Say("backend.ran", text.Args{"Rows": b.Count("rows", len(rows)), "Variants": b.Names(variants)}))
 	if len(timed(rows)) == 0 {
-		s.Text(b.say("backend.idle"))
+		s.Text(b.Say("backend.idle"))
 		var items []document.Text
 		for _, variant := range variants {
 			for _, r := range rows {
 				if r.Variant == variant {
-					items = append(items, b.say("backend.reason", document.Literal(variant), r.Reason))
+					items = append(items, b.Say("backend.reason", text.Args{
+						"Variant": document.Literal(variant), "Reason": r.Reason,
+					}))
 					break
 				}
 			}
@@ -116,20 +127,20 @@ func (b *builder) fate(s *document.Section, fam string) {
 		for _, typ := range types(v.pick(func(r compare.Record) bool { return family(r.Variant) == fam && r.Experiment == "ladder" })) {
 			label := document.Text(typ)
 			if v.suffix != "" {
-				label += b.say("onhost", v.ID)
+				label += b.Say("onhost", text.Args{"Host": v.ID})
 			}
 			places = append(places, document.Link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
 		}
 	}
 	switch {
 	case fam == overThreads.family && slices.ContainsFunc(b.views, (*view).sharesWork):
-		places = append(places, document.Link(b.say("sharing.title"), "#sharing"))
+		places = append(places, document.Link(b.Say("sharing.title"), "#sharing"))
 	case fam == overRanks.family && slices.ContainsFunc(b.views, (*view).distributes):
-		places = append(places, document.Link(b.say("distributed.title"), "#distributed"))
+		places = append(places, document.Link(b.Say("distributed.title"), "#distributed"))
 	case fam == onGPU && slices.ContainsFunc(b.views, (*view).hasGPU):
-		places = append(places, document.Link(b.say("gpu.title"), "#gpu"))
+		places = append(places, document.Link(b.Say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {
-		s.Text(b.say("backend.where", b.join(places)))
+		s.Text(b.Say("backend.where", text.Args{"Places": b.Join(places)}))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // analysis is what follows from the rows of one host.
@@ -30,7 +31,7 @@ type step struct {
 // the one before it. Ranks and the GPU have chapters of their own.
 func (b *builder) steps(v *view) (document.Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
-	s.Text(b.say("ladder.intro"))
+	s.Text(b.Say("ladder.intro"))
 	found := false
 	main := v.pick(func(r compare.Record) bool {
 		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family && !byGPU(r)
@@ -45,9 +46,10 @@ func (b *builder) steps(v *view) (document.Section, bool) {
 				continue
 			}
 			found = true
-			s.Text(b.say("ladder.of", fam, typ))
+			s.Text(b.Say("ladder.of", text.Args{"Family": fam, "Type": typ}))
 			table := document.Table{
-				ID: "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix, Caption: b.say("ladder.caption", fam, typ),
+				ID:      "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix,
+				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
 				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
 				Command: b.rerun(v, rows),
 			}
@@ -61,7 +63,7 @@ func (b *builder) steps(v *view) (document.Section, bool) {
 			}
 			s.List(items)
 			if unexplained {
-				s.Text(b.say("explained.elsewhere"))
+				s.Text(b.Say("explained.elsewhere"))
 			}
 			if len(table.Rows) > 0 {
 				s.Add(table)
@@ -100,27 +102,29 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 			b.verdict(c.Outcome),
 		}})
 	}
-	text := b.say("ladder.step", name)
+	sentence := b.Say("ladder.step", text.Args{"Step": name})
 	if len(lines) == 0 {
-		return step{text: text + b.say("ladder.none")}
+		return step{text: sentence + b.Say("ladder.none")}
 	}
-	text += b.outcomes("ladder", sorted)
-	text += b.say("ladder.largest", b.sizes([]problem{last}), significant(lastRatio.Ratio))
+	sentence += b.outcomes("ladder", sorted)
+	sentence += b.Say("ladder.largest", text.Args{
+		"Size": b.sizes([]problem{last}), "Ratio": significant(lastRatio.Ratio),
+	})
 	if known := extent(lastRatio.Lo, lastRatio.Hi, significant); known != absent {
-		text += b.say("interval", known)
+		sentence += b.Say("interval", text.Args{"Interval": known})
 	}
-	text += b.say("stop")
+	sentence += b.Say("stop")
 	why, unexplained := b.explained(lastPair[0], lastPair[1], lastRatio)
-	text += why
+	sentence += why
 	if len(missing) > 0 {
-		text += b.say("ladder.missing", b.sizes(missing))
+		sentence += b.Say("ladder.missing", text.Args{"Sizes": b.sizes(missing)})
 	}
-	return step{text, lines, unexplained}
+	return step{sentence, lines, unexplained}
 }
 
 // verdict returns the word for an outcome.
 func (b *builder) verdict(o outcome) document.Text {
-	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "verdict.gain", slower: "verdict.loss"}[o])
+	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "verdict.gain", slower: "verdict.loss"}[o])
 }
 
 // outcomes says at which sizes a comparison came out how, in the words of one
@@ -130,10 +134,10 @@ func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) documen
 	for _, o := range []outcome{quicker, slower, level, tooFew} {
 		if ps := sorted[o]; len(ps) > 0 {
 			key := []string{tooFew: ".few", level: ".level", quicker: ".gain", slower: ".loss"}[o]
-			parts = append(parts, b.say(chapter+key, b.sizes(ps)))
+			parts = append(parts, b.Say(chapter+key, text.Args{"Sizes": b.sizes(ps)}))
 		}
 	}
-	return b.clauses(parts)
+	return b.Sentence(parts)
 }
 
 // predictions returns the ratios of operations, accesses and traffic that the
@@ -156,14 +160,17 @@ func predictions(before, after compare.Record) [4]float64 {
 // explained says which of the predictions accounts for a measured ratio: of those
 // on the same side of 1, the nearest, if it is within a factor of two. It reports
 // whether the rows differ and none does.
-func (b *builder) explained(before, after compare.Record, c comparison) (text document.Text, unexplained bool) {
+func (b *builder) explained(before, after compare.Record, c comparison) (sentence document.Text, unexplained bool) {
 	predicted := predictions(before, after)
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
-		return b.say("explained.unpredicted"), false
+		return b.Say("explained.unpredicted"), false
 	}
-	text = b.say("explained.predicted", significant(predicted[0]), significant(predicted[1]), significant(predicted[2]), significant(predicted[3]))
+	sentence = b.Say("explained.predicted", text.Args{
+		"Operations": significant(predicted[0]), "Accesses": significant(predicted[1]),
+		"Traffic1": significant(predicted[2]), "Traffic2": significant(predicted[3]),
+	})
 	if c.Outcome != quicker && c.Outcome != slower {
-		return text, false
+		return sentence, false
 	}
 	nearest, name := math.Ln2, ""
 	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic1", "explained.traffic2"} {
@@ -173,7 +180,7 @@ func (b *builder) explained(before, after compare.Record, c comparison) (text do
 		}
 	}
 	if name == "" {
-		return text + b.say("explained.none"), true
+		return sentence + b.Say("explained.none"), true
 	}
-	return text + b.say("explained.by", b.say(name)), false
+	return sentence + b.Say("explained.by", text.Args{"Cause": b.Say(name)}), false
 }

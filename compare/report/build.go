@@ -16,6 +16,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // Options choose how Build words a report.
@@ -38,7 +39,7 @@ func Build(doc compare.Document, opt Options) document.Report {
 
 // builder builds one report.
 type builder struct {
-	speaker
+	*text.Speaker
 	program  string
 	doc      compare.Document
 	views    []*view
@@ -47,7 +48,7 @@ type builder struct {
 
 func build(doc compare.Document, opt Options, drawings map[string]bool) *builder {
 	return &builder{
-		speaker:  speaker{lang: cmp.Or(opt.Lang, "en"), said: map[string]bool{}},
+		Speaker:  text.In(cmp.Or(opt.Lang, "en")),
 		program:  cmp.Or(opt.Command, "gemm"),
 		doc:      doc,
 		views:    views(doc),
@@ -56,7 +57,7 @@ func build(doc compare.Document, opt Options, drawings map[string]bool) *builder
 }
 
 func (b *builder) report() document.Report {
-	r := document.Report{Lang: b.lang, Title: b.plain("title"), Subtitle: b.subtitle()}
+	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: b.subtitle()}
 	r.Add(b.summary())
 	for _, part := range []struct {
 		id      string
@@ -72,7 +73,7 @@ func (b *builder) report() document.Report {
 		{"peers", b.peers},
 	} {
 		chapter := b.section(part.id, 1)
-		chapter.Text(b.say(part.id + ".intro"))
+		chapter.Text(b.Say(part.id + ".intro"))
 		var sections []document.Section
 		for _, v := range b.views {
 			sections = append(sections, part.content(v)...)
@@ -86,7 +87,7 @@ func (b *builder) report() document.Report {
 		}
 	}
 	chapter := b.section("backends", 1)
-	chapter.Text(b.say("backends.intro"))
+	chapter.Text(b.Say("backends.intro"))
 	r.Add(chapter)
 	r.Add(b.backends()...)
 	return r
@@ -94,15 +95,15 @@ func (b *builder) report() document.Report {
 
 // section returns an empty section with the title of its ID.
 func (b *builder) section(id string, level int) document.Section {
-	return document.Section{ID: id, Title: b.plain(id + ".title"), Level: level}
+	return document.Section{ID: id, Title: b.Plain(id + ".title"), Level: level}
 }
 
 // of returns an empty section of one host, titled by key, and by the host where
 // there are several.
-func (b *builder) of(v *view, id, key string, args ...any) document.Section {
-	title := b.plain(key, args...)
+func (b *builder) of(v *view, id, key string, args ...text.Args) document.Section {
+	title := b.Plain(key, args...)
 	if v.suffix != "" {
-		title += b.plain("onhost", b.hostName(v))
+		title += b.Plain("onhost", text.Args{"Host": b.hostName(v)})
 	}
 	return document.Section{ID: id + v.suffix, Title: title, Level: 2}
 }
@@ -116,20 +117,20 @@ func (b *builder) hostName(v *view) string {
 }
 
 // figure adds the figure of the given ID if there is a drawing for it.
-func (b *builder) figure(s *document.Section, v *view, id, key, command string, args ...any) {
+func (b *builder) figure(s *document.Section, v *view, id, key, command string, args ...text.Args) {
 	id += v.suffix
 	if b.drawings[id] {
-		s.Add(document.Figure{ID: id, Caption: b.say(key, args...), Alt: b.plain(key+".alt", args...), Command: command})
+		s.Add(document.Figure{ID: id, Caption: b.Say(key, args...), Alt: b.Plain(key+".alt", args...), Command: command})
 	}
 }
 
-// columns returns the heads of columns by their phrases; those with a # in front
+// columns returns the heads of columns by their messages; those with a # in front
 // are numeric.
 func (b *builder) columns(keys ...string) []document.Column {
 	out := make([]document.Column, len(keys))
 	for i, key := range keys {
 		name, numeric := strings.CutPrefix(key, "#")
-		out[i] = document.Column{Title: b.plain("col." + name), Numeric: numeric}
+		out[i] = document.Column{Title: b.Plain("col." + name), Numeric: numeric}
 	}
 	return out
 }
@@ -137,7 +138,7 @@ func (b *builder) columns(keys ...string) []document.Column {
 // subtitle names the hosts and the day of the last run.
 func (b *builder) subtitle() string {
 	if len(b.views) == 0 {
-		return b.plain("subtitle.empty")
+		return b.Plain("subtitle.empty")
 	}
 	var names []string
 	for _, v := range b.views {

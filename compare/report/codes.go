@@ -9,6 +9,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // reedSolomon is the library that products over GF(2⁸) are held against.
@@ -125,23 +126,26 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (document.Section
 		}
 	}
 	if len(kernels) > 0 {
-		s.Text(b.say("codes-machine.kernel", document.Escape(v.ISA), b.join(kernels)))
+		s.Text(b.Say("codes-machine.kernel", text.Args{
+			"Instructions": document.Escape(v.ISA), "Kernels": b.Join(kernels),
+		}))
 	}
 	t := document.Table{
-		ID: "table-codes-machine" + v.suffix, Caption: b.say("codes-machine.caption"), Command: b.program + " info --peak",
+		ID:      "table-codes-machine" + v.suffix,
+		Caption: b.Say("codes-machine.caption"), Command: b.program + " info --peak",
 		Columns: b.columns("device", "#threads", "isa", "#gmuls", "#gbps"),
 	}
 	for _, threads := range v.codeThreads(rows) {
 		peak, _ := v.ceiling("gf256", threads)
 		triad, _ := v.bandwidth(threads)
 		if peak.Gflops > 0 || triad.GBps > 0 {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say("codes-machine.cpu"), numbered(threads), document.Escape(cmp.Or(peak.ISA, absent)), positive(peak.Gflops), positive(triad.GBps)}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.cpu"), numbered(threads), document.Escape(cmp.Or(peak.ISA, absent)), positive(peak.Gflops), positive(triad.GBps)}})
 		}
 	}
 	if copies := v.deviceCopy(); slices.ContainsFunc(rows, byGPU) && !math.IsNaN(copies) {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say("codes-machine.gpu"), absent, absent, absent, document.Text(significant(copies))}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.gpu"), absent, absent, absent, document.Text(significant(copies))}})
 	}
-	s.Text(b.say("codes-machine.limits"))
+	s.Text(b.Say("codes-machine.limits"))
 	if len(t.Rows) > 0 {
 		s.Add(t)
 	}
@@ -215,10 +219,10 @@ func (b *builder) codesTable(v *view, all []compare.Record) (document.Section, b
 	b.codesLibrary(&s, all)
 	command := b.rerun(v, rows)
 	for _, width := range widths {
-		b.figure(&s, v, codesFigure(width), "fig.codes", command, byteSize(float64(width)))
+		b.figure(&s, v, codesFigure(width), "fig.codes", command, text.Args{"Width": byteSize(float64(width))})
 	}
 	t, notes := b.codeTable(v, rows, all)
-	t.ID, t.Caption, t.Command = "table-codes"+v.suffix, b.say("codes-table.caption"), command
+	t.ID, t.Caption, t.Command = "table-codes"+v.suffix, b.Say("codes-table.caption"), command
 	b.withNotes(&s, t, notes)
 	return s, true
 }
@@ -288,9 +292,9 @@ func (b *builder) codePlaces(ps []problem) document.Text {
 				codes = append(codes, document.Text(codeName(p)))
 			}
 		}
-		out = append(out, b.say("codes.places", byteSize(float64(width)), b.join(codes)))
+		out = append(out, b.Say("codes.places", text.Args{"Width": byteSize(float64(width)), "Codes": b.Join(codes)}))
 	}
-	return b.join(out)
+	return b.Join(out)
 }
 
 // codesLibrary says for each number of threads where the suite is ahead of the library.
@@ -310,7 +314,7 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 			if !ok {
 				continue
 			}
-			name := b.say("codes.at", codeName(p), byteSize(float64(p.n)))
+			name := b.Say("codes.at", text.Args{"Code": codeName(p), "Width": byteSize(float64(p.n))})
 			c := contrast(o, own)
 			sorted[c.Outcome] = append(sorted[c.Outcome], p)
 			if bestAt == "" || c.Ratio > best.Ratio {
@@ -330,22 +334,27 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 		for _, o := range []outcome{quicker, slower, level, tooFew} {
 			if ps := sorted[o]; len(ps) > 0 {
 				key := []string{tooFew: "codes.few", level: "codes.level", quicker: "codes.gain", slower: "codes.loss"}[o]
-				parts = append(parts, b.say(key, b.codePlaces(ps)))
+				parts = append(parts, b.Say(key, text.Args{"Places": b.codePlaces(ps)}))
 			}
 		}
-		text := b.say("codes.library", b.count("threads", threads), b.names(variants)) + b.clauses(parts)
+		sentence := b.Say("codes.library", text.Args{
+			"Threads": b.Count("threads", threads), "Variants": b.Names(variants),
+		}) + b.Sentence(parts)
 		if worstAt == bestAt {
-			text += b.say("codes.ratio", times(best.Ratio, best.Lo, best.Hi))
+			sentence += b.Say("codes.ratio", text.Args{"Ratio": times(best.Ratio, best.Lo, best.Hi)})
 		} else {
-			text += b.say("codes.range", times(worst.Ratio, worst.Lo, worst.Hi), worstAt, times(best.Ratio, best.Lo, best.Hi), bestAt)
+			sentence += b.Say("codes.range", text.Args{
+				"Least": times(worst.Ratio, worst.Lo, worst.Hi), "LeastAt": worstAt,
+				"Most": times(best.Ratio, best.Lo, best.Hi), "MostAt": bestAt,
+			})
 		}
-		items = append(items, text)
+		items = append(items, sentence)
 	}
 	if len(items) == 0 {
-		s.Text(b.say("codes.nolibrary", document.Literal(reedSolomon)))
+		s.Text(b.Say("codes.nolibrary", text.Args{"Library": document.Literal(reedSolomon)}))
 		return
 	}
-	s.Text(b.say("codes.beside", document.Literal(reedSolomon)))
+	s.Text(b.Say("codes.beside", text.Args{"Library": document.Literal(reedSolomon)}))
 	s.List(items)
 }
 
@@ -357,12 +366,14 @@ func (b *builder) codesWidths(v *view, all []compare.Record) (document.Section, 
 	}
 	s := b.of(v, "codes-widths", "codes-widths.title")
 	rows := sameCode(all, p)
-	s.Text(b.say("codes-widths.intro", codeName(p)))
+	s.Text(b.Say("codes-widths.intro", text.Args{"Code": codeName(p)}))
 	b.codesFacing(&s, rows)
 	command := b.rerun(v, rows)
-	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, codeName(p))
+	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, text.Args{"Code": codeName(p)})
 	t, notes := b.codeTable(v, rows, all)
-	t.ID, t.Caption, t.Command = "table-codes-widths"+v.suffix, b.say("codes-widths.caption", codeName(p)), command
+	t.ID, t.Caption, t.Command = "table-codes-widths"+v.suffix, b.Say("codes-widths.caption", text.Args{
+		"Code": codeName(p),
+	}), command
 	b.withNotes(&s, t, notes)
 	return s, true
 }
@@ -390,12 +401,19 @@ func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
 		return
 	}
 	own, kernel, copied := fastest(last, cpu, data), fastest(last, byGPU, data), fastest(last, byGPU, hostRate)
-	text := b.say("codes-widths.facing", byteSize(float64(last.n)), document.Literal(own.Variant), b.count("threads", max(own.Threads, 1)), significant(data(own)),
-		document.Literal(kernel.Variant), significant(data(kernel)), significant(data(kernel)/data(own)))
+	sentence := b.Say("codes-widths.facing", text.Args{
+		"Width": byteSize(float64(last.n)), "Variant": document.Literal(own.Variant),
+		"Threads": b.Count("threads", max(own.Threads, 1)), "Rate": significant(data(own)),
+		"Rung": document.Literal(kernel.Variant), "RungRate": significant(data(kernel)),
+		"Ratio": significant(data(kernel) / data(own)),
+	})
 	if copied.Speed() {
-		text += b.say("codes-widths.copied", document.Literal(copied.Variant), significant(hostRate(copied)), significant(hostRate(copied)/data(own)))
+		sentence += b.Say("codes-widths.copied", text.Args{
+			"Rung": document.Literal(copied.Variant), "Rate": significant(hostRate(copied)),
+			"Ratio": significant(hostRate(copied) / data(own)),
+		})
 	}
-	s.Add(document.Paragraph{Text: text})
+	s.Add(document.Paragraph{Text: sentence})
 }
 
 // codeLadder returns the timed rungs at the problem that most of them have, the largest of
@@ -433,14 +451,25 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (document.Section, bo
 			most = c
 		}
 	}
-	s.Text(b.say("codes-ladder.intro", codeName(size), byteSize(float64(size.n)), fmt.Sprintf("%g %%", 100*leastGain)))
-	text := b.say("codes-ladder.of", up, len(steps)) + b.say("gpu-ladder.most", document.Literal(algorithm(most.after.Variant)), significant(most.Ratio), document.Literal(algorithm(most.before.Variant)))
-	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(text)))})
+	s.Text(b.Say("codes-ladder.intro", text.Args{
+		"Code": codeName(size), "Width": byteSize(float64(size.n)), "Gain": fmt.Sprintf("%g %%", 100*leastGain),
+	}))
+	sentence := b.Say("codes-ladder.of", text.Args{
+		"Gains": up, "Steps": len(steps),
+	}) + b.Say("gpu-ladder.most", text.Args{
+		"Rung": document.Literal(algorithm(most.after.Variant)), "Ratio": significant(most.Ratio),
+		"Before": document.Literal(algorithm(most.before.Variant)),
+	})
+	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(sentence)))})
 	s.List(not)
 	command := b.rerun(v, rows)
-	b.figure(&s, v, codesLadderFigure, "fig.codes-ladder", command, codeName(size), byteSize(float64(size.n)))
+	b.figure(&s, v, codesLadderFigure, "fig.codes-ladder", command, text.Args{
+		"Code": codeName(size), "Width": byteSize(float64(size.n)),
+	})
 	t := document.Table{
-		ID: "table-codes-ladder" + v.suffix, Caption: b.say("codes-ladder.caption", codeName(size), byteSize(float64(size.n))), Command: command,
+		ID:      "table-codes-ladder" + v.suffix,
+		Caption: b.Say("codes-ladder.caption", text.Args{"Code": codeName(size), "Width": byteSize(float64(size.n))}),
+		Command: command,
 		Columns: b.columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
 	}
 	var notes []document.Text

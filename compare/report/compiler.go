@@ -5,6 +5,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // builds are the comparisons between child builds: what raising the instruction
@@ -20,36 +21,36 @@ func (b *builder) compiler(v *view) (document.Section, bool) {
 	s := b.of(v, "compiler", "compiler.title")
 	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
 	if len(all) == 0 {
-		s.Text(b.say("compiler.absent", document.Literal(b.program+" compare")))
+		s.Text(b.Say("compiler.absent", text.Args{"Command": document.Literal(b.program + " compare")}))
 		return s, v.hasCPU()
 	}
-	s.Text(b.say("compiler.intro"))
+	s.Text(b.Say("compiler.intro"))
 	for _, typ := range types(all) {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
 		command := b.rerun(v, rows)
 		table := document.Table{
-			ID: "table-compiler-" + anchor(typ) + v.suffix, Caption: b.say("compiler.caption", typ),
+			ID: "table-compiler-" + anchor(typ) + v.suffix, Caption: b.Say("compiler.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
 		}
 		var items []document.Text
 		for _, pair := range buildPairs {
-			text, lines := b.builds(rows, pair.before, pair.after, pair.key)
-			if text != "" {
-				items = append(items, text)
+			sentence, lines := b.builds(rows, pair.before, pair.after, pair.key)
+			if sentence != "" {
+				items = append(items, sentence)
 			}
 			table.Rows = append(table.Rows, lines...)
 		}
-		s.Text(b.say("compiler.of", typ))
+		s.Text(b.Say("compiler.of", text.Args{"Type": typ}))
 		if len(items) == 0 {
-			s.Text(b.say("compiler.none"))
+			s.Text(b.Say("compiler.none"))
 		}
 		s.List(items)
-		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, typ)
+		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, text.Args{"Type": typ})
 		if len(table.Rows) > 0 {
 			s.Add(table)
 		}
 		timings := document.Table{
-			ID: "table-builds-" + anchor(typ) + v.suffix, Caption: b.say("builds.caption", typ),
+			ID: "table-builds-" + anchor(typ) + v.suffix, Caption: b.Say("builds.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
 		}
 		var notes []document.Text
@@ -64,7 +65,7 @@ func (b *builder) compiler(v *view) (document.Section, bool) {
 		}
 		s.Add(timings)
 		if len(notes) > 0 {
-			s.Text(b.say("results.notes"))
+			s.Text(b.Say("results.notes"))
 			s.Add(document.List{Ordered: true, Items: notes})
 		}
 	}
@@ -96,7 +97,9 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (docu
 			}})
 		}
 		if last != nil {
-			sorted[last.Outcome] = append(sorted[last.Outcome], b.say("compiler.variant", document.Literal(variant), significant(last.Ratio)))
+			sorted[last.Outcome] = append(sorted[last.Outcome], b.Say("compiler.variant", text.Args{
+				"Variant": document.Literal(variant), "Ratio": significant(last.Ratio),
+			}))
 		}
 	}
 	if len(lines) == 0 {
@@ -106,9 +109,9 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (docu
 	for _, o := range []outcome{quicker, slower, level, tooFew} {
 		if variants := sorted[o]; len(variants) > 0 {
 			word := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]
-			parts = append(parts, b.say(word, b.join(variants)))
+			parts = append(parts, b.Say(word, text.Args{"Variants": b.Join(variants)}))
 		}
 	}
-	text := b.say(key) + b.clauses(parts)
-	return text, lines
+	sentence := b.Say(key) + b.Sentence(parts)
+	return sentence, lines
 }

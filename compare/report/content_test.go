@@ -17,6 +17,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/document"
 	"gemm/compare/report/reporttest"
+	"gemm/compare/report/text"
 )
 
 var updateContent = flag.Bool("update-content", false, "rewrite the golden files of the report's content")
@@ -120,8 +121,8 @@ func field(r *compare.Record) {
 	r.Rate, r.Gflops, r.DataGBps, r.PercentPeak, r.Residual, r.Bound = r.Gflops/2, compare.None(), 3, compare.None(), 0, 0
 }
 
-// text renders content without a format, for comparing.
-func text(r document.Report, skip ...string) string {
+// allText renders content without a format, for comparing.
+func allText(r document.Report, skip ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n%s\n", r.Title, r.Subtitle, r.Lang)
 	for _, s := range r.Sections {
@@ -477,7 +478,7 @@ func single(r *compare.Record) { r.Type, r.Compute = "f32", "f32" }
 func TestSentencesFollowTheRecords(t *testing.T) {
 	for _, test := range sentences {
 		t.Run(test.name, func(t *testing.T) {
-			got := text(Build(test.doc, Options{}))
+			got := allText(Build(test.doc, Options{}))
 			for _, want := range test.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("does not say %q:\n%s", want, excerpt(got))
@@ -516,47 +517,11 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		}
 		b := build(test.doc, Options{}, ids)
 		b.report()
-		maps.Copy(said, b.said)
+		maps.Copy(said, b.Said())
 	}
-	for key := range phrases {
+	for _, key := range text.Keys("en") {
 		if !said[key] {
 			t.Errorf("no planted document makes the report say %s", key)
-		}
-	}
-}
-
-func TestLanguagesAgree(t *testing.T) {
-	verb := regexp.MustCompile(`%(?:\[(\d)\])?[sdg%]`)
-	verbs := func(format string) []string {
-		var out []string
-		next := 1
-		for _, m := range verb.FindAllStringSubmatch(format, -1) {
-			switch {
-			case m[0] == "%%":
-			case m[1] != "":
-				out = append(out, m[1]+m[0][len(m[0])-1:])
-			default:
-				out = append(out, fmt.Sprint(next)+m[0][1:])
-				next++
-			}
-		}
-		slices.Sort(out)
-		return out
-	}
-	han := regexp.MustCompile(`\p{Han}`)
-	for key, p := range phrases {
-		if p.en == "" || p.zh == "" {
-			t.Errorf("%s is not in every language", key)
-		}
-		one, many, counted := strings.Cut(p.en, "|")
-		if counted && !slices.Equal(verbs(one), verbs(many)) {
-			t.Errorf("%s: one and many differ in verbs", key)
-		}
-		if en, zh := verbs(one), verbs(p.zh); !slices.Equal(en, zh) {
-			t.Errorf("%s: verbs %v in en, %v in zh", key, en, zh)
-		}
-		if han.MatchString(p.en) {
-			t.Errorf("%s: the English text has Chinese in it", key)
 		}
 	}
 }
@@ -566,7 +531,7 @@ func TestNoEnglishSentenceInChinese(t *testing.T) {
 	words := regexp.MustCompile(`[A-Za-z]{2,}(?: [a-z]{2,}){2,}`)
 	for _, test := range sentences {
 		r := Build(test.doc, Options{Lang: "zh"})
-		for line := range strings.Lines(text(r)) {
+		for line := range strings.Lines(allText(r)) {
 			if strings.HasPrefix(line, "$ ") || strings.HasPrefix(line, "gemm ") {
 				continue // commands
 			}
@@ -576,7 +541,7 @@ func TestNoEnglishSentenceInChinese(t *testing.T) {
 		}
 	}
 	for _, a := range advice {
-		if found := words.FindString(literal.ReplaceAllString(a.zh, "")); found != "" {
+		if found := words.FindString(literal.ReplaceAllString(a.in("zh"), "")); found != "" {
 			t.Errorf("%s: %q is English", a.ID, found)
 		}
 	}
@@ -596,11 +561,11 @@ func inRecords(doc compare.Document, words string) bool {
 func TestContentHolds(t *testing.T) {
 	target := regexp.MustCompile(`\]\(#([^)]*)\)`)
 	docs := sentences
-	for _, lang := range Languages {
+	for _, lang := range text.Languages {
 		for _, test := range docs {
 			name := lang + ": " + test.name
 			r := Build(test.doc, Options{Lang: lang})
-			all := text(r)
+			all := allText(r)
 			for _, bad := range []string{"NaN", "Inf", "<nil>", "%!", "\x00"} {
 				if strings.Contains(all, bad) {
 					t.Errorf("%s: the report says %q", name, bad)
@@ -659,7 +624,7 @@ func TestContentHolds(t *testing.T) {
 					t.Errorf("%s: a link goes to #%s, which is not there", name, m[1])
 				}
 			}
-			if again := text(Build(test.doc, Options{Lang: lang})); again != all {
+			if again := allText(Build(test.doc, Options{Lang: lang})); again != all {
 				t.Errorf("%s: the same records gave another report", name)
 			}
 		}
@@ -700,14 +665,14 @@ func TestGoldenContent(t *testing.T) {
 		name string
 		doc  compare.Document
 	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}, {"gpu", accelerated(true)}, {"codes", encoded()}} {
-		for _, lang := range Languages {
+		for _, lang := range text.Languages {
 			path := filepath.Join("testdata", "content-"+test.name+"-"+lang+".golden")
 			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda", "results-strong-mpi-f64",
 				"results-cuda-f64", "results-cuda-f32", "results-serial-gf256", "results-parallel-gf256", "results-reference-gf256", "results-cuda-gf256"}
 			if test.name == "full" {
 				skip = nil
 			}
-			got := text(Build(test.doc, Options{Lang: lang}), skip...)
+			got := allText(Build(test.doc, Options{Lang: lang}), skip...)
 			if *updateContent {
 				if err := os.MkdirAll("testdata", 0o755); err != nil {
 					t.Fatal(err)
@@ -752,7 +717,7 @@ func TestAdviceIsComplete(t *testing.T) {
 		if pitfall := strings.HasPrefix(a.Source, "3."); pitfall != (a.Kind == "pitfalls") {
 			t.Errorf("%s of section %s is of kind %s", a.ID, a.Source, a.Kind)
 		}
-		if a.en == "" || a.zh == "" {
+		if a.en == "" || a.in("zh") == "" {
 			t.Errorf("%s is not in every language", a.ID)
 		}
 		if len(a.Variants)+len(a.Files) == 0 {

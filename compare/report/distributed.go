@@ -9,6 +9,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // distributed is what is said of the family mpi on one host: its variants by ranks and
@@ -97,13 +98,13 @@ func (v *view) muted(r compare.Record) string {
 // ranked is the section on all variants by ranks and sizes.
 func (b *builder) ranked(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-variants", "mpi-variants.title")
-	s.Text(b.say("mpi-variants.intro"))
+	s.Text(b.Say("mpi-variants.intro"))
 	rows := v.ofRanks()
 	if common := setting(constants(ran(rows))); common != "" {
-		s.Text(b.say("mpi-variants.common", common))
+		s.Text(b.Say("mpi-variants.common", text.Args{"Parameters": common}))
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return v.crowded(r.Threads) }) {
-		s.Text(b.say("mpi-variants.crowded", fmt.Sprintf("%.4g", v.granted())))
+		s.Text(b.Say("mpi-variants.crowded", text.Args{"Processors": fmt.Sprintf("%.4g", v.granted())}))
 	}
 	for _, typ := range types(rows) {
 		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
@@ -119,15 +120,18 @@ func (b *builder) ranked(v *view) (document.Section, bool) {
 				}
 			}
 			if best.Median.Known() {
-				items = append(items, b.say("mpi-variants.best", typ, b.where(v, best), seconds(float64(best.Median))))
+				items = append(items, b.Say("mpi-variants.best", text.Args{
+					"Type": typ, "Row": b.where(v, best), "Time": seconds(float64(best.Median)),
+				}))
 			}
 		}
 		s.List(items)
 		for _, p := range sizes {
-			b.figure(&s, v, waysID(typ, p), "fig.mpi-ways", command, typ, p.label())
+			b.figure(&s, v, waysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.label()})
 		}
 		t := document.Table{
-			ID: "table-mpi-variants-" + anchor(typ) + v.suffix, Caption: b.say("mpi-variants.caption", typ), Command: command,
+			ID:      "table-mpi-variants-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-variants.caption", text.Args{"Type": typ}), Command: command,
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank", "#ofceiling"),
 		}
 		for _, r := range own {
@@ -269,7 +273,7 @@ func (v *view) foremost(rows []compare.Record) []compare.Record {
 // phases is the section on where the time goes.
 func (b *builder) phases(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-phases", "mpi-phases.title")
-	s.Text(b.say("mpi-phases.intro"))
+	s.Text(b.Say("mpi-phases.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.phased(typ)
@@ -289,13 +293,19 @@ func (b *builder) phases(v *view) (document.Section, bool) {
 				}
 			}
 			if total > 0 {
-				parts = append(parts, b.say("mpi-phases.part", document.Literal(algorithm(r.Variant)), b.say("col.phase."+name), percent(phases[name]/total)))
+				parts = append(parts, b.Say("mpi-phases.part", text.Args{
+					"Variant": document.Literal(algorithm(r.Variant)), "Phase": b.Say("col.phase." + name),
+					"Share": percent(phases[name] / total),
+				}))
 			}
 		}
 		if len(parts) > 0 {
-			s.Text(b.say("mpi-phases.most", typ, b.sizes([]problem{alone(main[0])}), b.count("ranks", overRanks.count(main[0])), b.join(parts)))
+			s.Text(b.Say("mpi-phases.most", text.Args{
+				"Type": typ, "Size": b.sizes([]problem{alone(main[0])}),
+				"Ranks": b.Count("ranks", overRanks.count(main[0])), "Parts": b.Join(parts),
+			}))
 		}
-		b.figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, typ)
+		b.figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, text.Args{"Type": typ})
 		heads := []string{"variant", "setting", "size", "#ranks", "#median"}
 		var present []string
 		for _, phase := range phaseNames {
@@ -305,7 +315,9 @@ func (b *builder) phases(v *view) (document.Section, bool) {
 			}
 		}
 		t := document.Table{
-			ID: "table-mpi-phases-" + anchor(typ) + v.suffix, Caption: b.say("mpi-phases.caption", typ), Command: command, Columns: b.columns(heads...),
+			ID:      "table-mpi-phases-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-phases.caption", text.Args{"Type": typ}),
+			Command: command, Columns: b.columns(heads...),
 		}
 		for _, r := range rows {
 			cells := append(v.place(r), document.Text(b.median(r)))

@@ -11,6 +11,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // counted returns the rows of a type whose bytes were counted.
@@ -30,15 +31,15 @@ func overLeast(r compare.Record) float64 {
 // held returns the word for where the operands of a variant are.
 func (b *builder) held(variant string) document.Text {
 	if slices.Contains(spreadVariants, variant) {
-		return b.say("mpi-bytes.ofspread")
+		return b.Say("mpi-bytes.ofspread")
 	}
-	return b.say("mpi-bytes.ofroot")
+	return b.Say("mpi-bytes.ofroot")
 }
 
 // bytes is the section on what was sent.
 func (b *builder) bytes(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-bytes", "mpi-bytes.title")
-	s.Text(b.say("mpi-bytes.intro"))
+	s.Text(b.Say("mpi-bytes.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		rows := v.counted(typ)
@@ -48,7 +49,8 @@ func (b *builder) bytes(v *view) (document.Section, bool) {
 		found = true
 		command := b.rerun(v, rows)
 		t := document.Table{
-			ID: "table-mpi-bytes-" + anchor(typ) + v.suffix, Caption: b.say("mpi-bytes.caption", typ), Command: command,
+			ID:      "table-mpi-bytes-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-bytes.caption", text.Args{"Type": typ}), Command: command,
 			Columns: b.columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least", "#overleast"),
 		}
 		wrong := 0
@@ -59,13 +61,15 @@ func (b *builder) bytes(v *view) (document.Section, bool) {
 				wrong++
 			}
 			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(v.place(r), b.held(r.Variant),
-				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)), b.say(verdict),
+				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)), b.Say(verdict),
 				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)), document.Text(significant(overLeast(r))))})
 		}
 		if wrong > 0 {
-			s.Text(b.say("mpi-bytes.differ", wrong, len(rows)))
+			s.Text(b.Say("mpi-bytes.differ", text.Args{"Wrong": wrong, "Rows": len(rows)}))
 		} else {
-			s.Text(b.say("mpi-bytes.equal", b.join([]document.Text{document.Text(typ), b.count("rows", len(rows))})))
+			s.Text(b.Say("mpi-bytes.equal", text.Args{
+				"Rows": b.Join([]document.Text{document.Text(typ), b.Count("rows", len(rows))}),
+			}))
 		}
 		var items []document.Text
 		for _, kind := range []string{"rooted", "spread"} {
@@ -73,11 +77,14 @@ func (b *builder) bytes(v *view) (document.Section, bool) {
 				return slices.Contains(spreadVariants, r.Variant) != (kind == "spread")
 			})
 			if least, most, ok := ends(own, overLeast); ok {
-				items = append(items, b.say("mpi-bytes."+kind, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
+				items = append(items, b.Say("mpi-bytes."+kind, text.Args{
+					"Least": significant(least.ratio), "LeastRow": b.where(v, least.Record),
+					"Most": significant(most.ratio), "MostRow": b.where(v, most.Record),
+				}))
 			}
 		}
 		s.List(items)
-		b.figure(&s, v, "mpi-bytes-"+typ, "fig.mpi-bytes", command, typ)
+		b.figure(&s, v, "mpi-bytes-"+typ, "fig.mpi-bytes", command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, found
@@ -102,8 +109,8 @@ func blockPortion(m, n, k, p, q int) portion {
 
 // sides reads a grid such as 2x4.
 func sides(grid any) (p, q int, ok bool) {
-	text, _ := grid.(string)
-	left, right, _ := strings.Cut(text, "x")
+	sentence, _ := grid.(string)
+	left, right, _ := strings.Cut(sentence, "x")
 	p, errP := strconv.Atoi(left)
 	q, errQ := strconv.Atoi(right)
 	return p, q, errP == nil && errQ == nil && p > 0 && q > 0
@@ -112,11 +119,12 @@ func sides(grid any) (p, q int, ok bool) {
 // shares is the section on the report's equations, for the grids that were run.
 func (b *builder) shares(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-shares", "mpi-shares.title")
-	s.Text(b.say("mpi-shares.intro"))
+	s.Text(b.Say("mpi-shares.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		t := document.Table{
-			ID: "table-mpi-shares-" + anchor(typ) + v.suffix, Caption: b.say("mpi-shares.caption", typ),
+			ID:      "table-mpi-shares-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-shares.caption", text.Args{"Type": typ}),
 			Columns: b.columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework", "blocksless"),
 		}
 		var used []compare.Record
@@ -140,7 +148,7 @@ func (b *builder) shares(v *view) (document.Section, bool) {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Escape(problemOf(r).label()), document.Text(fmt.Sprint(ranks)),
 				document.Text(byteSize(size * idle.data)), document.Text(significant(idle.work / 1e9)), document.Text(byteSize(size * rows.data)),
-				document.Text(fmt.Sprintf("%d×%d", p, q)), document.Text(byteSize(size * blocks.data)), document.Text(significant(blocks.work / 1e9)), b.say(less),
+				document.Text(fmt.Sprintf("%d×%d", p, q)), document.Text(byteSize(size * blocks.data)), document.Text(significant(blocks.work / 1e9)), b.Say(less),
 			}})
 		}
 		if len(t.Rows) > 0 {
@@ -237,7 +245,7 @@ func (w network) time(bytes float64) float64 { return w.latency + bytes*w.each }
 // modelled is the section on predicted times and what they come from.
 func (b *builder) modelled(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-model", "mpi-model.title")
-	s.Text(b.say("mpi-model.intro"))
+	s.Text(b.Say("mpi-model.intro"))
 	found := b.networks(&s, v)
 	for _, typ := range v.typesOf(overRanks) {
 		rows := slices.DeleteFunc(v.ofRanksIn(typ), func(r compare.Record) bool { return math.IsNaN(overModel(r)) })
@@ -247,10 +255,14 @@ func (b *builder) modelled(v *view) (document.Section, bool) {
 		found = true
 		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.crowded(r.Threads) })
 		if least, most, ok := ends(tame, overModel); ok {
-			s.Text(b.say("mpi-model.range", typ, significant(least.ratio), b.where(v, least.Record), significant(most.ratio), b.where(v, most.Record)))
+			s.Text(b.Say("mpi-model.range", text.Args{
+				"Type": typ, "Least": significant(least.ratio), "LeastRow": b.where(v, least.Record),
+				"Most": significant(most.ratio), "MostRow": b.where(v, most.Record),
+			}))
 		}
 		t := document.Table{
-			ID: "table-mpi-model-" + anchor(typ) + v.suffix, Caption: b.say("mpi-model.caption", typ), Command: b.rerun(v, rows),
+			ID:      "table-mpi-model-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-model.caption", text.Args{"Type": typ}), Command: b.rerun(v, rows),
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#modelled", "#median", "#interval", "#overmodel"),
 		}
 		for _, r := range rows {
@@ -270,15 +282,19 @@ func (b *builder) networks(s *document.Section, v *view) bool {
 	}
 	command := b.rerun(v, v.ofRanks())
 	t := document.Table{
-		ID: "table-mpi-network" + v.suffix, Caption: b.say("mpi-network.caption"), Command: command,
+		ID: "table-mpi-network" + v.suffix, Caption: b.Say("mpi-network.caption"), Command: command,
 		Columns: b.columns("#ranks", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
 	}
 	var items []document.Text
 	for _, w := range all {
 		least, most := 0, len(w.sizes)-1
 		rate := func(i int) string { return byteSize(float64(w.sizes[i]) / float64(w.rows[i].Median)) }
-		items = append(items, b.say("mpi-network.fit", b.count("ranks", w.ranks), seconds(w.latency), byteSize(1/w.each), percent(w.largest),
-			byteSize(float64(w.sizes[least])), seconds(float64(w.rows[least].Median)), byteSize(float64(w.sizes[most])), rate(most)))
+		items = append(items, b.Say("mpi-network.fit", text.Args{
+			"Ranks": b.Count("ranks", w.ranks), "Latency": seconds(w.latency), "Bandwidth": byteSize(1 / w.each),
+			"Error": percent(w.largest), "Small": byteSize(float64(w.sizes[least])),
+			"SmallTime": seconds(float64(w.rows[least].Median)), "Large": byteSize(float64(w.sizes[most])),
+			"LargeRate": rate(most),
+		}))
 		for i, r := range w.rows {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Text(fmt.Sprint(w.ranks)), document.Text(fmt.Sprint(w.sizes[i])), document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(rate(i)), document.Text(seconds(w.time(float64(w.sizes[i])))),

@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // hiding is what overlapping hides of the communication of a product.
@@ -78,7 +79,7 @@ func (v *view) hidings(typ string) []hiding {
 // overlap is the section on what overlapping hides.
 func (b *builder) overlap(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-overlap", "mpi-overlap.title")
-	s.Text(b.say("mpi-overlap.intro"))
+	s.Text(b.Say("mpi-overlap.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := v.hidings(typ)
@@ -87,7 +88,8 @@ func (b *builder) overlap(v *view) (document.Section, bool) {
 		}
 		found = true
 		t := document.Table{
-			ID: "table-mpi-overlap-" + anchor(typ) + v.suffix, Caption: b.say("mpi-overlap.caption", typ),
+			ID:      "table-mpi-overlap-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-overlap.caption", text.Args{"Type": typ}),
 			Columns: b.columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden", "#interval"),
 		}
 		var used []compare.Record
@@ -105,9 +107,13 @@ func (b *builder) overlap(v *view) (document.Section, bool) {
 		if largest != nil {
 			interval := document.Text("")
 			if known := extent(largest.lo, largest.hi, percent); known != absent {
-				interval = b.say("interval", known)
+				interval = b.Say("interval", text.Args{"Interval": known})
 			}
-			s.Text(b.say("mpi-overlap.largest", typ, b.sizes([]problem{alone(largest.first)}), b.count("ranks", overRanks.count(largest.first)), percent(largest.share), interval))
+			s.Text(b.Say("mpi-overlap.largest", text.Args{
+				"Type": typ, "Size": b.sizes([]problem{alone(largest.first)}),
+				"Ranks": b.Count("ranks", overRanks.count(largest.first)), "Share": percent(largest.share),
+				"Interval": interval,
+			}))
 		}
 		t.Command = b.rerun(v, used)
 		s.Add(t)
@@ -119,7 +125,7 @@ func (b *builder) overlap(v *view) (document.Section, bool) {
 // figure 15 is about.
 func (b *builder) rankFindings(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-findings", "mpi-findings.title")
-	s.Text(b.say("mpi-findings.intro", significant(farAhead)))
+	s.Text(b.Say("mpi-findings.intro", text.Args{"Ratio": significant(farAhead)}))
 	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
 	for i, typ := range v.typesOf(overRanks) {
 		all := v.gaps(typ)
@@ -127,10 +133,10 @@ func (b *builder) rankFindings(v *view) (document.Section, bool) {
 			continue
 		}
 		if i == 0 {
-			s.Text(b.say("mpi-gap.intro"))
+			s.Text(b.Say("mpi-gap.intro"))
 		}
 		t := document.Table{
-			ID: "table-mpi-gap-" + anchor(typ) + v.suffix, Caption: b.say("mpi-gap.caption", typ),
+			ID: "table-mpi-gap-" + anchor(typ) + v.suffix, Caption: b.Say("mpi-gap.caption", text.Args{"Type": typ}),
 			Columns: b.columns("collective", "setting", "size", "#ranks", "#gap", "#p", "verdict"),
 		}
 		var used []compare.Record
@@ -144,7 +150,7 @@ func (b *builder) rankFindings(v *view) (document.Section, bool) {
 			}
 		}
 		t.Command = b.rerun(v, used)
-		b.figure(&s, v, "mpi-gap-"+typ, "fig.mpi-gap", t.Command, typ)
+		b.figure(&s, v, "mpi-gap-"+typ, "fig.mpi-gap", t.Command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, true
@@ -175,7 +181,10 @@ func (b *builder) blocksAhead(v *view) document.Text {
 			open++
 		}
 	}
-	evidence := b.say("evidence.blocks", len(fights), ahead, behind, level, tolerated, open)
+	evidence := b.Say("evidence.blocks", text.Args{
+		"Pairs": len(fights), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": tolerated,
+		"Open": open,
+	})
 	return b.finding("blocks", judge(ahead, behind+level, open), "mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json",
 		evidence, b.extremes(v, fights, "scatter-blocks", "scatter-rows"))
 }
@@ -238,8 +247,10 @@ const gapCommand = "mpi --variants mpi/p2p-rows,mpi/scatter-rows,mpi/bcast-rows 
 // gapCloses: collective is far ahead of point-to-point at few ranks, hardly at many.
 func (b *builder) gapCloses(v *view) document.Text {
 	if v.crowded(manyThreads) {
-		return b.say("finding", b.say("finding.gap"), b.say("finding.unmeasured")) +
-			b.say("finding.larger", manyThreads, document.Literal(b.program+" "+gapCommand))
+		return b.Say("finding", text.Args{"Claim": b.Say("finding.gap"), "Verdict": b.Say("finding.unmeasured")}) +
+			b.Say("finding.larger", text.Args{
+				"Processors": manyThreads, "Command": document.Literal(b.program + " " + gapCommand),
+			})
 	}
 	counts := map[verdict]int{}
 	var cases []document.Text
@@ -250,12 +261,18 @@ func (b *builder) gapCloses(v *view) document.Text {
 			if out == unmeasured {
 				continue
 			}
-			cases = append(cases, b.say("evidence.gapcase", b.sizes([]problem{g.problem}), document.Literal(algorithm(g.variant)),
-				times(few.Ratio, few.Lo, few.Hi), b.count("ranks", overRanks.count(few.first)),
-				times(many.Ratio, many.Lo, many.Hi), b.count("ranks", overRanks.count(many.first))))
+			cases = append(cases, b.Say("evidence.gapcase", text.Args{
+				"Size": b.sizes([]problem{g.problem}), "Variant": document.Literal(algorithm(g.variant)),
+				"FewRatio":  times(few.Ratio, few.Lo, few.Hi),
+				"FewRanks":  b.Count("ranks", overRanks.count(few.first)),
+				"ManyRatio": times(many.Ratio, many.Lo, many.Hi),
+				"ManyRanks": b.Count("ranks", overRanks.count(many.first)),
+			}))
 		}
 	}
-	evidence := []document.Text{b.say("evidence.gap", len(cases), counts[supported], counts[refuted], counts[undecided])}
+	evidence := []document.Text{b.Say("evidence.gap", text.Args{
+		"Cases": len(cases), "Supported": counts[supported], "Refuted": counts[refuted], "Open": counts[undecided],
+	})}
 	return b.finding("gap", judge(counts[supported], counts[refuted], counts[undecided]),
 		gapCommand, append(evidence, cases...)...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // rankLibrary is the library of others that multiplies on ranks.
@@ -16,7 +17,7 @@ const rankLibrary = "reference/scalapack"
 // library, whose operands are spread too: of each turn the fastest of them.
 func (b *builder) besideLibrary(v *view) (document.Section, bool) {
 	s := b.of(v, "mpi-library", "mpi-library.title")
-	s.Text(b.say("mpi-library.intro"))
+	s.Text(b.Say("mpi-library.intro"))
 	found := false
 	for _, typ := range v.typesOf(overRanks) {
 		all := fight(v.fastestBeside(typ))
@@ -25,7 +26,8 @@ func (b *builder) besideLibrary(v *view) (document.Section, bool) {
 		}
 		found = true
 		t := document.Table{
-			ID: "table-mpi-library-" + anchor(typ) + v.suffix, Caption: b.say("mpi-library.caption", typ),
+			ID:      "table-mpi-library-" + anchor(typ) + v.suffix,
+			Caption: b.Say("mpi-library.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "setting", "size", "#ranks", "#peerratio", "#p", "verdict"),
 		}
 		var used []compare.Record

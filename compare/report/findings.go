@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // verdict is what the data says of a finding.
@@ -40,7 +41,7 @@ func judge(pro, contra, open int) verdict {
 // findings takes up what the report of 2024 found of threads, section 2.3, one by one.
 func (b *builder) findings(v *view) (document.Section, bool) {
 	s := b.of(v, "findings", "findings.title")
-	s.Text(b.say("findings.intro", tolerated))
+	s.Text(b.Say("findings.intro", text.Args{"Tolerance": tolerated}))
 	var items []document.Text
 	for _, find := range []func(*view) document.Text{
 		b.chunksMatter, b.inverse, b.staticAhead, b.staticBehind, b.privateCopy, b.singleLoop, b.reduction, b.automatic,
@@ -55,14 +56,14 @@ func (b *builder) findings(v *view) (document.Section, bool) {
 // nothing was, what to type.
 func (b *builder) finding(key string, v verdict, command string, evidence ...document.Text) document.Text {
 	word := []string{unmeasured: "finding.unmeasured", undecided: "finding.undecided", supported: "finding.supported", partly: "finding.partly", refuted: "finding.refuted"}[v]
-	text := b.say("finding", b.say("finding."+key), b.say(word))
+	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(word)})
 	if v == unmeasured {
-		return text + b.say("finding.command", document.Literal(b.program+" "+command))
+		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.program + " " + command)})
 	}
 	for _, e := range evidence {
-		text += e
+		sentence += e
 	}
-	return text
+	return sentence
 }
 
 // chunksMatter: the size of a chunk hardly matters.
@@ -86,7 +87,9 @@ func (b *builder) chunksMatter(v *view) document.Text {
 			open++
 		}
 	}
-	evidence := b.say("evidence.chunks", len(all), pro, tolerated, contra, open)
+	evidence := b.Say("evidence.chunks", text.Args{
+		"Comparisons": len(all), "Same": pro, "Tolerance": tolerated, "Larger": contra, "Open": open,
+	})
 	if worst != nil {
 		evidence += b.largest(*worst, "chunk")
 	}
@@ -136,12 +139,17 @@ func (b *builder) inverse(v *view) document.Text {
 			}
 		}
 	}
-	evidence := b.say("evidence.inverse", pro+contra+open, pro, slackened, contra, open)
+	evidence := b.Say("evidence.inverse", text.Args{
+		"Series": pro + contra + open, "Inverse": pro, "Tolerance": slackened, "Others": contra, "Open": open,
+	})
 	if apart > 0 {
-		evidence += b.say("evidence.apart", apart)
+		evidence += b.Say("evidence.apart", text.Args{"Series": apart})
 	}
 	if bestOf.Variant != "" {
-		evidence += b.say("evidence.efficiencies", b.where(v, bestOf), times(best.Ratio, best.Lo, best.Hi), b.where(v, worstOf), times(worst.Ratio, worst.Lo, worst.Hi))
+		evidence += b.Say("evidence.efficiencies", text.Args{
+			"BestRow": b.where(v, bestOf), "Best": times(best.Ratio, best.Lo, best.Hi),
+			"WorstRow": b.where(v, worstOf), "Worst": times(worst.Ratio, worst.Lo, worst.Hi),
+		})
 	}
 	return b.finding("inverse", judge(pro, contra, open), "parallel --threads 1,2,4 --json strong.json", evidence)
 }
@@ -149,11 +157,11 @@ func (b *builder) inverse(v *view) document.Text {
 // where names a row in prose.
 func (b *builder) where(v *view, r compare.Record) document.Text {
 	a := axisOf(r.Variant)
-	parts := []document.Text{b.sizes([]problem{problemOf(r)}), b.count(a.param, a.count(r))}
+	parts := []document.Text{b.sizes([]problem{problemOf(r)}), b.Count(a.param, a.count(r))}
 	if set := v.trait(r.Variant, r.Params); set != "" {
 		parts = append(parts, document.Escape(set))
 	}
-	return b.say("evidence.where", document.Literal(r.Variant), b.join(parts))
+	return b.Say("evidence.where", text.Args{"Variant": document.Literal(r.Variant), "Place": b.Join(parts)})
 }
 
 // duel is two rows of one case that differ in what a finding is about.
@@ -244,8 +252,10 @@ const manyThreads = 4
 // staticBehind: against that, static is behind dynamic on many threads.
 func (b *builder) staticBehind(v *view) document.Text {
 	if v.crowded(manyThreads) {
-		return b.say("finding", b.say("finding.behind"), b.say("finding.unmeasured")) +
-			b.say("finding.larger", manyThreads, document.Literal(b.program+" "+schedulesCommand))
+		return b.Say("finding", text.Args{"Claim": b.Say("finding.behind"), "Verdict": b.Say("finding.unmeasured")}) +
+			b.Say("finding.larger", text.Args{
+				"Processors": manyThreads, "Command": document.Literal(b.program + " " + schedulesCommand),
+			})
 	}
 	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(manyThreads, slices.Max(threads)) }, quicker)
 }
@@ -274,7 +284,9 @@ func (b *builder) staticOrDynamic(v *view, key string, threads func([]int) int, 
 	if wanted == quicker {
 		pro, contra = behind, ahead+level
 	}
-	evidence := b.say("evidence.static", len(all), ahead, behind, level, tolerated, open)
+	evidence := b.Say("evidence.static", text.Args{
+		"Pairs": len(all), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": tolerated, "Open": open,
+	})
 	return b.finding(key, judge(pro, contra, open), schedulesCommand, evidence, b.extremes(v, all, "dynamic", "static"))
 }
 
@@ -287,9 +299,16 @@ func (b *builder) extremes(v *view, all []fought, second, first string) document
 	by := func(x, y fought) int { return cmp.Compare(x.Ratio, y.Ratio) }
 	lo, hi := slices.MinFunc(all, by), slices.MaxFunc(all, by)
 	if len(all) == 1 {
-		return b.say("evidence.one", document.Literal(second), times(lo.Ratio, lo.Lo, lo.Hi), document.Literal(first), b.where(v, lo.first))
+		return b.Say("evidence.one", text.Args{
+			"Variant": document.Literal(second), "Ratio": times(lo.Ratio, lo.Lo, lo.Hi),
+			"Other": document.Literal(first), "Row": b.where(v, lo.first),
+		})
 	}
-	return b.say("evidence.range", document.Literal(second), times(lo.Ratio, lo.Lo, lo.Hi), b.where(v, lo.first), times(hi.Ratio, hi.Lo, hi.Hi), b.where(v, hi.first), document.Literal(first))
+	return b.Say("evidence.range", text.Args{
+		"Variant": document.Literal(second), "Least": times(lo.Ratio, lo.Lo, lo.Hi),
+		"LeastRow": b.where(v, lo.first), "Most": times(hi.Ratio, hi.Lo, hi.Hi), "MostRow": b.where(v, hi.first),
+		"Other": document.Literal(first),
+	})
 }
 
 // drift is the factor by which the speed of a machine is taken to change between two
@@ -321,9 +340,11 @@ func (b *builder) between(v *view, key, first, second string, factor float64) do
 			open++
 		}
 	}
-	evidence := b.say("evidence.pairs", len(all), pro, contra, open)
+	evidence := b.Say("evidence.pairs", text.Args{"Pairs": len(all), "For": pro, "Against": contra, "Open": open})
 	if apart > 0 {
-		evidence += b.say("evidence.drift", apart, significant(factor*drift), significant(factor/drift))
+		evidence += b.Say("evidence.drift", text.Args{
+			"Pairs": apart, "Above": significant(factor * drift), "Below": significant(factor / drift),
+		})
 	}
 	variants := strings.Join([]string{first, second}, ",")
 	return b.finding(key, judge(pro, contra, open), "parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence, b.extremes(v, all, algorithm(second), algorithm(first)))
@@ -363,9 +384,10 @@ func (b *builder) automatic(v *view) document.Text {
 	choices := distinct(rows, chosen)
 	slices.SortStableFunc(choices, func(x, y string) int { return cmp.Compare(counts[y], counts[x]) })
 	for _, choice := range choices {
-		parts = append(parts, b.say("evidence.choice", choice, counts[choice]))
+		parts = append(parts, b.Say("evidence.choice", text.Args{"Choice": choice, "Rows": counts[choice]}))
 	}
-	text := b.say("finding.bare", b.say("finding.auto")) + b.say("evidence.auto", len(rows), b.join(parts))
+	sentence := b.Say("finding.bare", text.Args{"Claim": b.Say("finding.auto")}) +
+		b.Say("evidence.auto", text.Args{"Rows": len(rows), "Choices": b.Join(parts)})
 	duels := v.duels(func(r compare.Record) bool {
 		return r.Params["schedule"] == "auto" && chunkOf(r.Params) == 0
 	}, func(r compare.Record) string {
@@ -373,5 +395,5 @@ func (b *builder) automatic(v *view) document.Text {
 		p["schedule"] = "static"
 		return r.Variant + " " + p.String()
 	}, nil)
-	return text + b.extremes(v, fight(duels), "static", "auto")
+	return sentence + b.extremes(v, fight(duels), "static", "auto")
 }

@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // onGPU is the family of the variants that a GPU computes.
@@ -97,7 +98,7 @@ func (b *builder) noGPU(v *view) document.Section {
 	if len(reasons) == 0 {
 		reasons = []document.Text{absent}
 	}
-	s.Text(b.say("gpu-none.why", b.count("rows", len(rows)), joined(reasons, b.format("semicolon"))))
+	s.Text(b.Say("gpu-none.why", text.Args{"Rows": b.Count("rows", len(rows)), "Reasons": b.Clauses(reasons)}))
 	return s
 }
 
@@ -204,7 +205,7 @@ func held(r compare.Record) string {
 func (b *builder) withNotes(s *document.Section, t document.Table, notes []document.Text) {
 	s.Add(t)
 	if len(notes) > 0 {
-		s.Text(b.say("results.notes"))
+		s.Text(b.Say("results.notes"))
 		s.Add(document.List{Ordered: true, Items: notes})
 	}
 }
@@ -212,11 +213,11 @@ func (b *builder) withNotes(s *document.Section, t document.Table, notes []docum
 // gpuMachine is the table of what is known of the GPU, and how it ran.
 func (b *builder) gpuMachine(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-machine", "gpu-machine.title")
-	s.Text(b.say("gpu-machine.intro"))
-	t := document.Table{ID: "table-gpu-machine" + v.suffix, Caption: b.say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
+	s.Text(b.Say("gpu-machine.intro"))
+	t := document.Table{ID: "table-gpu-machine" + v.suffix, Caption: b.Say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
 	row := func(key string, value document.Text) {
 		if value != "" {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say(key), value}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
 		}
 	}
 	row("machine.gpus", document.Escape(strings.Join(v.GPUs, ", ")))
@@ -224,7 +225,9 @@ func (b *builder) gpuMachine(v *view) (document.Section, bool) {
 	row("machine.cuda", document.Escape(v.CUDA))
 	for _, name := range []string{"f32", "tf32", "f64", "f64-tensor"} {
 		if peak, ok := v.pipe(name); ok {
-			row("gpu-machine."+name, b.say("gpu-machine.tflops", significant(float64(peak.Gflops)/1e3)))
+			row("gpu-machine."+name, b.Say("gpu-machine.tflops", text.Args{
+				"Speed": significant(float64(peak.Gflops) / 1e3),
+			}))
 		}
 	}
 	var fastest compare.Number
@@ -234,7 +237,7 @@ func (b *builder) gpuMachine(v *view) (document.Section, bool) {
 		}
 	}
 	if fastest > 0 {
-		row("gpu-machine.copy", b.say("gpu-machine.gbps", significant(float64(fastest))))
+		row("gpu-machine.copy", b.Say("gpu-machine.gbps", text.Args{"Bandwidth": significant(float64(fastest))}))
 	}
 	rows := timed(v.pick(byGPU))
 	low, high, slowed, warned := 0, 0, 0, 0
@@ -252,13 +255,13 @@ func (b *builder) gpuMachine(v *view) (document.Section, bool) {
 		}
 	}
 	if high > 0 {
-		row("gpu-machine.clock", b.say("gpu-machine.mhz", low, high))
+		row("gpu-machine.clock", b.Say("gpu-machine.mhz", text.Args{"Low": low, "High": high}))
 	}
-	row("gpu-machine.held", b.say("gpu-machine.of", slowed, len(rows)))
-	row("gpu-machine.warned", b.say("gpu-machine.of", warned, len(rows)))
+	row("gpu-machine.held", b.Say("gpu-machine.of", text.Args{"Rows": slowed, "All": len(rows)}))
+	row("gpu-machine.warned", b.Say("gpu-machine.of", text.Args{"Rows": warned, "All": len(rows)}))
 	s.Add(t)
 	if _, known := v.pipe("tf32"); !known && slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Compute == "tf32" }) {
-		s.Text(b.say("gpu-machine.notf32"))
+		s.Text(b.Say("gpu-machine.notf32"))
 	}
 	return s, true
 }

@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // The goals of the ladder: ratios of the median of the row that it is held against over
@@ -129,19 +130,23 @@ func (v *view) aims() []aim {
 // gpuGoals is the list of goals, if there is a figure for any.
 func (b *builder) gpuGoals(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-goals", "gpu-goals.title")
-	s.Text(b.say("gpu-goals.intro"))
+	s.Text(b.Say("gpu-goals.intro"))
 	aims := v.aims()
 	if !slices.ContainsFunc(aims, func(a aim) bool { return len(a.reached) > 0 }) {
 		return s, false
 	}
 	var items []document.Text
 	for _, a := range aims {
-		text := b.say("aim", b.say(a.verdict()), b.say(a.key, a.places(b), a.typ(), fmt.Sprintf("%.2f", a.target)))
-		text += b.figures(a)
-		if len(a.missing) > 0 {
-			text += b.say("aim.missing", b.sizes(a.missing))
+		args := text.Args{"Type": a.typ(), "Target": fmt.Sprintf("%.2f", a.target)}
+		if a.key != "aim.simt.shapes" {
+			args["Sizes"] = a.places(b)
 		}
-		items = append(items, text+b.say("stop"))
+		sentence := b.Say("aim", text.Args{"Verdict": b.Say(a.verdict()), "Aim": b.Say(a.key, args)})
+		sentence += b.figures(a)
+		if len(a.missing) > 0 {
+			sentence += b.Say("aim.missing", text.Args{"Sizes": b.sizes(a.missing)})
+		}
+		items = append(items, sentence+b.Say("stop"))
 	}
 	var bad, good int
 	for _, r := range v.pick(byGPU) {
@@ -156,7 +161,9 @@ func (b *builder) gpuGoals(v *view) (document.Section, bool) {
 	if bad > 0 {
 		word = "aim.missed"
 	}
-	items = append(items, b.say("aim", b.say(word), b.say("aim.ok", good, bad))+b.say("stop"))
+	items = append(items, b.Say("aim", text.Args{
+		"Verdict": b.Say(word), "Aim": b.Say("aim.ok", text.Args{"Good": good, "Bad": bad}),
+	})+b.Say("stop"))
 	s.List(items)
 	return s, true
 }
@@ -177,22 +184,22 @@ func (b *builder) figures(a aim) document.Text {
 			figure += " (" + document.Text(strings.ReplaceAll(known, " ", "")) + ")"
 		}
 		if places {
-			figure = b.say("aim.at", figure, r.label())
+			figure = b.Say("aim.at", text.Args{"Figure": figure, "Size": r.label()})
 		}
 		if rungs {
-			figure = b.say("aim.by", figure, document.Literal(algorithm(r.by)))
+			figure = b.Say("aim.by", text.Args{"Figure": figure, "Rung": document.Literal(algorithm(r.by))})
 		}
 		figures = append(figures, figure)
 	}
-	text := b.join(figures)
+	sentence := b.Join(figures)
 	if !rungs {
 		key := "aim.by"
 		if places {
 			key = "aim.all"
 		}
-		text = b.say(key, text, document.Literal(algorithm(first.by)))
+		sentence = b.Say(key, text.Args{"Figure": sentence, "Rung": document.Literal(algorithm(first.by))})
 	}
-	return b.say("aim.figures", text)
+	return b.Say("aim.figures", text.Args{"Figures": sentence})
 }
 
 // thousandths returns a ratio so that it can be told from its goal.

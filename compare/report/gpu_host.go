@@ -6,6 +6,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // facing is the processor and the GPU on one product: each by its quickest variant in the
@@ -103,7 +104,7 @@ func wins(all []facing, of func(facing) float64) (from int, sizes []int) {
 // gpuHost is the section that has the processor and the GPU on one page.
 func (b *builder) gpuHost(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-host", "gpu-host.title")
-	s.Text(b.say("gpu-host.intro"))
+	s.Text(b.Say("gpu-host.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.facings(typ)
@@ -116,11 +117,14 @@ func (b *builder) gpuHost(v *view) (document.Section, bool) {
 		copied := last.copied
 		bytes := map[string]float64{"f32": 4, "f64": 8}[typ] * (float64(last.m)*float64(last.k) + float64(last.k)*float64(last.n))
 		if to := copied.Phases["h2d"]; to > 0 {
-			s.Text(b.say("gpu-host.copies", b.sizes([]problem{last.problem}), significant(bytes/to/1e9), percent(1-float64(copied.Median)/withCopies(copied))))
+			s.Text(b.Say("gpu-host.copies", text.Args{
+				"Size": b.sizes([]problem{last.problem}), "Bandwidth": significant(bytes / to / 1e9),
+				"Share": percent(1 - float64(copied.Median)/withCopies(copied)),
+			}))
 		}
 		var used []compare.Record
 		t := document.Table{
-			ID: "table-gpu-host-" + anchor(typ) + v.suffix, Caption: b.say("gpu-host.caption", typ),
+			ID: "table-gpu-host-" + anchor(typ) + v.suffix, Caption: b.Say("gpu-host.caption", text.Args{"Type": typ}),
 			Columns: b.columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h", "#oneafterother", "#overlapped", "#cpuovercopies"),
 		}
 		for _, f := range all {
@@ -137,7 +141,7 @@ func (b *builder) gpuHost(v *view) (document.Section, bool) {
 				document.Text(seconds(copiedApart(f.copied))), document.Text(seconds(overlapped(f.copied))), document.Text(significant(copies)))})
 		}
 		t.Command = b.rerun(v, used)
-		b.figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, typ)
+		b.figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, found
@@ -148,17 +152,21 @@ func (b *builder) crossing(s *document.Section, typ string, all []facing) {
 	bare, sizes := wins(all, func(f facing) float64 { return float64(f.kernel.Median) })
 	from, _ := wins(all, func(f facing) float64 { return withCopies(f.copied) })
 	if len(sizes) == 0 {
-		s.Text(b.say("gpu-host.alone", typ, document.Literal(b.program+" compare --families serial,parallel,cuda")))
+		s.Text(b.Say("gpu-host.alone", text.Args{
+			"Type": typ, "Command": document.Literal(b.program + " compare --families serial,parallel,cuda"),
+		}))
 		return
 	}
 	say := func(key string, from int) document.Text {
 		switch from {
 		case 0:
-			return b.say(key+".never", slices.Max(sizes))
+			return b.Say(key+".never", text.Args{"N": slices.Max(sizes)})
 		case slices.Min(sizes):
-			return b.say(key+".always", from)
+			return b.Say(key+".always", text.Args{"N": from})
 		}
-		return b.say(key+".from", from)
+		return b.Say(key+".from", text.Args{"N": from})
 	}
-	s.Add(document.Paragraph{Text: b.say("gpu-host.of", typ) + say("gpu-host.kernel", bare) + say("gpu-host.copied", from)})
+	s.Add(document.Paragraph{Text: b.Say("gpu-host.of", text.Args{
+		"Type": typ,
+	}) + say("gpu-host.kernel", bare) + say("gpu-host.copied", from)})
 }

@@ -9,6 +9,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // ladderSize is the size at which the ladder is read, where it was measured.
@@ -61,7 +62,7 @@ func climbs(rows []compare.Record) []climb {
 // gpuLadder is the section on the rungs in their order, what each gains and what it takes.
 func (b *builder) gpuLadder(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-ladder", "gpu-ladder.title")
-	s.Text(b.say("gpu-ladder.intro", fmt.Sprintf("%g %%", 100*leastGain)))
+	s.Text(b.Say("gpu-ladder.intro", text.Args{"Gain": fmt.Sprintf("%g %%", 100*leastGain)}))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
@@ -84,13 +85,20 @@ func (b *builder) gpuLadder(v *view) (document.Section, bool) {
 				most = c
 			}
 		}
-		text := b.say("gpu-ladder.of", typ, b.sizes([]problem{size}), up, len(steps))
-		text += b.say("gpu-ladder.most", document.Literal(algorithm(most.after.Variant)), significant(most.Ratio), document.Literal(algorithm(most.before.Variant)))
+		sentence := b.Say("gpu-ladder.of", text.Args{
+			"Type": typ, "Size": b.sizes([]problem{size}), "Gains": up, "Steps": len(steps),
+		})
+		sentence += b.Say("gpu-ladder.most", text.Args{
+			"Rung": document.Literal(algorithm(most.after.Variant)), "Ratio": significant(most.Ratio),
+			"Before": document.Literal(algorithm(most.before.Variant)),
+		})
 		if len(not) > 0 {
-			text += b.say("gpu-ladder.not", b.join(not), document.Link(b.say("gpu-why.title"), "#gpu-why"+v.suffix))
+			sentence += b.Say("gpu-ladder.not", text.Args{
+				"Rungs": b.Join(not), "Section": document.Link(b.Say("gpu-why.title"), "#gpu-why"+v.suffix),
+			})
 		}
-		s.Add(document.Paragraph{Text: text})
-		b.figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, typ, size.label())
+		s.Add(document.Paragraph{Text: sentence})
+		b.figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, text.Args{"Type": typ, "Size": size.label()})
 		t, notes := b.climbed(v, typ, size, rows, steps)
 		t.Command = command
 		b.withNotes(&s, t, notes)
@@ -105,7 +113,8 @@ func (b *builder) gpuLadder(v *view) (document.Section, bool) {
 // climbed is the table of the steps, NVIDIA's library last.
 func (b *builder) climbed(v *view, typ string, size problem, rows []compare.Record, steps []climb) (document.Table, []document.Text) {
 	t := document.Table{
-		ID: "table-gpu-ladder-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ladder.caption", typ, size.label()),
+		ID:      "table-gpu-ladder-" + anchor(typ) + v.suffix,
+		Caption: b.Say("gpu-ladder.caption", text.Args{"Type": typ, "Size": size.label()}),
 		Columns: b.columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
 	}
 	var notes []document.Text
@@ -142,7 +151,8 @@ func (b *builder) stepTo(r compare.Record, steps []climb) (gain, p, verdict docu
 // needs is the table of what the kernels take of the GPU.
 func (b *builder) needs(v *view, typ string, size problem, rows []compare.Record) document.Table {
 	t := document.Table{
-		ID: "table-gpu-needs-" + anchor(typ) + v.suffix, Caption: b.say("gpu-needs.caption", typ, size.label()),
+		ID:      "table-gpu-needs-" + anchor(typ) + v.suffix,
+		Caption: b.Say("gpu-needs.caption", text.Args{"Type": typ, "Size": size.label()}),
 		Columns: b.columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
 	}
 	for _, r := range rows {
@@ -167,13 +177,13 @@ func (b *builder) limits(r compare.Record) document.Text {
 	var names []document.Text
 	if r.GPU != nil {
 		for _, limit := range r.GPU.Limit {
-			names = append(names, b.word("limit.", limit))
+			names = append(names, b.Word("limit.", limit))
 		}
 	}
 	if len(names) == 0 {
 		return absent
 	}
-	return b.join(names)
+	return b.Join(names)
 }
 
 // unshared are the rungs whose threads read all that they need from global memory
@@ -202,7 +212,7 @@ func readsOf(r compare.Record) float64 {
 // another, and where nothing does.
 func (b *builder) gpuWhy(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-why", "gpu-why.title")
-	s.Text(b.say("gpu-why.intro"))
+	s.Text(b.Say("gpu-why.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.ladderRows(typ)
@@ -218,13 +228,13 @@ func (b *builder) gpuWhy(v *view) (document.Section, bool) {
 		found = true
 		size := b.sizes([]problem{problemOf(rows[0])})
 		if len(items) == 0 {
-			s.Text(b.say("gpu-why.none", typ, size))
+			s.Text(b.Say("gpu-why.none", text.Args{"Type": typ, "Size": size}))
 		} else {
-			s.Text(b.say("gpu-why.of", typ, size))
+			s.Text(b.Say("gpu-why.of", text.Args{"Type": typ, "Size": size}))
 			s.List(items)
 		}
-		if text, ok := b.tensorGap(rows); ok {
-			s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(text)))})
+		if sentence, ok := b.tensorGap(rows); ok {
+			s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(sentence)))})
 		}
 	}
 	return s, found
@@ -232,20 +242,18 @@ func (b *builder) gpuWhy(v *view) (document.Section, bool) {
 
 // why says what may account for a step that does not gain.
 func (b *builder) why(c climb) document.Text {
-	text := b.say("why.step", document.Literal(algorithm(c.before.Variant)), document.Literal(algorithm(c.after.Variant)), times(c.Ratio, c.Lo, c.Hi))
-	if key := "meant." + algorithm(c.after.Variant); hasPhrase(key) {
-		text += b.say(key)
+	sentence := b.Say("why.step", text.Args{
+		"Before": document.Literal(algorithm(c.before.Variant)),
+		"After":  document.Literal(algorithm(c.after.Variant)), "Ratio": times(c.Ratio, c.Lo, c.Hi),
+	})
+	if key := "meant." + algorithm(c.after.Variant); b.Has(key) {
+		sentence += b.Say(key)
 	}
 	reasons, notes := b.differences(c.before, c.after)
 	if len(reasons) == 0 {
-		reasons = []document.Text{b.say("why.unexplained")}
+		reasons = []document.Text{b.Say("why.unexplained")}
 	}
-	return text + joined(append(notes, reasons...), "")
-}
-
-func hasPhrase(key string) bool {
-	_, ok := phrases[key]
-	return ok
+	return sentence + document.Join(append(notes, reasons...), "")
 }
 
 // nearPeak is the share of the peak from which little is left to gain.
@@ -259,34 +267,39 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []do
 	}
 	x, y := before.GPU, after.GPU
 	if s := share(before); s >= nearPeak && x.Pipe == y.Pipe {
-		reasons = append(reasons, b.say("why.peak", percent(s)))
+		reasons = append(reasons, b.Say("why.peak", text.Args{"Share": percent(s)}))
 	}
 	if y.Spills > x.Spills {
-		reasons = append(reasons, b.say("why.spills", byteSize(float64(y.Spills)), byteSize(float64(x.Spills))))
+		reasons = append(reasons, b.Say("why.spills", text.Args{
+			"After": byteSize(float64(y.Spills)), "Before": byteSize(float64(x.Spills)),
+		}))
 	}
 	if x.Occupancy > 0 && y.Occupancy > 0 && y.Occupancy < 0.95*x.Occupancy {
-		reasons = append(reasons, b.say("why.occupancy", percent(x.Occupancy), percent(y.Occupancy), b.limits(after), x.Registers, y.Registers))
+		reasons = append(reasons, b.Say("why.occupancy", text.Args{
+			"Before": percent(x.Occupancy), "After": percent(y.Occupancy), "Limit": b.limits(after),
+			"RegistersBefore": x.Registers, "RegistersAfter": y.Registers,
+		}))
 	}
 	if x.Clock > 0 && y.Clock > 0 && float64(y.Clock) < 0.98*float64(x.Clock) {
-		reasons = append(reasons, b.say("why.clock", x.Clock, y.Clock))
+		reasons = append(reasons, b.Say("why.clock", text.Args{"Before": x.Clock, "After": y.Clock}))
 	}
 	if p, q := readsOf(before), readsOf(after); p > 0 && q > 0 {
 		switch ratio := p / q; {
 		case ratio > 1.05:
-			notes = append(notes, b.say("why.reads", significant(ratio)))
+			notes = append(notes, b.Say("why.reads", text.Args{"Ratio": significant(ratio)}))
 		case ratio >= 0.95:
-			notes = append(notes, b.say("why.samereads"))
+			notes = append(notes, b.Say("why.samereads"))
 		default:
-			reasons = append(reasons, b.say("why.morereads", significant(1/ratio)))
+			reasons = append(reasons, b.Say("why.morereads", text.Args{"Ratio": significant(1 / ratio)}))
 		}
 	}
 	switch changes, known := b.changes(x.Counters, y.Counters, 5); {
 	case !known:
-		notes = append(notes, b.say("why.nocounters"))
+		notes = append(notes, b.Say("why.nocounters"))
 	case len(changes) == 0:
-		notes = append(notes, b.say("why.samecounters"))
+		notes = append(notes, b.Say("why.samecounters"))
 	default:
-		reasons = append(reasons, b.say("why.counters", b.join(changes)))
+		reasons = append(reasons, b.Say("why.counters", text.Args{"Counters": b.Join(changes)}))
 	}
 	return reasons, notes
 }
@@ -324,7 +337,9 @@ func (b *builder) changes(x, y map[string]float64, most int) (out []document.Tex
 		return strings.Compare(p.name, q.name)
 	})
 	for _, c := range all[:min(most, len(all))] {
-		out = append(out, b.say("why.counter", document.Literal(c.name), significant(x[c.name]), significant(y[c.name])))
+		out = append(out, b.Say("why.counter", text.Args{
+			"Counter": document.Literal(c.name), "Before": significant(x[c.name]), "After": significant(y[c.name]),
+		}))
 	}
 	return out, known
 }
@@ -344,9 +359,12 @@ func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 		return "", false
 	}
 	c := beside(library, own)
-	text := b.say("why.tensor", document.Literal(algorithm(own.Variant)), times(c.Ratio, c.Lo, c.Hi), document.Literal(algorithm(library.Variant)))
+	sentence := b.Say("why.tensor", text.Args{
+		"Rung": document.Literal(algorithm(own.Variant)), "Ratio": times(c.Ratio, c.Lo, c.Hi),
+		"Library": document.Literal(algorithm(library.Variant)),
+	})
 	if own.GPU == nil {
-		return text + b.say("why.unexplained"), true
+		return sentence + b.Say("why.unexplained"), true
 	}
 	var parts []document.Text
 	if library.GPU != nil {
@@ -354,14 +372,19 @@ func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.GPU.Counters)) {
 		if library.GPU == nil || len(library.GPU.Counters) == 0 {
-			parts = append(parts, b.say("why.value", document.Literal(name), significant(own.GPU.Counters[name])))
+			parts = append(parts, b.Say("why.value", text.Args{
+				"Counter": document.Literal(name), "Value": significant(own.GPU.Counters[name]),
+			}))
 		}
 	}
 	if own.GPU.Occupancy > 0 {
-		text += b.say("why.runs", fmt.Sprint(own.GPU.Registers), percent(own.GPU.Occupancy), b.limits(own))
+		sentence += b.Say("why.runs", text.Args{
+			"Registers": fmt.Sprint(own.GPU.Registers), "Occupancy": percent(own.GPU.Occupancy),
+			"Limit": b.limits(own),
+		})
 	}
 	if len(parts) == 0 {
-		return text + b.say("why.nocounters") + b.say("why.unexplained"), true
+		return sentence + b.Say("why.nocounters") + b.Say("why.unexplained"), true
 	}
-	return text + b.say("why.counters", b.join(parts)), true
+	return sentence + b.Say("why.counters", text.Args{"Counters": b.Join(parts)}), true
 }

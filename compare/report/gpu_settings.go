@@ -9,6 +9,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // tuning is a rung with its default setting and with the one that the tuner found.
@@ -69,13 +70,13 @@ func given(p gemm.Params) int {
 // gpuTuned is the section on what the tuner's settings gain over the defaults.
 func (b *builder) gpuTuned(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-tuned", "gpu-tuned.title")
-	s.Text(b.say("gpu-tuned.intro"))
+	s.Text(b.Say("gpu-tuned.intro"))
 	all := v.tunings()
 	if len(all) == 0 {
 		return s, false
 	}
 	t := document.Table{
-		ID: "table-gpu-tuned" + v.suffix, Caption: b.say("gpu-tuned.caption"),
+		ID: "table-gpu-tuned" + v.suffix, Caption: b.Say("gpu-tuned.caption"),
 		Columns: b.columns("rung", "pipe", "size", "defaulttile", "#tflops", "tunedtile", "#tflops", "#tunedover", "verdict"),
 	}
 	var used []compare.Record
@@ -96,7 +97,7 @@ func (b *builder) gpuTuned(v *view) (document.Section, bool) {
 			settled(tileOf(x.after)), tflops(x.after), times(c.Ratio, c.Lo, c.Hi), verdict,
 		}})
 	}
-	s.Text(b.say("gpu-tuned.of", better, total))
+	s.Text(b.Say("gpu-tuned.of", text.Args{"Faster": better, "Cases": total}))
 	t.Command = b.rerun(v, used)
 	s.Add(t)
 	return s, true
@@ -121,7 +122,7 @@ var gpuSwept = []string{"stages", "maxregs", "l2"}
 // gpuSettings is the section on the experiments on one setting.
 func (b *builder) gpuSettings(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-settings", "gpu-settings.title")
-	s.Text(b.say("gpu-settings.intro"))
+	s.Text(b.Say("gpu-settings.intro"))
 	found := false
 	for _, name := range gpuSwept {
 		rows := v.pick(func(r compare.Record) bool { return r.Experiment == name && byGPU(r) && r.Params[name] != nil })
@@ -129,9 +130,10 @@ func (b *builder) gpuSettings(v *view) (document.Section, bool) {
 			continue
 		}
 		found = true
-		s.Text(b.say("gpu-settings." + name))
+		s.Text(b.Say("gpu-settings." + name))
 		t := document.Table{
-			ID: "table-gpu-" + name + v.suffix, Caption: b.say("gpu-settings.caption", name), Command: b.rerun(v, rows),
+			ID:      "table-gpu-" + name + v.suffix,
+			Caption: b.Say("gpu-settings.caption", text.Args{"Experiment": name}), Command: b.rerun(v, rows),
 			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
 		}
 		type series struct {
@@ -176,7 +178,12 @@ func (b *builder) gpuSettings(v *view) (document.Section, bool) {
 				}})
 			}
 			if best.Speed() && len(own) > 1 {
-				items = append(items, b.say("gpu-settings.best", document.Literal(algorithm(one.variant)), strings.TrimSpace(one.typ), b.sizes([]problem{one.problem}), document.Literal(fmt.Sprintf("%s=%v", name, best.Params[name])), seconds(float64(best.Median))))
+				items = append(items, b.Say("gpu-settings.best", text.Args{
+					"Rung": document.Literal(algorithm(one.variant)), "Type": strings.TrimSpace(one.typ),
+					"Size":    b.sizes([]problem{one.problem}),
+					"Setting": document.Literal(fmt.Sprintf("%s=%v", name, best.Params[name])),
+					"Time":    seconds(float64(best.Median)),
+				}))
 			}
 		}
 		s.List(items)

@@ -6,12 +6,13 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
 func (b *builder) gpuShapes(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-shapes", "gpu-shapes.title")
-	s.Text(b.say("gpu-shapes.intro"))
+	s.Text(b.Say("gpu-shapes.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		rows := v.rungs(typ)
@@ -20,7 +21,7 @@ func (b *builder) gpuShapes(v *view) (document.Section, bool) {
 		}
 		found = true
 		command := b.rerun(v, rows)
-		b.figure(&s, v, "gpu-rates-"+typ, "fig.gpu-rates", command, typ)
+		b.figure(&s, v, "gpu-rates-"+typ, "fig.gpu-rates", command, text.Args{"Type": typ})
 		if typ == "f32" {
 			only := func(keep func(compare.Record) bool) string {
 				return b.rerun(v, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !keep(r) }))
@@ -59,7 +60,9 @@ func (b *builder) shapesTable(v *view, typ string, rows []compare.Record) docume
 		tensor, library = dmma, cublas
 		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops", "#dmmaovercublas", "verdict"}
 	}
-	t := document.Table{ID: "table-gpu-shapes-" + anchor(typ) + v.suffix, Caption: b.say("gpu-shapes.caption", typ), Columns: b.columns(heads...)}
+	t := document.Table{ID: "table-gpu-shapes-" + anchor(typ) + v.suffix, Caption: b.Say("gpu-shapes.caption", text.Args{
+		"Type": typ,
+	}), Columns: b.columns(heads...)}
 	for _, p := range cubesFirst(rows) {
 		best, ok := quickest(rows, p, simt)
 		wide, wok := at(rows, tensor, p)
@@ -125,10 +128,10 @@ func digitsLost(a, b compare.Record) float64 { return digits(a) - digits(b) }
 // in single precision.
 func (b *builder) gpuPrecision(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-precision", "gpu-precision.title")
-	s.Text(b.say("gpu-precision.intro"))
+	s.Text(b.Say("gpu-precision.intro"))
 	rows := v.rungs("f32")
 	t := document.Table{
-		ID: "table-gpu-precision" + v.suffix, Caption: b.say("gpu-precision.caption"),
+		ID: "table-gpu-precision" + v.suffix, Caption: b.Say("gpu-precision.caption"),
 		Columns: b.columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
 	}
 	var used []compare.Record
@@ -157,7 +160,7 @@ func (b *builder) gpuPrecision(v *view) (document.Section, bool) {
 	if len(t.Rows) == 0 {
 		return s, false
 	}
-	s.Text(b.say("gpu-precision.lost", significant(least), significant(most)))
+	s.Text(b.Say("gpu-precision.lost", text.Args{"Least": significant(least), "Most": significant(most)}))
 	t.Command = b.rerun(v, used)
 	s.Add(t)
 	return s, true
@@ -166,10 +169,10 @@ func (b *builder) gpuPrecision(v *view) (document.Section, bool) {
 // gpuTypes is the section on double beside single precision.
 func (b *builder) gpuTypes(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-types", "gpu-types.title")
-	s.Text(b.say("gpu-types.intro"))
+	s.Text(b.Say("gpu-types.intro"))
 	f32, f64 := v.rungs("f32"), v.rungs("f64")
 	t := document.Table{
-		ID: "table-gpu-types" + v.suffix, Caption: b.say("gpu-types.caption"),
+		ID: "table-gpu-types" + v.suffix, Caption: b.Say("gpu-types.caption"),
 		Columns: b.columns("size", "bestf32", "#tflops", "#peak", "bestf64", "#tflops", "#peak", "#f64over", "#cublasover"),
 	}
 	var used []compare.Record
@@ -203,8 +206,11 @@ func (b *builder) gpuTypes(v *view) (document.Section, bool) {
 		return s, false
 	}
 	if last[0].Speed() {
-		s.Text(b.say("gpu-types.largest", b.sizes([]problem{problemOf(last[0])}), document.Literal(algorithm(last[1].Variant)),
-			significant(float64(last[0].Median/last[1].Median)), document.Literal(algorithm(last[0].Variant))))
+		s.Text(b.Say("gpu-types.largest", text.Args{
+			"Size": b.sizes([]problem{problemOf(last[0])}), "Double": document.Literal(algorithm(last[1].Variant)),
+			"Ratio":  significant(float64(last[0].Median / last[1].Median)),
+			"Single": document.Literal(algorithm(last[0].Variant)),
+		}))
 	}
 	t.Command = b.rerun(v, used)
 	s.Add(t)
@@ -238,7 +244,7 @@ func (v *view) kept(typ string) []kept {
 // gpuRagged is the section on sizes that are no multiple of a tile.
 func (b *builder) gpuRagged(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-ragged", "gpu-ragged.title")
-	s.Text(b.say("gpu-ragged.intro"))
+	s.Text(b.Say("gpu-ragged.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.kept(typ)
@@ -247,19 +253,20 @@ func (b *builder) gpuRagged(v *view) (document.Section, bool) {
 		}
 		found = true
 		t := document.Table{
-			ID: "table-gpu-ragged-" + anchor(typ) + v.suffix, Caption: b.say("gpu-ragged.caption", typ),
+			ID:      "table-gpu-ragged-" + anchor(typ) + v.suffix,
+			Caption: b.Say("gpu-ragged.caption", text.Args{"Type": typ}),
 			Columns: b.columns("rung", "wide", "size", "#tflops", "size", "#tflops", "#kept"),
 		}
 		var used []compare.Record
 		var worst *kept
 		for i, k := range all {
 			used = append(used, k.ragged, k.even)
-			wide := b.say("no")
+			wide := b.Say("no")
 			switch {
 			case !ours(k.ragged):
 				wide = absent
 			case copies(k.ragged):
-				wide = b.say("yes")
+				wide = b.Say("yes")
 				if k.ragged.N+1 == k.even.N && (worst == nil || k.share() < worst.share()) {
 					worst = &all[i]
 				}
@@ -269,7 +276,11 @@ func (b *builder) gpuRagged(v *view) (document.Section, bool) {
 			}})
 		}
 		if worst != nil {
-			s.Text(b.say("gpu-ragged.worst", typ, document.Literal(algorithm(worst.ragged.Variant)), percent(worst.share()), b.sizes([]problem{problemOf(worst.ragged)}), b.sizes([]problem{problemOf(worst.even)})))
+			s.Text(b.Say("gpu-ragged.worst", text.Args{
+				"Type": typ, "Rung": document.Literal(algorithm(worst.ragged.Variant)),
+				"Share": percent(worst.share()), "Size": b.sizes([]problem{problemOf(worst.ragged)}),
+				"Multiple": b.sizes([]problem{problemOf(worst.even)}),
+			}))
 		}
 		t.Command = b.rerun(v, used)
 		s.Add(t)

@@ -7,6 +7,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // reported are the shares of cuBLAS in the table 1 of the report of 2024, in percent: on
@@ -110,7 +111,7 @@ func before(all []entry, e entry) (compare.Record, bool) {
 // gpuTable1 is the table 1 of the report of 2024 for this GPU.
 func (b *builder) gpuTable1(v *view) (document.Section, bool) {
 	s := b.of(v, "gpu-table1", "gpu-table1.title")
-	s.Text(b.say("gpu-table1.intro"))
+	s.Text(b.Say("gpu-table1.intro"))
 	found := false
 	for _, typ := range v.gpuTypes() {
 		all := v.entries(typ)
@@ -130,7 +131,9 @@ func (b *builder) gpuTable1(v *view) (document.Section, bool) {
 		if then {
 			heads = append(heads, "#then")
 		}
-		t := document.Table{ID: "table-gpu-table1-" + anchor(typ) + v.suffix, Caption: b.say("gpu-table1.caption", typ, size.label()), Columns: b.columns(heads...)}
+		t := document.Table{ID: "table-gpu-table1-" + anchor(typ) + v.suffix, Caption: b.Say("gpu-table1.caption", text.Args{
+			"Type": typ, "Size": size.label(),
+		}), Columns: b.columns(heads...)}
 		var notes []document.Text
 		var used []compare.Record
 		library := slices.IndexFunc(all, func(e entry) bool { return e.Variant == cublas && e.Speed() })
@@ -182,13 +185,17 @@ func (b *builder) bestEntries(s *document.Section, all []entry, typ string, size
 		if count > 1 {
 			setting := squared(best.block)
 			if best.slice > 0 {
-				setting = b.say("gpu-table1.slice", setting, best.slice)
+				setting = b.Say("gpu-table1.slice", text.Args{"Setting": setting, "Slice": best.slice})
 			}
-			parts = append(parts, b.say("gpu-table1.part", document.Literal(algorithm(variant)), setting, tflops(best.Record)))
+			parts = append(parts, b.Say("gpu-table1.part", text.Args{
+				"Rung": document.Literal(algorithm(variant)), "Setting": setting, "Speed": tflops(best.Record),
+			}))
 		}
 	}
 	if len(parts) > 0 {
-		s.Text(b.say("gpu-table1.best", typ, b.sizes([]problem{size}), joined(parts, b.format("semicolon"))+b.say("stop")))
+		s.Text(b.Say("gpu-table1.best", text.Args{
+			"Type": typ, "Size": b.sizes([]problem{size}), "Settings": b.Clauses(parts) + b.Say("stop"),
+		}))
 	}
 }
 

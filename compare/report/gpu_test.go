@@ -14,6 +14,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 	"gemm/cuda"
 )
 
@@ -390,8 +391,8 @@ func TestGPUOrder(t *testing.T) {
 	var names []string
 	for _, v := range cuda.Variants(nil) {
 		names = append(names, v.Name)
-		if key := "meant." + algorithm(v.Name); !hasPhrase(key) && !vendor(v.Name) && v.Name != "cuda/naive" {
-			t.Errorf("there is no phrase %s", key)
+		if key := "meant." + algorithm(v.Name); !text.In("en").Has(key) && !vendor(v.Name) && v.Name != "cuda/naive" {
+			t.Errorf("there is no message %s", key)
 		}
 	}
 	var order []string

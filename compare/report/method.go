@@ -11,6 +11,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // host is the description of one host, of its ceilings and of the runs on it.
@@ -28,23 +29,23 @@ func (b *builder) host(v *view) []document.Section {
 // measured is the method: how rows are timed and how they are verified.
 func (b *builder) measured() document.Section {
 	s := b.section("measured", 2)
-	s.Text(b.say("measured.intro"))
+	s.Text(b.Say("measured.intro"))
 	s.List([]document.Text{
-		b.say("measured.repeat"), b.say("measured.batch"), b.say("measured.quiet"),
-		b.say("measured.interval"), b.say("measured.turns"),
-		b.say("measured.speed"), b.say("measured.contrast"),
+		b.Say("measured.repeat"), b.Say("measured.batch"), b.Say("measured.quiet"),
+		b.Say("measured.interval"), b.Say("measured.turns"),
+		b.Say("measured.speed"), b.Say("measured.contrast"),
 	})
-	s.Text(b.say("verified.intro"))
-	s.List([]document.Text{b.say("verified.exact"), b.say("verified.fresh"), b.say("verified.float"), b.say("verified.bound"), b.say("verified.field")})
+	s.Text(b.Say("verified.intro"))
+	s.List([]document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"), b.Say("verified.bound"), b.Say("verified.field")})
 	return s
 }
 
 // machine is the table of what is known of a host.
 func (b *builder) machine(v *view) document.Table {
-	t := document.Table{ID: "table-machine" + v.suffix, Caption: b.say("machine.caption"), Columns: b.columns("property", "value")}
+	t := document.Table{ID: "table-machine" + v.suffix, Caption: b.Say("machine.caption"), Columns: b.columns("property", "value")}
 	row := func(key string, value document.Text) {
 		if value != "" {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.say(key), value}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
 		}
 	}
 	number := func(n int) document.Text {
@@ -59,15 +60,15 @@ func (b *builder) machine(v *view) document.Table {
 	row("machine.numa", number(v.NUMA))
 	row("machine.cores", number(v.Cores))
 	if v.Quota.Known() && v.Quota > 0 {
-		row("machine.quota", b.say("machine.quota.value", significant(float64(v.Quota))))
+		row("machine.quota", b.Say("machine.quota.value", text.Args{"Processors": significant(float64(v.Quota))}))
 	} else {
-		row("machine.quota", b.say("machine.quota.none"))
+		row("machine.quota", b.Say("machine.quota.none"))
 	}
 	for _, c := range v.Caches {
-		kind := b.say("cache.kind", c.Level, c.Kind)
-		value := b.say("cache.value", byteSize(float64(c.Bytes)), c.Line)
+		kind := b.Say("cache.kind", text.Args{"Level": c.Level, "Kind": c.Kind})
+		value := b.Say("cache.value", text.Args{"Size": byteSize(float64(c.Bytes)), "Line": c.Line})
 		if c.Shared > 1 {
-			value += b.say("cache.shared", c.Shared)
+			value += b.Say("cache.shared", text.Args{"Processors": c.Shared})
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{kind, value}})
 	}
@@ -89,11 +90,11 @@ func (b *builder) machine(v *view) document.Table {
 func (b *builder) ceilings(s *document.Section, v *view) {
 	info := b.program + " info --peak"
 	if len(v.Ceilings) == 0 {
-		s.Text(b.say("ceilings.none", document.Literal(info)))
+		s.Text(b.Say("ceilings.none", text.Args{"Command": document.Literal(info)}))
 	} else {
-		s.Text(b.say("ceilings.intro"))
+		s.Text(b.Say("ceilings.intro"))
 		t := document.Table{
-			ID: "table-ceilings" + v.suffix, Caption: b.say("ceilings.caption"), Command: info,
+			ID: "table-ceilings" + v.suffix, Caption: b.Say("ceilings.caption"), Command: info,
 			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
@@ -111,11 +112,11 @@ func (b *builder) ceilings(s *document.Section, v *view) {
 		s.Add(t)
 	}
 	if len(v.Bandwidths) == 0 {
-		s.Text(b.say("bandwidths.none"))
+		s.Text(b.Say("bandwidths.none"))
 		return
 	}
 	t := document.Table{
-		ID: "table-bandwidths" + v.suffix, Caption: b.say("bandwidths.caption"), Command: info,
+		ID: "table-bandwidths" + v.suffix, Caption: b.Say("bandwidths.caption"), Command: info,
 		Columns: b.columns("device", "measurement", "#threads", "#gbps"),
 	}
 	for _, w := range v.Bandwidths {
@@ -152,15 +153,15 @@ func (b *builder) sampling(s *document.Section, v *view) {
 	}
 	switch {
 	case most > least:
-		s.Text(b.say("sampling.range", least, most))
+		s.Text(b.Say("sampling.range", text.Args{"Least": least, "Most": most}))
 	case most > 0:
-		s.Text(b.say("sampling.same", most))
+		s.Text(b.Say("sampling.same", text.Args{"Samples": most}))
 	}
 	if short > 0 {
-		s.Add(document.Paragraph{Text: b.count("sampling.short", short)})
+		s.Add(document.Paragraph{Text: b.Count("sampling.short", short)})
 	}
 	t := document.Table{
-		ID: "table-measurements" + v.suffix, Caption: b.say("measurements.caption"),
+		ID: "table-measurements" + v.suffix, Caption: b.Say("measurements.caption"),
 		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.measurements {
@@ -180,11 +181,11 @@ func (b *builder) sampling(s *document.Section, v *view) {
 // runs adds the table of the runs and of the versions of what they used.
 func (b *builder) runs(s *document.Section, v *view) {
 	if len(v.runs) == 0 {
-		s.Text(b.say("runs.none"))
+		s.Text(b.Say("runs.none"))
 		return
 	}
 	t := document.Table{
-		ID: "table-runs" + v.suffix, Caption: b.say("runs.caption"),
+		ID: "table-runs" + v.suffix, Caption: b.Say("runs.caption"),
 		Columns: b.columns("run", "time", "revision", "go", "goamd64", "flags"),
 	}
 	for _, r := range v.runs {
@@ -194,7 +195,7 @@ func (b *builder) runs(s *document.Section, v *view) {
 		}})
 	}
 	s.Add(t)
-	s.Text(b.say("runs.commands"))
+	s.Text(b.Say("runs.commands"))
 	var commands []string
 	for _, r := range v.runs {
 		if r.Command != "" && !slices.Contains(commands, r.Command) {
@@ -214,7 +215,7 @@ func (b *builder) runs(s *document.Section, v *view) {
 	if len(versions) == 0 {
 		return
 	}
-	lib := document.Table{ID: "table-libraries" + v.suffix, Caption: b.say("libraries.caption"), Columns: b.columns("library", "version")}
+	lib := document.Table{ID: "table-libraries" + v.suffix, Caption: b.Say("libraries.caption"), Columns: b.columns("library", "version")}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		lib.Rows = append(lib.Rows, document.Row{Cells: []document.Text{document.Literal(name), document.Escape(strings.Join(versions[name], ", "))}})
 	}

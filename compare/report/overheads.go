@@ -7,6 +7,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 	"gemm/internal/sample"
 )
 
@@ -84,15 +85,15 @@ func (b *builder) overheads(v *view) (document.Section, bool) {
 	if len(all) == 0 {
 		return s, false
 	}
-	s.Text(b.say("overheads.intro"))
+	s.Text(b.Say("overheads.intro"))
 	t := document.Table{
-		ID: "table-overheads" + v.suffix, Caption: b.say("overheads.caption"),
+		ID: "table-overheads" + v.suffix, Caption: b.Say("overheads.caption"),
 		Columns: b.columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
 	}
 	var items []document.Text
 	for i, c := range all {
 		own, known := c.runtimes["pool"]
-		name := b.say("cost." + c.name)
+		name := b.Say("cost." + c.name)
 		row := []document.Text{name, settled(c.sort), document.Text(fmt.Sprint(c.threads))}
 		for _, runtime := range runtimes {
 			row = append(row, nanoseconds(c.runtimes[runtime]))
@@ -119,12 +120,15 @@ func (b *builder) overheads(v *view) (document.Section, bool) {
 		}
 		last := i == len(all)-1 || all[i+1].name != c.name || all[i+1].sort != c.sort // of its sort: the most threads
 		if over, ok := ratio("libgomp"); ok && last {
-			items = append(items, b.say("overheads.beside", name, b.count("threads", c.threads),
-				nanoseconds(own), nanoseconds(c.runtimes["libgomp"]), b.costVerdict(over.Outcome), times(over.Ratio, over.Lo, over.Hi)))
+			items = append(items, b.Say("overheads.beside", text.Args{
+				"Cost": name, "Threads": b.Count("threads", c.threads), "Own": nanoseconds(own),
+				"Libgomp": nanoseconds(c.runtimes["libgomp"]), "Verdict": b.costVerdict(over.Outcome),
+				"Ratio": times(over.Ratio, over.Lo, over.Hi),
+			}))
 		}
 	}
 	if len(items) == 0 {
-		s.Text(b.say("overheads.alone"))
+		s.Text(b.Say("overheads.alone"))
 	}
 	s.List(items)
 	s.Add(t)
@@ -133,7 +137,7 @@ func (b *builder) overheads(v *view) (document.Section, bool) {
 
 // costVerdict returns the word for a comparison in which ours is the second.
 func (b *builder) costVerdict(o outcome) document.Text {
-	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "cost.cheaper", slower: "cost.dearer"}[o])
+	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "cost.cheaper", slower: "cost.dearer"}[o])
 }
 
 // nanoseconds returns the median of a cost with its interval.

@@ -5,6 +5,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // peers holds the libraries of others against the variants of the suite.
@@ -16,21 +17,23 @@ func (b *builder) peers(v *view) []document.Section {
 		return nil
 	}
 	if len(rows) == 0 {
-		s.Text(b.say("peers.absent", document.Literal(b.program+" compare --families serial,reference")))
+		s.Text(b.Say("peers.absent", text.Args{
+			"Command": document.Literal(b.program + " compare --families serial,reference"),
+		}))
 		return []document.Section{s}
 	}
 	for _, typ := range types(rows) {
 		ladder := v.ladder(typ)
 		table := document.Table{
-			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.say("peers.caption", typ),
+			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.Say("peers.caption", text.Args{"Type": typ}),
 			Columns: b.columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
 		}
 		var items []document.Text
 		var used []compare.Record
 		for _, peer := range distinct(rows, variantOf) {
-			text, lines, pairs := b.peer(ladder, peer)
-			if text != "" {
-				items = append(items, text)
+			sentence, lines, pairs := b.peer(ladder, peer)
+			if sentence != "" {
+				items = append(items, sentence)
 			}
 			table.Rows = append(table.Rows, lines...)
 			used = append(used, pairs...)
@@ -38,7 +41,7 @@ func (b *builder) peers(v *view) []document.Section {
 		if len(items) == 0 {
 			continue
 		}
-		s.Text(b.say("peers.type", typ))
+		s.Text(b.Say("peers.type", text.Args{"Type": typ}))
 		s.List(items)
 		if len(table.Rows) > 0 {
 			table.Command = b.rerun(v, used)
@@ -82,23 +85,28 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 		}
 		lines = append(lines, document.Row{Cells: []document.Text{
 			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.label()), document.Text(significant(c.Ratio)),
-			document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.peerVerdict(c.Outcome), b.say(turn),
+			document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.peerVerdict(c.Outcome), b.Say(turn),
 		}})
 	}
 	switch {
 	case !seen:
 		return "", nil, nil
 	case len(lines) == 0 && reason != "":
-		return b.say("peers.untimed", document.Literal(peer), reason), nil, nil
+		return b.Say("peers.untimed", text.Args{"Library": document.Literal(peer), "Reason": reason}), nil, nil
 	case len(lines) == 0:
-		return b.say("peers.alone", document.Literal(peer)), nil, nil
+		return b.Say("peers.alone", text.Args{"Library": document.Literal(peer)}), nil, nil
 	}
-	text := b.say("peers.name", document.Literal(peer), ran) + b.outcomes("peers", sorted)
-	text += b.say("peers.largest", b.sizes([]problem{lastPoint}), significant(last.Ratio), document.Literal(opponent))
+	sentence := b.Say("peers.name", text.Args{
+		"Library": document.Literal(peer), "Settings": ran,
+	}) + b.outcomes("peers", sorted)
+	sentence += b.Say("peers.largest", text.Args{
+		"Size": b.sizes([]problem{lastPoint}), "Ratio": significant(last.Ratio),
+		"Variant": document.Literal(opponent),
+	})
 	if known := extent(last.Lo, last.Hi, significant); known != absent {
-		text += b.say("interval", known)
+		sentence += b.Say("interval", text.Args{"Interval": known})
 	}
-	return text + b.say("stop"), lines, used
+	return sentence + b.Say("stop"), lines, used
 }
 
 // opponent returns the row of the suite that a peer's row is held against: on the
@@ -122,7 +130,7 @@ func ours(r compare.Record) bool {
 // peerVerdict returns the word for a comparison in which the peer is the first
 // row.
 func (b *builder) peerVerdict(o outcome) document.Text {
-	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
+	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
 }
 
 // asRun returns what a row found out when it ran: threads, version, kernel, file.

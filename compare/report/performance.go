@@ -439,7 +439,7 @@ func (p *performance) lost(s *document.Section, c contest) {
 		s.Add(t)
 	}
 	if len(level) > 0 {
-		s.Add(document.Paragraph{Text: "Below 1 too, but not distinguishable: " + joined(level, ", ") + "."})
+		s.Add(document.Paragraph{Text: "Below 1 too, but not distinguishable: " + document.Join(level, ", ") + "."})
 	}
 }
 

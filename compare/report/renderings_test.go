@@ -11,6 +11,7 @@ import (
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
 	"gemm/compare/report/reporttest"
+	"gemm/compare/report/text"
 )
 
 // reports are the documents that the tests of all formats render.
@@ -44,7 +45,7 @@ func render(t *testing.T, doc compare.Document, lang string, format func(io.Writ
 // nothing is fetched or run.
 func TestHTML(t *testing.T) {
 	for name, doc := range reports(t) {
-		for _, lang := range Languages {
+		for _, lang := range text.Languages {
 			r, page := render(t, doc, lang, document.HTML)
 			if err := reporttest.CheckHTML(page, lang); err != nil {
 				t.Errorf("%s, %s: %v", name, lang, err)
@@ -87,7 +88,7 @@ var pipe = regexp.MustCompile(`(^|[^\\])\|`)
 // TestMarkdown wants rectangular tables and links that have their ends.
 func TestMarkdown(t *testing.T) {
 	for name, doc := range reports(t) {
-		for _, lang := range Languages {
+		for _, lang := range text.Languages {
 			r, text := render(t, doc, lang, func(w io.Writer, r document.Report, _ []chart.Drawing) error { return document.Markdown(w, r) })
 			columns, rows, fenced := 0, 0, false
 			for line := range strings.Lines(text) {
@@ -131,7 +132,7 @@ func TestMarkdown(t *testing.T) {
 // TestTeXCompiles wants a document of TeX of records with every mark of TeX in them.
 func TestTeXCompiles(t *testing.T) {
 	doc := reports(t)["evil"]
-	for _, lang := range Languages {
+	for _, lang := range text.Languages {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			r := Build(doc, Options{Lang: lang})

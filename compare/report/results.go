@@ -8,6 +8,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // results is one section for each experiment, family and type of a host, with
@@ -51,34 +52,36 @@ func resultsID(experiment, fam, typ string) string {
 
 func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
-	key := "results.of"
+	key, args := "results.of", text.Args{"Family": fam, "Type": typ}
 	if experiment != "ladder" {
-		key = "results.experiment"
+		key, args["Experiment"] = "results.experiment", experiment
 	}
-	s := b.of(v, id, key, fam, typ, experiment)
+	s := b.of(v, id, key, args)
 	command := b.rerun(v, rows)
 	if experiment == "ladder" {
-		b.figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, fam, typ)
+		b.figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, text.Args{"Family": fam, "Type": typ})
 		if typ == "gf256" && fam == "serial" {
 			b.figure(&s, v, "rate-gf256", "fig.rate", command)
 		}
 	}
 	table, notes := b.rows(v, rows)
 	table.ID, table.Command = "table-"+id+v.suffix, command
-	table.Caption = b.say("results.caption", fam, typ)
+	table.Caption = b.Say("results.caption", text.Args{"Family": fam, "Type": typ})
 	if experiment != "ladder" {
-		table.Caption = b.say("results.caption.experiment", fam, typ, experiment)
+		table.Caption = b.Say("results.caption.experiment", text.Args{
+			"Family": fam, "Type": typ, "Experiment": experiment,
+		})
 	}
 	if everywhere := constants(rows, "threads"); listed(rows) && len(everywhere) > 0 {
-		table.Caption += b.say("results.constants", setting(everywhere))
+		table.Caption += b.Say("results.constants", text.Args{"Parameters": setting(everywhere)})
 	}
 	s.Add(table)
 	if len(notes) > 0 {
-		s.Text(b.say("results.notes"))
+		s.Text(b.Say("results.notes"))
 		s.Add(document.List{Ordered: true, Items: notes})
 	}
 	if slices.ContainsFunc(rows, func(r compare.Record) bool { return fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
-		s.Text(b.say("results.fast"))
+		s.Text(b.Say("results.fast"))
 	}
 	return s
 }
@@ -186,7 +189,7 @@ func (b *builder) named(params []string) []document.Column {
 	for i, name := range params {
 		out[i] = document.Column{Title: name}
 		if name == "placement" {
-			out[i].Title = b.plain("col.placement")
+			out[i].Title = b.Plain("col.placement")
 		}
 	}
 	return out
@@ -245,13 +248,13 @@ func (b *builder) param(r compare.Record, name string) document.Text {
 // state returns the word for a row's outcome with the number of its note, if it
 // has a reason, warnings or a clock that was held back; equal notes share a number.
 func (b *builder) state(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
-	text := b.status(r.Status)
+	sentence := b.status(r.Status)
 	var remarks []document.Text
 	if r.Reason != "" {
 		remarks = append(remarks, document.Escape(r.Reason))
 	}
 	if r.GPU != nil && r.GPU.Throttled != "" {
-		remarks = append(remarks, b.say("state.held", r.GPU.Throttled))
+		remarks = append(remarks, b.Say("state.held", text.Args{"Reason": r.GPU.Throttled}))
 	}
 	for _, warning := range r.Warnings {
 		remarks = append(remarks, document.Escape(warning))
@@ -262,9 +265,9 @@ func (b *builder) state(r compare.Record, notes []document.Text) (document.Text,
 			i = len(notes)
 			notes = append(notes, note)
 		}
-		text += document.Text(fmt.Sprintf(" (%d)", i+1))
+		sentence += document.Text(fmt.Sprintf(" (%d)", i+1))
 	}
-	return text, notes
+	return sentence, notes
 }
 
 // known returns a figure of a row that has a speed, NaN of one that has none.

@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 	"gemm/internal/sample"
 )
 
@@ -24,7 +25,7 @@ type standing struct {
 // roofline reads intensity and rate of every variant at its largest size.
 func (b *builder) roofline(v *view) (document.Section, bool) {
 	s := b.of(v, "roofline", "roofline.title")
-	s.Text(b.say("roofline.intro"))
+	s.Text(b.Say("roofline.intro"))
 	found := false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
 		if typ == "gf256" {
@@ -45,14 +46,14 @@ func (b *builder) roofline(v *view) (document.Section, bool) {
 		found = true
 		var used []compare.Record
 		table := document.Table{
-			ID: "table-roofline-" + anchor(typ) + v.suffix, Caption: b.say("roofline.caption", typ),
+			ID: "table-roofline-" + anchor(typ) + v.suffix, Caption: b.Say("roofline.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "size", "#intensity", "bound-by", "#limit", "#executed", "#fraction"),
 		}
 		for _, r := range roofs {
 			used = append(used, r.Record)
 			by := document.Text(absent)
 			if !math.IsNaN(r.limit) {
-				by = b.say(map[bool]string{true: "roofline.memory", false: "roofline.compute"}[r.memory])
+				by = b.Say(map[bool]string{true: "roofline.memory", false: "roofline.compute"}[r.memory])
 			}
 			table.Rows = append(table.Rows, document.Row{Cells: []document.Text{
 				document.Literal(r.Variant), document.Escape(problemOf(r.Record).label()), document.Text(significant(r.intensity)), by,
@@ -60,9 +61,9 @@ func (b *builder) roofline(v *view) (document.Section, bool) {
 			}})
 		}
 		table.Command = b.rerun(v, used)
-		s.Text(b.say("roofline.of", typ))
+		s.Text(b.Say("roofline.of", text.Args{"Type": typ}))
 		b.readRoofs(&s, v, typ, roofs)
-		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, typ)
+		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, text.Args{"Type": typ})
 		s.Add(table)
 		b.microKernel(&s, v, typ, rows)
 	}
@@ -84,8 +85,11 @@ func (b *builder) microKernel(s *document.Section, v *view, typ string, rows []c
 			continue
 		}
 		rate := sample.Summarize(m.Samples).Median
-		s.Text(b.say("roofline.kernel", document.Literal(fmt.Sprint(m.Params["kernel"])), significant(rate),
-			document.Literal(packed.Variant), percent(float64(packed.Gflops)/rate), document.Escape(problemOf(packed).label())))
+		s.Text(b.Say("roofline.kernel", text.Args{
+			"Kernel": document.Literal(fmt.Sprint(m.Params["kernel"])), "Speed": significant(rate),
+			"Variant": document.Literal(packed.Variant), "Share": percent(float64(packed.Gflops) / rate),
+			"Size": document.Escape(problemOf(packed).label()),
+		}))
 	}
 }
 
@@ -151,23 +155,28 @@ func (b *builder) readRoofs(s *document.Section, v *view, typ string, roofs []st
 		}
 	}
 	if best.limit == 0 {
-		s.Text(b.say("roofline.nopeak", typ, document.Literal(b.program+" compare")))
+		s.Text(b.Say("roofline.nopeak", text.Args{"Type": typ, "Command": document.Literal(b.program + " compare")}))
 		return
 	}
 	if peak, ok := v.ceiling(typ, 1); ok {
 		if triad, ok := v.bandwidth(1); ok {
-			s.Text(b.say("roofline.ridge", significant(float64(peak.Gflops)), significant(float64(triad.GBps)),
-				significant(float64(peak.Gflops/triad.GBps))))
+			s.Text(b.Say("roofline.ridge", text.Args{
+				"Peak": significant(float64(peak.Gflops)), "Bandwidth": significant(float64(triad.GBps)),
+				"Intensity": significant(float64(peak.Gflops / triad.GBps)),
+			}))
 		}
 	}
 	say := func(key string, names []string) {
 		if len(names) > 0 {
-			s.Text(b.say(key, b.names(names)))
+			s.Text(b.Say(key, text.Args{"Variants": b.Names(names)}))
 		}
 	}
 	say("roofline.memories", memory)
 	say("roofline.computes", compute)
-	s.Text(b.say("roofline.range", document.Literal(best.Variant), percent(best.rate/best.limit), document.Literal(worst.Variant), percent(worst.rate/worst.limit)))
+	s.Text(b.Say("roofline.range", text.Args{
+		"Best": document.Literal(best.Variant), "BestShare": percent(best.rate / best.limit),
+		"Worst": document.Literal(worst.Variant), "WorstShare": percent(worst.rate / worst.limit),
+	}))
 	say("roofline.short", short)
 	say("roofline.above", above)
 }

@@ -5,6 +5,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // strong says what more threads or ranks bring for a problem of a fixed size.
@@ -35,7 +36,7 @@ var scalingFigures = map[string][]string{
 func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, string) []series) (document.Section, bool) {
 	kind := a.prefix + sort
 	s := b.of(v, kind, kind+".title")
-	s.Text(b.say(kind + ".intro"))
+	s.Text(b.Say(kind + ".intro"))
 	found := false
 	for _, typ := range v.typesOf(a) {
 		all := of(v, a, typ)
@@ -53,10 +54,10 @@ func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, str
 		for _, lead := range v.leading(all, size) {
 			items = append(items, b.scales(v, kind, lead))
 		}
-		s.Text(b.say(kind+".of", typ, b.sizes([]problem{size})))
+		s.Text(b.Say(kind+".of", text.Args{"Type": typ, "Size": b.sizes([]problem{size})}))
 		s.List(items)
 		for _, figure := range scalingFigures[kind] {
-			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, typ)
+			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, text.Args{"Type": typ})
 		}
 		s.Add(b.scalingTable(v, a, sort, typ, all, command))
 		if laws := b.laws(v, a, sort, typ, all, command); len(laws.Rows) > 0 {
@@ -68,60 +69,72 @@ func (b *builder) scaling(v *view, a axis, sort string, of func(*view, axis, str
 
 // scales says of one series how it scales and what law it follows.
 func (b *builder) scales(v *view, kind string, one series) document.Text {
-	text := b.say("scales.name", one.name())
+	sentence := b.Say("scales.name", text.Args{"Subject": one.name()})
 	last := one.full(v)
 	c, ok := one.speedup(last)
 	if !ok {
-		text += b.say("scales.time", seconds(float64(last.Median)), b.count(one.axis.param, one.count(last)))
+		sentence += b.Say("scales.time", text.Args{
+			"Time": seconds(float64(last.Median)), "Workers": b.Count(one.axis.param, one.count(last)),
+		})
 		if _, ok := one.one(); !ok {
-			text += b.say("scales.alone", b.say("one."+one.axis.param))
+			sentence += b.Say("scales.alone", text.Args{"Worker": b.Say("one." + one.axis.param)})
 		}
 	} else {
-		text += b.say(kind+".speedup", b.count(one.axis.param, one.count(last)), significant(c.Ratio))
+		sentence += b.Say(kind+".speedup", text.Args{
+			"Workers": b.Count(one.axis.param, one.count(last)), "Ratio": significant(c.Ratio),
+		})
 		if known := extent(c.Lo, c.Hi, significant); known != absent {
-			text += b.say("interval", known)
+			sentence += b.Say("interval", text.Args{"Interval": known})
 		}
-		text += b.say("scales.efficiency", percent(c.Ratio/float64(one.count(last))))
+		sentence += b.Say("scales.efficiency", text.Args{"Efficiency": percent(c.Ratio / float64(one.count(last)))})
 		if !one.grows && last.PercentPeak.Known() {
-			text += b.say("scales.ceiling", significant(float64(last.PercentPeak)))
+			sentence += b.Say("scales.ceiling", text.Args{"Share": significant(float64(last.PercentPeak))})
 		}
-		text += b.say("stop")
+		sentence += b.Say("stop")
 	}
 	if best, ok := v.bestSerial(one); ok && !one.grows {
-		text += b.say("scales.serial", significant(float64(best.Median/last.Median)), document.Literal(best.Variant))
+		sentence += b.Say("scales.serial", text.Args{
+			"Ratio": significant(float64(best.Median / last.Median)), "Variant": document.Literal(best.Variant),
+		})
 	}
 	l, fitted := one.fit(v)
 	switch {
 	case !fitted && ok && one.axis == overThreads && !inTurn(one.rows...):
-		text += b.say("scales.apart")
+		sentence += b.Say("scales.apart")
 	case !fitted:
 	case l.Serial > 1:
-		text += b.say("scales.slower", b.say("all."+one.axis.param))
+		sentence += b.Say("scales.slower", text.Args{"Workers": b.Say("all." + one.axis.param)})
 	case len(l.Residual) < 2:
-		text += b.say(kind+".point", significant(l.Serial))
+		sentence += b.Say(kind+".point", text.Args{"Fraction": significant(l.Serial)})
 	case one.axis == overRanks:
-		text += b.say(kind+".law", significant(l.Serial), percent(l.Largest))
+		sentence += b.Say(kind+".law", text.Args{"Fraction": significant(l.Serial), "Residual": percent(l.Largest)})
 	default:
-		text += b.say(kind+".law", significant(l.Serial), extent(l.Lo, l.Hi, significant), percent(l.Largest))
+		sentence += b.Say(kind+".law", text.Args{
+			"Fraction": significant(l.Serial), "Scatter": extent(l.Lo, l.Hi, significant),
+			"Residual": percent(l.Largest),
+		})
 	}
 	switch {
 	case !fitted:
 	case l.Serial < 0 && c.Lo > float64(one.count(last)):
-		text += b.say("scales.super", b.say("all."+one.axis.param))
+		sentence += b.Say("scales.super", text.Args{"Workers": b.Say("all." + one.axis.param)})
 	case l.Serial < 0:
-		text += b.say("scales.none")
+		sentence += b.Say("scales.none")
 	}
 	if fitted && l.Serial <= 1 && l.Largest > 0.1 {
-		text += b.say("scales.unfit")
+		sentence += b.Say("scales.unfit")
 	}
 	if most := one.most(); v.crowded(most.Threads) {
-		text += b.say("scales.crowded", b.count(one.axis.param, one.count(most)), fmt.Sprintf("%.4g", v.granted()), significant(float64(most.Median/last.Median)))
+		sentence += b.Say("scales.crowded", text.Args{
+			"Workers": b.Count(one.axis.param, one.count(most)), "Processors": fmt.Sprintf("%.4g", v.granted()),
+			"Ratio": significant(float64(most.Median / last.Median)),
+		})
 		if inTurn(one.rows...) {
-			text += b.say("scales.beyond")
+			sentence += b.Say("scales.beyond")
 		}
-		text += b.say("stop")
+		sentence += b.Say("stop")
 	}
-	return text
+	return sentence
 }
 
 // scalingTable has all rows of all series of a type.
@@ -132,7 +145,7 @@ func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, 
 		heads = append(heads, "#ofceiling", "#fractionkf")
 	}
 	t := document.Table{
-		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ),
+		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.Say(kind+".caption", text.Args{"Type": typ}),
 		Columns: b.columns(heads...), Command: command,
 	}
 	for _, one := range all {
@@ -189,7 +202,8 @@ func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command 
 		heads = append(heads, "#atmost")
 	}
 	t := document.Table{
-		ID: "table-" + kind + "-law-" + anchor(typ) + v.suffix, Caption: b.say(kind+".laws", typ), Command: command, Columns: b.columns(heads...),
+		ID:      "table-" + kind + "-law-" + anchor(typ) + v.suffix,
+		Caption: b.Say(kind+".laws", text.Args{"Type": typ}), Command: command, Columns: b.columns(heads...),
 	}
 	for _, one := range all {
 		l, ok := one.fit(v)
@@ -207,7 +221,7 @@ func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command 
 		if a == overThreads {
 			cells = append(cells, document.Text(extent(l.Lo, l.Hi, significant)))
 		}
-		cells = append(cells, joined(residuals, ", ")+" %", document.Text(percent(l.Largest)))
+		cells = append(cells, document.Join(residuals, ", ")+" %", document.Text(percent(l.Largest)))
 		if sort == "strong" {
 			limit := document.Text(absent)
 			if l.Serial > 0 && l.Serial < 1 {

@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // bout is rows of one variant on one problem that differ in one parameter.
@@ -115,7 +116,7 @@ func (v *view) scheduleBouts(typ string) []bout {
 // chunks says what schedules and chunks do.
 func (b *builder) chunks(v *view) (document.Section, bool) {
 	s := b.of(v, "chunk", "chunk.title")
-	s.Text(b.say("chunk.intro"))
+	s.Text(b.Say("chunk.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		chunks, schedules := v.chunkBouts(typ), v.scheduleBouts(typ)
@@ -125,7 +126,9 @@ func (b *builder) chunks(v *view) (document.Section, bool) {
 		found = true
 		b.decide(&s, v, "chunk", "chunk", typ, chunks)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
-			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, rowsOf(chunks)), typ, schedule)
+			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, rowsOf(chunks)), text.Args{
+				"Type": typ, "Schedule": schedule,
+			})
 		}
 		b.decide(&s, v, "schedule", "schedule", typ, schedules)
 	}
@@ -137,7 +140,7 @@ func (b *builder) placing(a axis, param string) func(*view) (document.Section, b
 	return func(v *view) (document.Section, bool) {
 		kind := a.prefix + param
 		s := b.of(v, kind, kind+".title")
-		s.Text(b.say(kind + ".intro"))
+		s.Text(b.Say(kind + ".intro"))
 		found := false
 		for _, typ := range v.typesOf(a) {
 			all := bouts(v.along(a, typ, param), param)
@@ -148,7 +151,7 @@ func (b *builder) placing(a axis, param string) func(*view) (document.Section, b
 				found = true
 				b.decide(&s, v, kind, param, typ, all)
 				if param == "panel" {
-					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, rowsOf(all)), typ)
+					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, rowsOf(all)), text.Args{"Type": typ})
 				} else {
 					s.Add(b.placements(v, kind, param, typ, all))
 				}
@@ -165,9 +168,9 @@ func (b *builder) nodes(s *document.Section, v *view, kind string) {
 	switch {
 	case kind != "affinity":
 	case v.NUMA > 1:
-		s.Text(b.say("numa.several", v.NUMA))
+		s.Text(b.Say("numa.several", text.Args{"Nodes": v.NUMA}))
 	case v.NUMA == 1:
-		s.Text(b.say("numa.one"))
+		s.Text(b.Say("numa.one"))
 	}
 }
 
@@ -185,7 +188,7 @@ func rowsOf(all []bout) []compare.Record {
 func (b *builder) valueOf(r compare.Record, param string) document.Text {
 	value, ok := r.Params[param]
 	if !ok || value == 0 {
-		return b.say("value.default")
+		return b.Say("value.default")
 	}
 	return document.Escape(fmt.Sprint(value))
 }
@@ -211,12 +214,15 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 		variants[g.variant] = append(variants[g.variant], g)
 	}
 	for _, variant := range distinct(rowsOf(all), variantOf) {
-		items = append(items, b.say("scales.name", document.Literal(variant))+b.verdicts(variants[variant], param))
+		items = append(items, b.Say("scales.name", text.Args{
+			"Subject": document.Literal(variant),
+		})+b.verdicts(variants[variant], param))
 	}
-	s.Text(b.say(kind+".of", typ))
+	s.Text(b.Say(kind+".of", text.Args{"Type": typ}))
 	s.List(items)
 	t := document.Table{
-		ID: "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".caption", typ), Command: b.rerun(v, rowsOf(all)),
+		ID:      "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix,
+		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.rerun(v, rowsOf(all)),
 		Columns: b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
 	for _, g := range all {
@@ -227,7 +233,7 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Literal(g.variant), settled(g.set), document.Escape(g.label()), document.Text(fmt.Sprint(g.count())),
 			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), document.Text(probability(g.P)),
-			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.say(turn),
+			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.Say(turn),
 		}})
 	}
 	s.Add(t)
@@ -235,7 +241,7 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 
 // spreadVerdict returns the word for what the pairs of a bout say.
 func (b *builder) spreadVerdict(o spreadOutcome) document.Text {
-	return b.say([]string{untold: "spread.untold", same: "spread.same", slight: "spread.slight", differ: "spread.differ"}[o])
+	return b.Say([]string{untold: "spread.untold", same: "spread.same", slight: "spread.slight", differ: "spread.differ"}[o])
 }
 
 // verdicts sums bouts up: how many came out how, and the largest difference.
@@ -252,32 +258,38 @@ func (b *builder) verdicts(all []bout, param string) document.Text {
 	for _, o := range []spreadOutcome{same, slight, differ, untold} {
 		switch n := counts[o]; {
 		case n == len(all):
-			parts = append(parts, b.say([]string{untold: "every.untold", same: "every.same", slight: "every.slight", differ: "every.differ"}[o]))
+			parts = append(parts, b.Say([]string{untold: "every.untold", same: "every.same", slight: "every.slight", differ: "every.differ"}[o]))
 		case n > 0:
-			parts = append(parts, b.say([]string{untold: "some.untold", same: "some.same", slight: "some.slight", differ: "some.differ"}[o], n, len(all)))
+			parts = append(parts, b.Say([]string{untold: "some.untold", same: "some.same", slight: "some.slight", differ: "some.differ"}[o], text.Args{
+				"Some": n, "All": len(all),
+			}))
 		}
 	}
-	text := b.clauses(parts)
+	sentence := b.Sentence(parts)
 	if worst != nil {
-		text += b.largest(*worst, param)
+		sentence += b.largest(*worst, param)
 	}
-	return text
+	return sentence
 }
 
 // largest says which pair of a bout differs most, and by how much.
 func (b *builder) largest(g bout, param string) document.Text {
-	where := []document.Text{b.sizes([]problem{g.problem}), b.count(axisOf(g.variant).param, g.count())}
+	where := []document.Text{b.sizes([]problem{g.problem}), b.Count(axisOf(g.variant).param, g.count())}
 	if g.set != "" {
 		where = append(where, document.Escape(g.set))
 	}
-	return b.say("spread.largest", b.join(where), b.called(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), b.called(g.Quick, param))
+	return b.Say("spread.largest", text.Args{
+		"Place": b.Join(where), "Slow": b.called(g.Slow, param), "Ratio": times(g.Ratio, g.Lo, g.Hi),
+		"Quick": b.called(g.Quick, param),
+	})
 }
 
 // placements has the rows of the bouts one by one, each held against the one that
 // leaves the parameter alone.
 func (b *builder) placements(v *view, kind, param, typ string, all []bout) document.Table {
 	t := document.Table{
-		ID: "table-" + kind + "-" + anchor(typ) + v.suffix, Caption: b.say(kind+".rows", typ), Command: b.rerun(v, rowsOf(all)),
+		ID:      "table-" + kind + "-" + anchor(typ) + v.suffix,
+		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.rerun(v, rowsOf(all)),
 		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
 	}
 	for _, g := range all {
@@ -310,7 +322,7 @@ func placement(r compare.Record) document.Text {
 		for _, rank := range r.Ranks {
 			places = append(places, document.Escape(rank.CPUs))
 		}
-		return joined(slices.Compact(places), " / ")
+		return document.Join(slices.Compact(places), " / ")
 	}
 	place, _ := r.Resolved["placement"].(string)
 	if place == "" {

@@ -437,7 +437,7 @@ func TestTracesThatSayNothing(t *testing.T) {
 		change(&trace)
 		doc.Traces = append(doc.Traces, trace)
 	}
-	if got := text(Build(doc, Options{})); strings.Contains(got, "Timelines are of") {
+	if got := allText(Build(doc, Options{})); strings.Contains(got, "Timelines are of") {
 		t.Error("a timeline of nothing")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // packed is what the fast algorithms have to beat.
@@ -20,7 +21,7 @@ var fastVariants = []string{"serial/strassen", "serial/winograd"}
 func (b *builder) strassen(v *view) (document.Section, bool) {
 	isFast := func(r compare.Record) bool { return slices.Contains(fastVariants, r.Variant) }
 	s := b.of(v, "strassen", "strassen.title")
-	s.Text(b.say("strassen.intro", document.Literal(packed)))
+	s.Text(b.Say("strassen.intro", text.Args{"Packed": document.Literal(packed)}))
 	found, reasoned := false, false
 	for _, typ := range types(v.pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == "cutoff" })) {
 		rows := v.ladder(typ)
@@ -30,22 +31,23 @@ func (b *builder) strassen(v *view) (document.Section, bool) {
 		sweep := v.pick(func(r compare.Record) bool { return r.Experiment == "cutoff" && r.Type == typ })
 		found = true
 		if slices.ContainsFunc(against, isFast) {
-			s.Text(b.say("strassen.of", typ))
+			s.Text(b.Say("strassen.of", text.Args{"Type": typ}))
 			table := document.Table{
-				ID: "table-strassen-" + anchor(typ) + v.suffix, Caption: b.say("strassen.caption", typ, document.Literal(packed)),
+				ID:      "table-strassen-" + anchor(typ) + v.suffix,
+				Caption: b.Say("strassen.caption", text.Args{"Type": typ, "Packed": document.Literal(packed)}),
 				Columns: b.columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
 				Command: b.rerun(v, against),
 			}
 			var items []document.Text
 			for _, variant := range fastVariants {
-				text, lines := b.crossover(rows, variant)
-				if text != "" {
-					items = append(items, text)
+				sentence, lines := b.crossover(rows, variant)
+				if sentence != "" {
+					items = append(items, sentence)
 				}
 				table.Rows = append(table.Rows, lines...)
 			}
 			s.List(items)
-			b.figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, typ)
+			b.figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, text.Args{"Type": typ})
 			if len(table.Rows) > 0 {
 				s.Add(table)
 			}
@@ -56,7 +58,7 @@ func (b *builder) strassen(v *view) (document.Section, bool) {
 		// The reasons are the same for every type: once is enough.
 		if !reasoned && slices.ContainsFunc(against, func(r compare.Record) bool { return isFast(r) && r.Speed() }) {
 			reasoned = true
-			s.Text(b.say("reasons.intro", typ))
+			s.Text(b.Say("reasons.intro", text.Args{"Type": typ}))
 			s.Add(document.List{Ordered: true, Items: b.reasons(rows)})
 		}
 	}
@@ -96,7 +98,9 @@ func (b *builder) crossover(rows []compare.Record, variant string) (document.Tex
 		return "", nil
 	}
 	if len(cubes) == 0 {
-		return b.say("strassen.untimed", document.Literal(variant), document.Literal(packed)), lines
+		return b.Say("strassen.untimed", text.Args{
+			"Variant": document.Literal(variant), "Packed": document.Literal(packed),
+		}), lines
 	}
 	largest := cubes[len(cubes)-1]
 	from := len(cubes)
@@ -106,7 +110,9 @@ func (b *builder) crossover(rows []compare.Record, variant string) (document.Tex
 	ratio := significant(ratios[largest])
 	switch {
 	case from < len(cubes):
-		return b.say("strassen.pays", document.Literal(variant), cubes[from].n, largest.n, ratio), lines
+		return b.Say("strassen.pays", text.Args{
+			"Variant": document.Literal(variant), "From": cubes[from].n, "Largest": largest.n, "Ratio": ratio,
+		}), lines
 	case slices.ContainsFunc(cubes, func(p problem) bool { return gains[p] }):
 		var at []problem
 		for _, p := range cubes {
@@ -114,18 +120,24 @@ func (b *builder) crossover(rows []compare.Record, variant string) (document.Tex
 				at = append(at, p)
 			}
 		}
-		return b.say("strassen.unsteady", document.Literal(variant), b.sizes(at), largest.n, ratio), lines
+		return b.Say("strassen.unsteady", text.Args{
+			"Variant": document.Literal(variant), "Sizes": b.sizes(at), "Largest": largest.n, "Ratio": ratio,
+		}), lines
 	case unclear:
-		return b.say("strassen.level", document.Literal(variant), largest.n, ratio), lines
+		return b.Say("strassen.level", text.Args{
+			"Variant": document.Literal(variant), "Largest": largest.n, "Ratio": ratio,
+		}), lines
 	default:
-		return b.say("strassen.never", document.Literal(variant), largest.n, ratio), lines
+		return b.Say("strassen.never", text.Args{
+			"Variant": document.Literal(variant), "Largest": largest.n, "Ratio": ratio,
+		}), lines
 	}
 }
 
 // payVerdict returns the word for a comparison in which the fast variant is the
 // first row.
 func (b *builder) payVerdict(o outcome) document.Text {
-	return b.say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "pays.no", slower: "pays.yes"}[o])
+	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "pays.no", slower: "pays.yes"}[o])
 }
 
 // saved returns the predicted share of operations that r saves over base.
@@ -134,11 +146,11 @@ func (b *builder) saved(r, base compare.Record) document.Text {
 }
 
 func percent(x float64) string {
-	text := significant(100 * x)
-	if text == absent {
+	sentence := significant(100 * x)
+	if sentence == absent {
 		return absent
 	}
-	return text + " %"
+	return sentence + " %"
 }
 
 // workspace returns the bytes that a row's model predicts besides the operands.
@@ -152,9 +164,10 @@ func (b *builder) workspace(r compare.Record) document.Text {
 // sweep says which cut-off is best and whether it beats packed, and tables all
 // rows of the sweep.
 func (b *builder) sweep(s *document.Section, v *view, typ string, sweep, ladder []compare.Record) {
-	s.Text(b.say("cutoff.intro", typ))
+	s.Text(b.Say("cutoff.intro", text.Args{"Type": typ}))
 	table := document.Table{
-		ID: "table-cutoff-" + anchor(typ) + v.suffix, Caption: b.say("cutoff.caption", typ, document.Literal(packed)),
+		ID:      "table-cutoff-" + anchor(typ) + v.suffix,
+		Caption: b.Say("cutoff.caption", text.Args{"Type": typ, "Packed": document.Literal(packed)}),
 		Columns: b.columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
 		Command: b.rerun(v, sweep),
 	}
@@ -193,10 +206,10 @@ func (b *builder) sweep(s *document.Section, v *view, typ string, sweep, ladder 
 		}
 	}
 	s.List(items)
-	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, typ)
+	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, text.Args{"Type": typ})
 	s.Add(table)
 	if len(notes) > 0 {
-		s.Text(b.say("results.notes"))
+		s.Text(b.Say("results.notes"))
 		s.Add(document.List{Ordered: true, Items: notes})
 	}
 }
@@ -231,23 +244,28 @@ func (b *builder) cutoff(r compare.Record) document.Text {
 func (b *builder) bestCutoff(variant string, p problem, rows []compare.Record, base compare.Record) document.Text {
 	ok := timed(rows)
 	if len(ok) == 0 {
-		return b.say("cutoff.none", document.Literal(variant), b.sizes([]problem{p}))
+		return b.Say("cutoff.none", text.Args{"Variant": document.Literal(variant), "Size": b.sizes([]problem{p})})
 	}
 	best := slices.MinFunc(ok, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) })
-	text := b.say("cutoff.best", document.Literal(variant), b.sizes([]problem{p}), cutoff(best), seconds(float64(best.Median)))
+	sentence := b.Say("cutoff.best", text.Args{
+		"Variant": document.Literal(variant), "Size": b.sizes([]problem{p}), "Cutoff": cutoff(best),
+		"Time": seconds(float64(best.Median)),
+	})
 	if least := ok[0]; cutoff(least) != cutoff(best) {
-		text += b.say("cutoff.least", cutoff(least), significant(float64(least.Median/best.Median)))
+		sentence += b.Say("cutoff.least", text.Args{
+			"Cutoff": cutoff(least), "Ratio": significant(float64(least.Median / best.Median)),
+		})
 	}
 	against := packed
 	if p.threads > 1 {
 		against = parallelPacked
 	}
 	if !base.Speed() {
-		return text + b.say("cutoff.nobase", document.Literal(against))
+		return sentence + b.Say("cutoff.nobase", text.Args{"Against": document.Literal(against)})
 	}
 	c := contrast(best, base)
 	key := []string{tooFew: "cutoff.few", level: "cutoff.level", quicker: "cutoff.behind", slower: "cutoff.ahead"}[c.Outcome]
-	return text + b.say(key, document.Literal(against), significant(c.Ratio))
+	return sentence + b.Say(key, text.Args{"Against": document.Literal(against), "Ratio": significant(c.Ratio)})
 }
 
 // reasons are why a fast algorithm seldom pays, each with what was measured here.
@@ -274,7 +292,7 @@ func (b *builder) reasons(rows []compare.Record) []document.Text {
 	}
 	if len(pairs) == 0 {
 		return []document.Text{
-			b.say("reason.constant"), b.say("reason.workspace"), b.say("reason.error"), b.say("reason.structure"), b.say("reason.rare"),
+			b.Say("reason.constant"), b.Say("reason.workspace"), b.Say("reason.error"), b.Say("reason.structure"), b.Say("reason.rare"),
 		}
 	}
 	small, large := pairs[0], pairs[len(pairs)-1]
@@ -287,27 +305,43 @@ func (b *builder) reasons(rows []compare.Record) []document.Text {
 	n := r.N
 	matrices := byteSize(3 * float64(n) * float64(n) * elementBytes(r.Type))
 
-	constant := b.say("reason.constant") + b.say("reason.constant.here", document.Literal(variant), small[0].N, significant(float64(small[0].Median/small[1].Median)))
+	constant := b.Say("reason.constant") + b.Say("reason.constant.here", text.Args{
+		"Variant": document.Literal(variant), "N": small[0].N,
+		"Ratio": significant(float64(small[0].Median / small[1].Median)),
+	})
 	if ops := predictions(small[0], small[1])[0]; significant(ops) != absent {
-		constant += b.say("reason.constant.ops", significant(ops))
+		constant += b.Say("reason.constant.ops", text.Args{"Ratio": significant(ops)})
 	}
-	workspace := b.say("reason.workspace")
-	structure := b.say("reason.structure")
+	workspace := b.Say("reason.workspace")
+	structure := b.Say("reason.structure")
 	if r.Predicted != nil && base.Predicted != nil {
-		workspace += b.say("reason.workspace.here", n, document.Literal(variant), byteSize(r.Predicted.Workspace), document.Literal(packed), byteSize(base.Predicted.Workspace), matrices)
-		structure += b.say("reason.structure.here", n, b.saved(r, base))
+		workspace += b.Say("reason.workspace.here", text.Args{
+			"N": n, "Variant": document.Literal(variant), "Workspace": byteSize(r.Predicted.Workspace),
+			"Packed": document.Literal(packed), "PackedWorkspace": byteSize(base.Predicted.Workspace),
+			"Matrices": matrices,
+		})
+		structure += b.Say("reason.structure.here", text.Args{"N": n, "Saved": b.saved(r, base)})
 	}
-	errors := b.say("reason.error") + b.say("reason.error.here", n, document.Literal(variant), significant(float64(r.Residual)), b.word("kind.", string(r.BoundKind)),
-		significant(float64(r.Bound)), document.Literal(packed), significant(float64(base.Residual)), b.word("kind.", string(base.BoundKind)))
+	errors := b.Say("reason.error") + b.Say("reason.error.here", text.Args{
+		"N": n, "Variant": document.Literal(variant), "Residual": significant(float64(r.Residual)),
+		"Kind": b.Word("kind.", string(r.BoundKind)), "Bound": significant(float64(r.Bound)),
+		"Packed": document.Literal(packed), "PackedResidual": significant(float64(base.Residual)),
+		"PackedKind": b.Word("kind.", string(base.BoundKind)),
+	})
 	if ratio := errorRatio(r, base); significant(ratio) != absent {
-		errors += b.say("reason.error.ratio", significant(ratio))
+		errors += b.Say("reason.error.ratio", text.Args{"Ratio": significant(ratio)})
 	}
-	rare := b.say("reason.rare")
+	rare := b.Say("reason.rare")
 	if gained < len(pairs) {
 		at := pairs[gained]
-		rare += b.say("reason.rare.from", at[0].N, byteSize(3*float64(at[0].N)*float64(at[0].N)*elementBytes(at[0].Type)), seconds(float64(at[1].Median)))
+		rare += b.Say("reason.rare.from", text.Args{
+			"N": at[0].N, "Matrices": byteSize(3 * float64(at[0].N) * float64(at[0].N) * elementBytes(at[0].Type)),
+			"Time": seconds(float64(at[1].Median)),
+		})
 	} else {
-		rare += b.say("reason.rare.never", n, matrices, seconds(float64(base.Median)))
+		rare += b.Say("reason.rare.never", text.Args{
+			"N": n, "Matrices": matrices, "Time": seconds(float64(base.Median)),
+		})
 	}
 	return []document.Text{constant, workspace, errors, structure, rare}
 }

@@ -5,6 +5,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // summary is the chapter for those who read one: what went wrong, first; what was
@@ -13,7 +14,7 @@ func (b *builder) summary() document.Section {
 	s := b.section("summary", 1)
 	rows := b.doc.Records
 	if len(rows) == 0 {
-		s.Text(b.say("summary.empty", document.Literal(b.program+" compare --out report")))
+		s.Text(b.Say("summary.empty", text.Args{"Command": document.Literal(b.program + " compare --out report")}))
 		return s
 	}
 	byStatus := map[compare.Status][]compare.Record{}
@@ -22,24 +23,26 @@ func (b *builder) summary() document.Section {
 	}
 	for _, status := range []compare.Status{compare.Wrong, compare.Failed, compare.Timeout} {
 		if bad := byStatus[status]; len(bad) > 0 {
-			s.Add(document.Paragraph{Text: b.count("summary."+string(status), len(bad))})
+			s.Add(document.Paragraph{Text: b.Count("summary."+string(status), len(bad))})
 			s.List(b.offenders(bad))
 		}
 	}
 	if verified := len(byStatus[compare.OK]); verified > 0 && len(byStatus[compare.Wrong]) == 0 {
-		s.Add(document.Paragraph{Text: b.count("summary.right", verified)})
+		s.Add(document.Paragraph{Text: b.Count("summary.right", verified)})
 	}
 
 	var counts []document.Text
 	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable, compare.Timeout, compare.Failed} {
 		if n := len(byStatus[status]); n > 0 {
-			counts = append(counts, b.say("summary.count", b.status(status), n))
+			counts = append(counts, b.Say("summary.count", text.Args{"Status": b.status(status), "Rows": n}))
 		}
 	}
-	s.Text(b.say("summary.rows", b.count("rows", len(rows)),
-		b.count("variants", len(distinct(rows, variantOf))), b.count("hosts", len(b.views)), b.join(counts)))
+	s.Text(b.Say("summary.rows", text.Args{
+		"Rows": b.Count("rows", len(rows)), "Variants": b.Count("variants", len(distinct(rows, variantOf))),
+		"Hosts": b.Count("hosts", len(b.views)), "States": b.Join(counts),
+	}))
 	if revisions := b.revisions(); len(revisions) > 1 {
-		s.Text(b.say("summary.revisions", b.join(revisions)))
+		s.Text(b.Say("summary.revisions", text.Args{"Revisions": b.Join(revisions)}))
 	}
 	for _, v := range b.views {
 		b.leaders(&s, v)
@@ -53,13 +56,17 @@ func (b *builder) offenders(rows []compare.Record) []document.Text {
 	for _, r := range rows {
 		where := document.Text("")
 		if len(b.views) > 1 {
-			where = b.say("onhost", r.Host)
+			where = b.Say("onhost", text.Args{"Host": r.Host})
 		}
 		reason := document.Escape(r.Reason)
 		if reason == "" {
-			reason = b.say("summary.unreasoned", significant(float64(r.Residual)), significant(float64(r.Bound)))
+			reason = b.Say("summary.unreasoned", text.Args{
+				"Residual": significant(float64(r.Residual)), "Bound": significant(float64(r.Bound)),
+			})
 		}
-		items = append(items, b.say("summary.offender", b.name(r), r.Type, problemOf(r).label(), where, reason))
+		items = append(items, b.Say("summary.offender", text.Args{
+			"Variant": b.name(r), "Type": r.Type, "Size": problemOf(r).label(), "Host": where, "Reason": reason,
+		}))
 	}
 	return items
 }
@@ -92,7 +99,7 @@ func (b *builder) leaders(s *document.Section, v *view) {
 		return
 	}
 	if v.suffix != "" {
-		s.Text(b.say("summary.host", b.hostName(v)))
+		s.Text(b.Say("summary.host", text.Args{"Host": b.hostName(v)}))
 	}
 	var items []document.Text
 	for _, typ := range types(rows) {
@@ -109,12 +116,12 @@ func (b *builder) leaders(s *document.Section, v *view) {
 			}
 		}
 		if !own.Speed() {
-			items = append(items, b.say("summary.nothing", typ))
+			items = append(items, b.Say("summary.nothing", text.Args{"Type": typ}))
 			continue
 		}
-		item := b.say("summary.fastest", typ, b.record(ladder, own))
+		item := b.Say("summary.fastest", text.Args{"Type": typ, "Row": b.record(ladder, own)})
 		if peer.Speed() {
-			item += b.say("summary.peer", b.record(ladder, peer))
+			item += b.Say("summary.peer", text.Args{"Row": b.record(ladder, peer)})
 		}
 		items = append(items, item)
 	}
@@ -135,12 +142,16 @@ func (b *builder) leaders(s *document.Section, v *view) {
 		return
 	}
 	if _, timed := v.baseline(rows); timed {
-		s.Text(b.say("summary.baseline", document.Literal(baseline)))
+		s.Text(b.Say("summary.baseline", text.Args{"Baseline": document.Literal(baseline)}))
 	} else {
-		s.Text(b.say("summary.nobaseline", document.Literal(baseline), document.Literal(b.program+" compare")))
+		s.Text(b.Say("summary.nobaseline", text.Args{
+			"Baseline": document.Literal(baseline), "Command": document.Literal(b.program + " compare"),
+		}))
 	}
 	for _, typ := range types(rows) {
-		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), typ, baseline)
+		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), text.Args{
+			"Type": typ, "Baseline": baseline,
+		})
 	}
 }
 
@@ -159,8 +170,11 @@ func (b *builder) sharesBest(v *view, a axis, typ string) document.Text {
 	if of.Variant == "" {
 		return ""
 	}
-	chapter := map[string]document.Text{overThreads.param: b.say("sharing.title"), overRanks.param: b.say("distributed.title")}[a.param]
-	return b.say("summary."+a.param, typ, b.where(v, of), times(best.Ratio, best.Lo, best.Hi), document.Link(chapter, "#"+a.prefix+"strong"+v.suffix))
+	chapter := map[string]document.Text{overThreads.param: b.Say("sharing.title"), overRanks.param: b.Say("distributed.title")}[a.param]
+	return b.Say("summary."+a.param, text.Args{
+		"Type": typ, "Row": b.where(v, of), "Ratio": times(best.Ratio, best.Lo, best.Hi),
+		"Section": document.Link(chapter, "#"+a.prefix+"strong"+v.suffix),
+	})
 }
 
 // gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
@@ -179,29 +193,39 @@ func (b *builder) gpuBest(v *view, typ string) document.Text {
 	if !ok {
 		return ""
 	}
-	text := b.say("summary.gpu", typ, document.Literal(best.Variant), tflops(best), b.sizes([]problem{problemOf(best)}))
+	sentence := b.Say("summary.gpu", text.Args{
+		"Type": typ, "Rung": document.Literal(best.Variant), "Speed": tflops(best),
+		"Size": b.sizes([]problem{problemOf(best)}),
+	})
 	if library, ok := at(rows, cublas, problemOf(best)); ok {
-		text += b.say("summary.gpuratio", overCell(library, best, true))
+		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": overCell(library, best, true)})
 	}
-	text += b.say("stop")
+	sentence += b.Say("stop")
 	if r, ok := fastest(func(r compare.Record) bool { return !exact(r) }); ok {
-		text += b.say("summary.gputf32", document.Literal(r.Variant), tflops(r), b.sizes([]problem{problemOf(r)}))
+		sentence += b.Say("summary.gputf32", text.Args{
+			"Rung": document.Literal(r.Variant), "Speed": tflops(r), "Size": b.sizes([]problem{problemOf(r)}),
+		})
 	}
-	return text + b.say("summary.gpumore", document.Link(b.say("gpu.title"), "#gpu"))
+	return sentence + b.Say("summary.gpumore", text.Args{"Section": document.Link(b.Say("gpu.title"), "#gpu")})
 }
 
 // record says how fast a row is, of the peak and over the baseline, as far as
 // these are known.
 func (b *builder) record(rows []compare.Record, r compare.Record) document.Text {
 	value, unit := speed(r)
-	text := b.say("summary.speed", b.name(r), significant(float64(value)), unit, b.sizes([]problem{problemOf(r)}))
+	sentence := b.Say("summary.speed", text.Args{
+		"Variant": b.name(r), "Speed": significant(float64(value)), "Unit": unit,
+		"Size": b.sizes([]problem{problemOf(r)}),
+	})
 	if r.PercentPeak.Known() {
-		text += b.say("summary.peak", significant(float64(r.PercentPeak)))
+		sentence += b.Say("summary.peak", text.Args{"Share": significant(float64(r.PercentPeak))})
 	}
 	if naive, ok := at(rows, baseline, problemOf(r)); ok && naive.Speed() && r.Variant != baseline {
-		text += b.say("summary.naive", significant(float64(naive.Median/r.Median)), document.Literal(baseline))
+		sentence += b.Say("summary.naive", text.Args{
+			"Ratio": significant(float64(naive.Median / r.Median)), "Baseline": document.Literal(baseline),
+		})
 	}
-	return text
+	return sentence
 }
 
 // baseline returns a timed row of the baseline.
@@ -216,9 +240,9 @@ func (v *view) baseline(rows []compare.Record) (compare.Record, bool) {
 
 // name returns a row's variant and the parameters that it was asked to have.
 func (b *builder) name(r compare.Record) document.Text {
-	text := document.Literal(r.Variant)
+	sentence := document.Literal(r.Variant)
 	if len(r.Params) > 0 {
-		text += " " + document.Escape(r.Params.String())
+		sentence += " " + document.Escape(r.Params.String())
 	}
-	return text
+	return sentence
 }

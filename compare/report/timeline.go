@@ -11,6 +11,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // concert is the traces of one variant on one case that differ in the schedule and
@@ -115,7 +116,7 @@ func staticOwner(i, n, p, chunk int) int {
 // when the workers were busy.
 func (b *builder) loads(v *view) (document.Section, bool) {
 	s := b.of(v, "load", "load.title")
-	s.Text(b.say("load.intro"))
+	s.Text(b.Say("load.intro"))
 	found := false
 	for _, typ := range v.sharedTypes() {
 		rows := v.shared(typ, "load")
@@ -129,13 +130,13 @@ func (b *builder) loads(v *view) (document.Section, bool) {
 	concerts := v.concerts()
 	if len(concerts) == 0 {
 		if found {
-			s.Text(b.say("timeline.absent", document.Literal("--timeline")))
+			s.Text(b.Say("timeline.absent", text.Args{"Option": document.Literal("--timeline")}))
 		}
 		return s, found
 	}
-	s.Text(b.say("timeline.intro"))
+	s.Text(b.Say("timeline.intro"))
 	t := document.Table{
-		ID: "table-timeline" + v.suffix, Caption: b.say("timeline.caption"),
+		ID: "table-timeline" + v.suffix, Caption: b.Say("timeline.caption"),
 		Columns: b.columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
 	}
 	var items []document.Text
@@ -144,7 +145,9 @@ func (b *builder) loads(v *view) (document.Section, bool) {
 		command := b.retrace(v, c)
 		commands = append(commands, command)
 		if i < drawnConcerts {
-			b.figure(&s, v, concertID(i), "fig.timeline", command, c.variant, c.label(), b.count("workers", c.threads))
+			b.figure(&s, v, concertID(i), "fig.timeline", command, text.Args{
+				"Variant": c.variant, "Size": c.label(), "Workers": b.Count("workers", c.threads),
+			})
 			items = append(items, b.hears(c))
 		}
 		for _, trace := range c.traces {
@@ -159,7 +162,7 @@ func (b *builder) loads(v *view) (document.Section, bool) {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Literal(trace.Variant), settled(settingOf(traced(trace))), document.Escape(c.label()), document.Text(fmt.Sprint(trace.Workers)), document.Text(seconds(trace.Seconds)),
 				document.Text(percent(total / trace.Seconds / float64(trace.Workers))), document.Text(percent(least / trace.Seconds)),
-				document.Text(significant(imbalance(shares))), document.Text(significant(predictedImbalance(trace))), joined(cells, ", ") + " %",
+				document.Text(significant(imbalance(shares))), document.Text(significant(predictedImbalance(trace))), document.Join(cells, ", ") + " %",
 			}})
 		}
 	}
@@ -180,18 +183,24 @@ func (b *builder) hears(c concert) document.Text {
 		return 1 - total/t.Seconds/float64(t.Workers)
 	}
 	compareIdle := func(x, y compare.Trace) int { return cmp.Compare(idle(x), idle(y)) }
-	text := b.say("timeline.name", document.Literal(c.variant), document.Escape(c.label()), b.count("workers", c.threads))
+	sentence := b.Say("timeline.name", text.Args{
+		"Variant": document.Literal(c.variant), "Size": document.Escape(c.label()),
+		"Workers": b.Count("workers", c.threads),
+	})
 	for i, t := range []compare.Trace{slices.MaxFunc(c.traces, compareIdle), slices.MinFunc(c.traces, compareIdle)} {
 		if i == 1 && len(c.traces) == 1 {
 			break
 		}
-		text += b.say([]string{"timeline.most", "timeline.least"}[i], document.Escape(settingOf(traced(t))), percent(idle(t)), significant(imbalance(busyTimes(t))))
+		sentence += b.Say([]string{"timeline.most", "timeline.least"}[i], text.Args{
+			"Setting": document.Escape(settingOf(traced(t))), "Idle": percent(idle(t)),
+			"Imbalance": significant(imbalance(busyTimes(t))),
+		})
 		if predicted := predictedImbalance(t); !math.IsNaN(predicted) {
-			text += b.say("timeline.predicted", significant(predicted))
+			sentence += b.Say("timeline.predicted", text.Args{"Imbalance": significant(predicted)})
 		}
-		text += b.say("stop")
+		sentence += b.Say("stop")
 	}
-	return text
+	return sentence
 }
 
 // traced returns the row that a trace belongs to, as far as its setting goes.

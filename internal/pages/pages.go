@@ -12,6 +12,7 @@ import (
 	"gemm/compare/report"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/text"
 )
 
 // page is one rendered page: docs/<topic>/report.md with its figures.
@@ -222,7 +223,7 @@ func renderShowcase(root string) error {
 		return err
 	}
 	dir := filepath.Join(root, "docs", "report")
-	for _, lang := range report.Languages {
+	for _, lang := range text.Languages {
 		r := report.Build(doc, report.Options{Lang: lang})
 		name := "report.md"
 		if lang == "en" {

@@ -155,3 +155,12 @@ func Literal(data string) Text { return "`" + Escape(data) + "`" }
 
 // Link returns a link to a section, a file of the repository or a URL.
 func Link(label Text, target string) Text { return "[" + label + "](" + Text(target) + ")" }
+
+// Join returns texts with a mark between them.
+func Join(texts []Text, mark Text) Text {
+	parts := make([]string, len(texts))
+	for i, t := range texts {
+		parts[i] = string(t)
+	}
+	return Text(strings.Join(parts, string(mark)))
+}

@@ -1,0 +1,279 @@
+package text
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gemm/compare/report/document"
+)
+
+// TestLanguagesAgree wants every message in every language, with the same arguments.
+func TestLanguagesAgree(t *testing.T) {
+	en := loaded().args["en"]
+	for _, lang := range Languages {
+		args := loaded().args[lang]
+		for _, key := range slices.Concat(Keys("en"), Keys(lang)) {
+			have, ok := args[key]
+			want, known := en[key]
+			switch {
+			case !ok || !known:
+				t.Errorf("message %s is not in every language", key)
+			case !slices.Equal(have, want):
+				t.Errorf("message %s has the arguments %v in %s, %v in en", key, have, lang, want)
+			}
+		}
+	}
+}
+
+var han = regexp.MustCompile(`\p{Han}`)
+
+// TestMessages looks at every form of every message.
+func TestMessages(t *testing.T) {
+	for _, lang := range Languages {
+		file, err := loaded().bundle.LoadMessageFileFS(files, lang+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range file.Messages {
+			counted := slices.Equal(argsIn(m.Other), []string{"Count"})
+			switch {
+			case m.Other == "":
+				t.Errorf("%s.yaml: %s is empty", lang, m.ID)
+			case lang == "en" && counted != (m.One != ""):
+				t.Errorf("%s.yaml: %s has a form for one just if it has the argument Count alone", lang, m.ID)
+			case m.One != "" && !slices.Equal(argsIn(m.One), argsIn(m.Other)):
+				t.Errorf("%s.yaml: the forms of %s have different arguments", lang, m.ID)
+			case lang == "en" && han.MatchString(m.One+m.Other):
+				t.Errorf("%s.yaml: %s is Chinese", lang, m.ID)
+			}
+			if left := argument.ReplaceAllString(m.One+m.Other, ""); strings.ContainsAny(left, "{}") {
+				t.Errorf("%s.yaml: in %s, %q is more than an argument", lang, m.ID, left)
+			}
+		}
+	}
+}
+
+// call is a place in the code that says a message.
+type call struct {
+	at    string
+	key   *regexp.Regexp // what the key may be
+	args  []string
+	known bool // whether the arguments are spelled there
+}
+
+// says has the methods that take a key, with the position of the key among their
+// arguments, and what they put before it and after it.
+var says = map[string]struct {
+	at            int
+	before, after string
+}{
+	"Say": {}, "Plain": {}, "Count": {}, "Has": {}, "of": {at: 2}, "figure": {at: 3}, "Word": {after: "."},
+}
+
+// TestCalls wants every call in the code of reports to name a message that exists,
+// and to give it the arguments that it has.
+func TestCalls(t *testing.T) {
+	en := loaded().args["en"]
+	var calls []call
+	chapters := map[string]bool{}
+	for key := range en {
+		chapter, _, _ := strings.Cut(key, ".")
+		chapters[chapter] = true
+	}
+	fset := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == "." {
+			return err
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if c, ok := callOf(fset, n); ok {
+					calls = append(calls, c)
+				}
+			case *ast.BasicLit:
+				if key, ok := keyOf(n); ok && chapters[strings.Split(key, ".")[0]] && !begins(en, key) {
+					t.Errorf("%s: there is no message %s, and none that begins with it", fset.Position(n.Pos()), key)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(calls) < 200 {
+		t.Fatalf("only %d calls found", len(calls))
+	}
+	for _, c := range calls {
+		var matched []string
+		fits := false
+		for _, key := range Keys("en") {
+			if c.key.MatchString(key) {
+				matched = append(matched, fmt.Sprintf("%s %v", key, en[key]))
+				fits = fits || !c.known || slices.Equal(c.args, en[key])
+			}
+		}
+		switch {
+		case matched == nil:
+			t.Errorf("%s: there is no message %s", c.at, c.key)
+		case !fits:
+			t.Errorf("%s: the arguments are %v, of the message %s", c.at, c.args, strings.Join(matched, ", "))
+		}
+	}
+}
+
+// keyOf returns the string of a literal that looks like a key.
+func keyOf(n *ast.BasicLit) (string, bool) {
+	if n.Kind != token.STRING {
+		return "", false
+	}
+	key, err := strconv.Unquote(n.Value)
+	isFile := slices.Contains([]string{".csv", ".json", ".txt"}, filepath.Ext(key))
+	return key, err == nil && !isFile && regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+$`).MatchString(key)
+}
+
+// begins reports whether key is one of a message or the first parts of one.
+func begins(messages map[string][]string, key string) bool {
+	for m := range messages {
+		if m == key || strings.HasPrefix(m, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// callOf returns the call of a message that n is, if it is one.
+func callOf(fset *token.FileSet, n *ast.CallExpr) (call, bool) {
+	method, ok := n.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return call{}, false
+	}
+	place, ok := says[method.Sel.Name]
+	if !ok || len(n.Args) <= place.at {
+		return call{}, false
+	}
+	c := call{at: fset.Position(n.Pos()).String(), known: !n.Ellipsis.IsValid()}
+	pattern := patternOf(n.Args[place.at])
+	if method.Sel.Name == "Word" {
+		pattern += patternOf(n.Args[1])
+	}
+	c.key = regexp.MustCompile("^" + pattern + "$")
+	switch method.Sel.Name {
+	case "Count":
+		c.args = []string{"Count"}
+	case "Has":
+		c.known = false
+	default:
+		for _, arg := range n.Args[place.at+1:] {
+			names, ok := argsOf(arg)
+			c.args, c.known = append(c.args, names...), c.known && (ok || place.at == 3)
+		}
+		slices.Sort(c.args)
+	}
+	return c, true
+}
+
+// patternOf returns a regular expression for the keys that an expression may be:
+// its literals, and anything for what is computed.
+func patternOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if s, err := strconv.Unquote(e.Value); err == nil {
+			return regexp.QuoteMeta(s)
+		}
+	case *ast.BinaryExpr:
+		return patternOf(e.X) + patternOf(e.Y)
+	case *ast.IndexExpr: // of a list of keys
+		if list, ok := e.X.(*ast.CompositeLit); ok {
+			var keys []string
+			for _, elt := range list.Elts {
+				if kv, ok := elt.(*ast.KeyValueExpr); ok {
+					elt = kv.Value
+				}
+				keys = append(keys, patternOf(elt))
+			}
+			return "(" + strings.Join(keys, "|") + ")"
+		}
+	}
+	return ".+"
+}
+
+// argsOf returns the names of the arguments that an expression spells.
+func argsOf(e ast.Expr) (names []string, ok bool) {
+	list, ok := e.(*ast.CompositeLit)
+	if !ok {
+		return nil, false
+	}
+	for _, elt := range list.Elts {
+		if kv, ok := elt.(*ast.KeyValueExpr); ok {
+			name, _ := strconv.Unquote(kv.Key.(*ast.BasicLit).Value)
+			names = append(names, name)
+		}
+	}
+	return names, true
+}
+
+func TestSpeaker(t *testing.T) {
+	s := In("en")
+	tests := []struct {
+		name      string
+		got, want document.Text
+	}{
+		{"data is escaped", s.Say("onhost", Args{"Host": "a*b"}), ` — a\*b`},
+		{"markup is not", s.Say("onhost", Args{"Host": document.Text("*a*")}), " — *a*"},
+		{"plain", document.Text(s.Plain("onhost", Args{"Host": "a*b"})), " — a*b"},
+		{"numbers", s.Say("sampling.same", Args{"Samples": 12}), "The rows that were timed have 12 samples each."},
+		{"none", s.Count("rows", 0), "0 rows"},
+		{"one", s.Count("rows", 1), "1 row"},
+		{"many", s.Count("rows", 21), "21 rows"},
+		{"Chinese has one form", In("zh").Count("rows", 1), "1 行"},
+		{"the order of a language", In("zh").Say("evidence.choice", Args{"Choice": "x", "Rows": 3}), "x（3 行）"},
+		{"a word", s.Word("status.", "ok"), "ok"},
+		{"no word", s.Word("status.", "a*b"), `a\*b`},
+		{"a list", s.Names([]string{"a", "b"}), "`a`, `b`"},
+		{"a list in Chinese", In("zh").Names([]string{"a", "b"}), "`a`、`b`"},
+		{"a sentence", s.Sentence([]document.Text{"a", "b"}), "a; b. "},
+	}
+	for _, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, test.got, test.want)
+		}
+	}
+}
+
+func TestWrongCallsPanic(t *testing.T) {
+	for _, test := range []struct {
+		says string
+		say  func()
+	}{
+		{"key.none", func() { In("en").Say("key.none") }},
+		{"onhost", func() { In("en").Say("onhost") }},
+		{"onhost", func() { In("en").Say("onhost", Args{"Host": "", "Other": ""}) }},
+		{"interval", func() { In("zh").Say("interval", Args{"Intervals": ""}) }},
+		{`language "x"`, func() { In("x") }},
+	} {
+		func() {
+			defer func() {
+				if message := fmt.Sprint(recover()); !strings.Contains(message, test.says) {
+					t.Errorf("panic %q does not name %s", message, test.says)
+				}
+			}()
+			test.say()
+		}()
+	}
+}
