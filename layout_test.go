@@ -37,7 +37,8 @@ const module = "gemm"
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
-//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/dl, internal/child} ← reference
+//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/child} ← reference
+//	gemm ← internal/dl ← {reference, cuda/nvrtc}
 //	gemm ← {internal/matfile, internal/shard}
 //	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
 //
@@ -50,7 +51,7 @@ var importTable = closure(map[string][]string{
 	"internal/cpu":    nil,
 	"internal/trust":  nil,
 	"internal/output": nil,
-	"internal/dl":     nil,
+	"internal/dl":     {"."},
 	"internal/tuned":  nil,
 	"internal/kernel": {"internal/cpu", "gf256"},
 	"internal/block":  {"internal/kernel", "internal/tuned"},
@@ -101,7 +102,7 @@ var externalTable = map[string][]string{
 	"go.yaml.in/yaml":                  {"compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU
 	"github.com/emer/empi":             {"mpi"},
-	"github.com/ebitengine/purego":     {"reference", "cuda"},
+	"github.com/ebitengine/purego":     {"internal/dl"},
 	"github.com/klauspost/cpuid":       {"internal/cpu"},
 	"github.com/klauspost/reedsolomon": {"reference"},
 	"github.com/sbinet/npyio":          {"internal/matfile"},

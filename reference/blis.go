@@ -5,20 +5,24 @@ import (
 	"strings"
 
 	"gemm/internal/cpu"
+	"gemm/internal/dl"
 )
 
 // blis is BLIS (github.com/flame/blis) or AMD's descendant of it, AOCL-BLIS.
 var blis = &library{
-	name: "blis", title: "BLIS", variable: "GEMM_BLIS",
-	names: choose(
-		[]string{
-			"libblis.so.[0-9]", "/usr/lib/*-linux-gnu/blis-*/libblis.so.*", "libblis-mt.so.[0-9]", "libblis-mt.so", "libblis.so",
-			"libblis64.so.[0-9]", "/usr/lib/*-linux-gnu/blis64-*/libblis64.so.*",
-		},
-		[]string{"/opt/homebrew/opt/blis/lib/libblis.dylib", "/usr/local/opt/blis/lib/libblis.dylib", "libblis.dylib"},
-	),
-	remedy: "install libblis4-pthread (Debian, Ubuntu) or blis",
-	load:   loadBLIS,
+	name: "blis",
+	Search: dl.Search{
+		Title: "BLIS", Variable: "GEMM_BLIS",
+		Names: choose(
+			[]string{
+				"libblis.so.[0-9]", "/usr/lib/*-linux-gnu/blis-*/libblis.so.*", "libblis-mt.so.[0-9]", "libblis-mt.so", "libblis.so",
+				"libblis64.so.[0-9]", "/usr/lib/*-linux-gnu/blis64-*/libblis64.so.*",
+			},
+			[]string{"/opt/homebrew/opt/blis/lib/libblis.dylib", "/usr/local/opt/blis/lib/libblis.dylib", "libblis.dylib"},
+		),
+		Remedy: "install libblis4-pthread (Debian, Ubuntu) or blis",
+	},
+	load: loadBLIS,
 }
 
 func loadBLIS(p place, name string) (*routines, error) {

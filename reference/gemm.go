@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/dl"
 )
 
 // multiplier is a product of a library that is opened in this process.
@@ -31,13 +32,15 @@ type scalars[T gemm.Float] struct {
 	tA, tB                 byte
 }
 
-// invoke calls the routine with the scalars and the matrices at the addresses.
+// invoke calls the routine, sgemm_ or dgemm_, with the scalars and the matrices at the
+// addresses. Fortran's compilers append the lengths of the strings.
 func (s *scalars[T]) invoke(routine uintptr, a, b, c unsafe.Pointer) {
-	invoke(routine,
-		unsafe.Pointer(&s.tA), unsafe.Pointer(&s.tB),
-		unsafe.Pointer(&s.m), unsafe.Pointer(&s.n), unsafe.Pointer(&s.k),
-		unsafe.Pointer(&s.alpha), a, unsafe.Pointer(&s.lda), b, unsafe.Pointer(&s.ldb),
-		unsafe.Pointer(&s.beta), c, unsafe.Pointer(&s.ldc))
+	dl.Call(routine,
+		uintptr(unsafe.Pointer(&s.tA)), uintptr(unsafe.Pointer(&s.tB)),
+		uintptr(unsafe.Pointer(&s.m)), uintptr(unsafe.Pointer(&s.n)), uintptr(unsafe.Pointer(&s.k)),
+		uintptr(unsafe.Pointer(&s.alpha)), uintptr(a), uintptr(unsafe.Pointer(&s.lda)), uintptr(b), uintptr(unsafe.Pointer(&s.ldb)),
+		uintptr(unsafe.Pointer(&s.beta)), uintptr(c), uintptr(unsafe.Pointer(&s.ldc)),
+		1, 1)
 }
 
 // newShared opens l in this process and returns its product. The error is an
@@ -59,7 +62,7 @@ func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 
 // tooFew returns the error of a library that cannot use as many threads.
 func (l *library) tooFew(most, threads int) error {
-	return fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.title, most)
+	return fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.Title, most)
 }
 
 // Multiply implements gemm.Multiplier.
@@ -159,5 +162,5 @@ func (l *library) warnings(r *routines) []string {
 	if r.slow == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.title, r.version, r.kernel, r.slow)}
+	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.Title, r.version, r.kernel, r.slow)}
 }

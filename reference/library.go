@@ -1,14 +1,8 @@
 package reference
 
 import (
-	"cmp"
-	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
 	"gemm"
@@ -17,11 +11,8 @@ import (
 
 // library is a library that may be found at run time.
 type library struct {
-	name     string   // of the variant, after the slash
-	title    string   // in prose
-	variable string   // environment variable with a path or name to use instead of the names
-	names    []string // that are tried in order, as expand has them
-	remedy   string   // what to install
+	name string // of the variant, after the slash
+	dl.Search
 	// load opens the file in a place and prepares it: it makes the settings that the
 	// library reads when it is opened or first used, and says what it is.
 	load func(p place, name string) (*routines, error)
@@ -78,83 +69,13 @@ func (l *library) open() (*routines, error) {
 	if l.opened != nil {
 		return l.opened, nil
 	}
-	r, err := l.search(func(name string) (*routines, error) {
+	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
 		p := new(here)
 		calm(p)
 		return l.load(p, name)
 	})
 	l.opened = r
 	return r, err
-}
-
-// search calls load with the names of the library until one succeeds.
-func (l *library) search(load func(name string) (*routines, error)) (*routines, error) {
-	open := func(name string) (*routines, error) {
-		if err := dl.Check(name); err != nil {
-			return nil, err
-		}
-		return load(name)
-	}
-	if name := os.Getenv(l.variable); name != "" {
-		r, err := open(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s=%s: %s", gemm.ErrUnavailable, l.variable, name, line(err))
-		}
-		return r, nil
-	}
-	var broken string
-	for _, name := range expand(l.names) {
-		r, err := open(name)
-		if err == nil {
-			return r, nil
-		}
-		if !absent(name, err) {
-			broken = " (" + line(err) + ")"
-		}
-	}
-	return nil, fmt.Errorf("%w: no %s among %s%s; %s, or set %s to the path of one",
-		gemm.ErrUnavailable, l.title, strings.Join(l.names, ", "), broken, l.remedy, l.variable)
-}
-
-// absent reports whether a library could not be opened because it is not there. The
-// loader of Linux names the file that is missing: if that is not the library, the library
-// is there and depends on it.
-func absent(name string, err error) bool {
-	return runtime.GOOS == "linux" && strings.HasPrefix(line(err), name+": cannot open")
-}
-
-// line returns the first line of an error's text.
-func line(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	return text
-}
-
-// anyVersion stands for the version in the name of a library.
-const anyVersion = "[0-9]"
-
-// expand replaces patterns. One that has a slash stands for the files that match, those of
-// one folder in order of version. Others are names for the system's loader, which finds
-// them where libraries are installed on this system; anyVersion in one stands for each
-// version. The newest version comes first: what is called has been the same in all.
-func expand(names []string) []string {
-	var out []string
-	for _, name := range names {
-		switch {
-		case strings.Contains(name, "/"):
-			files, _ := filepath.Glob(name)
-			slices.SortStableFunc(files, func(a, b string) int {
-				return cmp.Or(cmp.Compare(filepath.Dir(a), filepath.Dir(b)), cmp.Compare(len(b), len(a)), cmp.Compare(b, a))
-			})
-			out = append(out, files...)
-		case strings.Contains(name, anyVersion):
-			for version := 9; version >= 0; version-- {
-				out = append(out, strings.Replace(name, anyVersion, strconv.Itoa(version), 1))
-			}
-		default:
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // decorated returns the names that a symbol may have. Some builds of OpenBLAS end their

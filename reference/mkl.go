@@ -8,18 +8,22 @@ import (
 	"strings"
 
 	"gemm/internal/cpu"
+	"gemm/internal/dl"
 )
 
 // mkl is Intel's oneMKL by its single dynamic library, which loads the layers and
 // the kernels that it wants from its own folder.
 var mkl = &library{
-	name: "mkl", title: "Intel MKL", variable: "GEMM_MKL",
-	names: choose(
-		[]string{"libmkl_rt.so.[0-9]", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so*", "/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
-		[]string{"libmkl_rt.[0-9].dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.*dylib"},
-	),
-	remedy: "install libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
-	load:   loadMKL,
+	name: "mkl",
+	Search: dl.Search{
+		Title: "Intel MKL", Variable: "GEMM_MKL",
+		Names: choose(
+			[]string{"libmkl_rt.so.[0-9]", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so*", "/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
+			[]string{"libmkl_rt.[0-9].dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.*dylib"},
+		),
+		Remedy: "install libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
+	},
+	load: loadMKL,
 }
 
 // The threading layers, as MKL_Set_Threading_Layer numbers them.

@@ -6,26 +6,30 @@ import (
 	"strings"
 
 	"gemm/internal/cpu"
+	"gemm/internal/dl"
 )
 
 // openBLAS is OpenBLAS (openblas.net). Fedora's libopenblas.so.0 has one thread
 // only, so its libopenblasp comes first. Those with 64-bit integers serve as well, and
 // the ones that pip installs, where the loader finds them.
 var openBLAS = &library{
-	name: "openblas", title: "OpenBLAS", variable: "GEMM_OPENBLAS",
-	names: choose(
-		[]string{
-			"libopenblasp.so.[0-9]", "libopenblas.so.[0-9]", "/usr/lib/*-linux-gnu/openblas-*/libopenblas.so.*", "libopenblas.so",
-			"libopenblasp64.so.[0-9]", "libopenblas64.so.[0-9]", "/usr/lib/*-linux-gnu/openblas64-*/libopenblas64.so.*",
-			"libopenblasp64_.so.[0-9]", "libopenblas64_.so.[0-9]", "libscipy_openblas.so", "libscipy_openblas64_.so",
-		},
-		[]string{
-			"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib", "libopenblas.dylib",
-			"libscipy_openblas.dylib", "libscipy_openblas64_.dylib",
-		},
-	),
-	remedy: "install libopenblas0-pthread (Debian, Ubuntu) or openblas",
-	load:   loadOpenBLAS,
+	name: "openblas",
+	Search: dl.Search{
+		Title: "OpenBLAS", Variable: "GEMM_OPENBLAS",
+		Names: choose(
+			[]string{
+				"libopenblasp.so.[0-9]", "libopenblas.so.[0-9]", "/usr/lib/*-linux-gnu/openblas-*/libopenblas.so.*", "libopenblas.so",
+				"libopenblasp64.so.[0-9]", "libopenblas64.so.[0-9]", "/usr/lib/*-linux-gnu/openblas64-*/libopenblas64.so.*",
+				"libopenblasp64_.so.[0-9]", "libopenblas64_.so.[0-9]", "libscipy_openblas.so", "libscipy_openblas64_.so",
+			},
+			[]string{
+				"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib", "libopenblas.dylib",
+				"libscipy_openblas.dylib", "libscipy_openblas64_.dylib",
+			},
+		),
+		Remedy: "install libopenblas0-pthread (Debian, Ubuntu) or openblas",
+	},
+	load: loadOpenBLAS,
 }
 
 // OpenBLAS's kernels for wide registers, as openblas_get_corename calls them.

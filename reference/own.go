@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/internal/dl"
 	"gemm/internal/trust"
 )
 
@@ -45,13 +46,13 @@ func (l *library) take(program string, threads int) (*peer, error) {
 		}
 		return l.load(p, name)
 	}
-	r, err := l.search(func(name string) (*routines, error) {
+	r, err := dl.Find(l.Search, func(name string) (*routines, error) {
 		r, err := load(name, false)
 		if err != nil && p != nil && p.dead() {
 			p = nil
 			r, err = load(name, true)
 		}
-		if err != nil && p != nil && !absent(name, err) {
+		if err != nil && p != nil && !dl.Absent(name, err) {
 			p.kill()
 			p = nil
 		}

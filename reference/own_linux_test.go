@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gemm"
+	"gemm/internal/dl"
 	"gemm/internal/gemmtest"
 )
 
@@ -451,7 +452,7 @@ func TestNames(t *testing.T) {
 	if isChild() {
 		var found []string
 		for _, l := range libraries {
-			_, _ = l.search(func(name string) (*routines, error) {
+			_, _ = dl.Find(l.Search, func(name string) (*routines, error) {
 				err := new(here).open(name)
 				if err == nil {
 					found = append(found, name)
@@ -508,7 +509,7 @@ GEMM(scipy_sgemm_64_, float)
 GEMM(scipy_dgemm_64_, double)
 `)
 	t.Setenv("GEMM_OPENBLAS", file)
-	l := &library{title: openBLAS.title, variable: openBLAS.variable, load: openBLAS.load}
+	l := &library{Search: openBLAS.Search, load: openBLAS.load}
 	m, err := newMultiplier[float64](l, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -528,7 +529,7 @@ GEMM(scipy_dgemm_64_, double)
 // TestFewThreads asks a library in its own process for more threads than it has.
 func TestFewThreads(t *testing.T) {
 	file := own(t)
-	l := &library{title: "One", variable: "GEMM_NOWHERE", names: []string{"one"}, load: func(place, string) (*routines, error) {
+	l := &library{Search: dl.Search{Title: "One", Variable: "GEMM_NOWHERE", Names: []string{"one"}}, load: func(place, string) (*routines, error) {
 		return &routines{setThreads: func(int) int { return 1 }}, nil
 	}}
 	if _, err := l.take(file, 2); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "threads=2: this One uses at most 1") {
@@ -540,7 +541,7 @@ func TestFewThreads(t *testing.T) {
 func TestAgain(t *testing.T) {
 	file := own(t)
 	loads := 0
-	l := &library{title: "Fragile", variable: "GEMM_NOWHERE", names: []string{"fragile"}, load: func(p place, _ string) (*routines, error) {
+	l := &library{Search: dl.Search{Title: "Fragile", Variable: "GEMM_NOWHERE", Names: []string{"fragile"}}, load: func(p place, _ string) (*routines, error) {
 		loads++
 		if p.expendable() {
 			_, err := p.(*process).simple("stage what")

@@ -18,6 +18,7 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
+	"gemm/internal/dl"
 	"gemm/internal/gemmtest"
 )
 
@@ -112,8 +113,9 @@ func TestAbsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("GEMM_NOWHERE", test.value)
 			l := &library{
-				name: "nowhere", title: "Nowhere", variable: "GEMM_NOWHERE", names: test.names, remedy: "install nowhere7",
-				load: func(p place, name string) (*routines, error) { return nil, p.open(name) },
+				name:   "nowhere",
+				Search: dl.Search{Title: "Nowhere", Variable: "GEMM_NOWHERE", Names: test.names, Remedy: "install nowhere7"},
+				load:   func(p place, name string) (*routines, error) { return nil, p.open(name) },
 			}
 			shared := func() error { _, err := newShared[float64](l, 1); return err }
 			own := func() error { _, err := newMultiplier[float64](l, 1); return err }
@@ -135,25 +137,6 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// TestExpand replaces patterns: in a folder and in a name, the newest version comes first.
-func TestExpand(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"a/libx.so.2", "a/libx.so.10", "a/libx.so.3", "a/liby.so.4", "b/libx.so.5"} {
-		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := expand([]string{"libx.so", dir + "/*/libx.so.*", "libx.so.[0-9]", "/nowhere/*/libx.so"})
-	want := []string{"libx.so", dir + "/a/libx.so.10", dir + "/a/libx.so.3", dir + "/a/libx.so.2", dir + "/b/libx.so.5"}
-	for version := 9; version >= 0; version-- {
-		want = append(want, fmt.Sprintf("libx.so.%d", version))
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // TestOther opens one library in the place of another.
 func TestOther(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -162,7 +145,7 @@ func TestOther(t *testing.T) {
 	for _, l := range libraries {
 		for _, p := range places(t) {
 			if _, err := l.load(p, "libc.so.6"); err == nil || !strings.Contains(err.Error(), "it is not the library meant") {
-				t.Errorf("libc as %s: %v", l.title, err)
+				t.Errorf("libc as %s: %v", l.Title, err)
 			}
 		}
 	}
@@ -470,7 +453,7 @@ func TestPerThread(t *testing.T) {
 // TestTooMany asks for more threads than there are.
 func TestTooMany(t *testing.T) {
 	one := &routines{setThreads: func(int) int { return 1 }}
-	l := &library{title: "One", opened: one}
+	l := &library{Search: dl.Search{Title: "One"}, opened: one}
 	if _, err := newShared[float32](l, 2); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("two threads of a library that has one: %v", err)
 	}

@@ -242,5 +242,5 @@ func TestExplainRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	fail(t, "", statusFailed, "is there already", "cuda", "--explain", "--cc", "8.6", "--json", file)
-	failWith(t, "", []string{nvrtc.Variable + "=/nowhere"}, statusFailed, "no NVRTC among /nowhere", "cuda", "--explain", "--cc", "8.6")
+	failWith(t, "", []string{nvrtc.Variable + "=/nowhere"}, statusFailed, "GEMM_NVRTC=/nowhere: ", "cuda", "--explain", "--cc", "8.6")
 }

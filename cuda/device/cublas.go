@@ -5,29 +5,22 @@ package device
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
 	"gorgonia.org/cu"
 
-	"gemm"
 	"gemm/cuda"
 	"gemm/internal/dl"
 )
 
-// cublasVariable is the environment variable with the path or name of a cuBLAS to open in
-// place of those that are searched for.
-const cublasVariable = "GEMM_CUBLAS"
-
-// cublasNames are what is tried in order.
-var cublasNames = []string{
-	"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so",
-	"/usr/local/cuda/lib64/libcublas.so*", "/usr/local/cuda-*/lib64/libcublas.so*", "/usr/local/cuda/targets/*/lib/libcublas.so*",
+// cublasSearch says what is tried in order.
+var cublasSearch = dl.Search{
+	Title: "cuBLAS", Variable: "GEMM_CUBLAS",
+	Names: []string{
+		"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so",
+		"/usr/local/cuda/lib64/libcublas.so*", "/usr/local/cuda-*/lib64/libcublas.so*", "/usr/local/cuda/targets/*/lib/libcublas.so*",
+	},
+	Remedy: "install the CUDA toolkit's cuBLAS",
 }
 
 // cublas is an open library and its handle (cuBLAS Library, CUDA 13.0 documentation). Its
@@ -58,56 +51,19 @@ const (
 
 // openCuBLAS opens the library that GEMM_CUBLAS names, or the first that there is. The error
 // is an ErrUnavailable that names what was tried.
-func openCuBLAS() (library, error) {
-	tried, remedy := cublasNames, "install the CUDA toolkit's cuBLAS, or set "+cublasVariable+" to the path of one"
-	if name := os.Getenv(cublasVariable); name != "" {
-		tried, remedy = []string{name}, "set "+cublasVariable+" to the path of one, or unset it"
-	}
-	var broken []string
-	for _, pattern := range tried {
-		names := []string{pattern}
-		if strings.Contains(pattern, "*") {
-			names, _ = filepath.Glob(pattern) // one that is no pattern matches nothing
-			slices.Sort(names)
-			slices.Reverse(names)
-		}
-		for _, name := range names {
-			l, err := openLibrary(name)
-			if err == nil {
-				return l, nil
-			}
-			if !strings.Contains(err.Error(), "cannot open shared object file") {
-				broken = append(broken, err.Error())
-			}
-		}
-	}
-	text := strings.Join(tried, ", ")
-	if len(broken) > 0 {
-		text += " (" + broken[0] + ")"
-	}
-	return library{}, fmt.Errorf("%w: no cuBLAS among %s: %s", gemm.ErrUnavailable, text, remedy)
-}
+func openCuBLAS() (library, error) { return dl.Find(cublasSearch, openLibrary) }
 
 func openLibrary(name string) (l library, err error) {
-	if err := dl.Check(name); err != nil {
-		return l, fmt.Errorf("%s: %w", name, err)
-	}
-	// What dlerror says is of the thread that dlopen failed on.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	at, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	at, err := dl.OpenGlobal(name)
 	if err != nil {
 		return l, err
 	}
-	for symbol, f := range map[string]any{
+	err = at.Bind(map[string]any{
 		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetProperty": &l.property, "cublasSetStream_v2": &l.setStream,
 		"cublasSetMathMode": &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
-	} {
-		address, err := purego.Dlsym(at, symbol)
-		if err != nil {
-			return l, fmt.Errorf("%s has no %s: it is no cuBLAS from version 11 on", name, symbol)
-		}
-		purego.RegisterFunc(f, address)
+	})
+	if err != nil {
+		return l, fmt.Errorf("%w: it is no cuBLAS from version 11 on", err)
 	}
 	var numbers [3]int32 // major, minor and patch level (libraryPropertyType_t)
 	for i := range numbers {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ebitengine/purego"
 	"gorgonia.org/cu"
+
+	"gemm/internal/dl"
 )
 
 // nvml is the library that watches GPUs (NVML API Reference).
@@ -23,20 +24,17 @@ type nvml struct {
 
 // openNVML opens the library once a process; nil where there is none.
 var openNVML = sync.OnceValue(func() *nvml {
-	at, err := purego.Dlopen("libnvidia-ml.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
+	at, err := dl.Open("libnvidia-ml.so.1")
 	if err != nil {
 		return nil
 	}
 	l := &nvml{}
-	for symbol, f := range map[string]any{
+	err = at.Bind(map[string]any{
 		"nvmlInit_v2": &l.start, "nvmlSystemGetDriverVersion": &l.version, "nvmlDeviceGetHandleByPciBusId_v2": &l.find,
 		"nvmlDeviceGetMemoryInfo": &l.memory, "nvmlDeviceGetClockInfo": &l.clock, "nvmlDeviceGetCurrentClocksThrottleReasons": &l.reasons,
-	} {
-		address, err := purego.Dlsym(at, symbol)
-		if err != nil {
-			return nil
-		}
-		purego.RegisterFunc(f, address)
+	})
+	if err != nil {
+		return nil
 	}
 	if l.start() != 0 {
 		return nil

@@ -6,26 +6,28 @@ package nvrtc
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"gemm"
+	"gemm/internal/dl"
 )
 
 // Variable is the environment variable with the path or name of a library to open in
 // place of those that are searched for.
 const Variable = "GEMM_NVRTC"
 
-// names are what is tried in order: names for the system's loader, and patterns of paths
+// search says what is tried in order: names for the system's loader, and patterns of paths
 // where toolkits put the library.
-var names = []string{
-	"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
-	"/usr/local/cuda/lib64/libnvrtc.so*", "/usr/local/cuda-*/lib64/libnvrtc.so*",
+var search = dl.Search{
+	Title: "NVRTC", Variable: Variable,
+	Names: []string{
+		"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+		"/usr/local/cuda/lib64/libnvrtc.so*", "/usr/local/cuda-*/lib64/libnvrtc.so*",
+	},
+	Remedy: "install the CUDA toolkit's NVRTC",
 }
 
 // Library is an NVRTC that has been opened.
@@ -52,43 +54,9 @@ func Find() (*Library, error) {
 	if found.Library != nil {
 		return found.Library, nil
 	}
-	tried, remedy := names, "install the CUDA toolkit's NVRTC, or set "+Variable+" to the path of one"
-	if name := os.Getenv(Variable); name != "" {
-		tried, remedy = []string{name}, "set "+Variable+" to the path of one, or unset it"
-	}
-	var errs []error
-	for _, name := range expanded(tried) {
-		l, err := Open(name)
-		if err == nil {
-			found.Library = l
-			return l, nil
-		}
-		errs = append(errs, err)
-	}
-	broken := ""
-	// One that is there and does not open says why.
-	for _, err := range errs {
-		if text := err.Error(); !strings.Contains(text, "cannot open shared object file") {
-			broken = " (" + text + ")"
-		}
-	}
-	return nil, fmt.Errorf("%w: no NVRTC among %s%s: %s", gemm.ErrUnavailable, strings.Join(tried, ", "), broken, remedy)
-}
-
-// expanded replaces patterns by the paths that match, the newest version first.
-func expanded(names []string) []string {
-	var out []string
-	for _, name := range names {
-		paths, err := filepath.Glob(name)
-		if err != nil || !strings.Contains(name, "*") {
-			out = append(out, name)
-			continue
-		}
-		slices.Sort(paths)
-		slices.Reverse(paths)
-		out = append(out, paths...)
-	}
-	return out
+	l, err := dl.Find(search, open)
+	found.Library = l
+	return l, err
 }
 
 // Program is one source and what it is compiled for.

@@ -101,7 +101,7 @@ func TestFind(t *testing.T) {
 	found.Library = nil
 	defer func() { found.Library = kept }()
 	t.Setenv(Variable, "/nowhere/libnvrtc.so.13")
-	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "no NVRTC among /nowhere/libnvrtc.so.13: set GEMM_NVRTC") {
+	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "GEMM_NVRTC=/nowhere/libnvrtc.so.13: ") || !strings.Contains(err.Error(), "; set GEMM_NVRTC") {
 		t.Errorf("the error is %v", err)
 	}
 	t.Setenv(Variable, "/nowhere/[*.so") // no pattern
@@ -113,7 +113,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(Variable, file)
-	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "("+file+": ") {
+	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "GEMM_NVRTC="+file+": ") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -7,6 +7,7 @@ package comm
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,14 +29,10 @@ typedef struct {
 	char *(*core)(void), *(*config)(void);
 } scalapack;
 
-// open_library opens the file. text has the reason where the result is not 0.
-static int open_library(const char *name, scalapack *s, char *text, size_t size) {
+// look_up finds the functions of an open library, and returns 1 where it has not got all.
+static int look_up(uintptr_t handle, scalapack *s) {
 	memset(s, 0, sizeof *s);
-	s->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (s->handle == NULL) {
-		snprintf(text, size, "%s", dlerror());
-		return 1;
-	}
+	s->handle = (void *)handle;
 	*(void **)&s->get = dlsym(s->handle, "Cblacs_get");
 	*(void **)&s->gridinit = dlsym(s->handle, "Cblacs_gridinit");
 	*(void **)&s->gridinfo = dlsym(s->handle, "Cblacs_gridinfo");
@@ -45,15 +42,8 @@ static int open_library(const char *name, scalapack *s, char *text, size_t size)
 	*(void **)&s->set_threads = dlsym(s->handle, "openblas_set_num_threads");
 	*(void **)&s->core = dlsym(s->handle, "openblas_get_corename");
 	*(void **)&s->config = dlsym(s->handle, "openblas_get_config");
-	if (!s->get || !s->gridinit || !s->gridinfo || !s->pdgemm || !s->psgemm) {
-		snprintf(text, size, "%s has no pdgemm_ or no BLACS: it is not the library meant", name);
-		dlclose(s->handle);
-		return 1;
-	}
-	return 0;
+	return !s->get || !s->gridinit || !s->gridinfo || !s->pdgemm || !s->psgemm;
 }
-
-static void close_library(scalapack *s) { dlclose(s->handle); }
 
 // file_of writes the name of the file that has the symbol, among those of the library.
 static void file_of(scalapack *s, const char *symbol, char *text, size_t size) {
@@ -122,23 +112,24 @@ import (
 	"sync"
 	"unsafe"
 
-	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
 	"gemm/mpi/plan"
 )
 
-// scalapackVariable names the environment variable with a path or name to use instead of
-// scalapackNames, which are tried in order.
-const scalapackVariable = "GEMM_SCALAPACK"
-
-var scalapackNames = []string{
-	"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so.2.1", "libscalapack-openmpi.so",
-	"libscalapack.so.2.2", "libscalapack.so",
+// scalapackSearch says what is tried in order.
+var scalapackSearch = dl.Search{
+	Title: "ScaLAPACK", Variable: "GEMM_SCALAPACK",
+	Names: []string{
+		"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so.2.1", "libscalapack-openmpi.so",
+		"libscalapack.so.2.2", "libscalapack.so",
+	},
+	Remedy: "install libscalapack-openmpi2.2 or libscalapack-openmpi-dev (Debian, Ubuntu)",
 }
 
 // library is what is called.
 type library struct {
+	open  *dl.Library
 	c     *C.scalapack
 	grids map[[2]int]*ProcessGrid
 }
@@ -154,7 +145,7 @@ var scalapackFound struct {
 	*ScaLAPACK
 }
 
-// OpenScaLAPACK opens the library, once a process. The error is gemm.ErrUnavailable with
+// OpenScaLAPACK opens the library, once a process. The error is an ErrUnavailable with
 // the remedy.
 //
 // Its BLAS gets one thread, and an OpenBLAS that is older than the processor the kernels
@@ -166,41 +157,18 @@ func OpenScaLAPACK() (*ScaLAPACK, error) {
 	if scalapackFound.ScaLAPACK != nil {
 		return scalapackFound.ScaLAPACK, nil
 	}
-	if own := os.Getenv(scalapackVariable); own != "" {
-		s, err := openScaLAPACK(own)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s=%s: %w", gemm.ErrUnavailable, scalapackVariable, own, err)
-		}
-		scalapackFound.ScaLAPACK = s
-		return s, nil
-	}
-	var broken string
-	for _, name := range scalapackNames {
-		s, err := openScaLAPACK(name)
-		if err == nil {
-			scalapackFound.ScaLAPACK = s
-			return s, nil
-		}
-		// The loader names the file that is missing: another one than this is what a
-		// library that is there depends on.
-		if !strings.HasPrefix(err.Error(), name+": cannot open") {
-			broken = " (" + err.Error() + ")"
-		}
-	}
-	return nil, fmt.Errorf("%w: no ScaLAPACK among %s%s; install libscalapack-openmpi2.2 or libscalapack-openmpi-dev (Debian, Ubuntu), or set %s to the path of one",
-		gemm.ErrUnavailable, strings.Join(scalapackNames, ", "), broken, scalapackVariable)
+	s, err := dl.Find(scalapackSearch, openScaLAPACK)
+	scalapackFound.ScaLAPACK = s
+	return s, err
 }
 
 // openScaLAPACK opens the file of that path or name.
 func openScaLAPACK(name string) (*ScaLAPACK, error) {
-	if err := dl.Check(name); err != nil {
-		return nil, err
-	}
 	for _, variable := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"} {
 		setting(variable, "1")
 	}
-	l := library{c: &C.scalapack{}, grids: map[[2]int]*ProcessGrid{}}
-	if err := l.open(name); err != nil {
+	l, err := newLibrary(name)
+	if err != nil {
 		return nil, err
 	}
 	core := C.GoString(C.core_of(l.c))
@@ -208,8 +176,10 @@ func openScaLAPACK(name string) (*ScaLAPACK, error) {
 	if better := betterCore(core, cpu.Supported(), cpu.FullWidthAVX512()); better != "" {
 		if setting("OPENBLAS_CORETYPE", better) {
 			// The kernel is chosen when the library is opened.
-			C.close_library(l.c)
-			if err := l.open(name); err != nil {
+			if err := l.open.Close(); err != nil {
+				return nil, err
+			}
+			if l, err = newLibrary(name); err != nil {
 				return nil, err
 			}
 			kernel = fmt.Sprintf("%s (OPENBLAS_CORETYPE=%s; its own choice is %s)", C.GoString(C.core_of(l.c)), better, core)
@@ -235,10 +205,7 @@ func setting(variable, value string) bool {
 	if _, own := os.LookupEnv(variable); own {
 		return false
 	}
-	name, to := C.CString(variable), C.CString(value)
-	defer C.free(unsafe.Pointer(name))
-	defer C.free(unsafe.Pointer(to))
-	return C.setenv(name, to, 1) == 0
+	return dl.Setenv(variable, value) == nil
 }
 
 // betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor
@@ -257,22 +224,22 @@ func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	return ""
 }
 
-// open opens the file of that path or name, unless it is made for another MPI.
-func (l library) open(name string) error {
-	path := C.CString(name)
-	defer C.free(unsafe.Pointer(path))
-	var text [1024]C.char
-	if C.open_library(path, l.c, &text[0], C.size_t(len(text))) != 0 {
-		reason, _, _ := strings.Cut(C.GoString(&text[0]), "\n")
-		return errors.New(reason)
+// newLibrary opens the file of that path or name, unless it is made for another MPI.
+func newLibrary(name string) (l library, err error) {
+	l = library{c: &C.scalapack{}, grids: map[[2]int]*ProcessGrid{}}
+	if l.open, err = dl.Open(name); err != nil {
+		return l, err
+	}
+	if C.look_up(C.uintptr_t(l.open.Handle()), l.c) != 0 {
+		return l, errors.Join(fmt.Errorf("%s has no pdgemm_ or no BLACS: it is not the library meant", name), l.open.Close())
 	}
 	var version [C.longest_version]C.char
 	if C.other_mpi(l.c, &version[0]) != 0 {
-		C.close_library(l.c)
 		other, _, _ := strings.Cut(C.GoString(&version[0]), "\n")
-		return fmt.Errorf("%s is made for another MPI (%s) than this program (%s)", name, cmp.Or(other, "unknown"), Version())
+		err := fmt.Errorf("%s is made for another MPI (%s) than this program (%s)", name, cmp.Or(other, "unknown"), Version())
+		return l, errors.Join(err, l.open.Close())
 	}
-	return nil
+	return l, nil
 }
 
 // file returns the base name of the file that has the symbol, links followed.

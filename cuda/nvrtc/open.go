@@ -1,5 +1,3 @@
-//go:build linux && !android && (amd64 || arm64)
-
 package nvrtc
 
 import (
@@ -7,8 +5,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 
 	"gemm/internal/dl"
 )
@@ -26,40 +22,31 @@ type functions struct {
 	destroy   func(program *uintptr) int32
 }
 
-// Open opens the library of that name or path.
-func Open(name string) (*Library, error) {
-	if err := dl.Check(name); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	// What dlerror says is of the thread that dlopen failed on.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	// The library opens another one by name, which is beside it where a toolkit is, and
+// open opens the library of that name or path.
+func open(name string) (*Library, error) {
+	// The library opens another one by name, which is next to it where a toolkit is, and
 	// found nowhere else where there is none.
-	beside, err := filepath.Glob(filepath.Join(filepath.Dir(name), "libnvrtc-builtins.so*"))
+	others, err := filepath.Glob(filepath.Join(filepath.Dir(name), "libnvrtc-builtins.so*"))
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range beside {
-		if _, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL); err != nil {
+	for _, path := range others {
+		if _, err := dl.OpenGlobal(path); err != nil {
 			return nil, err
 		}
 	}
-	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	at, err := dl.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	l := &Library{File: name}
-	for symbol, f := range map[string]any{
+	err = at.Bind(map[string]any{
 		"nvrtcVersion": &l.version, "nvrtcGetErrorString": &l.text, "nvrtcCreateProgram": &l.create, "nvrtcCompileProgram": &l.build,
 		"nvrtcGetProgramLogSize": &l.logSize, "nvrtcGetProgramLog": &l.log, "nvrtcGetCUBINSize": &l.cubinSize, "nvrtcGetCUBIN": &l.cubin,
 		"nvrtcDestroyProgram": &l.destroy,
-	} {
-		address, err := purego.Dlsym(handle, symbol)
-		if err != nil {
-			return nil, fmt.Errorf("%s has no %s: it is no NVRTC from version 11.2 on", name, symbol)
-		}
-		purego.RegisterFunc(f, address)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no NVRTC from version 11.2 on", err)
 	}
 	var major, minor int32
 	if err := l.failed(l.version(&major, &minor), "nvrtcVersion"); err != nil {

@@ -1,0 +1,135 @@
+package dl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm"
+)
+
+// Search says which library is wanted.
+type Search struct {
+	Title    string   // in prose
+	Variable string   // environment variable with a path or name to open instead of the Names
+	Names    []string // that are tried in order: see Find
+	Remedy   string   // what to install
+}
+
+// Find calls open with the names of the library until one succeeds. The error is an
+// ErrUnavailable of one line, with what was tried and what to do.
+//
+// A name that has a slash is a pattern and stands for the files that match. Others are names
+// for the system's loader, which finds them where libraries are installed on this system;
+// AnyVersion in one stands for each version. The newest version comes first. A file that is
+// there and is no regular file is an error: the loader would open it, and to open a pipe
+// blocks, deaf to signals.
+func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
+	try := func(name string) (l L, err error) {
+		if err := regular(name); err != nil {
+			return l, err
+		}
+		return open(name)
+	}
+	if name := os.Getenv(s.Variable); name != "" {
+		l, err := try(name)
+		if err != nil {
+			err = fmt.Errorf("%w: %s=%s: %v; set %s to the path of one %s, or unset it",
+				gemm.ErrUnavailable, s.Variable, name, firstLine(err), s.Variable, s.Title)
+		}
+		return l, err
+	}
+	var broken string
+	for _, name := range expand(s.Names) {
+		l, err := try(name)
+		if err == nil {
+			return l, nil
+		}
+		if !Absent(name, err) {
+			broken = " (" + firstLine(err).Error() + ")"
+		}
+	}
+	var none L
+	return none, fmt.Errorf("%w: no %s among %s%s; %s, or set %s to the path of one",
+		gemm.ErrUnavailable, s.Title, strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
+}
+
+// regular returns an error where name is the path of something that is there and is no
+// regular file.
+func regular(name string) error {
+	if !strings.Contains(name, "/") {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: it is no regular file", name)
+	}
+	return nil
+}
+
+// Absent reports whether a library could not be opened because it is not there. The
+// loader of Linux names the file that is missing: if that is not the library, the library
+// is there and depends on it.
+func Absent(name string, err error) bool {
+	return runtime.GOOS == "linux" && strings.HasPrefix(err.Error(), name+": cannot open")
+}
+
+// AnyVersion stands for the version in the name of a library.
+const AnyVersion = "[0-9]"
+
+// expand replaces patterns.
+func expand(names []string) []string {
+	var out []string
+	for _, name := range names {
+		switch {
+		case strings.Contains(name, "/"):
+			files, _ := filepath.Glob(name) // what is no pattern has no files
+			slices.SortFunc(files, newestFirst)
+			out = append(out, files...)
+		case strings.Contains(name, AnyVersion):
+			for version := 9; version >= 0; version-- {
+				out = append(out, strings.Replace(name, AnyVersion, strconv.Itoa(version), 1))
+			}
+		default:
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// newestFirst compares paths: numbers in them, which are versions, from the greatest, and
+// the rest from a to z; the longer of two first where one begins the other.
+func newestFirst(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x == 0 || y == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		if by := cmp.Or(cmp.Compare(y, x), cmp.Compare(b[:y], a[:x])); by != 0 {
+			return by
+		}
+		a, b = a[x:], b[y:]
+	}
+	return cmp.Compare(len(b), len(a))
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+
+// firstLine returns an error of the first line of err's text, nil of nil.
+func firstLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return errors.New(text)
+}
