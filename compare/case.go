@@ -13,30 +13,13 @@ import (
 	"gemm"
 )
 
-// Shape is the size of a product: C is M×N, A is M×K, B is K×N.
-type Shape struct{ M, N, K int }
-
-// Cube returns the shape of a product of square matrices.
-func Cube(n int) Shape { return Shape{n, n, n} }
-
-// Terms returns m·n·k, the multiplications of a classical product.
-func (s Shape) Terms() float64 { return float64(s.M) * float64(s.N) * float64(s.K) }
-
-// String returns "n" for a cube and "MxNxK" otherwise, as flags have it.
-func (s Shape) String() string {
-	if s.M == s.N && s.N == s.K {
-		return fmt.Sprint(s.N)
-	}
-	return fmt.Sprintf("%dx%dx%d", s.M, s.N, s.K)
-}
-
 // Case is one row to be measured.
 type Case struct {
 	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load, panel, schedule, block, stages, maxregs, l2
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256
-	Shape
+	gemm.Shape
 	Op          string // nn, nt, tn, tt: how A and B are stored
 	Alpha, Beta float64
 	LD          int         // added to the least leading dimension of each operand
@@ -148,9 +131,9 @@ func (c Case) Pinned() bool {
 
 // Base returns the shape of the case on one thread or rank: in the experiment weak, m
 // grows with them, and a worker's share stays the same.
-func (c Case) Base() Shape {
+func (c Case) Base() gemm.Shape {
 	if c.Experiment == "weak" {
-		return Shape{c.M / c.workers(), c.N, c.K}
+		return gemm.Shape{M: c.M / c.workers(), N: c.N, K: c.K}
 	}
 	return c.Shape
 }

@@ -86,7 +86,7 @@ func ladder(t *testing.T, n int, variants ...gemm.Variant) map[string]Record {
 	t.Helper()
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
-	cases := Ladder{Variants: variants, Shapes: []Shape{Cube(n)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	cases := Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(n)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
 	})
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 50 * time.Millisecond}, Progress: &p}
-	cases := Ladder{Variants: []gemm.Variant{slow}, Shapes: []Shape{Cube(64), Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	cases := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestBurstsWeighAlike(t *testing.T) {
 	}
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 20 * slow, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestNeighboursThatFillUpWithSamples(t *testing.T) {
 	}
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: 600 * time.Millisecond, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{variant("serial/packed", jitter), variant("serial/gonum", jitter)}, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{variant("serial/packed", jitter), variant("serial/gonum", jitter)}, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +366,7 @@ func TestResume(t *testing.T) {
 		}
 		return product(ctx, c, a, b)
 	})
-	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []Shape{Cube(8), Cube(9)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(9)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
 	run := func(ctx context.Context, mode Mode) (*silent, error) {
 		store, err := OpenStore(path, mode)
 		if err != nil {
@@ -503,7 +503,7 @@ func TestCeilingInTurn(t *testing.T) {
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
 	before := runtime.GOMAXPROCS(0)
 	l := Ladder{
-		Variants: []gemm.Variant{v("serial/packed"), v("parallel/packed")}, Shapes: []Shape{Cube(48)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: []gemm.Variant{v("serial/packed"), v("parallel/packed")}, Shapes: []gemm.Shape{gemm.Cube(48)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {2}},
 	}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
@@ -572,7 +572,7 @@ func TestProbesWithSamplesOfTheirOwn(t *testing.T) {
 func TestNonGemmersAreUnavailableForTransposes(t *testing.T) {
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{variant("test/plain", product[float64])}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"tn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{variant("test/plain", product[float64])}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"tn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -587,7 +587,7 @@ func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Case{Variant: variant("test/nan", nil), Type: "f64", Shape: Cube(2), Op: "nn"}.record()
+	r := Case{Variant: variant("test/nan", nil), Type: "f64", Shape: gemm.Cube(2), Op: "nn"}.record()
 	r.Status, r.Reason = Wrong, "NaN"
 	if err := store.Put(r); err != nil {
 		t.Fatal(err)
@@ -626,7 +626,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestMergeKeepsEveryRowOnce(t *testing.T) {
 	row := func(host string, n int) Record {
-		r := Case{Variant: variant("test/x", nil), Type: "f64", Shape: Cube(n), Op: "nn"}.record()
+		r := Case{Variant: variant("test/x", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.record()
 		r.Host = host
 		return r
 	}
@@ -643,7 +643,7 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 	doc := func(second float64, names ...string) Document {
 		d := Document{Schema: 1}
 		for _, name := range names {
-			r := Case{Variant: variant(name, nil), Type: "f64", Shape: Cube(8), Op: "nn", Turn: "t"}.record()
+			r := Case{Variant: variant(name, nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Turn: "t"}.record()
 			r.Host, r.Status, r.Samples, r.Median = "a", OK, []float64{second}, Number(second)
 			if name == "test/slow" {
 				r.Status, r.Samples, r.Median = Timeout, nil, 0
@@ -729,7 +729,7 @@ func TestGemmStagersAreStaged(t *testing.T) {
 	v := variant("test/staged", nil)
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &gemmStager{}, nil }
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}
-	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 2, Beta: -3, LD: 1}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 2, Beta: -3, LD: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -787,7 +787,7 @@ func TestLibraryInGo(t *testing.T) {
 		return v
 	}
 	l := Ladder{
-		Variants: []gemm.Variant{library("reference/a"), library("parallel/a")}, Shapes: []Shape{{M: 2, N: 64, K: 3}}, Types: []string{"gf256"},
+		Variants: []gemm.Variant{library("reference/a"), library("parallel/a")}, Shapes: []gemm.Shape{{M: 2, N: 64, K: 3}}, Types: []string{"gf256"},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}

@@ -45,7 +45,7 @@ func TestCasesOfExperiments(t *testing.T) {
 	} {
 		l := Ladder{
 			Experiment: test.experiment, Variants: variants, Baselines: baselines, Timeline: true,
-			Shapes: []Shape{Cube(8), {4, 5, 6}}, Types: []string{"f64", "gf256"}, Ops: []string{"nn"}, Alpha: 1, Sweep: sweep,
+			Shapes: []gemm.Shape{gemm.Cube(8), {M: 4, N: 5, K: 6}}, Types: []string{"f64", "gf256"}, Ops: []string{"nn"}, Alpha: 1, Sweep: sweep,
 		}
 		cases := l.Cases()
 		if want := 2 * (2*3*2*2 + 2); len(cases) != want {
@@ -61,9 +61,9 @@ func TestCasesOfExperiments(t *testing.T) {
 			if c.Experiment != test.experiment || c.record().Experiment != test.experiment {
 				t.Errorf("%v is of the experiment %s", c, c.Experiment)
 			}
-			base := Shape{4, 5, 6}
+			base := gemm.Shape{M: 4, N: 5, K: 6}
 			if i >= len(cases)/2 {
-				base = Cube(8)
+				base = gemm.Cube(8)
 			}
 			if c.Base() != base {
 				t.Errorf("%s: row %d has the base %v, want %v", test.experiment, i, c.Base(), base)
@@ -91,7 +91,7 @@ func TestPeersStayTogether(t *testing.T) {
 		variants = append(variants, variant(name, nil))
 	}
 	var names []string
-	for _, c := range (Ladder{Variants: variants, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}).Cases() {
+	for _, c := range (Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}).Cases() {
 		names = append(names, c.Variant.Name)
 	}
 	want := []string{"parallel/rows", "parallel/strassen", "serial/packed", "serial/gonum", "parallel/packed", "reference/blis"}
@@ -153,7 +153,7 @@ func TestGOMAXPROCSOfARow(t *testing.T) {
 // they are given time, and returns the rows that were not there before.
 func run(t *testing.T, store *Store, l Ladder, ceilings time.Duration) []Record {
 	t.Helper()
-	l.Shapes, l.Types, l.Ops, l.Alpha = []Shape{Cube(8)}, []string{"f64"}, []string{"nn"}, 1
+	l.Shapes, l.Types, l.Ops, l.Alpha = []gemm.Shape{gemm.Cube(8)}, []string{"f64"}, []string{"nn"}, 1
 	var p silent
 	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: ceilings}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
@@ -211,7 +211,7 @@ func TestPartsOfATurn(t *testing.T) {
 	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
 		return gemm.Model{Workspace: float64(p.Int("threads") * m * n)}
 	}
-	l := Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
+	l := Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
 	cases := l.Cases()
 	operands := cases[0].operands()
 	if got, want := bytesTogether(cases), operands+8*100*(1+2+3+4); got != want {
@@ -390,7 +390,7 @@ func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
 	l := Ladder{
 		Experiment: "strong", Variants: []gemm.Variant{v}, Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
-		Shapes: []Shape{{4, 5, 6}, {40, 5, 6}}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Shapes: []gemm.Shape{{M: 4, N: 5, K: 6}, {M: 40, N: 5, K: 6}}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
@@ -446,7 +446,7 @@ func TestMostThreadsFirst(t *testing.T) {
 		t.Skip("needs two processors")
 	}
 	other := cases[0]
-	other.Shape = Cube(5)
+	other.Shape = gemm.Cube(5)
 	cases = slices.Insert(cases, 1, other, cases[4])
 	cases[2].Shape = other.Shape
 	if got, want := mostThreadsFirst(cases, 2), []int{6, 5, 4, 3, 0, 2, 1}; !slices.Equal(got, want) {
@@ -570,7 +570,7 @@ func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
 	})
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: limit}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -611,7 +611,7 @@ func TestSlowProductsInTurn(t *testing.T) {
 		d := Driver{Store: &Store{}, Budget: test.budget, Progress: &p}
 		l := Ladder{
 			Variants: []gemm.Variant{slow("serial/packed"), slow("serial/gonum")}, // a turn
-			Shapes:   []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+			Shapes:   []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		}
 		if err := d.Run(t.Context(), l.Cases()); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 		{"a row needs it", true, []gemm.Variant{plain, streaming}, 1},
 	} {
 		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Bandwidth: c.bandwidth}
-		l := Ladder{Variants: c.variants, Shapes: []Shape{Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+		l := Ladder{Variants: c.variants, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 		if err := d.Run(t.Context(), l.Cases()); err != nil {
 			t.Fatal(err)
 		}

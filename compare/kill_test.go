@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"gemm"
 )
 
 // TestKill9 kills a process that measures, again and again, and checks that every
@@ -88,7 +90,7 @@ func killCases() []Case {
 	l := Ladder{Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	l.Variants = append(l.Variants, variant("test/good", product[float64]))
 	for n := range 24 {
-		l.Shapes = append(l.Shapes, Cube(40+n))
+		l.Shapes = append(l.Shapes, gemm.Cube(40+n))
 	}
 	return l.Cases()
 }

@@ -18,7 +18,7 @@ import (
 type Ladder struct {
 	Experiment  string // as in a Case; empty: ladder
 	Variants    []gemm.Variant
-	Shapes      []Shape
+	Shapes      []gemm.Shape
 	Types       []string
 	Ops         []string // nn, nt, tn, tt
 	Alpha, Beta float64
@@ -40,7 +40,7 @@ type Ladder struct {
 func (l Ladder) Cases() []Case {
 	var cases []Case
 	shapes := slices.Clone(l.Shapes)
-	slices.SortStableFunc(shapes, func(a, b Shape) int { return cmp.Compare(a.Terms(), b.Terms()) })
+	slices.SortStableFunc(shapes, func(a, b gemm.Shape) int { return cmp.Compare(a.Terms(), b.Terms()) })
 	for _, shape := range shapes {
 		for _, typ := range l.Types {
 			for _, op := range l.Ops {
@@ -177,7 +177,7 @@ func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 // Profile is the scale of a comparison.
 type Profile struct {
 	Name     string
-	Shapes   []Shape
+	Shapes   []gemm.Shape
 	Budget   Budget
 	Ceilings time.Duration // spent on each peak and bandwidth
 	Types    []string      // nil: all
@@ -204,7 +204,7 @@ func Profiles() []Profile {
 	return []Profile{
 		{
 			Name:     "quick",
-			Shapes:   []Shape{Cube(64), Cube(128), Cube(256), Cube(512), {257, 129, 383}, quickCode},
+			Shapes:   []gemm.Shape{gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), {M: 257, N: 129, K: 383}, quickCode},
 			Budget:   quickBudget,
 			Ceilings: 50 * time.Millisecond,
 			cutoffs: map[int][]int{
@@ -218,9 +218,9 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "full",
-			Shapes: []Shape{
-				Cube(64), Cube(128), Cube(256), Cube(512), Cube(1000), Cube(1024), Cube(2048), Cube(4096),
-				{257, 129, 383}, {2048, 300, 77}, {1, 2048, 2048}, {2048, 2048, 16},
+			Shapes: []gemm.Shape{
+				gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1000), gemm.Cube(1024), gemm.Cube(2048), gemm.Cube(4096),
+				{M: 257, N: 129, K: 383}, {M: 2048, N: 300, K: 77}, {M: 1, N: 2048, K: 2048}, {M: 2048, N: 2048, K: 16},
 			},
 			Budget:   fullBudget,
 			Ceilings: 500 * time.Millisecond,
@@ -287,7 +287,10 @@ func Profiles() []Profile {
 var (
 	smallSizes   = []int{2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48}
 	peerSizes    = []int{64, 65, 100, 127, 128, 129, 255, 256, 257, 512, 1000, 1023, 1024, 2047, 2048, 4096}
-	skinnyShapes = []Shape{{4096, 4096, 16}, {16, 4096, 4096}, {4096, 16, 4096}, {8192, 64, 64}, {64, 64, 8192}, {1, 4096, 4096}}
+	skinnyShapes = []gemm.Shape{
+		{M: 4096, N: 4096, K: 16}, {M: 16, N: 4096, K: 4096}, {M: 4096, N: 16, K: 4096}, {M: 8192, N: 64, K: 64},
+		{M: 64, N: 64, K: 8192}, {M: 1, N: 4096, K: 4096},
+	}
 )
 
 // The shapes of the profile cuda: cubes, among them some that no tile divides; those that
@@ -295,11 +298,11 @@ var (
 // rows and a short k.
 var (
 	cudaSizes   = []int{256, 512, 1000, 1024, 2048, 2049, 3072, 4095, 4096, 6144, 8192}
-	sgemmShapes = []Shape{
-		{2048, 2048, 512}, {2048, 2048, 1024}, {2048, 4096, 512}, {2048, 4096, 1024},
-		{4096, 2048, 512}, {4096, 2048, 1024}, {4096, 4096, 512}, {4096, 4096, 1024},
+	sgemmShapes = []gemm.Shape{
+		{M: 2048, N: 2048, K: 512}, {M: 2048, N: 2048, K: 1024}, {M: 2048, N: 4096, K: 512}, {M: 2048, N: 4096, K: 1024},
+		{M: 4096, N: 2048, K: 512}, {M: 4096, N: 2048, K: 1024}, {M: 4096, N: 4096, K: 512}, {M: 4096, N: 4096, K: 1024},
 	}
-	slenderShapes = []Shape{{8192, 64, 8192}, {64, 1048576, 64}}
+	slenderShapes = []gemm.Shape{{M: 8192, N: 64, K: 8192}, {M: 64, N: 1048576, K: 64}}
 )
 
 // The shapes of Reed–Solomon codes: k data shards are B, as wide as a shard has bytes, and m
@@ -321,10 +324,10 @@ const (
 )
 
 // code returns the shape of a code with k data and m parity shards of the given bytes.
-func code(k, m, width int) Shape { return Shape{M: m, N: width, K: k} }
+func code(k, m, width int) gemm.Shape { return gemm.Shape{M: m, N: width, K: k} }
 
-func codeShapes() []Shape {
-	var shapes []Shape
+func codeShapes() []gemm.Shape {
+	var shapes []gemm.Shape
 	for _, c := range codes {
 		for _, width := range codeWidths {
 			shapes = append(shapes, code(c[0], c[1], width))
@@ -360,13 +363,13 @@ func encodes(c Case) bool {
 // a GPU computes, and the production variant on all processors for cubes, of which the
 // largest would take longer than all the rest.
 func besideGPU(c Case) bool {
-	return c.OnDevice() || c.Variant.Name == "parallel/packed" && c.Shape == Cube(c.N) && c.N <= 4096
+	return c.OnDevice() || c.Variant.Name == "parallel/packed" && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
 
-func cubes(sizes []int) []Shape {
-	var shapes []Shape
+func cubes(sizes []int) []gemm.Shape {
+	var shapes []gemm.Shape
 	for _, n := range sizes {
-		shapes = append(shapes, Cube(n))
+		shapes = append(shapes, gemm.Cube(n))
 	}
 	return shapes
 }
@@ -426,9 +429,9 @@ func swift(c Case) bool {
 // square matrices.
 func spread(c Case) bool {
 	if c.OnDevice() {
-		return c.Shape == Cube(c.N)
+		return c.Shape == gemm.Cube(c.N)
 	}
-	return c.Variant.Family() != "mpi" || c.Type == "f64" && c.Shape == Cube(c.N) && c.N >= 512 && c.N <= 2048
+	return c.Variant.Family() != "mpi" || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 
 // Experiments returns the rows that a comparison adds to its ladder: the sweep of
@@ -438,7 +441,7 @@ func spread(c Case) bool {
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
 	plain := func(experiment string, v gemm.Variant, n int) Case {
-		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
+		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
 	}
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {

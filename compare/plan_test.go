@@ -30,8 +30,8 @@ func TestPeersProfile(t *testing.T) {
 	if extra := p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types); len(extra) > 0 {
 		t.Errorf("it has experiments: %v", extra)
 	}
-	byShape := map[Shape][]string{}
-	turns := map[Shape][]string{}
+	byShape := map[gemm.Shape][]string{}
+	turns := map[gemm.Shape][]string{}
 	for _, c := range cases {
 		name := c.Variant.Name
 		if c.Threads() > 1 {
@@ -45,12 +45,12 @@ func TestPeersProfile(t *testing.T) {
 	if len(byShape) != len(smallSizes)+len(peerSizes)+len(skinnyShapes) {
 		t.Errorf("%d shapes", len(byShape))
 	}
-	for shape, want := range map[Shape][]string{
-		Cube(2):        {"serial/packed", "serial/gonum", "reference/openblas"},
-		Cube(257):      {"serial/packed", "serial/gonum", "reference/openblas"},
-		Cube(1024):     {"serial/packed", "serial/gonum", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
-		Cube(4096):     {"serial/packed", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
-		{8192, 64, 64}: {"serial/packed", "serial/gonum", "reference/openblas"},
+	for shape, want := range map[gemm.Shape][]string{
+		gemm.Cube(2):            {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(257):          {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(1024):         {"serial/packed", "serial/gonum", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
+		gemm.Cube(4096):         {"serial/packed", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
+		{M: 8192, N: 64, K: 64}: {"serial/packed", "serial/gonum", "reference/openblas"},
 	} {
 		if !slices.Equal(byShape[shape], want) {
 			t.Errorf("%v: %q, want %q", shape, byShape[shape], want)
@@ -207,7 +207,7 @@ func TestCUDAProfile(t *testing.T) {
 		if n := len(q.Experiments(onDevice(), []string{"f32", "f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
-		quick := Case{Variant: variant("cuda/a", nil), Type: "f32", Shape: Cube(64)}
+		quick := Case{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}
 		if keeps := q.Keep == nil || q.Keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
 			t.Errorf("%s has rows of the ladder on a GPU: %v", q.Name, keeps)
 		}
@@ -234,14 +234,14 @@ func TestFieldProfile(t *testing.T) {
 		}
 		variants = append(variants, v)
 	}
-	plan := func(name string) map[Shape][]string {
+	plan := func(name string) map[gemm.Shape][]string {
 		p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == name })]
 		types := p.Types
 		if types == nil {
 			types = []string{"f64", "f32", "gf256"}
 		}
 		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep, Sweep: map[string][]any{"threads": {1, 2}}}
-		rows := map[Shape][]string{}
+		rows := map[gemm.Shape][]string{}
 		for _, c := range l.Cases() {
 			if c.Type == "gf256" || c.Shape == quickCode {
 				name := c.Variant.Name
@@ -258,7 +258,7 @@ func TestFieldProfile(t *testing.T) {
 	if len(rows) != 7*2+9-2 {
 		t.Errorf("%d shapes", len(rows))
 	}
-	for shape, want := range map[Shape][]string{
+	for shape, want := range map[gemm.Shape][]string{
 		code(4, 2, 64<<10):   fast,
 		code(128, 32, 1<<20): append(slices.Clone(fast), "cuda/tuned"),
 		code(10, 4, 4<<10):   fast,
@@ -301,7 +301,7 @@ func TestBytes(t *testing.T) {
 // TestFieldTurn: products over GF(2⁸) are measured in turn with those of a library, and
 // those of one type and shape alone.
 func TestFieldTurn(t *testing.T) {
-	shape := Shape{M: 4, N: 65536, K: 10}
+	shape := gemm.Shape{M: 4, N: 65536, K: 10}
 	turn := func(name, typ string) string {
 		return Case{Experiment: "ladder", Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.turn()
 	}
@@ -319,8 +319,8 @@ func TestFieldTurn(t *testing.T) {
 func TestTurnOfCodes(t *testing.T) {
 	packed := variant("serial/packed", nil)
 	packed.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, nil }
-	l := Ladder{Variants: []gemm.Variant{packed}, Types: []string{"gf256"}, Ops: []string{"nn"}, Shapes: []Shape{
-		code(10, 4, 64<<10), code(10, 4, 1<<20), code(50, 20, 64<<10), code(50, 20, 1<<20), Cube(64 << 10),
+	l := Ladder{Variants: []gemm.Variant{packed}, Types: []string{"gf256"}, Ops: []string{"nn"}, Shapes: []gemm.Shape{
+		code(10, 4, 64<<10), code(10, 4, 1<<20), code(50, 20, 64<<10), code(50, 20, 1<<20), gemm.Cube(64 << 10),
 	}}
 	var turns []string
 	for _, c := range l.Cases() {

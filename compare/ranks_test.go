@@ -39,7 +39,7 @@ func TestCasesOnRanks(t *testing.T) {
 		{gemm.Params{"ranks": 2, "threads": 0}, 2, max(2, runtime.NumCPU()), max(2, runtime.NumCPU()) / 2},
 		{gemm.Params{"ranks": 3, "affinity": "none"}, 3, 3, 1},
 	} {
-		c := Case{Variant: v, Type: "f64", Shape: Cube(8), Op: "nn", Params: test.params}
+		c := Case{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Params: test.params}
 		if c.Ranks() != test.ranks || c.Threads() != test.threads || processors(c, 64) != test.each || busy(c, 1) != test.threads {
 			t.Errorf("%v: %d ranks, %d threads, %d processors of which %d are busy; want %d, %d, %d, %d", test.params,
 				c.Ranks(), c.Threads(), processors(c, 64), busy(c, 1), test.ranks, test.threads, test.each, test.threads)
@@ -55,13 +55,13 @@ func TestCasesOnRanks(t *testing.T) {
 
 func TestTurnsOnRanks(t *testing.T) {
 	l := Ladder{
-		Experiment: "weak", Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"},
+		Experiment: "weak", Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {1, 3}, "threads": {2}},
 	}
 	var got []string
 	for _, c := range l.Cases() {
 		got = append(got, fmt.Sprint(c.Variant.Name, " ", c.M, ", ", c.Turn))
-		if c.Base() != Cube(8) {
+		if c.Base() != gemm.Cube(8) {
 			t.Errorf("%v is based on %v", c, c.Base())
 		}
 	}
@@ -168,7 +168,7 @@ func TestPhasesAreOfTheMedian(t *testing.T) {
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &uneven{}, nil }
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 7, Time: time.Nanosecond, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +187,8 @@ func TestTasksComeBack(t *testing.T) {
 	want := Task{
 		Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63, Ceilings: time.Millisecond,
 		Cases: []Case{
-			{Experiment: "weak", Variant: variants[1], Type: "f32", Shape: Shape{1, 2, 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
-			{Experiment: "panel", Variant: variants[0], Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
+			{Experiment: "weak", Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
+			{Experiment: "panel", Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
 		},
 		folder: t.TempDir(),
 	}
@@ -325,7 +325,7 @@ func (r *ranked) measured(t *testing.T, store *Store, ranks ...any) (map[string]
 		}
 	}
 	cases := Ladder{
-		Variants: r.variants, Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"ranks": ranks},
 	}.Cases()
 	var p silent
@@ -449,7 +449,7 @@ func TestRanksThatCannotBeStarted(t *testing.T) {
 func TestRanksThatLeaveNoRow(t *testing.T) {
 	r := &ranked{variants: []gemm.Variant{onRanks("mpi/a", nil)}}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Launch: func(context.Context, int, string) error { return nil }}
-	l := Ladder{Variants: r.variants, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func TestRanksThatLeaveNoRow(t *testing.T) {
 // limit of a row.
 func TestSilentRanksAreEnded(t *testing.T) {
 	v := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
-	l := Ladder{Variants: v, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	l := Ladder{Variants: v, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 	starts := 0
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Millisecond}, Progress: &silent{}, dead: 300 * time.Millisecond}
 	d.Launch = func(ctx context.Context, _ int, folder string) error {
@@ -509,7 +509,7 @@ func TestInterruptedRanks(t *testing.T) {
 		}
 		return nil
 	}}
-	l := Ladder{Variants: r.variants, Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 	d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Launch: r.launch}
 	if err := d.Run(ctx, l.Cases()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
@@ -552,7 +552,7 @@ func TestLeadGivesUp(t *testing.T) {
 					runtime.Goexit()
 				},
 			}}
-			l := Ladder{Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+			l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 			go func() { returned <- d.Run(t.Context(), l.Cases()) }()
 			select {
 			case reason := <-gave:
@@ -583,7 +583,7 @@ func TestCeilingOfFields(t *testing.T) {
 		return multiplier[gf256.Elem](product[gf256.Elem]), nil
 	}
 	l := Ladder{
-		Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []Shape{Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
+		Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond}

@@ -38,7 +38,7 @@ type taskCase struct {
 	Experiment string      `json:"experiment"`
 	Variant    string      `json:"variant"`
 	Type       string      `json:"type"`
-	Shape      Shape       `json:"shape"`
+	Shape      gemm.Shape  `json:"shape"`
 	Op         string      `json:"op"`
 	Alpha      float64     `json:"alpha"`
 	Beta       float64     `json:"beta"`

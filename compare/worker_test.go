@@ -251,7 +251,7 @@ func TestWorkerIsStartedAgain(t *testing.T) {
 // gpuCases returns the cases of the three variants at n = 8 and 12, those of each in a turn.
 func gpuCases() []Case {
 	return Ladder{
-		Variants: gpuVariants(nil), Shapes: []Shape{Cube(8), Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: gpuVariants(nil), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 	}.Cases()
 }
 
@@ -269,7 +269,7 @@ func TestWorkerMeasures(t *testing.T) {
 	starts := 0
 	store := &Store{}
 	var p silent
-	cases := slices.Concat(gpuCases(), []Case{{Experiment: "ladder", Variant: variant("test/here", product[float64]), Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1}})
+	cases := slices.Concat(gpuCases(), []Case{{Experiment: "ladder", Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}})
 	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda", Worker: faultyWorker("none", 0, &starts)}
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
@@ -432,7 +432,7 @@ func TestCeilingsOfEachGPU(t *testing.T) {
 	starts := 0
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("none", 0, &starts)}
 	cases := Ladder{
-		Variants: gpuVariants(nil)[:1], Shapes: []Shape{Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
+		Variants: gpuVariants(nil)[:1], Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
 	}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
@@ -602,7 +602,7 @@ func TestTurnsShareIntegers(t *testing.T) {
 			if i%2 == 1 {
 				v.Bound = narrow
 			}
-			c := Case{Variant: v, Type: "f64", Shape: Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}
+			c := Case{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}
 			contender := d.prepare(t.Context(), c, 1)
 			contender.begin(t.Context(), testBudget)
 			if contender.err != nil || d.setting.integers != want {

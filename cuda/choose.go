@@ -26,7 +26,7 @@ const (
 // parameters ask for and, where they leave it open, those that were tuned, or else the ones
 // with the least predicted time. Where wide is false the operands do not let the kernel copy
 // all it could at once.
-func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
+func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error) {
 	found, ignored := r.tuned(g, s, wide, p)
 	if found.Tile != (Tile{}) {
 		return found, nil
@@ -69,7 +69,7 @@ func (r Rung) choose(g GPU, s Shape, wide bool, p gemm.Params) (Plan, error) {
 // splits returns the numbers of parts of k to choose between: the one that is asked for, or
 // those that fill the multiprocessors where the tiles of C alone do not, and whose sums the
 // GPU's memory holds.
-func (r Rung) splits(t Tile, g GPU, s Shape, asked int) []int {
+func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 	if !r.Splits {
 		return []int{1}
 	}

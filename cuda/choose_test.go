@@ -20,18 +20,18 @@ func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
 func TestChoice(t *testing.T) {
 	for _, c := range []struct {
 		typ, name string
-		s         Shape
+		s         gemm.Shape
 		tile      string
 		split     int
 	}{
-		{"f32", "warptile", Shape{4096, 4096, 4096}, "128x256x16/64x64/8x16", 1},
-		{"f32", "warptile", Shape{2048, 2048, 2048}, "128x256x16/64x64/8x16", 1},
-		{"f32", "warptile", Shape{3072, 3072, 3072}, "64x128x16/32x64/8x8", 1},
-		{"f32", "warptile", Shape{1024, 1024, 1024}, "64x128x16/32x64/8x8", 1},
-		{"f32", "warptile", Shape{1000, 1000, 1000}, "64x128x16/32x64/8x8", 4},
-		{"f64", "dmma", Shape{4096, 4096, 4096}, "128x128x16/64x32", 1},
-		{"f64", "dmma", Shape{2049, 2049, 2049}, "64x64x16/32x32", 1},
-		{"f32", "doublebuffer", Shape{2049, 2049, 2049}, "128x128x8/8x8", 1},
+		{"f32", "warptile", gemm.Cube(4096), "128x256x16/64x64/8x16", 1},
+		{"f32", "warptile", gemm.Cube(2048), "128x256x16/64x64/8x16", 1},
+		{"f32", "warptile", gemm.Cube(3072), "64x128x16/32x64/8x8", 1},
+		{"f32", "warptile", gemm.Cube(1024), "64x128x16/32x64/8x8", 1},
+		{"f32", "warptile", gemm.Cube(1000), "64x128x16/32x64/8x8", 4},
+		{"f64", "dmma", gemm.Cube(4096), "128x128x16/64x32", 1},
+		{"f64", "dmma", gemm.Cube(2049), "64x64x16/32x32", 1},
+		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1},
 	} {
 		r := rung(t, c.typ, c.name)
 		p, err := r.Plan(h200, c.s, packed(c.s.K), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": Auto, "split": 0, "stages": 0})
@@ -49,21 +49,21 @@ func TestChoice(t *testing.T) {
 func TestFitted(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		s     Shape
+		s     gemm.Shape
 		tile  string // asked for
 		want  string
 		bytes int // of dynamic shared memory
 	}{
-		{"tiled", Shape{4, 1 << 24, 10}, Auto, "4x64x10", 10 * (4 + 64)},
-		{"tiled", Shape{4, 1 << 24, 10}, "4x256x8", "4x256x5", 5 * (4 + 256)},
-		{"tiled", Shape{17, 100, 33}, Auto, "9x64x17", 17 * (9 + 64)},
-		{"tiled", Shape{0, 5, 0}, Auto, "1x64x1", 65},
-		{"word", Shape{3, 1 << 24, 7}, Auto, "3x1024x7/1x16", 32 + 7*1024},
-		{"word", Shape{4, 1 << 24, 10}, "16x256x32/1x4", "4x256x10/1x4", 48 + 10*256},
-		{"tuned", Shape{4, 1 << 28, 10}, Auto, "4x2048x12/4x16", 0},
-		{"tuned", Shape{20, 1 << 20, 50}, Auto, "10x2048x27/10x16", 0}, // of a multiple of three
-		{"tuned", Shape{1, math.MaxInt32, 1}, "8x8192x48/8x16", "1x8192x3/1x16", 0},
-		{"square-tiled", Shape{4, 1 << 24, 10}, Auto, "16x16x16", 0},
+		{"tiled", gemm.Shape{M: 4, N: 1 << 24, K: 10}, Auto, "4x64x10", 10 * (4 + 64)},
+		{"tiled", gemm.Shape{M: 4, N: 1 << 24, K: 10}, "4x256x8", "4x256x5", 5 * (4 + 256)},
+		{"tiled", gemm.Shape{M: 17, N: 100, K: 33}, Auto, "9x64x17", 17 * (9 + 64)},
+		{"tiled", gemm.Shape{M: 0, N: 5, K: 0}, Auto, "1x64x1", 65},
+		{"word", gemm.Shape{M: 3, N: 1 << 24, K: 7}, Auto, "3x1024x7/1x16", 32 + 7*1024},
+		{"word", gemm.Shape{M: 4, N: 1 << 24, K: 10}, "16x256x32/1x4", "4x256x10/1x4", 48 + 10*256},
+		{"tuned", gemm.Shape{M: 4, N: 1 << 28, K: 10}, Auto, "4x2048x12/4x16", 0},
+		{"tuned", gemm.Shape{M: 20, N: 1 << 20, K: 50}, Auto, "10x2048x27/10x16", 0}, // of a multiple of three
+		{"tuned", gemm.Shape{M: 1, N: math.MaxInt32, K: 1}, "8x8192x48/8x16", "1x8192x3/1x16", 0},
+		{"square-tiled", gemm.Shape{M: 4, N: 1 << 24, K: 10}, Auto, "16x16x16", 0},
 	} {
 		r := rung(t, "gf256", c.name)
 		p, err := r.Plan(h200, c.s, packed(max(1, c.s.K)), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": c.tile})
@@ -74,7 +74,7 @@ func TestFitted(t *testing.T) {
 			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile), c.want, c.bytes)
 		}
 	}
-	big := Shape{1 << 29, 1 << 29, 1}
+	big := gemm.Shape{M: 1 << 29, N: 1 << 29, K: 1}
 	if _, err := rung(t, "f32", "naive").Plan(h200, big, packed(1), packed(big.N), packed(big.N), gemm.Params{}); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("a launch of more blocks than a GPU counts: got %v, want %v", err, gemm.ErrUnavailable)
 	}
@@ -86,7 +86,7 @@ func TestFitted(t *testing.T) {
 	}
 	columns := math.MaxInt32
 	if columns++; columns > 0 { // an int has 64 bits
-		if _, err := rung(t, "gf256", "tuned").Plan(h200, Shape{1, columns, 1}, packed(1), packed(1), packed(1), gemm.Params{}); err == nil {
+		if _, err := rung(t, "gf256", "tuned").Plan(h200, gemm.Shape{M: 1, N: columns, K: 1}, packed(1), packed(1), packed(1), gemm.Params{}); err == nil {
 			t.Error("more columns than are counted: no error")
 		}
 	}
@@ -97,7 +97,7 @@ func TestByteWidths(t *testing.T) {
 	r := rung(t, "gf256", "tuned")
 	for _, c := range []struct{ address, ld, want int }{{1 << 20, 4096, 16}, {1 << 20, 4088, 8}, {1<<20 + 4, 4096, 4}, {1 << 20, 4098, 2}, {1 << 20, 4095, 1}} {
 		o := Operand{uintptr(c.address), c.ld}
-		p, err := r.Plan(h200, Shape{4, 4000, 10}, packed(10), o, o, gemm.Params{})
+		p, err := r.Plan(h200, gemm.Shape{M: 4, N: 4000, K: 10}, packed(10), o, o, gemm.Params{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestParts(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	for _, k := range []int{0, 1, 15, 16, 17, 1000, 4096} {
 		for n := 1; n <= 9; n++ {
-			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: Shape{64, 64, k}}
+			p := Plan{Rung: r, Tile: r.Tiles[0], Shape: gemm.Shape{M: 64, N: 64, K: k}}
 			p.split(n)
 			if p.Depth%p.Tile.BK != 0 || p.Split > n || p.Split*p.Depth < k || p.Split > 1 && (p.Split-1)*p.Depth >= k {
 				t.Errorf("k = %d in %d: %d parts of %d", k, n, p.Split, p.Depth)
@@ -127,7 +127,7 @@ func TestLayouts(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	auto := gemm.Params{"tile": Auto, "split": 0, "stages": 0}
 	plan := func(n int) Plan {
-		p, err := r.Plan(h200, Shape{n, n, n}, packed(n), packed(n), packed(n), auto)
+		p, err := r.Plan(h200, gemm.Cube(n), packed(n), packed(n), packed(n), auto)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,20 +154,20 @@ func TestPlanErrors(t *testing.T) {
 	for name, p := range map[string]gemm.Params{
 		"a tile in words": {"tile": "big"}, "a tile without warps": {"tile": "128x128x8/8x8"}, "bk that is not offered": {"bk": 7},
 	} {
-		if _, err := r.Plan(h200, Shape{64, 64, 64}, o, o, o, p); err == nil {
+		if _, err := r.Plan(h200, gemm.Cube(64), o, o, o, p); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	_, err := r.Plan(h200, Shape{64, 64, 64}, o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
+	_, err := r.Plan(h200, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
 	if !errors.Is(err, ErrTile) || !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "1 stages are too few") {
 		t.Errorf("one stage: %v", err)
 	}
-	if _, err := r.Plan(h200, Shape{math.MaxInt32, 1, 1}, o, o, o, gemm.Params{}); err == nil {
+	if _, err := r.Plan(h200, gemm.Shape{M: math.MaxInt32, N: 1, K: 1}, o, o, o, gemm.Params{}); err == nil {
 		t.Error("a shape beyond what kernels count: no error")
 	}
 	small := h200
 	small.BlockSharedOptIn = 32 << 10
-	if _, err := r.Plan(small, Shape{64, 64, 64}, o, o, o, gemm.Params{"tile": "128x256x16/64x64/8x16"}); err == nil {
+	if _, err := r.Plan(small, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x256x16/64x64/8x16"}); err == nil {
 		t.Error("too much shared memory: no error")
 	}
 }
@@ -178,7 +178,7 @@ func TestShortMemory(t *testing.T) {
 	r, short := rung(t, "f32", "warptile"), h200
 	short.Free = 1 << 20
 	plan := func(g GPU, n, split int) Plan {
-		p, err := r.Plan(g, Shape{n, n, n}, packed(n), packed(n), packed(n), gemm.Params{"tile": Auto, "split": split, "stages": 0})
+		p, err := r.Plan(g, gemm.Cube(n), packed(n), packed(n), packed(n), gemm.Params{"tile": Auto, "split": split, "stages": 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestShortMemory(t *testing.T) {
 // TestEmpty wants products without elements planned by every rung.
 func TestEmpty(t *testing.T) {
 	for _, r := range rungs {
-		for _, s := range []Shape{{0, 0, 0}, {0, 5, 7}, {5, 0, 7}, {5, 7, 0}} {
+		for _, s := range []gemm.Shape{{M: 0, N: 0, K: 0}, {M: 0, N: 5, K: 7}, {M: 5, N: 0, K: 7}, {M: 5, N: 7, K: 0}} {
 			p, err := r.Plan(h200, s, packed(max(1, s.K)), packed(max(1, s.N)), packed(max(1, s.N)), gemm.Params{})
 			if err != nil {
 				t.Errorf("%s %s %v: %v", r.Type, r.Name, s, err)
@@ -260,7 +260,7 @@ func TestResolved(t *testing.T) {
 		{"f64", "dmma", 4095, gemm.Params{"tile": Auto, "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1}},
 		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
 	} {
-		p, err := rung(t, c.typ, c.name).Plan(h200, Shape{c.n, c.n, c.n}, packed(c.n), packed(c.n), packed(c.n), c.p)
+		p, err := rung(t, c.typ, c.name).Plan(h200, gemm.Cube(c.n), packed(c.n), packed(c.n), packed(c.n), c.p)
 		if err != nil {
 			t.Fatal(err)
 		}

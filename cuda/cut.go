@@ -1,5 +1,7 @@
 package cuda
 
+import "gemm"
+
 // Panels says how products from and to the host's memory are cut, so that copies and products
 // overlap: panels have at least so many rows or columns and bytes, and are so many at most where
 // the GPU's memory does not want more.
@@ -20,7 +22,7 @@ type Cut struct {
 
 // Cut cuts a product of elements of so many bytes, with as many bytes free on the GPU. Panels take
 // at most half of what the operand that stays leaves, since kernels may want memory too.
-func (p Panels) Cut(s Shape, size int, free int64) Cut {
+func (p Panels) Cut(s gemm.Shape, size int, free int64) Cut {
 	const slots = 3
 	edge, across := max(1, s.M, s.N), min(s.M, s.N)
 	stays := int64(size) * int64(s.K) * int64(across)
@@ -36,7 +38,7 @@ func (p Panels) Cut(s Shape, size int, free int64) Cut {
 }
 
 // Panel returns the first row or column of a panel, and how many it has.
-func (c Cut) Panel(s Shape, i int) (first, n int) {
+func (c Cut) Panel(s gemm.Shape, i int) (first, n int) {
 	first = i * c.Size
 	return first, min(c.Size, max(s.M, s.N)-first)
 }

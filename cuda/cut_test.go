@@ -3,6 +3,8 @@ package cuda
 import (
 	"math"
 	"testing"
+
+	"gemm"
 )
 
 // TestCut wants panels along the longer edge that cover it, more of them where memory is short.
@@ -13,20 +15,20 @@ func TestCut(t *testing.T) {
 	const gib = 1 << 30
 	for _, c := range []struct {
 		p    Panels
-		s    Shape
+		s    gemm.Shape
 		size int
 		free int64
 		want Cut
 	}{
-		{few, Shape{100, 100, 100}, 8, gib, Cut{false, 100, 1, 1}},
-		{few, Shape{8192, 8192, 8192}, 4, 80 * gib, Cut{false, 1024, 8, 3}},
-		{few, Shape{64, 1 << 20, 64}, 4, 80 * gib, Cut{true, 1 << 17, 8, 3}},
+		{few, gemm.Cube(100), 8, gib, Cut{false, 100, 1, 1}},
+		{few, gemm.Cube(8192), 4, 80 * gib, Cut{false, 1024, 8, 3}},
+		{few, gemm.Shape{M: 64, N: 1 << 20, K: 64}, 4, 80 * gib, Cut{true, 1 << 17, 8, 3}},
 		// 14 GiB of shards, and where they have 256 MiB three panels take half of that.
-		{many, Shape{4, gib, 10}, 1, 140 * gib, Cut{true, 4793491, 224, 3}},
-		{many, Shape{4, gib, 10}, 1, gib / 4, Cut{true, 2396746, 448, 3}},
-		{few, Shape{8192, 8192, 8192}, 4, gib / 2, Cut{false, 512, 16, 3}},
-		{few, Shape{3, 2, 1 << 30}, 4, gib / 2, Cut{false, 1, 3, 3}}, // what stays has no room
-		{few, Shape{0, 0, 7}, 4, gib, Cut{false, 1, 1, 1}},
+		{many, gemm.Shape{M: 4, N: gib, K: 10}, 1, 140 * gib, Cut{true, 4793491, 224, 3}},
+		{many, gemm.Shape{M: 4, N: gib, K: 10}, 1, gib / 4, Cut{true, 2396746, 448, 3}},
+		{few, gemm.Cube(8192), 4, gib / 2, Cut{false, 512, 16, 3}},
+		{few, gemm.Shape{M: 3, N: 2, K: 1 << 30}, 4, gib / 2, Cut{false, 1, 3, 3}}, // what stays has no room
+		{few, gemm.Shape{M: 0, N: 0, K: 7}, 4, gib, Cut{false, 1, 1, 1}},
 	} {
 		got := c.p.Cut(c.s, c.size, c.free)
 		if got != c.want {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gemm"
 	"gemm/cuda/kernels"
 	"gemm/cuda/nvrtc"
 )
@@ -37,7 +38,7 @@ type Rung struct {
 	AtLaunch bool
 	// fit returns the setting for a product of the shape, where a tile says the most that a
 	// block has of rows and k indices; nil: a tile is used as it is.
-	fit    func(t Tile, s Shape) Tile
+	fit    func(t Tile, s gemm.Shape) Tile
 	speeds map[string]Speed // by Tile.Name
 	// narrow is the share of its rate that the kernel keeps where it copies single elements;
 	// 0: that is not known.
@@ -211,7 +212,7 @@ func (t Tile) TileArguments() []int { return []int{t.BM, t.BN, t.BK} }
 
 // Fitted returns the setting with which the rung computes a product of the shape where it is
 // to have the tile.
-func (r Rung) Fitted(t Tile, s Shape) Tile {
+func (r Rung) Fitted(t Tile, s gemm.Shape) Tile {
 	if r.fit == nil {
 		return t
 	}

@@ -89,7 +89,7 @@ func TestKernels(t *testing.T) {
 	}
 	for _, rows := range []int{1, 4} { // parities of codes
 		r := rung(t, "gf256", "tuned")
-		compile(t, l, r, r.Fitted(r.Tiles[0], Shape{rows, 1 << 24, 10}), r.Widest(), 90, got)
+		compile(t, l, r, r.Fitted(r.Tiles[0], gemm.Shape{M: rows, N: 1 << 24, K: 10}), r.Widest(), 90, got)
 	}
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, name := range sources(t, typ) {

@@ -13,9 +13,6 @@ import (
 	"gemm/cuda/nvrtc"
 )
 
-// Shape is the size of a product on a device: C is M×N, A is M×K, B is K×N.
-type Shape struct{ M, N, K int }
-
 // Operand is where a matrix lies on a device: its address and leading dimension.
 type Operand struct {
 	Address uintptr
@@ -34,7 +31,7 @@ type Plan struct {
 	// LayA and LayB say how the operand is laid out anew first, where copies of 16 bytes then
 	// gain more than that takes, and copies without conditions.
 	LayA, LayB Layout
-	Shape
+	gemm.Shape
 	// Ignored says why a setting that gemm tune found is not used; empty where there is
 	// none, or where it is.
 	Ignored string
@@ -50,7 +47,7 @@ var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m,
 // Plan returns how the rung computes a product of the shape on the GPU with the parameters,
 // which are resolved. The error is a gemm.ErrParam where they do not fit the rung, and a
 // gemm.ErrUnavailable where the GPU does not have what they need.
-func (r Rung) Plan(g GPU, s Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
+func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
 	limit, columns := math.MaxInt32/2, math.MaxInt32/2
 	if r.Type == "gf256" { // its columns are counted in 64 bits
 		columns = math.MaxInt32

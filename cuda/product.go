@@ -1,6 +1,10 @@
 package cuda
 
-import "math"
+import (
+	"math"
+
+	"gemm"
+)
 
 // Product is what a product of one shape asks of memory and of the multiprocessors, counted
 // from the tiles: nothing is kept in a cache, beta is 0, and k is not cut.
@@ -39,7 +43,7 @@ var barriers = map[string]struct {
 
 // Product returns what a product of A of m×k and B of k×n takes with the setting.
 func (r Rung) Product(t Tile, m, n, k int) Product {
-	t = r.Fitted(t, Shape{m, n, k})
+	t = r.Fitted(t, gemm.Shape{M: m, N: n, K: k})
 	p := Product{M: m, N: n, K: k}
 	rows, cols, slices := ceil(m, t.BM), ceil(n, t.BN), 0
 	p.Blocks = rows * cols

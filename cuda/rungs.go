@@ -1,5 +1,7 @@
 package cuda
 
+import "gemm"
+
 // rungs are the steps of the ladders, those of one element type in their order.
 var rungs = []Rung{
 	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
@@ -94,7 +96,7 @@ func wordSlices(t Tile) int { return ceil(t.BM*t.BK, 16)*16 + t.BK*t.BN }
 
 // fewRows returns the tile with no more rows and k indices than the shape has, and with about
 // as many in each of several tiles and slices.
-func fewRows(t Tile, s Shape) Tile {
+func fewRows(t Tile, s gemm.Shape) Tile {
 	share := func(n, most int) int { return max(1, ceil(n, max(1, ceil(n, most)))) }
 	t.BM, t.BK = share(s.M, t.BM), share(s.K, t.BK)
 	return t
@@ -102,7 +104,7 @@ func fewRows(t Tile, s Shape) Tile {
 
 // fewTables is fewRows where a thread has all rows of its block, and slices a multiple of
 // three k indices.
-func fewTables(t Tile, s Shape) Tile {
+func fewTables(t Tile, s gemm.Shape) Tile {
 	t = fewRows(t, s)
 	t.TM = t.BM
 	t.BK = 3 * ceil(t.BK, 3)

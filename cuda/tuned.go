@@ -41,7 +41,7 @@ const classEdge = 128
 
 // Class returns the class of a product of the rung on the GPU. Where wide is false its operands do not
 // let the kernel copy all it could at once.
-func (r Rung) Class(g GPU, s Shape, wide bool) Class {
+func (r Rung) Class(g GPU, s gemm.Shape, wide bool) Class {
 	tiles, each := ceil(s.M, classEdge)*ceil(s.N, classEdge), max(1, g.Multiprocessors)
 	class := Large
 	switch field := r.Type == "gf256"; {
@@ -87,41 +87,41 @@ func (r Rung) Classes(g GPU) []Class {
 func (c Class) narrow() bool { return strings.HasSuffix(string(c), Narrow) }
 
 // Shape returns the product that stands for the class on the GPU.
-func (c Class) Shape(g GPU) Shape {
+func (c Class) Shape(g GPU) gemm.Shape {
 	// cube returns the edge of a square of about so many tiles a multiprocessor.
 	cube := func(each float64) int {
 		return classEdge * max(1, int(math.Sqrt(each*float64(max(1, g.Multiprocessors)))))
 	}
 	half := classEdge * max(8, 1<<int(math.Log2(float64(max(2, g.Multiprocessors)/2)))) // rows of as many tiles as half of the multiprocessors
-	var s Shape
+	var s gemm.Shape
 	switch Class(strings.TrimSuffix(string(c), Narrow)) {
 	case Small:
-		s = Shape{cube(0.5), cube(0.5), cube(0.5)}
+		s = gemm.Cube(cube(0.5))
 	case Medium:
-		s = Shape{cube(2), cube(2), cube(2)}
+		s = gemm.Cube(cube(2))
 	case Tall:
-		s = Shape{half, classEdge / 2, half}
+		s = gemm.Shape{M: half, N: classEdge / 2, K: half}
 	case Wide:
-		s = Shape{classEdge / 2, half, half}
+		s = gemm.Shape{M: classEdge / 2, N: half, K: half}
 	case Deep:
-		s = Shape{cube(0.125), cube(0.125), 16 * cube(0.125)}
+		s = gemm.Shape{M: cube(0.125), N: cube(0.125), K: 16 * cube(0.125)}
 	case Rows4:
-		s = Shape{4, 1 << 24, 10}
+		s = gemm.Shape{M: 4, N: 1 << 24, K: 10}
 	case Rows16:
-		s = Shape{16, 1 << 24, 16}
+		s = gemm.Shape{M: 16, N: 1 << 24, K: 16}
 	case Rows:
-		s = Shape{64, 1 << 22, 64}
+		s = gemm.Shape{M: 64, N: 1 << 22, K: 64}
 	default:
-		s = Shape{cube(8), cube(8), cube(8)}
+		s = gemm.Cube(cube(8))
 	}
 	if c.narrow() {
-		s = Shape{s.M - 1, s.N - 1, s.K - 1}
+		s = gemm.Shape{M: s.M - 1, N: s.N - 1, K: s.K - 1}
 	}
 	return s
 }
 
 // Parts returns the numbers of parts of k that are worth a try for a product with the tile.
-func (r Rung) Parts(t Tile, g GPU, s Shape) []int { return r.splits(t, g, s, 0) }
+func (r Rung) Parts(t Tile, g GPU, s gemm.Shape) []int { return r.splits(t, g, s, 0) }
 
 // wide reports whether the operands let the rung copy all it could at once.
 func (r Rung) wide(a, b, c Operand) bool {
@@ -145,7 +145,7 @@ func open(p gemm.Params) bool {
 // tuned returns the plan of a product by what gemm tune found on this GPU for its class,
 // where the parameters leave all of that to be chosen; one without a tile where there is
 // nothing, and why not where there is something that the kernel cannot have.
-func (r Rung) tuned(g GPU, s Shape, wide bool, p gemm.Params) (plan Plan, ignored string) {
+func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, ignored string) {
 	if !open(p) {
 		return Plan{}, ""
 	}

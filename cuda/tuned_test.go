@@ -13,23 +13,23 @@ import (
 var h200 = GPU{Name: "NVIDIA H200", Capability: "9.0", Multiprocessors: 132, Clock: 1980, BlockThreads: 1024, BlockSharedOptIn: 232448}
 
 // packedOperands returns operands of a product at aligned addresses, whose rows have no gaps.
-func packedOperands(s Shape) (a, b, c Operand) {
+func packedOperands(s gemm.Shape) (a, b, c Operand) {
 	return Operand{1 << 20, s.K}, Operand{2 << 20, s.N}, Operand{3 << 20, s.N}
 }
 
 func TestClass(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	for _, c := range []struct {
-		s    Shape
+		s    gemm.Shape
 		want Class
 	}{
-		{Shape{256, 256, 256}, Small}, {Shape{1024, 1024, 1024}, Small}, {Shape{1408, 1408, 1408}, Small}, // 121 tiles
-		{Shape{1536, 1536, 1536}, Medium}, {Shape{2048, 2048, 2048}, Medium}, {Shape{2816, 2816, 512}, Medium}, // 484
-		{Shape{3072, 3072, 3072}, Large}, {Shape{8192, 8192, 8192}, Large}, {Shape{4096, 4096, 16}, Large},
-		{Shape{8192, 64, 8192}, Tall}, {Shape{1024, 128, 16}, Tall}, {Shape{1016, 128, 16}, Small},
-		{Shape{64, 1048576, 64}, Wide}, {Shape{1, 8, 1}, Wide},
-		{Shape{512, 512, 4096}, Deep}, {Shape{64, 64, 8192}, Deep}, {Shape{512, 512, 4095}, Small}, {Shape{1, 1, 8}, Deep}, {Shape{1, 1, 1}, Small},
-		{Shape{0, 0, 0}, Deep},
+		{gemm.Cube(256), Small}, {gemm.Cube(1024), Small}, {gemm.Cube(1408), Small}, // 121 tiles
+		{gemm.Cube(1536), Medium}, {gemm.Cube(2048), Medium}, {gemm.Shape{M: 2816, N: 2816, K: 512}, Medium}, // 484
+		{gemm.Cube(3072), Large}, {gemm.Cube(8192), Large}, {gemm.Shape{M: 4096, N: 4096, K: 16}, Large},
+		{gemm.Shape{M: 8192, N: 64, K: 8192}, Tall}, {gemm.Shape{M: 1024, N: 128, K: 16}, Tall}, {gemm.Shape{M: 1016, N: 128, K: 16}, Small},
+		{gemm.Shape{M: 64, N: 1048576, K: 64}, Wide}, {gemm.Shape{M: 1, N: 8, K: 1}, Wide},
+		{gemm.Shape{M: 512, N: 512, K: 4096}, Deep}, {gemm.Shape{M: 64, N: 64, K: 8192}, Deep}, {gemm.Shape{M: 512, N: 512, K: 4095}, Small}, {gemm.Shape{M: 1, N: 1, K: 8}, Deep}, {gemm.Cube(1), Small},
+		{gemm.Cube(0), Deep},
 	} {
 		if got := r.Class(h200, c.s, true); got != c.want {
 			t.Errorf("%v is %s, want %s", c.s, got, c.want)
@@ -65,10 +65,10 @@ func TestClasses(t *testing.T) {
 			}
 		}
 	}
-	for class, want := range map[Class]Shape{
-		Small: {1024, 1024, 1024}, Medium: {2048, 2048, 2048}, Large: {4096, 4096, 4096}, Large + Narrow: {4095, 4095, 4095},
-		Rows4: {4, 1 << 24, 10}, Rows16: {16, 1 << 24, 16}, Rows: {64, 1 << 22, 64}, Rows4 + Narrow: {3, 1<<24 - 1, 9},
-		Tall: {8192, 64, 8192}, Wide: {64, 8192, 8192}, Deep: {512, 512, 8192}, Deep + Narrow: {511, 511, 8191},
+	for class, want := range map[Class]gemm.Shape{
+		Small: {M: 1024, N: 1024, K: 1024}, Medium: {M: 2048, N: 2048, K: 2048}, Large: {M: 4096, N: 4096, K: 4096}, Large + Narrow: {M: 4095, N: 4095, K: 4095},
+		Rows4: {M: 4, N: 1 << 24, K: 10}, Rows16: {M: 16, N: 1 << 24, K: 16}, Rows: {M: 64, N: 1 << 22, K: 64}, Rows4 + Narrow: {M: 3, N: 1<<24 - 1, K: 9},
+		Tall: {M: 8192, N: 64, K: 8192}, Wide: {M: 64, N: 8192, K: 8192}, Deep: {M: 512, N: 512, K: 8192}, Deep + Narrow: {M: 511, N: 511, K: 8191},
 	} {
 		if got := class.Shape(h200); got != want {
 			t.Errorf("%s on an H200: %v, want %v", class, got, want)
@@ -95,7 +95,7 @@ func TestTunedPlans(t *testing.T) {
 	deep := best
 	deep.Class, deep.Tile, deep.Split = "deep", "128x128x8/32x64/8x8", 6
 	tuned.Use(tuned.Settings{}.WithKernel(best).WithKernel(deep))
-	plan := func(g GPU, s Shape, p gemm.Params) Plan {
+	plan := func(g GPU, s gemm.Shape, p gemm.Params) Plan {
 		t.Helper()
 		a, b, c := packedOperands(s)
 		plan, err := r.Plan(g, s, a, b, c, p)
@@ -113,7 +113,7 @@ func TestTunedPlans(t *testing.T) {
 		p[name] = value
 		return p
 	}
-	large := Shape{4096, 4096, 4096}
+	large := gemm.Cube(4096)
 	if got := plan(h200, large, open); got.Tile.Name() != best.Tile || got.Tile.Stages != 3 || got.Split != 1 || got.Depth != 4096 || got.Ignored != "" {
 		t.Errorf("with an entry: %+v", got)
 	}
@@ -124,7 +124,7 @@ func TestTunedPlans(t *testing.T) {
 	other.Name = "NVIDIA H100"
 	for name, got := range map[string]Plan{
 		"another GPU":   plan(other, large, open),
-		"another class": plan(h200, Shape{4095, 4095, 4095}, open),
+		"another class": plan(h200, gemm.Cube(4095), open),
 		"a tile":        plan(h200, large, with("tile", "128x128x8/32x64/8x8")),
 		"stages":        plan(h200, large, with("stages", 2)),
 		"split":         plan(h200, large, with("split", 2)),
@@ -136,7 +136,7 @@ func TestTunedPlans(t *testing.T) {
 	}
 	// As many parts as were tuned, where there is work for them.
 	for k, want := range map[int]int{8192: 6, 4096: 6, 320: 5, 64: 1} {
-		if got := plan(h200, Shape{8, 8, k}, open); got.Split != want || got.Tile.Name() != deep.Tile {
+		if got := plan(h200, gemm.Shape{M: 8, N: 8, K: k}, open); got.Split != want || got.Tile.Name() != deep.Tile {
 			t.Errorf("k = %d: %d parts of %s, want %d", k, got.Split, got.Tile, want)
 		}
 	}
@@ -150,7 +150,7 @@ func TestTunedPlans(t *testing.T) {
 func TestTunedSettingsThatAreNone(t *testing.T) {
 	t.Cleanup(tuned.Disable)
 	r := rung(t, "f64", "dmma")
-	s := Shape{4096, 4096, 4096}
+	s := gemm.Cube(4096)
 	a, b, c := packedOperands(s)
 	for _, bad := range []struct {
 		tile   string

@@ -86,7 +86,7 @@ func (x *bcastRows[T]) plan() prediction {
 		traffic: plan.BcastRows(x.shape, ranks, x.params.Int("panel")),
 		bound:   plan.BoundRooted(x.shape, ranks, true), rooted: true,
 		busy: min(ranks, x.shape.M), steps: len(x.panels), overlapped: true,
-		largest: plan.Shape{M: x.spans[0].Len(), N: x.shape.N, K: x.shape.K},
+		largest: gemm.Shape{M: x.spans[0].Len(), N: x.shape.N, K: x.shape.K},
 	}
 }
 
@@ -97,5 +97,5 @@ func bcastRowsVariant() gemm.Variant {
 		Params: commonParams(panelParam(512, "rows of B that are broadcast at once")),
 	}
 	v = types{newBcastRows[float32], newBcastRows[float64], newBcastRows[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })
+	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 { return rowWorkspace(s, ranks) })
 }

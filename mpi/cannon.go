@@ -192,7 +192,7 @@ func (x *cannon[T]) plan() prediction {
 	return prediction{
 		traffic: steps, skew: skew, bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
 		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: x.grid.Q, overlapped: true,
-		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
+		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }
 
@@ -203,7 +203,7 @@ func cannonVariant() gemm.Variant {
 		Params: commonParams(scheduleParam()),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, _ gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 {
 		return 3*float64(s.K)*float64(s.M+s.N) + float64(s.M)*float64(s.N)
 	})
 }

@@ -93,7 +93,7 @@ func (x *gridBlocks[T]) plan() prediction {
 		traffic: plan.GridBlocks(x.shape, x.world.Size(), x.grid),
 		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
 		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: 1,
-		largest: plan.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
+		largest: gemm.Shape{M: x.rows[0].Len(), N: x.cols[0].Len(), K: x.shape.K},
 	}
 }
 
@@ -104,7 +104,7 @@ func gridBlocksVariant() gemm.Variant {
 		Params: commonParams(gridParam()),
 	}
 	v = types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		g, err := gridOf(p, ranks, s)
 		if err != nil {
 			return 0 // the constructor says so

@@ -45,7 +45,7 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 
 // layersOf returns the grid that resolved parameters ask for, which all ranks find alike
 // from the size of the product.
-func layersOf(p gemm.Params, ranks int, s plan.Shape, size int64) plan.Grid {
+func layersOf(p gemm.Params, ranks int, s gemm.Shape, size int64) plan.Grid {
 	return plan.Layered(ranks, s, p.Int("replication"), min(mostCopy/float64(size), math.MaxInt32))
 }
 
@@ -100,7 +100,7 @@ func layersVariant() gemm.Variant {
 		Params: commonParams(scheduleParam(), replicationParam(), panelParam(512, panelDoc)),
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		return spreadWorkspace(s, layersOf(p, ranks, s, 8), p)
 	})
 }

@@ -23,7 +23,7 @@ import (
 type task[T gemm.Element] struct {
 	job     *Job
 	world   *comm.Comm
-	shape   plan.Shape
+	shape   gemm.Shape
 	params  gemm.Params    // resolved
 	c, a, b gemm.Matrix[T] // on rank 0; empty elsewhere
 	local   *local[T]      // nil of a variant without the parameter
@@ -60,7 +60,7 @@ type prediction struct {
 	steps      int            // of which each but the first may be sent while another is computed
 	overlapped bool
 	warning    string     // of its rows; may be empty
-	largest    plan.Shape // what the rank with most has to compute, in one step or several
+	largest    gemm.Shape // what the rank with most has to compute, in one step or several
 }
 
 // maker is an algorithm: it returns the product of a task. What can fail on one rank
@@ -212,7 +212,7 @@ type staged[T gemm.Element] struct {
 
 // stage stages a product on this rank; all ranks call it.
 func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.Matrix[T]) (*staged[T], error) {
-	t := &task[T]{job: j, world: j.world, shape: plan.Shape{M: c.M, N: c.N, K: c.K}, params: m.params, c: dst, a: a, b: b}
+	t := &task[T]{job: j, world: j.world, shape: gemm.Shape{M: c.M, N: c.N, K: c.K}, params: m.params, c: dst, a: a, b: b}
 	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: 1}
 	if asked, ok := m.params["threads"].(int); ok {
 		s.threads = j.threads(asked)

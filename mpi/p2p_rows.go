@@ -139,7 +139,7 @@ func (p *p2pRows[T]) plan() prediction {
 		traffic: plan.P2PRows(p.shape, p.world.Size(), all),
 		bound:   plan.BoundRooted(p.shape, p.world.Size(), all), rooted: true,
 		busy: p.busy(p.shape.M), steps: 1,
-		largest: plan.Shape{M: plan.Split(p.shape.M, p.n, 0).Len(), N: p.shape.N, K: p.shape.K},
+		largest: gemm.Shape{M: plan.Split(p.shape.M, p.n, 0).Len(), N: p.shape.N, K: p.shape.K},
 	}
 }
 
@@ -160,12 +160,12 @@ func p2pRowsVariant() gemm.Variant {
 		Params: commonParams(masterParam()),
 	}
 	v = types{newP2PRows[float32], newP2PRows[float64], newP2PRows[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		return rowWorkspace(s, newWorkers(ranks, p).busy(s.M))
 	})
 }
 
 // rowWorkspace returns the elements of ranks with rows of A and C and the whole of B.
-func rowWorkspace(s plan.Shape, ranks int) float64 {
+func rowWorkspace(s gemm.Shape, ranks int) float64 {
 	return float64(s.M)*float64(s.K+s.N) + float64(ranks)*float64(s.K)*float64(s.N)
 }

@@ -216,7 +216,7 @@ func p2pRowsOverlapVariant() gemm.Variant {
 		Params: commonParams(masterParam(), panelParam(256, "columns of A and rows of B, and rows of C, that are sent at once")),
 	}
 	v = types{newP2PRowsOverlap[float32], newP2PRowsOverlap[float64], newP2PRowsOverlap[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		width := float64(min(p.Int("panel"), s.K))
 		return float64(s.M)*float64(s.K+s.N) + float64(s.K)*float64(s.N) + 2*width*float64(s.M+newWorkers(ranks, p).busy(s.M)*s.N)
 	})

@@ -57,7 +57,7 @@ func replicationParam() gemm.Param {
 }
 
 // gridOf returns the grid that resolved parameters ask for.
-func gridOf(p gemm.Params, ranks int, s plan.Shape) (plan.Grid, error) {
+func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
 	text := p.Text("grid")
 	if text == auto {
 		return plan.Near(ranks, s), nil
@@ -103,7 +103,7 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 		}
 	}
 	if q, ok := p["grid"]; ok && q != auto {
-		if _, err := gridOf(p, p.Int("ranks"), plan.Shape{}); err != nil {
+		if _, err := gridOf(p, p.Int("ranks"), gemm.Shape{}); err != nil {
 			return nil, err
 		}
 	}
@@ -112,13 +112,13 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 
 // variant fills in what the variants of the family have in common. workspace returns the
 // elements that all ranks together hold besides the operands.
-func variant(v gemm.Variant, workspace func(s plan.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
+func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
 	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
 	v.Can |= gemm.Stages | gemm.Explains
 	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
 		model := localModel(m, n, k, p)
 		if m > 0 && n > 0 && k > 0 {
-			model.Workspace += workspace(plan.Shape{M: m, N: n, K: k}, p.Int("ranks"), p)
+			model.Workspace += workspace(gemm.Shape{M: m, N: n, K: k}, p.Int("ranks"), p)
 		}
 		return model
 	}

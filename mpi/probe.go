@@ -122,7 +122,7 @@ const leastTerms = 1 << 18
 // rate returns the terms that the local variant multiplies in a second on the rank where
 // it is slowest, all ranks computing at the same time, as they will in a product of whose
 // parts s is the largest. Every rank calls it.
-func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s plan.Shape) (float64, error) {
+func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) (float64, error) {
 	for s.Terms() > sampleTerms {
 		switch longest := max(s.M, s.N, s.K); longest {
 		case s.K:

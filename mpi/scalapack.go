@@ -39,7 +39,7 @@ func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
 		return nil, err
 	}
 	x := &scalapack[T]{task: t, library: library, block: t.params.Int("block")}
-	x.grid = plan.Near(t.world.Size(), plan.Shape{})
+	x.grid = plan.Near(t.world.Size(), gemm.Shape{})
 	mine := func(rows, cols int) gemm.Matrix[T] {
 		i, j, _ := x.grid.At(t.world.Rank())
 		return matrix[T](held(dealt(rows, x.block, x.grid.Q, j)), held(dealt(cols, x.block, x.grid.P, i)))

@@ -3,7 +3,6 @@ package mpi
 import (
 	"gemm"
 	"gemm/gf256"
-	"gemm/mpi/plan"
 )
 
 // newScatterBlocks is scatter-rows with blocks of C in place of rows: the ranks are a grid
@@ -31,7 +30,7 @@ func scatterBlocksVariant() gemm.Variant {
 		Params: commonParams(gridParam()),
 	}
 	v = types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		g, err := gridOf(p, ranks, s)
 		if err != nil {
 			return 0 // the constructor says so

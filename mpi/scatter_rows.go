@@ -39,7 +39,7 @@ func scatterRowsVariant() gemm.Variant {
 		Params: commonParams(),
 	}
 	v = types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, _ gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, _ gemm.Params) float64 {
 		return 2 * packedElements(s, plan.Grid{P: ranks, Q: 1, C: 1})
 	})
 }
@@ -56,7 +56,7 @@ type joined[T gemm.Element] struct {
 }
 
 // packedElements returns the elements of the buffers of rank 0 in a joined product.
-func packedElements(s plan.Shape, g plan.Grid) float64 {
+func packedElements(s gemm.Shape, g plan.Grid) float64 {
 	m, n := float64(ceil(s.M, g.P)), float64(ceil(s.N, g.Q))
 	return float64(g.Ranks()) * (m*float64(s.K) + float64(s.K)*n + m*n)
 }
@@ -168,6 +168,6 @@ func (x *joined[T]) plan() prediction {
 	return prediction{
 		traffic: plan.ScatterBlocks(x.shape, x.world.Size(), x.grid),
 		bound:   plan.BoundRooted(x.shape, x.grid.Ranks(), true), rooted: true,
-		grid: x.grid, busy: busy, steps: 1, largest: plan.Shape{M: x.m, N: x.n, K: x.shape.K},
+		grid: x.grid, busy: busy, steps: 1, largest: gemm.Shape{M: x.m, N: x.n, K: x.shape.K},
 	}
 }

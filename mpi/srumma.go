@@ -290,7 +290,7 @@ func srummaVariant() gemm.Variant {
 		Params: commonParams(scheduleParam(), gridParam(), panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}
 	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		g, err := gridOf(p, ranks, s)
 		if err != nil {
 			return 0 // the constructor says so

@@ -280,7 +280,7 @@ func (x *summa[T]) plan() prediction {
 		traffic: plan.Summa(x.shape, x.world.Size(), x.grid, x.params.Int("panel")),
 		bound:   plan.BoundSpread(x.shape, x.grid.Ranks()),
 		grid:    x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.steps), overlapped: true,
-		largest: plan.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
+		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
 	}
 }
 
@@ -289,7 +289,7 @@ const panelDoc = "columns of A and rows of B that are broadcast at once"
 
 // spreadWorkspace returns the elements of operands that are spread over ranks, with what
 // they hold of each other's: two panels, four of a local variant that takes two at once.
-func spreadWorkspace(s plan.Shape, g plan.Grid, p gemm.Params) float64 {
+func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	wide := 2 * float64(min(p.Int("panel"), s.K)*g.C)
 	if localVariant(p.Text("local")).Bound.Kind != gemm.Componentwise {
@@ -308,7 +308,7 @@ func summaVariant() gemm.Variant {
 	}
 	v = types{newSumma[float32], newSumma[float64], newSumma[gf256.Elem]}.of(v)
 	v.F32, v.F64 = leadingGemm(v.Name, newSumma[float32]), leadingGemm(v.Name, newSumma[float64])
-	return variant(v, func(s plan.Shape, ranks int, p gemm.Params) float64 {
+	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {
 		g, err := gridOf(p, ranks, s)
 		if err != nil {
 			return 0 // the constructor says so

@@ -153,7 +153,7 @@ func withoutCounters(c *cli.Context, left, rows int) error {
 // measures reports whether r is the row of k, both being of one command.
 func measures(k compare.Case, r compare.Record) bool {
 	return r.Variant == k.Variant.Name && r.Type == k.Type && r.Op == k.Op && r.Params.String() == k.Params.String() &&
-		compare.Shape{M: r.M, N: r.N, K: r.K} == k.Shape
+		gemm.Shape{M: r.M, N: r.N, K: r.K} == k.Shape
 }
 
 // profile measures the case once under the profiler and returns the counters of its kernel.

@@ -37,7 +37,7 @@ func explainFlags() []cli.Flag {
 type explainTask struct {
 	capability      occupancy.Capability
 	rungs           []cuda.Rung
-	shapes          []compare.Shape
+	shapes          []gemm.Shape
 	maxRegs, pads   []int // pads as Tile.Pad has them
 	multiprocessors int   // 0: not known
 	peaks           map[string]float64

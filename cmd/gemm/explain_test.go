@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"gemm/compare"
+	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/nvrtc"
 	"gemm/cuda/occupancy"
@@ -90,7 +90,7 @@ func (compiler) Compile(p nvrtc.Program) (nvrtc.Image, error) {
 func TestExplained(t *testing.T) {
 	task := explainTask{
 		capability: occupancy.Capability{Major: 8}, rungs: cuda.Ladder("f64"),
-		shapes:  []compare.Shape{compare.Cube(1000), {M: 64, N: 32, K: 100}},
+		shapes:  []gemm.Shape{gemm.Cube(1000), {M: 64, N: 32, K: 100}},
 		maxRegs: []int{0, 64}, pads: []int{cuda.NoPad, 1, 4},
 		multiprocessors: 108, peaks: map[string]float64{"f64": 9700}, bandwidth: 1500,
 	}

@@ -131,29 +131,16 @@ func words(flag, text string, known []string) ([]any, error) {
 var elementTypes = []string{"f64", "f32", "gf256"}
 
 // parseSizes returns the shapes that --sizes lists.
-func parseSizes(text string) ([]compare.Shape, error) {
+func parseSizes(text string) ([]gemm.Shape, error) {
 	parts, err := list("sizes", text)
 	if err != nil {
 		return nil, err
 	}
-	var shapes []compare.Shape
+	var shapes []gemm.Shape
 	for _, part := range parts {
-		var dims []int
-		for field := range strings.SplitSeq(part, "x") {
-			dim, err := strconv.Atoi(field)
-			if err != nil || dim < 1 {
-				return nil, usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
-			}
-			dims = append(dims, dim)
-		}
-		var shape compare.Shape
-		switch len(dims) {
-		case 1:
-			shape = compare.Cube(dims[0])
-		case 3:
-			shape = compare.Shape{M: dims[0], N: dims[1], K: dims[2]}
-		default:
-			return nil, usagef("--sizes %q: wants a positive integer n, or MxNxK", part)
+		shape, err := gemm.ParseShape(part)
+		if err != nil {
+			return nil, usagef("--sizes %v", err)
 		}
 		if slices.Contains(shapes, shape) {
 			return nil, usagef("--sizes: %s is there twice", part)

@@ -736,7 +736,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	}
 	fewer, _ := planned(t, "--profile", "parallel", "--sizes", "512", "--threads", "1")
 	for _, c := range fewer {
-		if c.Threads() != 1 || c.Base() != compare.Cube(512) {
+		if c.Threads() != 1 || c.Base() != gemm.Cube(512) {
 			t.Errorf("%v with %d threads is planned", c, c.Threads())
 		}
 	}
@@ -745,7 +745,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	}
 	narrow, _ := planned(t, "--families", "serial", "--type", "f32", "--sizes", "64,3x4x5")
 	for _, c := range narrow {
-		if c.Variant.Family() != "serial" || c.Type != "f32" || c.Shape != compare.Cube(64) && c.Shape != (compare.Shape{M: 3, N: 4, K: 5}) {
+		if c.Variant.Family() != "serial" || c.Type != "f32" || c.Shape != gemm.Cube(64) && c.Shape != (gemm.Shape{M: 3, N: 4, K: 5}) {
 			t.Errorf("%v is planned", c)
 		}
 	}

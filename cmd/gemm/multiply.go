@@ -160,7 +160,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		return err
 	}
 	job := compare.Case{
-		Variant: v, Type: gemm.TypeName[T](), Shape: compare.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
+		Variant: v, Type: gemm.TypeName[T](), Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}
 	if err := checkMemory("the product", job.ProductBytes(), "multiply on a host with more"); err != nil {

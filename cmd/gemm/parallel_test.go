@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/compare"
 )
 
@@ -102,11 +103,11 @@ func TestParallelExperiments(t *testing.T) {
 	if n := len(swept(t, "--threads", "1,2,4", "--schedule", "static,dynamic,guided,auto", "--chunk", "0,1,16,64", "--sizes", "128,256,512,1024")); n != 4*(3*(6*4*4+2)+2) {
 		t.Errorf("%d rows of all variants", n)
 	}
-	shapes := map[compare.Shape]int{}
+	shapes := map[gemm.Shape]int{}
 	for _, c := range swept(t, "--variants", "parallel/packed", "--weak", "--threads", "1,3", "--sizes", "10x11x12") {
 		shapes[c.Shape] += c.Threads()
 	}
-	if len(shapes) != 2 || shapes[compare.Shape{M: 30, N: 11, K: 12}] != 3 || shapes[compare.Shape{M: 10, N: 11, K: 12}] != 3 {
+	if len(shapes) != 2 || shapes[gemm.Shape{M: 30, N: 11, K: 12}] != 3 || shapes[gemm.Shape{M: 10, N: 11, K: 12}] != 3 {
 		t.Errorf("weak scaling has the threads %v by shape, want 3, and 1 beside two baselines", shapes)
 	}
 }

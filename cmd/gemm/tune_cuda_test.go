@@ -39,7 +39,7 @@ func ladderOf(typ, name string) cuda.Rung {
 // planted returns how a rung computes a product on the GPU, whose operands have no gaps.
 func planted(r cuda.Rung, g cuda.GPU, m, n, k int, p gemm.Params) (cuda.Plan, gemm.Params, error) {
 	at := func(ld int) cuda.Operand { return cuda.Operand{Address: 1 << 20, LD: ld} }
-	plan, err := r.Plan(g, cuda.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
+	plan, err := r.Plan(g, gemm.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
 	resolved := gemm.Params{"tile": plan.Tile.Name()}
 	if plan.Tile.Stages > 0 {
 		resolved["stages"] = plan.Tile.Stages

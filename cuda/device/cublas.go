@@ -9,7 +9,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"gemm/cuda"
+	"gemm"
 	"gemm/internal/dl"
 )
 
@@ -111,7 +111,7 @@ func newCuBLAS(stream cu.Stream) (*cublas, error) {
 }
 
 // gemm starts the operation on matrices by rows.
-func (b *cublas) gemm(double, tf32 bool, s cuda.Shape, op operation, o operands) error {
+func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op operation, o operands) error {
 	if tf32 != b.tf32 {
 		mode := int32(defaultMath)
 		if tf32 {

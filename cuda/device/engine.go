@@ -36,7 +36,7 @@ var plain = operation{alpha: 1}
 type engine interface {
 	// prepare makes all ready for such operations of the shape, that of op(A) and op(B), on
 	// operands that are aligned as o's.
-	prepare(s cuda.Shape, o operands, op operation) error
+	prepare(s gemm.Shape, o operands, op operation) error
 	// start starts the operation on the device's stream.
 	start(o operands) error
 	// packs reports whether start packs before the product proper, and records Device.packed
@@ -51,11 +51,11 @@ type engine interface {
 type libraryEngine struct {
 	d            *Device
 	double, tf32 bool
-	shape        cuda.Shape
+	shape        gemm.Shape
 	op           operation
 }
 
-func (e *libraryEngine) prepare(s cuda.Shape, o operands, op operation) error {
+func (e *libraryEngine) prepare(s gemm.Shape, o operands, op operation) error {
 	e.shape, e.op = s, op
 	if most := max(s.M, s.N, s.K, o.lda, o.ldb, o.ldc); most > math.MaxInt32 {
 		return fmt.Errorf("%w: cuBLAS counts rows, columns and leading dimensions in 32 bits, %d is beyond", gemm.ErrUnavailable, most)
@@ -113,7 +113,7 @@ type laid struct {
 	height           int // rows that a block copies
 }
 
-func (e *rungEngine) prepare(s cuda.Shape, o operands, op operation) (err error) {
+func (e *rungEngine) prepare(s gemm.Shape, o operands, op operation) (err error) {
 	if err := e.close(); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (e *rungEngine) bits(x float64) uint64 {
 }
 
 // lay takes memory for op(A) and op(B) where they are not taken as they are stored.
-func (e *rungEngine) lay(s cuda.Shape) (err error) {
+func (e *rungEngine) lay(s gemm.Shape) (err error) {
 	e.laid = [2]laid{}
 	element := map[string]string{"f32": "float", "f64": "double"}[e.rung.Type]
 	for i, x := range []struct {

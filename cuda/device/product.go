@@ -120,8 +120,8 @@ func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 }
 
 // shapeOf returns the shape of the product of op(A) and op(B).
-func shapeOf[T gemm.Element](op operation, c, a gemm.Matrix[T]) cuda.Shape {
-	s := cuda.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
+func shapeOf[T gemm.Element](op operation, c, a gemm.Matrix[T]) gemm.Shape {
+	s := gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}
 	if op.tA {
 		s.K = a.Rows
 	}
@@ -190,9 +190,9 @@ func (p *product[T]) inPanels(ctx context.Context, op operation, a, b, c gemm.Ma
 	if across {
 		rows, cols = moving.Rows, q.Size
 	}
-	shape := cuda.Shape{M: q.Size, N: s.N, K: s.K}
+	shape := gemm.Shape{M: q.Size, N: s.N, K: s.K}
 	if q.Columns {
-		shape = cuda.Shape{M: s.M, N: q.Size, K: s.K}
+		shape = gemm.Shape{M: s.M, N: q.Size, K: s.K}
 	}
 	ldStays, ldMoves, ldc := aligned[T](staying.Cols), aligned[T](cols), aligned[T](shape.N)
 	ofStays, ofMoves, ofC := roomOf[T](staying.Rows, ldStays), roomOf[T](rows, ldMoves), roomOf[T](shape.M, ldc)
@@ -322,7 +322,7 @@ func (d *Device) settle(ctx context.Context) error {
 type placement struct {
 	a, b, c       unsafe.Pointer
 	lda, ldb, ldc int
-	shape         cuda.Shape
+	shape         gemm.Shape
 	tA, tB        bool
 	begins        bool // with a C that is read
 	size, sets    int

@@ -69,7 +69,7 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 	}
 	for _, s := range []struct{ m, n, k, edge, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7}, {33, 9, 17, 1, 7}, {9, 33, 17, 1, 7}, {64, 130, 40, 16, 8}} {
 		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
-		if got := panels.Cut(cuda.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
+		if got := panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
 			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
 		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1}, {tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {

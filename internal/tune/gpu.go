@@ -78,7 +78,7 @@ type GPUTask struct {
 	Class cuda.Class `json:"class"`
 	Shape string     `json:"shape"` // of the product that stands for the class
 	rung  cuda.Rung
-	shape compare.Shape
+	shape gemm.Shape
 }
 
 // String names the task in progress and notes.
@@ -159,7 +159,7 @@ func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 				continue
 			}
 			for _, class := range r.Classes(s.gpu) {
-				shape := compare.Shape(class.Shape(s.gpu))
+				shape := class.Shape(s.gpu)
 				of = append(of, GPUTask{Type: typ, Rung: r.Name, Class: class, Shape: shape.String(), rung: r, shape: shape})
 			}
 		}
@@ -299,7 +299,7 @@ func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 		if err != nil || e.Split == 0 {
 			continue
 		}
-		parts := t.rung.Parts(tile, s.gpu, cuda.Shape(t.shape))
+		parts := t.rung.Parts(tile, s.gpu, t.shape)
 		for _, n := range []int{1, e.Split / 2, e.Split - 1, e.Split + 1, 2 * e.Split} {
 			with := e.GPUSetting
 			with.Split = n

@@ -28,7 +28,7 @@ func ladderOf(typ, name string) cuda.Rung {
 // planted returns how a rung computes a product on the GPU, whose operands have no gaps.
 func planted(r cuda.Rung, g cuda.GPU, m, n, k int, p gemm.Params) (cuda.Plan, gemm.Params, error) {
 	at := func(ld int) cuda.Operand { return cuda.Operand{Address: 1 << 20, LD: ld} }
-	plan, err := r.Plan(g, cuda.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
+	plan, err := r.Plan(g, gemm.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
 	resolved := gemm.Params{"tile": plan.Tile.Name()}
 	if plan.Tile.Stages > 0 {
 		resolved["stages"] = plan.Tile.Stages
@@ -71,7 +71,7 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 			if _, r.Resolved, err = planted(rung, s.gpu, c.M, c.N, c.K, params); err != nil {
 				return doc, err
 			}
-			class := rung.Class(s.gpu, cuda.Shape(c.Shape), c.K%4 == 0)
+			class := rung.Class(s.gpu, c.Shape, c.K%4 == 0)
 			took, r.Status = s.of(rung, class, resolvedSetting(r))
 		}
 		if r.Status == compare.OK {

@@ -20,7 +20,7 @@ import (
 // workload is a product of integers, which is exact in the arithmetic used, on which
 // ways to compute it are verified and measured.
 type workload[T gemm.Float] struct {
-	compare.Shape
+	gemm.Shape
 	a, b, c gemm.Matrix[T]
 	viewA   block.View[T] // of a, or of a copy of it that is stored transposed
 	viewB   block.View[T]
@@ -37,7 +37,7 @@ const (
 // times the square of an element, as in gemm.Bound. All of them and the sums of the
 // check, up to k·n·maxInteger²·maxProbe, are integers that the type and float64 hold
 // exactly.
-func newWorkload[T gemm.Float](s compare.Shape, largest float64) (*workload[T], error) {
+func newWorkload[T gemm.Float](s gemm.Shape, largest float64) (*workload[T], error) {
 	q := maxInteger
 	for q > 0 && float64(q*q)*largest*gemm.UnitRoundoff[T]() > 1 {
 		q /= 2

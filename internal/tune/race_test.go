@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gemm"
-	"gemm/compare"
 	"gemm/internal/block"
 )
 
@@ -110,7 +109,7 @@ func TestApart(t *testing.T) {
 
 // What is faster by far is found to be, and what is wrong loses the race.
 func TestMatch(t *testing.T) {
-	w, err := newWorkload[float32](compare.Shape{M: 30, N: 20, K: 40}, 40)
+	w, err := newWorkload[float32](gemm.Shape{M: 30, N: 20, K: 40}, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +169,7 @@ func TestWorkload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := newWorkload[float32](compare.Cube(c.n), v.Bound.Largest(c.n, c.n, c.n, p))
+		w, err := newWorkload[float32](gemm.Cube(c.n), v.Bound.Largest(c.n, c.n, c.n, p))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,10 +184,10 @@ func TestWorkload(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, err := newWorkload[float32](compare.Cube(8), 1<<25); err == nil {
+	if _, err := newWorkload[float32](gemm.Cube(8), 1<<25); err == nil {
 		t.Error("a product whose sums float32 does not hold has a workload")
 	}
-	if _, err := newWorkload[float64](compare.Shape{M: 1, N: 1, K: maxSize + 1}, 1); err == nil {
+	if _, err := newWorkload[float64](gemm.Shape{M: 1, N: 1, K: maxSize + 1}, 1); err == nil {
 		t.Error("a product whose check float64 does not hold has a workload")
 	}
 }

@@ -83,7 +83,7 @@ func blocking[T kernel.Float](t *tuner) block.Blocking {
 // speed returns the operations a second of a packed product of T of medium size.
 func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	const n = 256
-	w, err := newWorkload[T](compare.Cube(n), n)
+	w, err := newWorkload[T](gemm.Cube(n), n)
 	if err != nil {
 		return 0, err
 	}
@@ -122,18 +122,18 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	}
 	n := blockSizes[len(blockSizes)-1]
 	for _, size := range blockSizes {
-		if blockCalls*2*compare.Cube(size).Terms()/rate <= time.Until(until).Seconds() {
+		if blockCalls*2*gemm.Cube(size).Terms()/rate <= time.Until(until).Seconds() {
 			n = size
 			break
 		}
 	}
-	cube, err := newWorkload[T](compare.Cube(n), float64(n))
+	cube, err := newWorkload[T](gemm.Cube(n), float64(n))
 	if err != nil {
 		return err
 	}
 	// Panels of A, which is packed where it is stored transposed, may have more rows
 	// than the cube.
-	tall, err := newWorkload[T](compare.Shape{M: 4 * n, N: n / 2, K: n / 2}, float64(n))
+	tall, err := newWorkload[T](gemm.Shape{M: 4 * n, N: n / 2, K: n / 2}, float64(n))
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	search := crossings.before(until.Add(-time.Until(until) / 3))
 	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
 		n := smallSizes[i]
-		w, err := newWorkload[T](compare.Cube(n), float64(n))
+		w, err := newWorkload[T](gemm.Cube(n), float64(n))
 		if err != nil {
 			return false, err
 		}
@@ -255,7 +255,7 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	alone := block.New(kernel.Best[T](), base, block.Serial)
 	search := crossings.before(until.Add(-time.Until(until) / 3))
 	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
-		w, err := newWorkload[T](compare.Cube(smallSizes[i]), float64(smallSizes[i]))
+		w, err := newWorkload[T](gemm.Cube(smallSizes[i]), float64(smallSizes[i]))
 		if err != nil {
 			return false, err
 		}
@@ -279,7 +279,7 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
 	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: "no size tells another threshold from the default"}
 	if n, differ := apart(smallSizes, standard, best); differ {
-		w, err := newWorkload[T](compare.Cube(n), float64(n))
+		w, err := newWorkload[T](gemm.Cube(n), float64(n))
 		if err != nil {
 			return err
 		}
@@ -340,7 +340,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		shape := compare.Case{Variant: strassen, Type: gemm.TypeName[T](), Shape: compare.Cube(n), Op: "nn", Alpha: 1, Params: params}
+		shape := compare.Case{Variant: strassen, Type: gemm.TypeName[T](), Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}
 		// Both ways are computed once to be verified, and once a pair.
 		calls := float64(2 * (1 + search.pairs))
 		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {
@@ -403,7 +403,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		decided[T](t, c)
 		return nil
 	}
-	w, err := newWorkload[T](compare.Cube(n), strassen.Bound.Largest(n, n, n, gemm.Params{"cutoff": min(best, t.cutoff)}))
+	w, err := newWorkload[T](gemm.Cube(n), strassen.Bound.Largest(n, n, n, gemm.Params{"cutoff": min(best, t.cutoff)}))
 	if err != nil {
 		return err
 	}

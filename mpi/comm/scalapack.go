@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"gemm"
-	"gemm/mpi/plan"
 )
 
 // ScaLAPACK is the library (netlib.org/scalapack), found at run time: its PBLAS multiply
@@ -41,7 +40,7 @@ func Product[T gemm.Float](g *ProcessGrid, block int, c, a, b Dealt[T]) error {
 		}
 		parts[i] = part{at: unsafe.Pointer(unsafe.SliceData(d.Local.Data)), stride: max(d.Local.Stride, 1)}
 	}
-	return g.product(elementOf[T](), plan.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, block, parts)
+	return g.product(elementOf[T](), gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, block, parts)
 }
 
 // part is the memory of a Dealt matrix.

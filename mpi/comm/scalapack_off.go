@@ -2,7 +2,7 @@
 
 package comm
 
-import "gemm/mpi/plan"
+import "gemm"
 
 type library struct{}
 
@@ -15,4 +15,4 @@ func OpenScaLAPACK() (*ScaLAPACK, error) { return nil, errNone }
 // Grid arranges all ranks in p rows of q, in the order of their numbers.
 func (library) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
 
-func (*ProcessGrid) product(element, plan.Shape, int, [3]part) error { return errNone }
+func (*ProcessGrid) product(element, gemm.Shape, int, [3]part) error { return errNone }

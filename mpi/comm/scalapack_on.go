@@ -112,9 +112,9 @@ import (
 	"sync"
 	"unsafe"
 
+	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/dl"
-	"gemm/mpi/plan"
 )
 
 // scalapackSearch says what is tried in order.
@@ -272,7 +272,7 @@ func (s *ScaLAPACK) Grid(p, q int) (*ProcessGrid, error) {
 	return g, nil
 }
 
-func (g *ProcessGrid) product(kind element, s plan.Shape, block int, parts [3]part) error {
+func (g *ProcessGrid) product(kind element, s gemm.Shape, block int, parts [3]part) error {
 	single := C.int(0)
 	if kind == float32s {
 		single = 1

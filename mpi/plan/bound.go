@@ -3,6 +3,8 @@ package plan
 import (
 	"math"
 	"slices"
+
+	"gemm"
 )
 
 // Touched returns the fewest elements of A, B and C together that a set with that
@@ -19,7 +21,7 @@ import (
 // Tight Memory-Independent Parallel Matrix Multiplication Communication Lower Bounds,
 // SPAA 2022; with proofs, arXiv 2205.13407. Their proof uses nothing of 1/P but that it
 // is a fraction of the terms.
-func Touched(s Shape, fraction float64) float64 {
+func Touched(s gemm.Shape, fraction float64) float64 {
 	d := []float64{float64(s.M), float64(s.N), float64(s.K)}
 	slices.Sort(d)
 	k, n, m := d[0], d[1], d[2]
@@ -46,7 +48,7 @@ func Touched(s Shape, fraction float64) float64 {
 // needs of A and B beyond its part it has to receive, what it adds to C beyond it, to
 // send. The ranks are those that take part. Where neither terms nor operands divide
 // evenly, a product can stay below the bound.
-func BoundSpread(s Shape, ranks int) float64 {
+func BoundSpread(s gemm.Shape, ranks int) float64 {
 	share := 1 / float64(ranks)
 	return max(0, Touched(s, share)-share*elements(s))
 }
@@ -62,7 +64,7 @@ func BoundSpread(s Shape, ranks int) float64 {
 // where it computes none. Alone it has nothing to send. The ranks are those that take
 // part; where rank 0 has more than 1/P of the terms, as rows that divide unevenly may
 // give it, it can stay below the bound.
-func BoundRooted(s Shape, ranks int, works bool) float64 {
+func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	switch {
 	case ranks == 1 || empty(s):
 		return 0
@@ -74,7 +76,7 @@ func BoundRooted(s Shape, ranks int, works bool) float64 {
 }
 
 // elements returns those of A, B and C together.
-func elements(s Shape) float64 {
+func elements(s gemm.Shape) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	return m*n + m*k + n*k
 }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"gemm"
 	"math"
 	"testing"
 
@@ -11,34 +12,34 @@ import (
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
 // even returns shapes that all grids of so many ranks divide, in each of the three cases.
-func even(ranks int) []plan.Shape {
+func even(ranks int) []gemm.Shape {
 	n := ranks * ranks
-	return []plan.Shape{
+	return []gemm.Shape{
 		{M: n, N: n, K: n}, {M: 8 * n, N: n, K: n}, {M: n, N: 64 * n, K: n}, {M: 8 * n, N: 8 * n, K: n},
 		{M: n, N: n, K: 32 * n}, {M: 20 * n, N: n, K: 3 * n}, {M: 100 * n, N: 2 * n, K: 9 * n},
 	}
 }
 
 func TestTouchedCases(t *testing.T) {
-	long := plan.Shape{M: 1600, N: 100, K: 10}
+	long := gemm.Shape{M: 1600, N: 100, K: 10}
 	for _, c := range []struct {
-		s        plan.Shape
+		s        gemm.Shape
 		fraction float64
 		want     float64
 	}{
-		{plan.Shape{M: 64, N: 64, K: 64}, 1, 3 * 64 * 64},
-		{plan.Shape{M: 64, N: 64, K: 64}, 1.0 / 8, 3 * 32 * 32},
+		{gemm.Cube(64), 1, 3 * 64 * 64},
+		{gemm.Cube(64), 1.0 / 8, 3 * 32 * 32},
 		{long, 1, 1600*100 + 1600*10 + 100*10},
 		{long, 1.0 / 16, (1600*100+1600*10)/16.0 + 100*10},
 		{long, 1.0 / 64, 2*math.Sqrt(1600*100*10*10/64.0) + 1600*100/64.0},
 		{long, 1.0 / 1600, 2*100 + 100},
 		{long, 1.0 / (1600 * 8), 3 * math.Pow(1600*100*10/12800.0, 2.0/3)},
-		{long, 0, 0}, {plan.Shape{M: 0, N: 3, K: 3}, 1, 0}, {plan.Shape{M: 3, N: 3, K: 0}, 0.5, 0},
+		{long, 0, 0}, {gemm.Shape{M: 0, N: 3, K: 3}, 1, 0}, {gemm.Shape{M: 3, N: 3, K: 0}, 0.5, 0},
 	} {
 		if got := plan.Touched(c.s, c.fraction); !near(got, c.want) {
 			t.Errorf("Touched(%v, %v) = %v, want %v", c.s, c.fraction, got, c.want)
 		}
-		turned := plan.Shape{M: c.s.K, N: c.s.M, K: c.s.N}
+		turned := gemm.Shape{M: c.s.K, N: c.s.M, K: c.s.N}
 		if a, b := plan.Touched(c.s, c.fraction), plan.Touched(turned, c.fraction); a != b {
 			t.Errorf("Touched(%v) = %v, Touched(%v) = %v", c.s, a, turned, b)
 		}
@@ -120,7 +121,7 @@ func TestCloseToBound(t *testing.T) {
 
 // TestBoundRooted: no variant with operands on rank 0 sends and receives less there.
 func TestBoundRooted(t *testing.T) {
-	check := func(name string, s plan.Shape, ranks int, all []plan.Traffic, works bool) {
+	check := func(name string, s gemm.Shape, ranks int, all []plan.Traffic, works bool) {
 		t.Helper()
 		bound := plan.BoundRooted(s, ranks, works)
 		if got := float64(all[0].Sent + all[0].Recv); !(bound <= got*(1+1e-9)) {
@@ -143,7 +144,7 @@ func TestBoundRooted(t *testing.T) {
 			check("p2p-rows", s, ranks, plan.P2PRows(s, ranks, false), false)
 		}
 	}
-	s := plan.Shape{M: 1600, N: 100, K: 10}
+	s := gemm.Shape{M: 1600, N: 100, K: 10}
 	for _, c := range []struct {
 		ranks int
 		works bool
@@ -156,7 +157,7 @@ func TestBoundRooted(t *testing.T) {
 			t.Errorf("BoundRooted(%v, %d, %v) = %v, want %v", s, c.ranks, c.works, got, c.want)
 		}
 	}
-	if got := plan.BoundRooted(plan.Shape{M: 5, N: 5, K: 0}, 4, false); got != 0 {
+	if got := plan.BoundRooted(gemm.Shape{M: 5, N: 5, K: 0}, 4, false); got != 0 {
 		t.Errorf("BoundRooted of no terms = %v", got)
 	}
 	// bcast-rows attains it on two ranks where B is the smallest operand.

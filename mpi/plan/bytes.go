@@ -1,6 +1,10 @@
 package plan
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"gemm"
+)
 
 // Traffic is what one rank sends and receives in a product, in elements: a caller
 // multiplies by their size. It is predicted from shapes and grids alone, by the rules
@@ -23,7 +27,7 @@ type Traffic struct{ Sent, Recv, Messages int64 }
 //	idle master      sends    A₁ B, A₂ B     C₁ (2 rows)      C₂ (1 row)
 //	                 gets     C₁, C₂         A₁, B            A₂, B
 //	working master   sends    A₁ B, A₂ B     C₁ (1 row)       C₂ (1 row)
-func P2PRows(s Shape, ranks int, works bool) []Traffic {
+func P2PRows(s gemm.Shape, ranks int, works bool) []Traffic {
 	return p2pRows(s, ranks, works, 1, s.M)
 }
 
@@ -33,7 +37,7 @@ func P2PRows(s Shape, ranks int, works bool) []Traffic {
 //
 //	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:1], B[0:1,:], A₁[:,1:3], B[1:3,:], A₁[:,3:5], B[3:5,:]
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
-func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
+func P2PRowsOverlap(s gemm.Shape, ranks int, works bool, width int) []Traffic {
 	panels, left := int64(0), s.K
 	for w := ceil(width, 4); w < width && w < left; w *= 2 {
 		panels, left = panels+1, left-w
@@ -41,7 +45,7 @@ func P2PRowsOverlap(s Shape, ranks int, works bool, width int) []Traffic {
 	return p2pRows(s, ranks, works, panels+pieces(left, width), width)
 }
 
-func p2pRows(s Shape, ranks int, works bool, panels int64, width int) []Traffic {
+func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -71,7 +75,7 @@ func p2pRows(s Shape, ranks int, works bool, panels int64, width int) []Traffic 
 //	                 after      A₀ (2 rows), B        A₁ (1 row, 1 of padding), B
 //	Gather           before     C₀                    C₁
 //	                 after      C₀ C₁ (4 rows)        ·
-func ScatterRows(s Shape, ranks int) []Traffic {
+func ScatterRows(s gemm.Shape, ranks int) []Traffic {
 	return scatter(s, ranks, Grid{ranks, 1, 1})
 }
 
@@ -83,11 +87,11 @@ func ScatterRows(s Shape, ranks int) []Traffic {
 //	                 after      A₀, B₀                      A₀, B₁    A₁, B₀    A₁, B₁
 //	Gather           before     C₀₀                         C₀₁       C₁₀       C₁₁
 //	                 after      C₀₀ C₀₁ C₁₀ C₁₁             ·         ·         ·
-func ScatterBlocks(s Shape, ranks int, g Grid) []Traffic {
+func ScatterBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
 	return scatter(s, ranks, g)
 }
 
-func scatter(s Shape, ranks int, g Grid) []Traffic {
+func scatter(s gemm.Shape, ranks int, g Grid) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -114,7 +118,7 @@ func scatter(s Shape, ranks int, g Grid) []Traffic {
 //	Bcast of B        columns   B₀ ↓      B₁ ↓      B₀        B₁
 //	GatherCols        rows      C₀ ←      C₀₁       C₁ ←      C₁₁
 //	GatherRows        column 0  C ←                 C₁
-func GridBlocks(s Shape, ranks int, g Grid) []Traffic {
+func GridBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -158,7 +162,7 @@ func GridBlocks(s Shape, ranks int, g Grid) []Traffic {
 //	Bcast                                 B[0:2] →  B[0:2]    B[0:2]
 //	Bcast                                 B[2:3] →  B[2:3]    B[2:3]
 //	GatherRows                            C ←       C₁        C₂
-func BcastRows(s Shape, ranks, width int) []Traffic {
+func BcastRows(s gemm.Shape, ranks, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -186,14 +190,14 @@ func BcastRows(s Shape, ranks, width int) []Traffic {
 //	                        columns   B₀₀ ↓     B₀₁ ↓     B₀₀       B₀₁
 //	panel [2,4)             rows      A₀₁       A₀₁ ←     A₁₁       A₁₁ ←
 //	                        columns   B₁₀       B₁₁       B₁₀ ↑     B₁₁ ↑
-func Summa(s Shape, ranks int, g Grid, width int) []Traffic {
+func Summa(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	summa(out, s, g, width)
 	return out
 }
 
 // summa adds the traffic of one layer to that of its ranks.
-func summa(out []Traffic, s Shape, g Grid, width int) {
+func summa(out []Traffic, s gemm.Shape, g Grid, width int) {
 	if empty(s) {
 		return
 	}
@@ -207,7 +211,7 @@ func summa(out []Traffic, s Shape, g Grid, width int) {
 
 // Srumma predicts srumma, for operands that are spread as those of summa are: each rank
 // fetches what the broadcasts of summa bring, and nobody sends.
-func Srumma(s Shape, ranks int, g Grid, width int) []Traffic {
+func Srumma(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
@@ -227,7 +231,7 @@ func Srumma(s Shape, ranks int, g Grid, width int) []Traffic {
 
 // SrummaSent predicts srumma if owners send their panels: what a rank fetches is a message
 // of the rank that owns it.
-func SrummaSent(s Shape, ranks int, g Grid, width int) []Traffic {
+func SrummaSent(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := Srumma(s, ranks, g, width)
 	if empty(s) {
 		return out
@@ -247,7 +251,7 @@ func SrummaSent(s Shape, ranks int, g Grid, width int) []Traffic {
 
 // calls returns the number of panels of k that are at places of the grid: with their rows
 // of B in a row of it, their columns of A in a column.
-func calls(s Shape, g Grid, width int, at func(row, col int) bool) int64 {
+func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
 	panels := int64(0)
 	for i := range g.P {
 		for j := range g.Q {
@@ -270,7 +274,7 @@ func calls(s Shape, g Grid, width int, at func(row, col int) bool) int64 {
 //	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
 //
 // The k-block of rank (i, j) is i+j at first, and one more at every step, modulo q.
-func Cannon(s Shape, ranks int, g Grid) (steps, skew []Traffic) {
+func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
 	steps, skew = make([]Traffic, ranks), make([]Traffic, ranks)
 	if empty(s) {
 		return steps, skew
@@ -304,14 +308,14 @@ func Cannon(s Shape, ranks int, g Grid) (steps, skew []Traffic) {
 //	summa                       C⁰ = A[:,0:k/2]·B[0:k/2]    C¹ = A[:,k/2:k]·B[k/2:k]
 //	ReduceScatter     before    C⁰ (3 rows)                 C¹ (3 rows)
 //	                  after     rows 0, 1 of C⁰+C¹          row 2 of C⁰+C¹
-func Layers(s Shape, ranks int, g Grid, width int) []Traffic {
+func Layers(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
 		return out
 	}
 	flat := Grid{g.P, g.Q, 1}
 	for l := range g.C {
-		within := Shape{s.M, s.N, Split(s.K, g.C, l).Len()}
+		within := gemm.Shape{M: s.M, N: s.N, K: Split(s.K, g.C, l).Len()}
 		summa(out[l*flat.Ranks():], within, flat, width)
 	}
 	for r := range g.Ranks() {
@@ -356,7 +360,7 @@ func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
 func (t *Traffic) swap(out, in int64) { t.add(out, in, sign(out)+sign(in)) }
 
 // empty says that a product has no terms.
-func empty(s Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
+func empty(s gemm.Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
 
 // part returns the length of the i-th part of Split.
 func part(n, parts, i int) int64 { return int64(Split(n, parts, i).Len()) }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"gemm"
 	"slices"
 	"testing"
 
@@ -151,7 +152,7 @@ func through(g plan.Grid, i, j int) (out []int) {
 
 // The variants, call by call. They are only run where there are terms.
 
-func runP2P(s plan.Shape, ranks int, works bool, panels []plan.Span, width int) cluster {
+func runP2P(s gemm.Shape, ranks int, works bool, panels []plan.Span, width int) cluster {
 	c := make(cluster, ranks)
 	workers := upTo(ranks)
 	if !works && ranks > 1 {
@@ -173,7 +174,7 @@ func runP2P(s plan.Shape, ranks int, works bool, panels []plan.Span, width int) 
 	return c
 }
 
-func runScatter(s plan.Shape, ranks int, g plan.Grid) cluster {
+func runScatter(s gemm.Shape, ranks int, g plan.Grid) cluster {
 	c := make(cluster, ranks)
 	there, back := make([]int, g.Ranks()), make([]int, g.Ranks())
 	for r := range there {
@@ -185,7 +186,7 @@ func runScatter(s plan.Shape, ranks int, g plan.Grid) cluster {
 	return c
 }
 
-func runGridBlocks(s plan.Shape, ranks int, g plan.Grid) cluster {
+func runGridBlocks(s gemm.Shape, ranks int, g plan.Grid) cluster {
 	c := make(cluster, ranks)
 	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
 	c.scatter(column(g, 0, 0), 0, lengths(s.M, g.P, s.K), 1)
@@ -203,7 +204,7 @@ func runGridBlocks(s plan.Shape, ranks int, g plan.Grid) cluster {
 	return c
 }
 
-func runBcastRows(s plan.Shape, ranks, width int) cluster {
+func runBcastRows(s gemm.Shape, ranks, width int) cluster {
 	c := make(cluster, ranks)
 	c.scatter(upTo(ranks), 0, lengths(s.M, ranks, s.K), 1)
 	for _, panel := range plan.Chunks(s.K, width) {
@@ -213,7 +214,7 @@ func runBcastRows(s plan.Shape, ranks, width int) cluster {
 	return c
 }
 
-func runLayers(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+func runLayers(s gemm.Shape, ranks int, g plan.Grid, width int) cluster {
 	c := make(cluster, ranks)
 	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
 	for l := range g.C {
@@ -235,7 +236,7 @@ func runLayers(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
 }
 
 // runSrumma has every rank fetch what it has not got.
-func runSrumma(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+func runSrumma(s gemm.Shape, ranks int, g plan.Grid, width int) cluster {
 	c := make(cluster, ranks)
 	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
 	for _, panel := range plan.Panels(plan.Span{Hi: s.K}, g.P, g.Q, width) {
@@ -253,7 +254,7 @@ func runSrumma(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
 }
 
 // runSrummaSent has the owners of panels send them to every rank that has not got them.
-func runSrummaSent(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
+func runSrummaSent(s gemm.Shape, ranks int, g plan.Grid, width int) cluster {
 	c := make(cluster, ranks)
 	rows, cols := lengths(s.M, g.P, 1), lengths(s.N, g.Q, 1)
 	for _, panel := range plan.Panels(plan.Span{Hi: s.K}, g.P, g.Q, width) {
@@ -271,7 +272,7 @@ func runSrummaSent(s plan.Shape, ranks int, g plan.Grid, width int) cluster {
 }
 
 // runCannon moves blocks, which know where they are from, and checks that they meet.
-func runCannon(t *testing.T, s plan.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
+func runCannon(t *testing.T, s gemm.Shape, ranks int, g plan.Grid) (steps, skew cluster) {
 	t.Helper()
 	steps, skew = make(cluster, ranks), make(cluster, ranks)
 	q := g.P
@@ -388,7 +389,7 @@ func TestSummaElements(t *testing.T) {
 
 // TestTrafficByHand has sums that were done on paper.
 func TestTrafficByHand(t *testing.T) {
-	s := plan.Shape{M: 5, N: 3, K: 4}
+	s := gemm.Shape{M: 5, N: 3, K: 4}
 	square := plan.Grid{P: 2, Q: 2, C: 1}
 	steps, skew := plan.Cannon(s, 4, square)
 	for _, c := range []struct {
@@ -402,7 +403,7 @@ func TestTrafficByHand(t *testing.T) {
 		{"p2p-rows-overlap", plan.P2PRowsOverlap(s, 3, true, 2), []plan.Traffic{{36, 9, 14}, {6, 20, 7}, {3, 16, 7}}},
 		// Alone the master works, and of 1 row two of three workers have none.
 		{"p2p-rows, one rank", plan.P2PRows(s, 1, false), []plan.Traffic{{}}},
-		{"p2p-rows, one row", plan.P2PRows(plan.Shape{M: 1, N: 2, K: 3}, 4, false), []plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},
+		{"p2p-rows, one row", plan.P2PRows(gemm.Shape{M: 1, N: 2, K: 3}, 4, false), []plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},
 		// 2 padded rows a rank: 8 + 12 there, 6 back.
 		{"scatter-rows", plan.ScatterRows(s, 3), []plan.Traffic{{40, 12, 4}, {6, 20, 4}, {6, 20, 4}}},
 		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
@@ -434,7 +435,7 @@ func TestTrafficByHand(t *testing.T) {
 }
 
 // every returns the predictions for ranks and shapes.
-func every(s plan.Shape, ranks int) map[string][]plan.Traffic {
+func every(s gemm.Shape, ranks int) map[string][]plan.Traffic {
 	near := plan.Near(ranks, s)
 	steps, skew := plan.Cannon(s, ranks, plan.Square(ranks))
 	return map[string][]plan.Traffic{
@@ -449,7 +450,7 @@ func every(s plan.Shape, ranks int) map[string][]plan.Traffic {
 
 // TestNothingMoves: of one rank, and of products without terms.
 func TestNothingMoves(t *testing.T) {
-	check := func(s plan.Shape, ranks int) {
+	check := func(s gemm.Shape, ranks int) {
 		for name, all := range every(s, ranks) {
 			if len(all) != ranks {
 				t.Errorf("%s: %d ranks, want %d", name, len(all), ranks)
@@ -465,7 +466,7 @@ func TestNothingMoves(t *testing.T) {
 		check(s, 1)
 	}
 	for ranks := 1; ranks <= 64; ranks++ {
-		for _, s := range []plan.Shape{{}, {M: 0, N: 5, K: 5}, {M: 5, N: 0, K: 5}, {M: 5, N: 5, K: 0}} {
+		for _, s := range []gemm.Shape{{}, {M: 0, N: 5, K: 5}, {M: 5, N: 0, K: 5}, {M: 5, N: 5, K: 0}} {
 			check(s, ranks)
 		}
 	}

@@ -45,12 +45,6 @@ func Owner(n, parts, i int) int {
 	return more + (i-more*(least+1))/least
 }
 
-// Shape is the size of a product: C is M×N, A is M×K, B is K×N.
-type Shape struct{ M, N, K int }
-
-// Terms returns m·n·k.
-func (s Shape) Terms() float64 { return float64(s.M) * float64(s.N) * float64(s.K) }
-
 // Grid is P×Q ranks in C layers, one behind the other: rank (i, j) of layer l is
 // (l·P + i)·Q + j.
 //
@@ -80,7 +74,7 @@ func (g Grid) String() string {
 
 // Near returns the grid of so many ranks in one layer whose sides are nearest to each
 // other, the longer one along the longer side of C.
-func Near(ranks int, s Shape) Grid {
+func Near(ranks int, s gemm.Shape) Grid {
 	p := int(math.Sqrt(float64(ranks)))
 	for ranks%p != 0 {
 		p--
@@ -113,7 +107,7 @@ func ParseGrid(text string) (Grid, error) {
 // number) and take at most room elements on a rank (0: any number); the one of the
 // fewest layers and the squarest among equals. Where replication does not divide the
 // ranks, as many as it divides are used.
-func Layered(ranks int, s Shape, replication int, room float64) Grid {
+func Layered(ranks int, s gemm.Shape, replication int, room float64) Grid {
 	lo, hi := 1, ranks
 	if replication > 0 {
 		lo, hi = min(replication, ranks), min(replication, ranks)
@@ -146,7 +140,7 @@ func abs(x int) int { return max(x, -x) }
 
 // layeredReceived returns the elements that a rank receives in 25d where everything
 // divides.
-func layeredReceived(g Grid, s Shape) float64 {
+func layeredReceived(g Grid, s gemm.Shape) float64 {
 	p, q, c := float64(g.P), float64(g.Q), float64(g.C)
 	m, n, k := float64(s.M)/p, float64(s.N)/q, float64(s.K)/c
 	return m*k*(1-1/q) + k*n*(1-1/p) + m*n*(1-1/c)
@@ -228,7 +222,7 @@ func Growing(n, width int) []Span {
 
 // Busy returns how many of the ranks have terms to compute where rows and columns of C
 // are shared out over a grid, with all of k.
-func Busy(g Grid, s Shape) int {
+func Busy(g Grid, s gemm.Shape) int {
 	if s.K == 0 {
 		return 0
 	}

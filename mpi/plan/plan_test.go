@@ -12,7 +12,7 @@ import (
 )
 
 // shapes are more ranks than rows, k smaller than a grid, single elements, and others.
-var shapes = []plan.Shape{
+var shapes = []gemm.Shape{
 	{M: 1, N: 1, K: 1}, {M: 3, N: 5, K: 2}, {M: 5, N: 64, K: 1}, {M: 64, N: 2, K: 3},
 	{M: 1, N: 100, K: 7}, {M: 17, N: 1, K: 33}, {M: 300, N: 1000, K: 77}, {M: 96, N: 96, K: 96},
 }
@@ -85,7 +85,7 @@ func TestGrid(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	wide, tall := plan.Shape{M: 10, N: 20, K: 5}, plan.Shape{M: 20, N: 10, K: 5}
+	wide, tall := gemm.Shape{M: 10, N: 20, K: 5}, gemm.Shape{M: 20, N: 10, K: 5}
 	for ranks := 1; ranks <= 64; ranks++ {
 		g := plan.Near(ranks, wide)
 		if g.Ranks() != ranks || g.C != 1 || g.P > g.Q {
@@ -117,7 +117,7 @@ func TestParseGrid(t *testing.T) {
 }
 
 func TestLayered(t *testing.T) {
-	cube := plan.Shape{M: 960, N: 960, K: 960}
+	cube := gemm.Cube(960)
 	for ranks, want := range map[int]string{1: "1x1", 2: "1x2", 4: "2x2", 8: "2x2x2", 9: "3x3"} {
 		if g := plan.Layered(ranks, cube, 0, 0); g.String() != want {
 			t.Errorf("Layered(%d, cube) = %v, want %s", ranks, g, want)
@@ -148,20 +148,20 @@ func TestLayered(t *testing.T) {
 			t.Errorf("Layered(%d, cube, %d, %v) = %v, want %s", c.ranks, c.replication, c.room, got, c.want)
 		}
 	}
-	if g := plan.Layered(16, plan.Shape{M: 10, N: 10, K: 100000}, 0, 0); g.C != 16 {
+	if g := plan.Layered(16, gemm.Shape{M: 10, N: 10, K: 100000}, 0, 0); g.C != 16 {
 		t.Errorf("Layered for a long k = %v, want 16 layers", g)
 	}
-	if g := plan.Layered(16, plan.Shape{M: 100000, N: 10, K: 10}, 0, 0); g != (plan.Grid{P: 16, Q: 1, C: 1}) {
+	if g := plan.Layered(16, gemm.Shape{M: 100000, N: 10, K: 10}, 0, 0); g != (plan.Grid{P: 16, Q: 1, C: 1}) {
 		t.Errorf("Layered for a tall C = %v, want 16x1", g)
 	}
 	// 1×4 receives as little as 2×2, and 4×1 as little where C is turned.
-	for _, s := range []plan.Shape{{M: 96, N: 192, K: 96}, {M: 192, N: 96, K: 96}} {
+	for _, s := range []gemm.Shape{{M: 96, N: 192, K: 96}, {M: 192, N: 96, K: 96}} {
 		if g := plan.Layered(4, s, 1, 0); g != (plan.Grid{P: 2, Q: 2, C: 1}) {
 			t.Errorf("Layered(4, %v) = %v, want the squarest, 2x2", s, g)
 		}
 	}
 	for ranks := 1; ranks <= 64; ranks++ {
-		if g := plan.Layered(ranks, plan.Shape{}, 0, 0); g.Ranks() != ranks {
+		if g := plan.Layered(ranks, gemm.Shape{}, 0, 0); g.Ranks() != ranks {
 			t.Errorf("Layered(%d) of nothing = %v", ranks, g)
 		}
 	}
@@ -172,7 +172,7 @@ func TestLayered(t *testing.T) {
 func TestLayeredIsBest(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 48, 64} {
 		n := 64 * 27
-		for _, s := range []plan.Shape{{M: n, N: n, K: n}, {M: 4 * n, N: n, K: n}, {M: n, N: n, K: 9 * n}} {
+		for _, s := range []gemm.Shape{{M: n, N: n, K: n}, {M: 4 * n, N: n, K: n}, {M: n, N: n, K: 9 * n}} {
 			chosen := worst(plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), n))
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
@@ -309,7 +309,7 @@ func TestHugeWidth(t *testing.T) {
 			if got, want := plan.Panels(k, 2, 3, width), plan.Panels(k, 2, 3, 100); !slices.Equal(got, want) {
 				t.Fatalf("Panels(%v, 2, 3, %d) = %v, want %v", k, width, got, want)
 			}
-			s, g := plan.Shape{M: 5, N: 7, K: n}, plan.Grid{P: 2, Q: 3, C: 1}
+			s, g := gemm.Shape{M: 5, N: 7, K: n}, plan.Grid{P: 2, Q: 3, C: 1}
 			for name, f := range map[string]func(width int) []plan.Traffic{
 				"P2PRowsOverlap": func(width int) []plan.Traffic { return plan.P2PRowsOverlap(s, 6, true, width) },
 				"BcastRows":      func(width int) []plan.Traffic { return plan.BcastRows(s, 6, width) },
@@ -326,7 +326,7 @@ func TestHugeWidth(t *testing.T) {
 
 // TestBusy counts the ranks with terms.
 func TestBusy(t *testing.T) {
-	for _, s := range append(shapes, plan.Shape{M: 0, N: 1, K: 1}, plan.Shape{M: 1, N: 0, K: 1}, plan.Shape{M: 1, N: 1, K: 0}) {
+	for _, s := range append(shapes, gemm.Shape{M: 0, N: 1, K: 1}, gemm.Shape{M: 1, N: 0, K: 1}, gemm.Shape{M: 1, N: 1, K: 0}) {
 		for _, ranks := range []int{1, 6, 8, 64} {
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {
