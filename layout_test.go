@@ -34,6 +34,7 @@ const module = "gemm"
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	{compare, parallel, reference} ← compare/probe ← cmd
 //	compare/report/chart ← compare/report/document ← compare/report/text ← compare/report
+//	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -76,6 +77,7 @@ var importTable = closure(map[string][]string{
 	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
 	"compare/probe":     {"compare", "parallel", "reference"},
+	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
 	"compare/report":    {"compare", "compare/report/text"},
 
 	"compare/report/chart":      nil,
@@ -85,7 +87,7 @@ var importTable = closure(map[string][]string{
 
 	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "cuda/wire", "blas"},
+	"cmd":               {"cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

@@ -19,6 +19,7 @@ import (
 // run runs the command line args, whose first element is the program's name. The
 // error is the one line to be printed; status returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	ctx = withWorkerOf(ctx)
 	found, _ := settings.Load() // useTuned says what is wrong with them
 	tuned.Use(found)
 	if asRank(args) {

@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/cuda/remote"
 	"gemm/internal/output"
 )
 
@@ -170,7 +171,7 @@ func profile(ctx context.Context, k compare.Case, row compare.Record, seed uint6
 		Store: &compare.Store{}, Seed: seed, Progress: p,
 		Budget: compare.Budget{Reps: 1, Time: time.Nanosecond, Timeout: profileTimeout},
 		Worker: func(ctx context.Context) (*exec.Cmd, error) {
-			served, err := worker(ctx)
+			served, err := remote.Serve(ctx)
 			if err != nil {
 				return nil, err
 			}

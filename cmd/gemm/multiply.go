@@ -16,6 +16,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/verify"
 	"gemm/cuda"
+	"gemm/cuda/remote"
 	"gemm/gf256"
 	"gemm/internal/catalog"
 	"gemm/internal/matfile"
@@ -281,7 +282,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	}
 	// Those of a GPU are computed by the worker.
 	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Family() == cuda.Family })
-	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote{})))
+	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{})))
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}

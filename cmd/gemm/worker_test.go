@@ -319,7 +319,7 @@ func TestWorkerThatIsNotExecutable(t *testing.T) {
 func TestDescribingInterrupted(t *testing.T) {
 	for _, args := range [][]string{{"list"}, {"info"}, {"tune", "--families", "cuda"}, {"cuda", "--sizes", "8", "--device", "0"}} {
 		r, took := interruptedInWorker(t, t.TempDir(), withWorker(t, "silent"), args...)
-		if r.status != statusInterrupted || r.stderr != "gemm "+args[0]+": interrupted\n" || took > describeTime/2 {
+		if r.status != statusInterrupted || r.stderr != "gemm "+args[0]+": interrupted\n" || took > 5*time.Second {
 			t.Errorf("%s: status %d after %v, %q", args, r.status, took, r.stderr)
 		}
 	}

@@ -1,9 +1,10 @@
-package main
+// Package remote has the program that computes on GPUs, which is apart from this one, describe
+// them and compute products.
+package remote
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/urfave/cli/v2"
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
@@ -25,9 +25,9 @@ import (
 	"gemm/internal/child"
 )
 
-// findWorker returns the program that computes on GPUs: the one beside this program, or on
+// Find returns the program that computes on GPUs: the one beside this program, or on
 // PATH. The error wraps gemm.ErrUnavailable.
-func findWorker() (string, error) {
+func Find() (string, error) {
 	var folders []string
 	if program, err := os.Executable(); err == nil {
 		if resolved, err := filepath.EvalSymlinks(program); err == nil {
@@ -51,9 +51,9 @@ func findWorker() (string, error) {
 	return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build CUDA=yes builds it", gemm.ErrUnavailable, cuda.Worker)
 }
 
-// worker returns the command with which a driver has the worker serve its cases.
-func worker(ctx context.Context) (*exec.Cmd, error) {
-	program, err := findWorker()
+// Serve returns the command with which a driver has the worker serve its cases.
+func Serve(ctx context.Context) (*exec.Cmd, error) {
+	program, err := Find()
 	if err != nil {
 		return nil, err
 	}
@@ -66,24 +66,24 @@ const (
 	describeStop = time.Second
 )
 
-// asked is what the worker has said of the system.
-var asked struct {
+// Worker is the worker as this program knows it.
+type Worker struct {
 	once  sync.Once
 	found cuda.System
 	err   error
 }
 
-// system returns what the worker finds: it is asked once. The error wraps
-// gemm.ErrUnavailable where there is no worker, no driver or no GPU; it is errInterrupted where
-// the context ends before there is an answer.
-func system(ctx context.Context) (cuda.System, error) {
-	asked.once.Do(func() { asked.found, asked.err = describe(ctx) })
-	return asked.found, asked.err
+// System returns what the worker finds: it is asked once. The error wraps gemm.ErrUnavailable
+// where there is no worker, no driver or no GPU; it is that of the context where this one ends
+// before there is an answer.
+func (w *Worker) System(ctx context.Context) (cuda.System, error) {
+	w.once.Do(func() { w.found, w.err = describe(ctx) })
+	return w.found, w.err
 }
 
 // describe asks the worker for what it finds.
 func describe(interruptible context.Context) (s cuda.System, err error) {
-	program, err := findWorker()
+	program, err := Find()
 	if err != nil {
 		return s, err
 	}
@@ -96,7 +96,7 @@ func describe(interruptible context.Context) (s cuda.System, err error) {
 	err = child.Run(cmd, describeStop)
 	switch {
 	case interruptible.Err() != nil:
-		return s, errInterrupted
+		return s, interruptible.Err()
 	case ctx.Err() != nil:
 		return s, fmt.Errorf("%w: %s does not describe the GPUs within %v", gemm.ErrUnavailable, cuda.Worker, describeTime)
 	case err != nil:
@@ -123,13 +123,9 @@ func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
 	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, text)
 }
 
-// onGPU returns the error of finding what v needs: a GPU that is new enough, and the
+// Check returns an error where s lacks what v needs: a GPU that is new enough, and the
 // compiler or the library.
-func onGPU(ctx context.Context, v gemm.Variant) error {
-	s, err := system(ctx)
-	if err != nil {
-		return err
-	}
+func Check(s cuda.System, v gemm.Variant) error {
 	_, algorithm, _ := strings.Cut(v.Name, "/")
 	least := 0
 	for _, typ := range v.Types() {
@@ -166,82 +162,43 @@ func onGPU(ctx context.Context, v gemm.Variant) error {
 	return nil
 }
 
-// checkDevices returns an error where --device asks for a GPU that is not there; where there
-// is none at all, the rows say so.
-func checkDevices(c *cli.Context, cases []compare.Case) error {
-	if !c.IsSet("device") {
-		return nil
-	}
-	for _, k := range cases {
-		n, ok := k.Params["device"].(int)
-		if !ok {
-			continue
-		}
-		s, err := system(c.Context)
-		if errors.Is(err, errInterrupted) {
-			return err
-		}
-		if err != nil {
-			return nil
-		}
-		if !slices.ContainsFunc(s.GPUs, func(g cuda.GPU) bool { return g.Index == n }) {
-			var names []string
-			for _, g := range s.GPUs {
-				names = append(names, fmt.Sprintf("%d (%s)", g.Index, g.Name))
-			}
-			there := "are"
-			if len(names) == 1 {
-				there = "is"
-			}
-			return fmt.Errorf("%w: --device %d: there %s %s", gemm.ErrUnavailable, n, there, strings.Join(names, ", "))
-		}
-	}
-	return nil
-}
-
-// remote is the backend of variants of the family cuda whose products the worker computes,
-// one a process.
-type remote struct{}
+// Backend is the backend of variants of the family cuda whose products the worker computes, one
+// a process.
+type Backend struct{}
 
 // F32 implements cuda.Backend.
-func (remote) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	m, err := newRemote[float32](name, p)
-	return remoteGemmer[float32]{m}, err
+func (Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
+	return gemmer[float32]{newMultiplier[float32](name, p)}, nil
 }
 
 // F64 implements cuda.Backend.
-func (remote) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	m, err := newRemote[float64](name, p)
-	return remoteGemmer[float64]{m}, err
+func (Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	return gemmer[float64]{newMultiplier[float64](name, p)}, nil
 }
 
 // GF256 implements cuda.Backend.
-func (remote) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return newRemote[gf256.Elem](name, p)
+func (Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return newMultiplier[gf256.Elem](name, p), nil
 }
 
-func newRemote[T gemm.Element](name string, p gemm.Params) (remoteMultiplier[T], error) {
-	v, err := named(cuda.Family+"/"+name, family(cuda.Family))
-	if err != nil {
-		return remoteMultiplier[T]{}, err
-	}
-	return remoteMultiplier[T]{v.Name, p}, onGPU(context.Background(), v) // choose has asked already
-}
-
-// remoteMultiplier computes the products of a variant in the worker.
-type remoteMultiplier[T gemm.Element] struct {
+// multiplier computes the products of a variant in the worker.
+type multiplier[T gemm.Element] struct {
 	variant string
 	params  gemm.Params
 }
 
+func newMultiplier[T gemm.Element](name string, p gemm.Params) multiplier[T] {
+	return multiplier[T]{cuda.Family + "/" + name, p}
+}
+
 // Multiply implements gemm.Multiplier.
-func (m remoteMultiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
+func (m multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return m.product(ctx, 1, a, b, 0, c)
 }
 
 // product computes C ← α·A·B + β·C.
-func (m remoteMultiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) error {
-	program, err := findWorker()
+func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) error {
+	program, err := Find()
 	if err != nil {
 		return err
 	}
@@ -249,11 +206,11 @@ func (m remoteMultiplier[T]) product(ctx context.Context, alpha float64, a, b ge
 	return wire.Multiply(ctx, cmd, wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
 }
 
-// remoteGemmer is a remoteMultiplier in floating point.
-type remoteGemmer[T gemm.Float] struct{ remoteMultiplier[T] }
+// gemmer is a multiplier in floating point.
+type gemmer[T gemm.Float] struct{ multiplier[T] }
 
 // Gemm implements gemm.Gemmer of operands that are not transposed.
-func (m remoteGemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	if tA != blas.NoTrans || tB != blas.NoTrans {
 		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
 	}
