@@ -35,6 +35,7 @@ const module = "gemm"
 //	{compare, parallel, reference} ← compare/probe ← cmd
 //	compare/report/chart ← compare/report/document ← compare/report/text ← compare/report
 //	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
+//	{cuda, compare} ← cuda/explain ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
 //	internal/trust ← {reference, cuda/nvrtc}
 //	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
@@ -78,6 +79,7 @@ var importTable = closure(map[string][]string{
 	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
 	"compare/probe":     {"compare", "parallel", "reference"},
 	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
+	"cuda/explain":      {"cuda", "compare"},
 	"compare/report":    {"compare", "compare/report/text"},
 
 	"compare/report/chart":      nil,
@@ -87,7 +89,7 @@ var importTable = closure(map[string][]string{
 
 	"internal/pages":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
+	"cmd":               {"cuda/explain", "cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
 })
 
 // testOnly lists the packages that only tests import.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gemm/cuda/explain"
 )
 
 // TestOccupancy has the example of the 2024 report.
@@ -90,14 +92,14 @@ func TestOccupancySweep(t *testing.T) {
 		t.Errorf("blanks at the end of a line:\n%q", text)
 	}
 
-	var doc described
+	var doc explain.OccupancyDocument
 	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--json", "-")...).stdout), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var over []string
 	for _, s := range doc.Sweeps {
 		over = append(over, s.Over)
-		here := slices.IndexFunc(s.Steps, func(step describedStep) bool { return step.Current })
+		here := slices.IndexFunc(s.Steps, func(step explain.SweepStep) bool { return step.Current })
 		if here < 0 || s.Steps[here].Blocks != doc.Blocks || s.Steps[here].Warps != doc.Warps || s.Steps[here].Occupancy != doc.Occupancy || !slices.Equal(s.Steps[here].LimitedBy, doc.LimitedBy) {
 			t.Errorf("over %s: the kernel is in step %d of %+v", s.Over, here, s.Steps)
 		}

@@ -1,0 +1,229 @@
+// Package explain says what kernels take and do, without a GPU or from a profiler's counters: its
+// documents are what gemm cuda --explain and gemm cuda occupancy print or write as JSON.
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+)
+
+// Task says what is explained.
+type Task struct {
+	Capability      occupancy.Capability
+	Rungs           []cuda.Rung
+	Shapes          []gemm.Shape       // of products
+	MaxRegs, Pads   []int              // of rungs that have them; pads as Tile.Pad has them
+	Multiprocessors int                // 0: not known
+	Peaks           map[string]float64 // GFLOP/s by pipe; nil: not known
+	Bandwidth       float64            // GB/s; 0: not known
+}
+
+// Document is an explanation as JSON has it.
+type Document struct {
+	Schema          int                `json:"schema"`
+	Capability      string             `json:"cc"`
+	Compiler        string             `json:"nvrtc"`
+	Multiprocessors int                `json:"multiprocessors,omitempty"`
+	Peaks           map[string]float64 `json:"gflops,omitempty"` // by pipe
+	Bandwidth       float64            `json:"gbps,omitempty"`
+	Rungs           []Row              `json:"rungs"`
+}
+
+// Row is one rung with one of its settings.
+type Row struct {
+	Variant   string    `json:"variant"`
+	Type      string    `json:"type"`
+	Tile      string    `json:"tile"`
+	MaxRegs   int       `json:"maxregs,omitempty"` // registers of a thread at most
+	Reason    string    `json:"reason,omitempty"`  // why there is nothing more
+	Threads   int       `json:"threads"`           // of a block
+	Registers int       `json:"regs"`              // of a thread
+	Spills    int       `json:"spills"`            // bytes
+	Shared    int       `json:"smem"`              // bytes of a block
+	Blocks    int       `json:"blocks"`            // on a multiprocessor
+	LimitedBy []string  `json:"limited_by"`
+	Warps     int       `json:"warps"`
+	Occupancy float64   `json:"occupancy"`         // 0 to 1
+	Global    float64   `json:"global_reads"`      // elements a multiply-add
+	Block     float64   `json:"shared_reads"`      // elements a multiply-add
+	Intensity float64   `json:"flops_per_byte"`    // of what is read from global memory
+	Passes    float64   `json:"passes,omitempty"`  // of shared reads a multiply-add of a warp
+	Sectors   float64   `json:"sectors,omitempty"` // that a warp reads for a k index, without slices
+	Accesses  []Access  `json:"shared_accesses,omitempty"`
+	Step      *Step     `json:"step,omitempty"` // of a rung's first row
+	Products  []Product `json:"products"`
+}
+
+// Access is how warps read or write a slice of an operand in shared memory.
+type Access struct {
+	Operand  string  `json:"operand"`
+	Write    bool    `json:"write"`
+	Bytes    int     `json:"bytes"`     // of a lane
+	Requests int     `json:"requests"`  // of a block, a slice
+	Passes   float64 `json:"passes"`    // of a request
+	Conflict float64 `json:"conflicts"` // passes that bank conflicts add
+	Lanes    float64 `json:"lanes"`     // that want the same word
+}
+
+// Step is what a rung is, and the figures that differ from those of the one before.
+type Step struct {
+	Says    string   `json:"says"`
+	After   string   `json:"after,omitempty"`
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is a figure that differs from one rung to the next.
+type Change struct {
+	Figure string  `json:"figure"`
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+}
+
+// Product is what one product takes.
+type Product struct {
+	M            int     `json:"m"`
+	N            int     `json:"n"`
+	K            int     `json:"k"`
+	Blocks       int     `json:"blocks"`
+	Waves        int     `json:"waves,omitempty"` // of blocks over the multiprocessors
+	Fill         float64 `json:"fill,omitempty"`  // share of the places of all waves
+	GlobalReads  float64 `json:"global_reads"`    // elements
+	GlobalWrites float64 `json:"global_writes"`
+	SharedReads  float64 `json:"shared_reads"`
+	SharedWrites float64 `json:"shared_writes"`
+	Barriers     int     `json:"barriers"` // of a block
+	Saved        int     `json:"barriers_saved"`
+	Intensity    float64 `json:"flops_per_byte"`            // of all global accesses
+	Roofline     float64 `json:"roofline_gflops,omitempty"` // at most
+	By           string  `json:"bound_by,omitempty"`        // memory or arithmetic
+}
+
+// Rungs compiles the rungs with all of their settings, limits of registers and padding.
+func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
+	rows, err := explained(ctx, compiler, task)
+	return Document{compare.Schema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks, task.Bandwidth, rows}, err
+}
+
+func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, error) {
+	var rows []Row
+	var before *cuda.Explanation // the first setting of the rung before
+	for _, r := range task.Rungs {
+		if before != nil && before.Rung.Type != r.Type {
+			before = nil
+		}
+		first := true
+		for _, s := range combinations(r, task) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			e, err := cuda.Explain(compiler, r, s.tile, s.maxRegs, task.Capability)
+			row := Row{Variant: cuda.Family + "/" + r.Name, Type: r.Type, Tile: tileText(s.tile), MaxRegs: s.maxRegs}
+			switch {
+			case errors.Is(err, cuda.ErrTile):
+				row.Reason = strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %s %v: ", cuda.ErrTile, r.Name, s.tile))
+			case errors.Is(err, gemm.ErrUnavailable), errors.Is(err, occupancy.ErrKernel):
+				row.Reason = strings.TrimPrefix(strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "), "occupancy: the kernel ")
+			case err != nil:
+				return nil, err
+			default:
+				row.fill(e, task)
+				if first {
+					if row.Step, err = step(before, e); err != nil {
+						return nil, err
+					}
+					before, first = &e, false
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// setting is a tile and a limit of registers.
+type setting struct {
+	tile    cuda.Tile
+	maxRegs int
+}
+
+// combinations returns the tiles of the rung with each padding and limit that it can have.
+func combinations(r cuda.Rung, task Task) []setting {
+	pads, limits := []int{0}, []int{0}
+	if r.Padded() {
+		pads = task.Pads
+	}
+	if r.Capped {
+		limits = task.MaxRegs
+	}
+	var out []setting
+	for _, tile := range r.Tiles {
+		for _, tile.Pad = range pads {
+			for _, limit := range limits {
+				out = append(out, setting{tile, limit})
+			}
+		}
+	}
+	return out
+}
+
+// tileText writes a setting, with padding of 0 as such.
+func tileText(t cuda.Tile) string {
+	if t.Pad != cuda.NoPad {
+		return t.String()
+	}
+	t.Pad = 0
+	return t.String() + " pad 0"
+}
+
+// fill puts the figures into the row.
+func (row *Row) fill(e cuda.Explanation, task Task) {
+	row.Threads, row.Registers, row.Spills, row.Shared = e.Rung.Threads(e.Tile), e.Kernel.Registers, e.Kernel.Spills, e.Kernel.Shared
+	row.Blocks, row.LimitedBy, row.Warps, row.Occupancy = e.Blocks, resources(e.Occupancy), e.Warps, e.Share
+	row.Global, row.Block, row.Intensity, row.Passes, row.Sectors = e.Global, e.Block, e.Intensity, e.Passes, e.Sectors
+	for _, a := range e.Accesses {
+		row.Accesses = append(row.Accesses, Access{a.Operand, a.Write, a.Bytes, a.Requests, a.Passes, a.Conflicts(), a.Lanes})
+	}
+	for _, s := range task.Shapes {
+		p := e.Rung.Product(e.Tile, s.M, s.N, s.K)
+		q := Product{
+			M: s.M, N: s.N, K: s.K, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
+			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved, Intensity: p.Intensity,
+		}
+		if task.Multiprocessors > 0 && e.Blocks > 0 {
+			q.Waves, q.Fill = p.Waves(task.Multiprocessors, e.Blocks)
+		}
+		if peak, ok := task.Peaks[e.Rung.Pipe()]; ok {
+			var memory bool
+			q.Roofline, memory = p.Roofline(peak, task.Bandwidth)
+			q.By = "arithmetic"
+			if memory {
+				q.By = "memory"
+			}
+		}
+		row.Products = append(row.Products, q)
+	}
+}
+
+// step returns what the rung is and how it differs from the one before, if there is one.
+func step(before *cuda.Explanation, e cuda.Explanation) (*Step, error) {
+	says, err := e.Rung.Step()
+	if err != nil {
+		return nil, err
+	}
+	s := &Step{Says: says}
+	if before != nil {
+		s.After = cuda.Family + "/" + before.Rung.Name
+		for _, change := range cuda.Changes(*before, e) {
+			s.Changes = append(s.Changes, Change{change.Figure, change.From, change.To})
+		}
+	}
+	return s, nil
+}

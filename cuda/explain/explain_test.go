@@ -1,0 +1,121 @@
+package explain
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gemm"
+	"gemm/cuda"
+	"gemm/cuda/nvrtc"
+	"gemm/cuda/occupancy"
+)
+
+// squeeze leaves one space of several, so that the widths of columns do not matter.
+func squeeze(text string) string { return regexp.MustCompile(` +`).ReplaceAllString(text, " ") }
+
+// compiler gives every kernel 64 registers.
+type compiler struct{}
+
+func (compiler) Version() string { return "13.0" }
+
+func (compiler) Compile(p nvrtc.Program) (nvrtc.Image, error) {
+	return nvrtc.Image{Kernels: map[string]nvrtc.Kernel{"gemm": {Registers: 64}}}, nil
+}
+
+// TestExplained wants the shapes, waves, rooflines, limits of registers and padding that are
+// asked for in the rows and in the tables.
+func TestExplained(t *testing.T) {
+	task := Task{
+		Capability: occupancy.Capability{Major: 8}, Rungs: cuda.Ladder("f64"),
+		Shapes:  []gemm.Shape{gemm.Cube(1000), {M: 64, N: 32, K: 100}},
+		MaxRegs: []int{0, 64}, Pads: []int{cuda.NoPad, 1, 4},
+		Multiprocessors: 108, Peaks: map[string]float64{"f64": 9700}, Bandwidth: 1500,
+	}
+	rows, err := explained(t.Context(), compiler{}, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]Row{}
+	for _, row := range rows {
+		if row.Reason == "" && len(row.Products) != 2 || row.MaxRegs != 0 {
+			t.Errorf("%s %s: %d products, at most %d registers", row.Variant, row.Tile, len(row.Products), row.MaxRegs)
+		}
+		seen[row.Variant+" "+row.Tile] = row
+	}
+	naive := seen["cuda/naive 8x32"]
+	if p := naive.Products[0]; p.GlobalReads != 2e9 || p.By != "memory" || !(math.Abs(p.Roofline-187.4) <= 0.1) || p.Waves != 10 || naive.Sectors != 9 || naive.Step == nil || naive.Step.After != "" {
+		t.Errorf("naive has %+v", naive)
+	}
+	without, with := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 0"], seen["cuda/conflictfree 64x64x8 thread 4x4 pad 4"]
+	if len(without.Accesses) != 4 || without.Accesses[2].Conflict <= with.Accesses[2].Conflict || with.Step != nil || without.Step.After != "cuda/smem" {
+		t.Errorf("padding: %+v and %+v", without, with)
+	}
+	if row := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 1"]; row.Reason != "1 is no multiple of 2" {
+		t.Errorf("padding of 1: %+v", row)
+	}
+	var b strings.Builder
+	printProducts(&b, rows, 0, task)
+	for _, want := range []string{
+		"C of 1000 by 1000, k = 1000:",
+		"cuda/naive f64 8x32 4000 2 G 1 M 0 0 0 0 0.12 10 92.6% 187 GFLOP/s memory\n",
+		"cuda/dmma f64 128x128x16 warp 64x32 stages 2 64 16 M 1 M 49.55 M 16.52 M 64 62 14.71 1 29.6% - -\n",
+		"times 1500 GB/s: ", "WAVES fill 108 multiprocessors",
+	} {
+		if !strings.Contains(squeeze(b.String()), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+
+	task.Rungs = cuda.Ladder("f32")
+	task.Multiprocessors, task.Peaks, task.Bandwidth = 0, nil, 0
+	if rows, err = explained(t.Context(), compiler{}, task); err != nil {
+		t.Fatal(err)
+	}
+	limited := 0
+	for i, row := range rows {
+		if row.MaxRegs != 0 {
+			limited++
+			if before := rows[i-1]; row.MaxRegs != 64 || before.MaxRegs != 0 || before.Variant != row.Variant || before.Tile != row.Tile {
+				t.Errorf("%+v after %+v", row, before)
+			}
+		}
+	}
+	want, tiles, accessing := 0, 0, 0
+	for _, r := range task.Rungs {
+		n, reached := len(r.Tiles), len(r.Tiles)
+		if r.Padded() {
+			n, reached = 3*n, 2*n // without that of 1
+		}
+		if r.Capped {
+			want += n
+		}
+		tiles += reached
+		if len(r.Accesses(r.Tiles[0], r.Widest())) > 0 {
+			accessing += reached
+		}
+	}
+	if limited != want || want == 0 {
+		t.Errorf("%d settings are limited, want %d", limited, want)
+	}
+	b.Reset()
+	printProducts(&b, rows, 1, task)
+	printBanks(&b, rows)
+	if text := b.String(); strings.Contains(text, "maxregs") || strings.Contains(text, "WAVES") || strings.Contains(text, "ROOFLINE") || strings.Count(text, "\ncuda/") != tiles+accessing {
+		t.Errorf("the tables repeat what limits do not change:\n%s", text)
+	}
+	b.Reset()
+	printRows(&b, rows)
+	if text := b.String(); !strings.Contains(squeeze(text), "cuda/blocktile2d f32 128x128x8 thread 8x8 maxregs 64 ") {
+		t.Errorf("the table lacks limits:\n%s", text)
+	}
+}
+
+func TestAccesses(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 999: "999", 2147483648: "2.147 G", 16777216: "16.78 M", 1.5e21: "1500 E"} {
+		if got := accesses(x); got != want {
+			t.Errorf("%v is %q, want %q", x, got, want)
+		}
+	}
+}
