@@ -9,7 +9,8 @@
 //	p2p_rows.go, p2p_rows_overlap.go          messages from rank 0 to each worker
 //	scatter_rows.go, scatter_blocks.go        one Scatter of joined parts, one Gather
 //	grid_blocks.go, bcast_rows.go             Scatterv and Bcast
-//	summa.go, srumma.go, cannon.go, layers.go operands that are spread over the ranks
+//	summa.go, srumma.go, layers.go            operands that are spread over the ranks; C stays (stationary.go)
+//	cannon.go                                 operands that are spread and passed on
 //
 // The first six begin and end with whole operands on rank 0, and their time has the
 // distribution in it. The last four have the operands spread already, and Stage and

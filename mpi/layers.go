@@ -39,7 +39,7 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	if rank < g.Ranks() {
 		_, _, x.l = g.At(rank)
 	}
-	x.summa = newPanels(t, g, plan.Split(t.shape.K, g.C, x.l))
+	x.summa = newBroadcasts(t, g, plan.Split(t.shape.K, g.C, x.l))
 	return x, nil
 }
 
@@ -87,8 +87,7 @@ func (x *layers[T]) collect() error {
 }
 
 func (x *layers[T]) plan() prediction {
-	out := x.summa.plan()
-	out.traffic = plan.Layers(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
+	out := x.predict(plan.Layers(x.shape, x.world.Size(), x.grid, x.params.Int("panel")))
 	out.largest.K = ceil(x.shape.K, x.grid.C)
 	return out
 }

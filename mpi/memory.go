@@ -96,3 +96,23 @@ func (a *arena[T]) matrix(rows, cols int) gemm.Matrix[T] {
 	}
 	return m
 }
+
+// taker makes a matrix of zeros of so many rows and columns.
+type taker[T gemm.Element] func(m *gemm.Matrix[T], rows, cols int)
+
+// needed returns how many matrices are taken, and how many elements they have together.
+func needed[T gemm.Element](allocate func(taker[T])) (matrices, elements int) {
+	allocate(func(_ *gemm.Matrix[T], rows, cols int) {
+		matrices, elements = matrices+1, elements+rows*cols
+	})
+	return matrices, elements
+}
+
+// furnish has a rank take its matrices, from the memory of a crew where there is one.
+func (t *task[T]) furnish(allocate func(taker[T])) error {
+	if err := t.recruit(needed(allocate)); err != nil {
+		return err
+	}
+	allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = t.matrix(rows, cols) })
+	return nil
+}

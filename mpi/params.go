@@ -93,6 +93,17 @@ func leading[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm
 	}
 }
 
+// leadingGemm is leading for multipliers that are the whole BLAS operation.
+func leadingGemm[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, form)
+		if err != nil {
+			return nil, err
+		}
+		return gemmer[T]{m}, nil
+	}
+}
+
 func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
 	if err := available(p); err != nil {
 		return nil, err

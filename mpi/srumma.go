@@ -26,7 +26,7 @@ import (
 // lie; others fetch from windows (MPI 4.0, 12.3.2 and 12.3.5). If MPI has no window for
 // them, owners send their panels to each rank in the order in which that rank uses them.
 type srumma[T gemm.Element] struct {
-	*summa[T]
+	*stationary[T]
 	window *comm.Window // nil: owners send
 	denied string       // why there is no window
 	as, bs []source     // of panels
@@ -43,7 +43,7 @@ func newSrumma[T gemm.Element](t *task[T]) (product[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &srumma[T]{summa: newPanels(t, g, plan.Span{Hi: t.shape.K})}
+	x := &srumma[T]{stationary: newStationary(t, g, plan.Span{Hi: t.shape.K})}
 	x.bring = x.fetch
 	if x.m >= 0 {
 		x.first = x.start(x.i, x.j)
@@ -60,7 +60,7 @@ func (x *srumma[T]) start(i, j int) int {
 // find finds the panels of this rank's row and column.
 func (x *srumma[T]) find() {
 	owned := func(i, j int) (as, bs []source) {
-		y := *x.summa
+		y := *x.stationary
 		y.i, y.j, y.m, y.n = i, j, plan.Split(x.shape.M, x.grid.P, i).Len(), plan.Split(x.shape.N, x.grid.Q, j).Len()
 		at := map[*gemm.Matrix[T]]source{}
 		var used arena[T]
@@ -249,7 +249,7 @@ func (x *srumma[T]) turn(i, j, turn int) iter.Seq[int] {
 
 func (x *srumma[T]) multiply(k *clock) error {
 	if x.denied == "" || x.ranks == nil {
-		return x.summa.multiply(k)
+		return x.stationary.multiply(k)
 	}
 	var sent []*comm.Request
 	err := k.during(communicating, func() (err error) {
@@ -259,7 +259,7 @@ func (x *srumma[T]) multiply(k *clock) error {
 	if err != nil {
 		return err
 	}
-	if err := x.summa.multiply(k); err != nil {
+	if err := x.stationary.multiply(k); err != nil {
 		return err
 	}
 	return x.wait(k, communicating, sent...)
@@ -269,17 +269,17 @@ func (x *srumma[T]) close() error {
 	if x.crew == nil && x.window != nil {
 		return x.window.Free()
 	}
-	return x.summa.close()
+	return x.stationary.close()
 }
 
 func (x *srumma[T]) plan() prediction {
-	out := x.summa.plan()
-	traffic := plan.Srumma
+	traffic, warning := plan.Srumma, ""
 	if x.denied != "" {
 		traffic = plan.SrummaSent
-		out.warning = "owners send their panels, since other ranks cannot read them: " + x.denied
+		warning = "owners send their panels, since other ranks cannot read them: " + x.denied
 	}
-	out.traffic = traffic(x.shape, x.world.Size(), x.grid, x.params.Int("panel"))
+	out := x.predict(traffic(x.shape, x.world.Size(), x.grid, x.params.Int("panel")))
+	out.warning = warning
 	return out
 }
 

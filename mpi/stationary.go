@@ -1,0 +1,243 @@
+package mpi
+
+import (
+	"gemm"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
+
+// stationary is what the algorithms that leave C where it is have in common: the operands are
+// spread over a grid of ranks and multiplied panel after panel of k. How a rank gets the
+// panels that others hold is what the algorithms differ in. The next step is under way while
+// this one is multiplied (lookahead).
+//
+// A local variant that can compute two products at once, as one of twice the k, gets panels
+// two and two: the longer k is, the fewer times it adds to C.
+type stationary[T gemm.Element] struct {
+	*task[T]
+	grid plan.Grid
+	*seat
+	i, j     int
+	m, n     int              // rows and columns of this rank's block of C; m < 0 outside of the grid
+	panels   []plan.Panel     // of k
+	together int              // panels that are multiplied at once, at most
+	steps    []plan.Span      // runs of panels that are
+	a, b     []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
+	as, bs   []gemm.Matrix[T] // room for those of others: of one step and the next
+	c        gemm.Matrix[T]
+	first    int // step
+	// bring begins to bring panel s, the i-th of the step u.
+	bring func(s int, u *coming[T], i int) error
+}
+
+// newStationary returns this rank's part of a product over the range k, which is spread over
+// the rank's layer of the grid.
+func newStationary[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *stationary[T] {
+	x := &stationary[T]{task: t, grid: g, panels: plan.Panels(k, g.P, g.Q, t.params.Int("panel")), together: 1}
+	if t.local.two != nil {
+		x.together = 2
+	}
+	x.steps = plan.Steps(x.panels, x.together)
+	rooms := min(2, len(x.steps)) * x.together
+	x.as, x.bs = make([]gemm.Matrix[T], rooms), make([]gemm.Matrix[T], rooms)
+	rank := t.world.Rank()
+	if rank >= g.Ranks() {
+		x.m = -1
+		return x
+	}
+	x.i, x.j, _ = g.At(rank)
+	m, n := plan.Split(t.shape.M, g.P, x.i).Len(), plan.Split(t.shape.N, g.Q, x.j).Len()
+	x.m, x.n = m, n
+	return x
+}
+
+// allocate takes the rank's matrices from take, with room for panels of others.
+func (x *stationary[T]) allocate(take taker[T]) {
+	x.own(take)
+	if x.m < 0 {
+		return
+	}
+	widest := 0
+	for _, p := range x.panels {
+		widest = max(widest, p.K.Len())
+	}
+	for s := range x.as {
+		if x.grid.Q > 1 {
+			take(&x.as[s], x.m, widest)
+		}
+		if x.grid.P > 1 {
+			take(&x.bs[s], widest, x.n)
+		}
+	}
+}
+
+// own takes the matrices of which the operands and C are made.
+func (x *stationary[T]) own(take taker[T]) {
+	if x.m < 0 {
+		return
+	}
+	take(&x.c, x.m, x.n)
+	x.a, x.b = make([]gemm.Matrix[T], len(x.panels)), make([]gemm.Matrix[T], len(x.panels))
+	for s, p := range x.panels {
+		// A's panels lie one after the other, so that each is a message as it is.
+		if p.Col == x.j {
+			take(&x.a[s], x.m, p.K.Len())
+		}
+		if p.Row == x.i {
+			take(&x.b[s], p.K.Len(), x.n)
+		}
+	}
+}
+
+// settle finds the rank's place and takes its matrices.
+func (x *stationary[T]) settle() (err error) {
+	if x.seat, err = x.job.seat(x.grid); err != nil {
+		return err
+	}
+	return x.furnish(x.allocate)
+}
+
+func (x *stationary[T]) place() (err error) {
+	if err = x.settle(); err != nil || x.ranks == nil {
+		return err
+	}
+	return x.fill(func(int) []plan.Panel { return x.panels })
+}
+
+// fill brings the operands of all layers from rank 0; layer returns the panels of one.
+func (x *stationary[T]) fill(layer func(l int) []plan.Panel) error {
+	areas := func(of func(p plan.Panel, i, j int) area) func(rank int) []area {
+		return func(rank int) []area {
+			i, j, l := x.grid.At(rank)
+			var out []area
+			for _, p := range layer(l) {
+				out = append(out, of(p, i, j))
+			}
+			return out
+		}
+	}
+	err := spread(x.ranks, x.task.a, areas(func(p plan.Panel, i, j int) area {
+		if p.Col != j {
+			return area{}
+		}
+		return area{plan.Split(x.shape.M, x.grid.P, i), p.K}
+	}), x.a)
+	if err != nil {
+		return err
+	}
+	return spread(x.ranks, x.task.b, areas(func(p plan.Panel, i, j int) area {
+		if p.Row != i {
+			return area{}
+		}
+		return area{p.K, plan.Split(x.shape.N, x.grid.Q, j)}
+	}), x.b)
+}
+
+// receive finds room for what this rank has not got of a panel.
+func (x *stationary[T]) receive(s int, u *coming[T], i int) {
+	p, room := x.panels[s], u.turn%2*x.together+i
+	if p.Col != x.j {
+		u.a[i] = of(x.as[room].Data, x.c.Rows, p.K.Len(), p.K.Len())
+	}
+	if p.Row != x.i {
+		u.b[i] = of(x.bs[room].Data, p.K.Len(), x.c.Cols, x.c.Cols)
+	}
+}
+
+// coming is a step under way: its panels, one or two, and their messages.
+type coming[T gemm.Element] struct {
+	turn    int // how many steps came before
+	panels  int
+	a, b    [2]gemm.Matrix[T]
+	pending []*comm.Request
+}
+
+// add adds a message.
+func (u *coming[T]) add(r *comm.Request, err error) error {
+	if err == nil {
+		u.pending = append(u.pending, r)
+	}
+	return err
+}
+
+// begin begins to bring the panels of a step; none behind the last.
+func (x *stationary[T]) begin(k *clock, turn int) (u coming[T], err error) {
+	if turn >= len(x.steps) {
+		return u, nil
+	}
+	step := x.steps[(x.first+turn)%len(x.steps)]
+	u = coming[T]{turn: turn, panels: step.Len()}
+	err = k.during(communicating, func() error {
+		for i := range u.panels {
+			s := step.Lo + i
+			u.a[i], u.b[i] = x.a[s], x.b[s]
+			if err := x.bring(s, &u, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return u, err
+}
+
+func (x *stationary[T]) multiply(k *clock) error {
+	if x.ranks == nil {
+		return x.finish(k)
+	}
+	if len(x.steps) == 0 {
+		zero(x.c)
+	}
+	here, err := x.begin(k, 0)
+	if err != nil {
+		return err
+	}
+	for turn := range x.steps {
+		next, err := x.begin(k, turn+1)
+		if err != nil {
+			return err
+		}
+		if err := x.wait(k, communicating, here.pending...); err != nil {
+			return err
+		}
+		if here.panels == 2 {
+			err = x.computeTwo(k, x.c, here.a, here.b, turn > 0, next.pending)
+		} else {
+			err = x.compute(k, x.c, here.a[0], here.b[0], turn > 0, next.pending...)
+		}
+		if err != nil {
+			return err
+		}
+		here = next
+	}
+	return x.finish(k)
+}
+
+func (x *stationary[T]) collect() error {
+	if x.ranks == nil {
+		return nil
+	}
+	return x.uniteBlocks(x.ranks, x.grid, x.c)
+}
+
+// predict returns what the ranks are predicted to do, with that traffic.
+func (x *stationary[T]) predict(traffic []plan.Traffic) prediction {
+	return prediction{
+		traffic: traffic, bound: plan.BoundSpread(x.shape, x.grid.Ranks()),
+		grid: x.grid, busy: plan.Busy(x.grid, x.shape), steps: len(x.steps), overlapped: true,
+		largest: gemm.Shape{M: ceil(x.shape.M, x.grid.P), N: ceil(x.shape.N, x.grid.Q), K: x.shape.K},
+	}
+}
+
+// panelDoc is of the variants with panels of k.
+const panelDoc = "columns of A and rows of B that are broadcast at once"
+
+// spreadWorkspace returns the elements of operands that are spread over ranks, with what
+// they hold of each other's: two panels, four of a local variant that takes two at once.
+func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
+	m, n, k := float64(s.M), float64(s.N), float64(s.K)
+	wide := 2 * float64(min(p.Int("panel"), s.K)*g.C)
+	if localVariant(p.Text("local")).Bound.Kind != gemm.Componentwise {
+		wide *= 2
+	}
+	return m*k + k*n + float64(g.C+1)*m*n + wide*(float64(g.Q)*m+float64(g.P)*n)
+}
