@@ -30,6 +30,15 @@ type Progress interface {
 	Done(r Record, kept bool)
 }
 
+// Quiet is a Progress that says nothing.
+type Quiet struct{}
+
+// Begin implements Progress.
+func (Quiet) Begin([]Case) {}
+
+// Done implements Progress.
+func (Quiet) Done(Record, bool) {}
+
 // Driver measures cases and keeps their rows.
 type Driver struct {
 	Store    *Store

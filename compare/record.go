@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"gemm"
@@ -208,6 +209,21 @@ func (r Record) Shape() string {
 		return fmt.Sprint(r.N)
 	}
 	return fmt.Sprintf("%d×%d×%d", r.M, r.N, r.K)
+}
+
+// Note returns the reason of r and what its warnings are about, in one line. The record has the
+// warnings in full.
+func (r Record) Note() string {
+	var notes []string
+	if r.Reason != "" {
+		lines := strings.Join(strings.Split(strings.TrimSpace(r.Reason), "\n"), "; ")
+		notes = append(notes, strings.TrimPrefix(strings.ReplaceAll(lines, ": gemm: ", ": "), gemm.ErrUnavailable.Error()+": "))
+	}
+	for _, warning := range r.Warnings {
+		about, _, _ := strings.Cut(warning, ":")
+		notes = append(notes, about)
+	}
+	return strings.Join(notes, "; ")
 }
 
 // Measurement is a figure that is not a product: a bandwidth over sizes, an

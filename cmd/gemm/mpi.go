@@ -258,7 +258,7 @@ func runTask(c *cli.Context, folder string) (err error) {
 	l.Now = signs.Now
 	d := compare.Driver{
 		Store: store, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Probes: pingPongs(c.Context),
-		Progress: newProgress(io.Discard, len(task.Cases)), Command: commandLine(os.Args[1:]), MPI: mpi.Version(), Lead: l,
+		Progress: compare.Quiet{}, Command: commandLine(os.Args[1:]), MPI: mpi.Version(), Lead: l,
 	}
 	return d.Run(c.Context, task.Cases)
 }

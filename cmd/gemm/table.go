@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"gemm/compare"
@@ -32,23 +30,9 @@ func printTable(out io.Writer, rows []compare.Record) error {
 			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, r.Type, shape, r.Status,
-			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual), number("%.2g", r.Bound), note(r))
+			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual), number("%.2g", r.Bound), r.Note())
 	}
 	return w.Flush()
-}
-
-// note returns the reason of a row and what its warnings are about, in one line.
-// The records and the report have the warnings in full.
-func note(r compare.Record) string {
-	var notes []string
-	if r.Reason != "" {
-		notes = append(notes, reason(errors.New(r.Reason)))
-	}
-	for _, warning := range r.Warnings {
-		about, _, _ := strings.Cut(warning, ":")
-		notes = append(notes, about)
-	}
-	return strings.Join(notes, "; ")
 }
 
 // number formats x, or says that there is none.
@@ -88,10 +72,10 @@ func outcome(rows []compare.Record) error {
 	switch {
 	case len(bad) > 0:
 		return fmt.Errorf("%d of %d rows are wrong or failed, the first is %s %s %s: %s: %s",
-			len(bad), len(rows), bad[0].Variant, bad[0].Type, bad[0].Shape(), bad[0].Status, note(bad[0]))
+			len(bad), len(rows), bad[0].Variant, bad[0].Type, bad[0].Shape(), bad[0].Status, bad[0].Note())
 	case ok == 0 && len(rows) > 0:
 		return fmt.Errorf("no row could be measured, the first is %s %s %s: %s: %s",
-			rows[0].Variant, rows[0].Type, rows[0].Shape(), rows[0].Status, note(rows[0]))
+			rows[0].Variant, rows[0].Type, rows[0].Shape(), rows[0].Status, rows[0].Note())
 	}
 	return nil
 }

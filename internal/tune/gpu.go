@@ -435,15 +435,6 @@ func (s *gpuSearch) last(ctx context.Context, c *GPUChoice, left []GPUSetting) (
 	return doc, nil
 }
 
-// quiet is told of rows and says nothing.
-type quiet struct{}
-
-// Begin implements compare.Progress.
-func (quiet) Begin([]compare.Case) {}
-
-// Done implements compare.Progress.
-func (quiet) Done(compare.Record, bool) {}
-
 // Device is a GPU on which kernels are tuned, and the program that computes there.
 type Device struct {
 	GPU     cuda.GPU
@@ -490,7 +481,7 @@ func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b co
 				return compare.Document{}, err
 			}
 		}
-		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: quiet{}, Command: d.Command, Worker: d.untuned, Warn: warn}
+		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: compare.Quiet{}, Command: d.Command, Worker: d.untuned, Warn: warn}
 		err := driver.Run(ctx, cases)
 		doc := store.Document()
 		if len(doc.Runs) > 0 {

@@ -1,0 +1,186 @@
+package explain
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gemm/compare"
+	"gemm/internal/output"
+)
+
+// Profiler is the command of NVIDIA's profiler, Nsight Compute.
+const Profiler = "ncu"
+
+// counterNames are the counters that are put into a row, by the profiler's names. They are
+// few, since a kernel is run again for some of them at a time.
+var counterNames = []string{
+	"sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"sm__inst_issued.avg.pct_of_peak_sustained_active",
+	"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
+	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+	"sm__warps_active.avg.pct_of_peak_sustained_active",
+	"smsp__inst_executed.sum",
+	"smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+	"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
+	"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+	"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+	"lts__t_sectors_op_read.sum",
+	"dram__bytes_read.sum",
+}
+
+// kernelPattern is the profiler's expression for the names of kernels that multiply: that of
+// the rungs, gemm, and those of cuBLAS, of which some have their name in the arguments of a
+// template. It is the same whether all of a name has to match or a part of it.
+const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
+
+// besideKernels are the kernels of this program that are no rung's main one.
+var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "reduce", "peak"}
+
+// profileTimeout is how long a row may take under the profiler, which runs each launch
+// several times and keeps what it writes in between.
+const profileTimeout = 10 * time.Minute
+
+// profilerArgs returns the arguments of the profiler before those that say what it runs.
+// What it has to say goes into the file log: standard output is the worker's.
+func profilerArgs(log string) []string {
+	return []string{
+		"--log-file", log, "--csv", "--page", "raw", "--print-units", "base",
+		"--clock-control", "none", "--target-processes", "application-only",
+		"--kernel-name-base", "demangled", "-k", kernelPattern, "--metrics", strings.Join(counterNames, ","),
+	}
+}
+
+// Counters measures the case once under the profiler and returns the counters of its kernel.
+// The row is that of the case: a kernel with another setting is not the one that was timed.
+func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint64, worker func(context.Context) (*exec.Cmd, error)) (map[string]float64, error) {
+	scratch, err := output.NewScratch("counters")
+	if err != nil {
+		return nil, err
+	}
+	defer scratch.Remove()
+	file := filepath.Join(scratch.Path, "log")
+	d := compare.Driver{
+		Store: &compare.Store{}, Seed: seed, Progress: compare.Quiet{},
+		Budget: compare.Budget{Reps: 1, Time: time.Nanosecond, Timeout: profileTimeout},
+		Worker: func(ctx context.Context) (*exec.Cmd, error) {
+			served, err := worker(ctx)
+			if err != nil {
+				return nil, err
+			}
+			cmd := exec.CommandContext(ctx, Profiler, append(profilerArgs(file), served.Args...)...)
+			cmd.Env = append(os.Environ(), "LC_ALL=C") // numbers have a decimal point then
+			return cmd, nil
+		},
+	}
+	k.Turn = "" // it is measured alone
+	if err := d.Run(ctx, []compare.Case{k}); err != nil {
+		return nil, err
+	}
+	log, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	counters, err := parseCounters(string(log))
+	switch got := d.Store.Document().Records[0]; {
+	case got.Status != compare.OK:
+		err = fmt.Errorf("under %s the row is %s: %s", Profiler, got.Status, got.Note())
+	case err == nil && got.Resolved.String() != row.Resolved.String():
+		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved, row.Resolved)
+	}
+	if complaint := complaintOf(string(log)); err != nil && complaint != "" {
+		err = fmt.Errorf("%s: %s: %s", Profiler, complaint, remedy(complaint))
+	}
+	return counters, err
+}
+
+// complaintOf returns the first error that the profiler's log names; empty where it names none.
+func complaintOf(log string) string {
+	for line := range strings.Lines(log) {
+		if text, ok := strings.CutPrefix(line, "==ERROR=="); ok {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
+}
+
+// parseCounters returns the counters of the last launch of a main kernel in the profiler's
+// log: lines of its own, and a table whose lines begin with a quote, first the names of the
+// columns, then their units, then a line a launch. Counters that the profiler does not have
+// on this GPU are left out.
+func parseCounters(log string) (map[string]float64, error) {
+	var table strings.Builder
+	for line := range strings.Lines(log) {
+		if strings.HasPrefix(line, `"`) {
+			table.WriteString(line)
+		}
+	}
+	lines, err := csv.NewReader(strings.NewReader(table.String())).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("the table that %s wrote is broken: %w", Profiler, err)
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("%s wrote no table", Profiler)
+	}
+	names, launches := lines[0], lines[1:]
+	kernel := slices.Index(names, "Kernel Name")
+	if kernel < 0 {
+		return nil, fmt.Errorf("the table that %s wrote has no column Kernel Name", Profiler)
+	}
+	for _, launch := range slices.Backward(launches) {
+		if isMain(launch[kernel]) {
+			return counterValues(names, launch)
+		}
+	}
+	return nil, fmt.Errorf("%s saw no kernel that multiplies", Profiler)
+}
+
+// isMain reports whether a kernel of that name, which is empty in the line of the units, is
+// the one that multiplies.
+func isMain(name string) bool {
+	function, _, _ := strings.Cut(name, "(")
+	return function != "" && !slices.Contains(besideKernels, function)
+}
+
+// counterValues returns the counters in a line of the table with columns of these names.
+func counterValues(names, launch []string) (map[string]float64, error) {
+	counters := map[string]float64{}
+	for i, name := range names {
+		if !slices.Contains(counterNames, name) {
+			continue
+		}
+		text := strings.TrimSpace(strings.TrimPrefix(launch[i], "(!)"))
+		if text == "" || text == "n/a" {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s wrote %q for %s, which is no number", Profiler, launch[i], name)
+		}
+		if compare.Number(value).Known() {
+			counters[name] = value
+		}
+	}
+	if len(counters) == 0 {
+		return nil, fmt.Errorf("%s has none of the counters on this GPU", Profiler)
+	}
+	return counters, nil
+}
+
+// remedy says what to do about a complaint of the profiler.
+func remedy(complaint string) string {
+	if strings.Contains(complaint, "ERR_NVGPUCTRPERM") {
+		return "run as root, or load the kernel module with NVreg_RestrictProfilingToAdminUsers=0"
+	}
+	return "see whether " + Profiler + " runs here by itself, or leave --counters out"
+}
