@@ -36,7 +36,7 @@ CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help report test mpich hosts gonum-tests build deps lint generate docs bench bench-peers fuzz check-report clean
+.PHONY: help report test mpich hosts gonum-tests build deps lint generate docs goals bench bench-peers fuzz check-report clean
 
 help: ## list the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ generate: ## write the generated code anew
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/
 	$(GO) run ./internal/pages/render
+
+goals: ## print which of the developers' goals the records in results/ meet
+	$(GO) run ./internal/goals results/*.json
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . ./...

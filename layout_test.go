@@ -88,6 +88,7 @@ var importTable = closure(map[string][]string{
 	"compare/report/reporttest": {"compare/report/chart", "internal/child"},
 
 	"internal/pages":    {"compare/report"},
+	"internal/goals":    {"compare/report"},
 	"internal/gemmtest": {".", "internal/cpu"},
 	"cmd":               {"cuda/explain", "cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
 })

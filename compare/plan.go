@@ -183,10 +183,8 @@ type Profile struct {
 	Types    []string      // nil: all
 	Threads  []int         // numbers that variants with threads are measured at; nil: their default
 	Ranks    []int         // numbers of ranks that the ladder's variants on ranks are measured with
-	// Keep says which rows of the ladder are measured; nil: all. Page says that the
-	// profile is rendered as the page of performance and not as a report.
+	// Keep says which rows of the ladder are measured; nil: all.
 	Keep     func(Case) bool
-	Page     bool
 	cutoffs  map[int][]int // cut-offs swept, by size
 	compiler int           // size of the experiment on the compiler's options; 0: there is none
 	studies  []study       // on threads and ranks
@@ -269,7 +267,6 @@ func Profiles() []Profile {
 			Types:    []string{"f64", "f32"},
 			Threads:  []int{1, 2},
 			Keep:     contends,
-			Page:     true,
 		},
 		{
 			Name:     "gf256",

@@ -31,8 +31,8 @@ func compareCommand() *cli.Command {
 		Description: "The folder gets results.json, which has every row and grows while they are\n" +
 			"measured, and the report in all formats but PDF; with --profile parallel or mpi, of\n" +
 			"the experiments on threads or ranks alone; with --profile cuda, of what a GPU computes;\n" +
-			"with --profile peers, the page of performance against the libraries of others; with\n" +
-			"--profile gf256, of Reed–Solomon codes.",
+			"with --profile peers, of packed products beside other libraries; with --profile gf256,\n" +
+			"of Reed–Solomon codes.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
@@ -184,9 +184,6 @@ func runCompare(c *cli.Context) error {
 		return err
 	}
 	lang, err := language(c)
-	if err == nil && profile.Page {
-		err = pageLanguage(lang)
-	}
 	if err != nil {
 		return err
 	}
@@ -210,10 +207,7 @@ func runCompare(c *cli.Context) error {
 	}, cases, records)
 	// After an interruption too, of the rows that there are. The records are on
 	// disk already, and a PDF wants a TeX system.
-	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" || f == "performance" })
-	if profile.Page {
-		formats = []string{"performance", "csv", "bench"}
-	}
+	formats := slices.DeleteFunc(report.Formats(), func(f string) bool { return f == "json" || f == "pdf" })
 	paths, err := report.Write(dir, store.Document(), report.WriteOptions{Formats: formats, Lang: lang})
 	if err != nil {
 		return errors.Join(failed, err)

@@ -731,7 +731,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 			t.Errorf("the experiments are %s, want %s", got, plan.want)
 		}
 	}
-	if parallel.Page || parallel.Budget.Timeout <= 0 {
+	if parallel.Budget.Timeout <= 0 {
 		t.Errorf("profile parallel: %+v", parallel)
 	}
 	fewer, _ := planned(t, "--profile", "parallel", "--sizes", "512", "--threads", "1")

@@ -48,14 +48,6 @@ func language(c *cli.Context) (string, error) {
 	return lang, nil
 }
 
-// pageLanguage returns an error unless the page of performance is written in lang.
-func pageLanguage(lang string) error {
-	if lang != "en" {
-		return usagef("--lang %s: the page of performance is in English only", lang)
-	}
-	return nil
-}
-
 func runReport(c *cli.Context) error {
 	if len(c.StringSlice("in")) == 0 {
 		return usagef("--in is missing; see gemm report --help")
@@ -65,9 +57,6 @@ func runReport(c *cli.Context) error {
 		return err
 	}
 	lang, err := language(c)
-	if err == nil && slices.Contains(formats, "performance") {
-		err = pageLanguage(lang)
-	}
 	if err != nil {
 		return err
 	}
@@ -115,10 +104,9 @@ func printPaths(w io.Writer, paths []string) error {
 	figures := map[string]int{}
 	for _, path := range paths {
 		folder := filepath.Dir(path)
-		switch filepath.Base(folder) {
-		case "figures", "performance":
+		if filepath.Base(folder) == "figures" {
 			figures[folder]++
-		default:
+		} else {
 			fmt.Fprintln(&b, path)
 		}
 	}

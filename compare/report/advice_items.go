@@ -59,7 +59,7 @@ var advice = []Advice{
 	{ID: "S13", Family: "serial", Source: "3.1", Kind: "pitfalls",
 		en:    "*A C that was not cleared.* A loop that adds to C is right only if C was zero. A multiplier overwrites all of C; the tests and the measurements first fill it with values that no product has.",
 		zh:    "*没有清零的 C。* 往 C 上累加的循环只有在 C 为零时才正确。这里的乘法覆盖整个 C；测试和测量都先把它填满任何乘积都不会有的值。",
-		Files: []string{"multiplier.go", "compare/operands.go"}},
+		Files: []string{"multiplier.go", "compare/verify/operands.go"}},
 
 	// MPI: what helps, 2.2.3.
 	{ID: "M1", Family: "mpi", Source: "2.2.3", Kind: "advice",

@@ -153,7 +153,7 @@ var codesSentences = []sentence{
 		"| 128+32 | 1 MiB | `serial/packed` | 1 | ok |", "| 10+4 | 256 MiB | `cuda/tuned` | — | ok |", "| 10+4 | 128 MiB | `serial/packed` | 1 | skipped (1) |", "1. needs 1.8 GiB of memory",
 		"The rungs in their order at 10+4 with shards of 16 MiB", "Steps that gain: 3 of 4. The largest gain is that of `", "**`naive` → `square-tiled`**, 0.61", "Occupancy falls from 75.0 % to 50.0 %",
 		"What the kernels take of the GPU, gf256, n = 4×16777216×10.", "figure codes-64-KiB", "figure codes-1-MiB", "figure codes-width", "figure codes-rungs", "{#gpu-machine}",
-	}, []string{"NaN", "{#gpu-ladder}", "{#gpu-goals}", "{#gpu-host}", "GPU: the fastest rung", "{#gpu-none}", "TFLOP/s |"}},
+	}, []string{"NaN", "{#gpu-ladder}", "{#gpu-host}", "GPU: the fastest rung", "{#gpu-none}", "TFLOP/s |"}},
 	{"one code", planted(coded("serial/packed", 10, 4, 65536, 1e-4)), []string{"{#codes-table}", "| 10+4 | 64 KiB | `serial/packed` | 1 | ok | 100 µs |", "`reference/reedsolomon` was not timed in turn with the suite"},
 		[]string{"{#codes-widths}", "{#codes-ladder}", "figure codes", "products of the suite ran on"}},
 	{"squares over GF(2⁸) are no codes", with(row("serial/naive", 64, 1e-3, field)), nil, []string{"{#codes}"}},

@@ -275,6 +275,9 @@ type sentence struct {
 var sentences = slices.Concat([]sentence{
 	{"no records", compare.Document{Schema: 1},
 		[]string{"There are no records", "`gemm compare --out report`", "No records"}, []string{"{#results}"}},
+	{"in turn with libraries", peersDocument(), []string{
+		"## Geometric means {#means}", "Below 1 too, but not distinguishable: 16×4096×4096 f64 1 thread (1.00), 16×4096×4096 f32 1 thread (1.00).",
+	}, []string{"`serial/strassen` | 99"}},
 	{"the fastest", with(),
 		[]string{"the fastest variant of the suite is `serial/packed` with 10.5 GFLOP/s at n = 64, 26.2 % of the measured peak, 20.0 times as fast as `serial/naive`.",
 			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified", "9 rows of 3 variants on 1 host: ok 9."},
@@ -507,7 +510,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		ids := map[string]bool{}
 		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
 			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64",
-			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width", "codes-rungs"} {
+			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width", "codes-rungs", "square-f64-1"} {
 			ids[id] = true
 		}
 		for _, figures := range scalingFigures {

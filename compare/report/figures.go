@@ -45,6 +45,7 @@ import (
 //	codes-<width>               data a second over Reed–Solomon codes, shards of that width, with what limits it
 //	codes-width                 the same of one code over the width of its shards
 //	codes-rungs                 data a second of the rungs of the GPU's ladder
+//	<kind>-<type>-<threads>     GFLOP/s over n beside libraries, kind square, small or skinny
 //
 // Where doc has several hosts there is a set for each, with a dash and the host's
 // id appended. A curve needs points at two places, a bar chart one bar. Only cubes
@@ -101,6 +102,7 @@ func Drawings(doc compare.Document, lang string) []chart.Drawing {
 		distributedDrawings(d, add)
 		gpuDrawings(d, add)
 		codesDrawings(d, add)
+		contestDrawings(d, add)
 	}
 	return all
 }

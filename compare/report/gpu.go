@@ -75,7 +75,7 @@ func (b *builder) gpu(v *view) []document.Section {
 	}
 	var sections []document.Section
 	for _, part := range []func(*view) (document.Section, bool){
-		b.gpuMachine, b.gpuGoals, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuPrecision, b.gpuTypes, b.gpuRagged,
+		b.gpuMachine, b.gpuTable1, b.gpuLadder, b.gpuWhy, b.gpuShapes, b.gpuPrecision, b.gpuTypes, b.gpuRagged,
 		b.gpuTuned, b.gpuSettings, b.gpuHost,
 	} {
 		if s, ok := part(v); ok {

@@ -287,3 +287,23 @@ func (b *builder) gpuRagged(v *view) (document.Section, bool) {
 	}
 	return s, found
 }
+
+// sgemmShapes are the eight of the SGEMM collection.
+var sgemmShapes = func() []problem {
+	var out []problem
+	for _, m := range []int{2048, 4096} {
+		for _, n := range []int{2048, 4096} {
+			for _, k := range []int{512, 1024} {
+				out = append(out, shapeOf("f32", m, n, k))
+			}
+		}
+	}
+	return out
+}()
+
+// shapeOf returns the plain product of a type and shape.
+func shapeOf(typ string, m, n, k int) problem {
+	return problem{typ: typ, op: "nn", alpha: 1, m: m, n: n, k: k, lda: k, ldb: n, ldc: n, threads: 1}
+}
+
+func cubeOf(typ string, n int) problem { return shapeOf(typ, n, n, n) }

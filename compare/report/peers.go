@@ -20,7 +20,7 @@ func (b *builder) peers(v *view) []document.Section {
 		s.Text(b.Say("peers.absent", text.Args{
 			"Command": document.Literal(b.program + " compare --families serial,reference"),
 		}))
-		return []document.Section{s}
+		return append([]document.Section{s}, b.contest(v)...)
 	}
 	for _, typ := range types(rows) {
 		ladder := v.ladder(typ)
@@ -48,7 +48,7 @@ func (b *builder) peers(v *view) []document.Section {
 			s.Add(table)
 		}
 	}
-	return []document.Section{s}
+	return append([]document.Section{s}, b.contest(v)...)
 }
 
 // peer says where one library is faster and where the suite is, with a table row

@@ -22,7 +22,7 @@ import (
 
 // WriteOptions say what to write.
 type WriteOptions struct {
-	Formats []string // of Formats; nil: all but pdf and performance
+	Formats []string // of Formats; nil: all but pdf
 	Lang    string   // en (default) or zh
 	Command string   // the program's name in commands to type; default gemm
 }
@@ -36,7 +36,6 @@ var formats = []struct{ name, file string }{
 	{"csv", "results.csv"},
 	{"json", "results.json"},
 	{"bench", "results.bench.txt"},
-	{"performance", "performance.md"},
 }
 
 // Formats returns the names of the formats that Write writes.
@@ -53,12 +52,11 @@ func Formats() []string {
 // .png for html and md and as .pdf for tex and pdf, then report.html, report.md,
 // report.tex, report.pdf, results.csv, results.json and results.bench.txt. pdf
 // writes report.tex too and runs xelatex on it. Each file is replaced as a whole
-// or not at all; figures of another report that are there stay. performance is the
-// page of Performance, performance.md with its figures in performance/<id>.svg.
+// or not at all; figures of another report that are there stay.
 func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {
-		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" || f == "performance" })
+		wanted = slices.DeleteFunc(Formats(), func(f string) bool { return f == "pdf" })
 	}
 	for _, f := range wanted {
 		if !slices.Contains(Formats(), f) {
@@ -86,22 +84,14 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 			out.write(name+".pdf", d.PDF)
 		}
 	}
-	page, curves := document.Report{}, []chart.Drawing(nil)
-	if wants("performance") {
-		page, curves = Performance(doc, opt.Command)
-	}
-	for _, d := range curves {
-		out.write(filepath.Join(page.Figures, d.ID+".svg"), d.SVG)
-	}
 	content := map[string]func(io.Writer) error{
-		"html":        func(w io.Writer) error { return document.HTML(w, r, drawings) },
-		"md":          func(w io.Writer) error { return document.Markdown(w, r) },
-		"tex":         func(w io.Writer) error { return document.TeX(w, r) },
-		"pdf":         func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
-		"csv":         func(w io.Writer) error { return CSV(w, doc) },
-		"json":        func(w io.Writer) error { return JSON(w, doc) },
-		"bench":       func(w io.Writer) error { return Bench(w, doc) },
-		"performance": func(w io.Writer) error { return document.Markdown(w, page) },
+		"html":  func(w io.Writer) error { return document.HTML(w, r, drawings) },
+		"md":    func(w io.Writer) error { return document.Markdown(w, r) },
+		"tex":   func(w io.Writer) error { return document.TeX(w, r) },
+		"pdf":   func(w io.Writer) error { return typeset(w, r, drawings, latest(doc)) },
+		"csv":   func(w io.Writer) error { return CSV(w, doc) },
+		"json":  func(w io.Writer) error { return JSON(w, doc) },
+		"bench": func(w io.Writer) error { return Bench(w, doc) },
 	}
 	for _, f := range formats {
 		if wants(f.name) {

@@ -261,7 +261,7 @@ func TestWriteFormats(t *testing.T) {
 			t.Errorf("%s: wrote %d files", test.format, len(files))
 		}
 	}
-	if got := strings.Join(Formats(), " "); got != "html md tex pdf csv json bench performance" {
+	if got := strings.Join(Formats(), " "); got != "html md tex pdf csv json bench" {
 		t.Errorf("formats are %s", got)
 	}
 }

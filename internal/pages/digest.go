@@ -92,7 +92,7 @@ func raise(sections []document.Section) {
 	for i, s := range sections {
 		switch {
 		case s.Level == 1:
-			chapter = s.ID != "summary" && s.ID != "how"
+			chapter = s.ID != "summary"
 		case !chapter:
 			sections[i].Level = 1
 		}

@@ -20,18 +20,7 @@ type page struct {
 	topic   string
 	title   string
 	records []string // files in results/
-	build   func(compare.Document) (document.Report, []chart.Drawing)
 	digest  digest
-}
-
-// whole builds every section of a report in English.
-func whole(doc compare.Document) (document.Report, []chart.Drawing) {
-	return report.Build(doc, report.Options{Lang: "en"}), report.Drawings(doc, "en")
-}
-
-// compared builds the page that compares the suite with other libraries.
-func compared(doc compare.Document) (document.Report, []chart.Drawing) {
-	return report.Performance(doc, "")
 }
 
 // topics are the pages of docs/, in the order of its index.
@@ -40,7 +29,6 @@ var topics = []page{
 		topic:   "serial",
 		title:   "One processor: the ladder, step by step",
 		records: []string{"serial.json"},
-		build:   whole,
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "ladder", "strassen", "compiler", "roofline", "against",
@@ -55,9 +43,8 @@ var topics = []page{
 		topic:   "peers",
 		title:   "Compared with OpenBLAS, MKL, BLIS and gonum",
 		records: []string{"peers.json", "peers-xeon.json"},
-		build:   compared,
 		digest: digest{
-			sections: []string{"how", "host", "means", "lost"},
+			sections: []string{"machine", "runs", "peers", "contenders", "means", "lost"},
 			figures:  []string{"square-f64-1", "square-f32-1", "small-f64-1"},
 			tables:   []string{"table-lost"},
 		},
@@ -66,7 +53,6 @@ var topics = []page{
 		topic:   "parallel",
 		title:   "16 threads: scaling, schedules and what sharing costs",
 		records: []string{"parallel-xeon.json"},
-		build:   whole,
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "strong", "weak", "chunk", "load", "affinity", "gomaxprocs",
@@ -82,7 +68,6 @@ var topics = []page{
 		topic:   "mpi",
 		title:   "16 ranks: compared with ScaLAPACK",
 		records: []string{"mpi-xeon.json"},
-		build:   whole,
 		digest: digest{
 			sections: []string{
 				"summary", "machine", "runs", "mpi-library", "mpi-phases", "mpi-bytes", "mpi-shares",
@@ -100,10 +85,9 @@ var topics = []page{
 		topic:   "cuda-results",
 		title:   "An NVIDIA H200: compared with cuBLAS",
 		records: []string{"cuda-h200.json", "cuda-h200-tuned.json"},
-		build:   whole,
 		digest: digest{
 			sections: []string{
-				"summary", "machine", "runs", "gpu-machine", "gpu-goals", "gpu-ladder", "gpu-why",
+				"summary", "machine", "runs", "gpu-machine", "gpu-ladder", "gpu-why",
 				"gpu-precision", "gpu-types", "gpu-tuned", "gpu-host",
 			},
 			figures: []string{
@@ -117,7 +101,6 @@ var topics = []page{
 		topic:   "gf256",
 		title:   "Reed–Solomon codes: compared with klauspost/reedsolomon",
 		records: []string{"gf256-zen4.json", "gf256-xeon.json", "gf256-h200.json"},
-		build:   whole,
 		digest: digest{
 			sections: []string{"summary", "codes-machine", "codes-table", "codes-widths", "codes-ladder"},
 			figures:  []string{"codes-64-KiB", "codes-1-MiB", "codes-width", "codes-rungs"},
@@ -168,9 +151,9 @@ func (p page) render(root string) error {
 	if err != nil {
 		return err
 	}
-	full, drawings := p.build(doc)
-	r := p.digest.of(full)
-	r.Title, r.Figures = p.title, "figures"
+	drawings := report.Drawings(doc, "en")
+	r := p.digest.of(report.Build(doc, report.Options{Lang: "en"}))
+	r.Title = p.title
 	var text bytes.Buffer
 	if err := document.Markdown(&text, r); err != nil {
 		return err
@@ -182,23 +165,19 @@ func (p page) render(root string) error {
 	if err := p.copyHeadlineFigure(root, r, drawings); err != nil {
 		return err
 	}
-	page := strings.Replace(text.String(), "\n**Contents**", "\n"+p.introduction(full)+"\n\n**Contents**", 1)
+	page := strings.Replace(text.String(), "\n**Contents**", "\n"+p.introduction()+"\n\n**Contents**", 1)
 	return write(filepath.Join(dir, "report.md"), []byte(page))
 }
 
 // introduction links the records of the page, says how to render all of them, and what
 // to know of them.
-func (p page) introduction(full document.Report) string {
+func (p page) introduction() string {
 	var links, in []string
 	for _, name := range p.records {
 		links = append(links, fmt.Sprintf("[results/%s](../../results/%s)", name, name))
 		in = append(in, "--in results/"+name)
 	}
-	format := "html"
-	if full.Figures == "performance" {
-		format = "performance"
-	}
-	text := fmt.Sprintf(texts.introduction, strings.Join(links, ", "), strings.Join(in, " "), format, p.topic)
+	text := fmt.Sprintf(texts.introduction, strings.Join(links, ", "), strings.Join(in, " "), p.topic)
 	return strings.TrimSpace(strings.TrimSpace(text) + note(p.topic))
 }
 

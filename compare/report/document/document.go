@@ -11,7 +11,6 @@ type Report struct {
 	Title    string
 	Subtitle string
 	Sections []Section
-	Figures  string // the folder of the figures; empty: figures
 }
 
 // Section is a titled run of blocks. Level 1 is a chapter.

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -47,8 +46,8 @@ func Markdown(w io.Writer, r Report) error {
 				fmt.Fprintf(b, "%s\n%s\n%s\n", fence, strings.TrimSuffix(block.Text, "\n"), fence)
 			case Figure:
 				figures++
-				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n![%s](%s/%s.svg)\n\n**%s %d%s**%s\n",
-					block.ID, markdownText(block.Alt), cmp.Or(r.Figures, "figures"), block.ID, words.figure, figures,
+				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n![%s](figures/%s.svg)\n\n**%s %d%s**%s\n",
+					block.ID, markdownText(block.Alt), block.ID, words.figure, figures,
 					strings.TrimSpace(words.stop), " "+markdownSpans(parse(block.Caption)))
 				command = block.Command
 			case Table:

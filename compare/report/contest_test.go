@@ -2,20 +2,15 @@ package report
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
-	"gemm/compare/report/reporttest"
 )
 
 // rival plants a row of the profile peers: m×n×k on so many threads at the given
@@ -79,54 +74,16 @@ func peersDocument() compare.Document {
 	doc := planted(rows...)
 	doc.Measurements = []compare.Measurement{
 		{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{38, 37, 39}},
+		{Host: "h1", Run: "r1", Name: "micro-kernel-l2", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{36}},
+		{Host: "h1", Run: "r1", Name: "update-c", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s", Samples: []float64{900}},
 		{Host: "h1", Run: "r1", Name: "packing", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s", Samples: []float64{700, 740}},
 		{Host: "h1", Run: "r1", Name: "ping-pong", Params: gemm.Params{}, Unit: "µs", Samples: []float64{1}},
 	}
 	return doc
 }
 
-func TestPerformanceGolden(t *testing.T) {
-	page, drawings := Performance(peersDocument(), "")
-	var b bytes.Buffer
-	if err := document.Markdown(&b, page); err != nil {
-		t.Fatal(err)
-	}
-	reporttest.Golden(t, "performance.md.golden", b.Bytes())
-	if want := strings.Count(b.String(), "](performance/"); len(drawings) != want || want == 0 {
-		t.Errorf("%d drawings, %d figures", len(drawings), want)
-	}
-	for _, d := range drawings {
-		var svg bytes.Buffer
-		if err := d.SVG(&svg); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(b.String(), "performance/"+d.ID+".svg") {
-			t.Errorf("no figure shows %s", d.ID)
-		}
-		decoder := xml.NewDecoder(&svg)
-		for {
-			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", d.ID, err)
-			}
-		}
-	}
-}
-
-// pageOf returns the text of the page of a document.
-func pageOf(t *testing.T, doc compare.Document) string {
-	t.Helper()
-	page, _ := Performance(doc, "gemm")
-	var b bytes.Buffer
-	if err := document.Markdown(&b, page); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// TestPerformanceHidesNothing changes one row and looks for it on the page.
-func TestPerformanceHidesNothing(t *testing.T) {
+// TestContestHidesNothing changes one row and looks for it in the chapter, in both languages.
+func TestContestHidesNothing(t *testing.T) {
 	find := func(doc compare.Document, variant string, n int) *compare.Record {
 		for i, r := range doc.Records {
 			if r.Variant == variant && r.N == n && r.M == n && r.Type == "f64" {
@@ -137,21 +94,23 @@ func TestPerformanceHidesNothing(t *testing.T) {
 		return nil
 	}
 	tests := map[string]struct {
-		change func(doc compare.Document)
-		want   []string
+		change   func(doc compare.Document)
+		en, zh   string
+		verdicts []string // of goals
 	}{
 		"a peer that is ahead": {
 			func(doc compare.Document) {
 				*find(doc, "reference/openblas", 512) = rival("reference/openblas", "f64", 512, 512, 512, 1, 40)
 			},
-			[]string{"| 512 | f64 | 1 | `reference/openblas` | 36.0 | 40.0 | 0.900 ", "**not met**: f64, 1 thread, square matrices, no size below 0.92 of the best peer: lowest 0.900 at 512"},
+			"| 512 | f64 | 1 | `reference/openblas` | 36.0 | 40.0 | 0.900 ", "其中最快的库在 3 组上可分辨地领先",
+			[]string{"missed: at least 0.92, f64 of the fastest library, 1 thread, square (h1): lowest 0.900 at 512"},
 		},
 		"a wrong row of ours": {
 			func(doc compare.Document) { came(compare.Wrong, "one element")(find(doc, "serial/packed", 1024)) },
+			"| 1024 | 40.0 | **wrong** |", "| 1024 | 40.0 | **错误** |",
 			[]string{
-				"`serial/packed`: wrong: one element (1024 f64)", "| 1024 | 40.0 | wrong |",
-				"**not measured**: f64, 1 thread, at least 0.88 of the ceiling at n = 1024, 2048 and 4096: 0.900 at 2048, 0.900 at 4096; no figure at 1024.",
-				"**not measured**: f64, 1 thread, at least 10 times gonum at n = 1024: no figure at 1024.",
+				"met as far as measured: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.900 at 2048; no figure at 1024",
+				"not measured: at least 10.00, f64 of gonum, 1 thread (h1); no figure at 1024",
 			},
 		},
 		"a size that misses while another is not there": {
@@ -159,38 +118,64 @@ func TestPerformanceHidesNothing(t *testing.T) {
 				came(compare.Failed, "died")(find(doc, "serial/packed", 1024))
 				*find(doc, "serial/packed", 2048) = rival("serial/packed", "f64", 2048, 2048, 2048, 1, 20)
 			},
-			[]string{"**not met**: f64, 1 thread, at least 0.88 of the ceiling at n = 1024, 2048 and 4096: 0.500 at 2048"},
+			"| 2048 | 40.0 | 20.0 (50 %) |", "| 2048 | 40.0 | 20.0 (50 %) |",
+			[]string{"missed: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.500 at 2048; no figure at 1024"},
 		},
 		"a ceiling that is not there": {
 			func(doc compare.Document) {
 				r := find(doc, "serial/packed", 4096)
 				r.Ceiling, r.PercentPeak = 0, compare.None()
 			},
-			[]string{"**not measured**: f64, 1 thread, at least 0.88 of the ceiling at n = 1024, 2048 and 4096: 0.900 at 1024, 0.900 at 2048; no figure at 4096."},
+			"| 4096 | 40.0 | 36.0 |", "| 4096 | 40.0 | 36.0 |",
+			[]string{"met as far as measured: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.900 at 1024; no figure at 4096"},
 		},
 		"two threads that are slow": {
 			func(doc compare.Document) {
 				*find(doc, "parallel/packed", 2048) = rival("parallel/packed", "f64", 2048, 2048, 2048, 2, 60)
 			},
-			[]string{"**not met**: f64, 2 threads, at least 0.95 of twice one thread from n = 1024 on: 0.958 at 1024, 0.833 at 2048, 0.958 at 4096", "| 2048 | f64 | 2 | `reference/mkl` | 60.0 | 68.0 |"},
-		},
-		"no rows": {
-			func(doc compare.Document) { clear(doc.Records) },
-			[]string{"There are no records of it. `gemm compare --profile peers` makes them."},
+			"| 2048 | f64 | 2 | `reference/mkl` | 60.0 | 68.0 |", "| 2048 | f64 | 2 | `reference/mkl` | 60.0 | 68.0 |",
+			[]string{"missed: at least 0.95, f64 of twice one thread, 2 threads (h1): lowest 0.833 at 2048"},
 		},
 	}
-	whole := pageOf(t, peersDocument())
+	rendered := func(doc compare.Document, lang string) string {
+		var b bytes.Buffer
+		if err := document.Markdown(&b, Build(doc, Options{Lang: lang})); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	judged := func(doc compare.Document) string {
+		var text string
+		for _, g := range Goals(doc) {
+			text += g.String() + "\n"
+		}
+		return text
+	}
+	en, zh, goals := rendered(peersDocument(), "en"), rendered(peersDocument(), "zh"), judged(peersDocument())
 	for name, test := range tests {
 		doc := peersDocument()
 		test.change(doc)
-		text := pageOf(t, doc)
-		for _, want := range test.want {
+		look := func(text, before, want string) {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: the page lacks %q", name, want)
+				t.Errorf("%s: no %q", name, want)
 			}
-			if strings.Contains(whole, want) {
-				t.Errorf("%s: the page has %q without it too", name, want)
+			if strings.Contains(before, want) {
+				t.Errorf("%s: %q without it too", name, want)
 			}
+		}
+		look(rendered(doc, "en"), en, test.en)
+		look(rendered(doc, "zh"), zh, test.zh)
+		for _, want := range test.verdicts {
+			look(judged(doc), goals, want+"\n")
+		}
+	}
+}
+
+// TestContestFigures wants a figure of each group of cubes.
+func TestContestFigures(t *testing.T) {
+	for _, id := range []string{"square-f64-1", "square-f64-2", "square-f32-1"} {
+		if _, ok := drawingOf(t, peersDocument(), id).(chart.Curve); !ok {
+			t.Errorf("no figure %s", id)
 		}
 	}
 }
@@ -221,29 +206,7 @@ func TestMeanOf(t *testing.T) {
 }
 
 func TestGoalsFailOnNaN(t *testing.T) {
-	if (goal{reached: math.NaN(), target: 0}).met() {
-		t.Error("a goal that was not measured is met")
-	}
-}
-
-// TestWritePerformance writes the page as a format of its own.
-func TestWritePerformance(t *testing.T) {
-	dir := t.TempDir()
-	paths, err := Write(dir, peersDocument(), WriteOptions{Formats: []string{"performance"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	figures := strings.Count(string(text), "](performance/")
-	if figures == 0 || len(paths) != figures+1 {
-		t.Errorf("it wrote %q for %d figures", paths, figures)
-	}
-	for _, path := range paths {
-		if _, err := os.Stat(path); err != nil {
-			t.Error(err)
-		}
+	if v := (Goal{Reached: []Reached{{"here", math.NaN()}}}).Verdict(); v != "missed" {
+		t.Errorf("a goal whose figure is not a number is %s", v)
 	}
 }

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+
+	"gemm/compare/report/chart"
+)
+
+// contestDrawings adds the figures of what was measured in turn with libraries.
+func contestDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+	for _, g := range newContest(d.view).groups() {
+		ch, ok := rateCurve(g)
+		add(g.figure(), ch.Title+": GFLOP/s over n", ch.Title+"：GFLOP/s 随 n 的变化", ch, ok)
+	}
+}
+
+// rateCurve is the speed of all contenders over n, up to the ceiling: of cubes at two
+// sizes or more.
+func rateCurve(g group) (chart.Curve, bool) {
+	busy := "1 thread"
+	if g.threads > 1 {
+		busy = fmt.Sprintf("%d threads", g.threads)
+	}
+	var c collection
+	var ceilings []float64
+	own := g.own()
+	look := func(variant string) chart.Look { return chart.LookOf(max(rank(variant)-1, 0)) }
+	for _, variant := range append([]string{own}, peersOf(g.matches)...) {
+		for _, m := range g.matches {
+			if r, ok := m.row(variant); ok && r.Speed() && r.Median > 0 && m.cube() {
+				c.add(variant, look(variant), measured(r, float64(r.N), float64(r.Gflops)))
+			}
+		}
+	}
+	for _, m := range g.matches {
+		if x := m.top(); m.cube() && !math.IsNaN(x) {
+			ceilings = append(ceilings, x)
+		}
+	}
+	curve := chart.Curve{
+		Title:  fmt.Sprintf("%s, %s, %s", g.kind.title, g.typ, busy),
+		XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s", Sizes: c.places(), Series: c, Top: true,
+	}
+	if len(ceilings) > 0 {
+		level := middle(ceilings)
+		curve.Limit = chart.Limit{Level: level, Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy, significant(level))}
+	}
+	for i := range curve.Series {
+		if curve.Series[i].Label != own {
+			curve.Series[i].Look.Dashes = []vg.Length{4, 2}
+		}
+	}
+	return curve, len(curve.Sizes) >= 2
+}
