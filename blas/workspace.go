@@ -82,7 +82,7 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 
 // run calls the engine. The only error is the context's, which has none.
 func (w *workspace[T]) run(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
-	_ = w.engine.Gemm(context.Background(), m, n, k, alpha, a, b, beta, c.Data, c.Row)
+	_ = w.engine.Gemm(context.Background(), m, n, k, alpha, a, b, beta, c)
 }
 
 // multiplyNarrow is multiply for a C of few columns and an A whose columns are

@@ -44,7 +44,8 @@ func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		return err
 	}
 	return p.engine.Gemm(ctx, c.Rows, c.Cols, a.Cols, 1,
-		block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}, 0, c.Data, c.Stride)
+		block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}, 0,
+		block.View[T]{Data: c.Data, Row: c.Stride, Col: 1})
 }
 
 // Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand where it is so
@@ -70,7 +71,7 @@ func (p Packed[T]) Resolved() gemm.Params {
 
 // gemm computes C ← α·A·B + β·C for operands that conform.
 func (p Packed[T]) gemm(ctx context.Context, alpha T, a, b block.View[T], beta T, c gemm.Matrix[T], k int) error {
-	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, a, b, beta, c.Data, c.Stride)
+	return p.engine.Gemm(ctx, c.Rows, c.Cols, k, alpha, a, b, beta, block.View[T]{Data: c.Data, Row: c.Stride, Col: 1})
 }
 
 // view returns op(m) as the engine wants it.

@@ -78,8 +78,8 @@ type task[T kernel.Float] struct {
 	*Engine[T]
 	a       []T // packed panel of A
 	workers []workspace[T]
-	packA   func(worker, lo, hi int) // e.packChunks and e.updateTasks, made once:
-	update  func(worker, lo, hi int) // a method value is an allocation
+	packA   func(worker, lo, hi int) // packChunks and updateTasks of the job, made once:
+	update  func(worker, lo, hi int) // a function that is made is an allocation
 	job     job[T]
 	sums    sums[T]
 }
@@ -89,8 +89,10 @@ func (e *Engine[T]) take() *task[T] {
 	t := e.idle.Take()
 	if t == nil {
 		t = &task[T]{Engine: e, workers: make([]workspace[T], e.loop.Workers)}
-		t.packA, t.update = t.packChunks, t.updateTasks
-		t.sums.pack, t.sums.update = t.packSums, t.updateSums
+		t.packA = func(_, lo, hi int) { t.packChunks(&t.job, lo, hi) }
+		t.update = func(worker, lo, hi int) { t.updateTasks(&t.job, worker, lo, hi) }
+		t.sums.pack = func(worker, lo, hi int) { t.packSums(&t.sums.job, worker, lo, hi) }
+		t.sums.update = func(worker, lo, hi int) { t.updateSums(&t.sums.job, worker, lo, hi) }
 	}
 	return t
 }
@@ -112,8 +114,7 @@ type job[T kernel.Float] struct {
 	alpha   T
 	a, b    View[T] // from the job's first elements on
 	beta    T
-	c       []T
-	ldc     int
+	c       View[T]
 
 	plan   Plan
 	chunks int // of rows of A
@@ -135,13 +136,13 @@ func (e *Engine[T]) Blocking() Blocking { return e.blocking }
 // up returns n rounded up to a multiple of step.
 func up(n, step int) int { return (n + step - 1) / step * step }
 
-// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; element (i, j) of C
-// is c[i*ldc+j]. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. α multiplies
+// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; rows of C are contiguous:
+// c.Col is 1. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. α multiplies
 // sums of products, but where it is far from 1 an operand too, in a copy; see Rescale. The
 // error is ctx's, which is looked at before each call of the micro-kernel, some 100 µs of
 // work; C is then undefined. Once the buffers have grown to the shape it allocates nothing
 // else.
-func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
+func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	if k == 0 || alpha == 0 {
-		scale(m, n, beta, c, ldc)
+		scale(m, n, beta, c)
 		return nil
 	}
 	if !isModerate(alpha) {
@@ -162,7 +163,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		columns := e.columns(n, k, a.Col)
 		var t kernel.Tiles[T] // a composite literal would be made elsewhere and copied
 		t.N, t.K, t.A, t.ARow, t.ACol = n-columns, k, a.Data, a.Row, a.Col
-		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c, ldc, alpha, beta
+		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c.Data, c.Row, alpha, beta
 		e.kernel.Run(m, &t)
 		if columns > 0 {
 			e.last(m, &t, b.from(0, n-columns), columns)
@@ -170,7 +171,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 		return nil
 	}
 	t := e.take()
-	err := t.large(ctx, m, n, k, alpha, a, b, beta, c, ldc)
+	err := t.large(ctx, m, n, k, alpha, a, b, beta, c)
 	e.give(t)
 	return err
 }
@@ -191,28 +192,28 @@ func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
 }
 
 // large is Gemm for a product that is cut into blocks.
-func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c []T, ldc int) error {
+func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
 	p := e.Plan(m, n, k, a, b)
 	if p.PackB {
 		for w := range p.Workers {
 			e.workers[w].b = grown(e.workers[w].b, up(p.NC, e.kernel.NR)*p.KC)
 		}
 	}
-	defer func() { e.job = job[T]{} }() // lets go of the operands
-	e.job = job[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha, a: a, b: b, beta: beta, c: c, ldc: ldc, plan: p}
+	g := &e.job
+	defer func() { *g = job[T]{} }() // lets go of the operands
+	*g = job[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha, a: a, b: b, beta: beta, c: c, plan: p}
 	if !p.PackA {
-		return e.run()
+		return e.run(g)
 	}
 	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
 	for ic := 0; ic < m; ic += p.MC {
 		for pc := 0; pc < k; pc += p.KC {
-			g := &e.job
-			g.m, g.k, g.c = min(p.MC, m-ic), min(p.KC, k-pc), c[ic*ldc:]
-			g.a, g.b = a.from(ic, pc), b.from(pc, 0)
+			g.m, g.k = min(p.MC, m-ic), min(p.KC, k-pc)
+			g.a, g.b, g.c = a.from(ic, pc), b.from(pc, 0), c.from(ic, 0)
 			if g.beta = beta; pc > 0 {
 				g.beta = 1
 			}
-			if err := e.run(); err != nil {
+			if err := e.run(g); err != nil {
 				return err
 			}
 		}
@@ -220,9 +221,8 @@ func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T],
 	return nil
 }
 
-// run computes the job.
-func (e *task[T]) run() error {
-	g := &e.job
+// run computes the task's job.
+func (e *task[T]) run(g *job[T]) error {
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
 	workers := g.plan.Workers
@@ -247,9 +247,9 @@ func grown[T any](buf []T, n int) []T {
 }
 
 // scale computes C ← β·C.
-func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
+func scale[T kernel.Float](m, n int, beta T, c View[T]) {
 	for i := range m {
-		row := c[i*ldc:][:n]
+		row := c.Data[i*c.Row:][:n]
 		switch beta {
 		case 0:
 			clear(row)
@@ -263,14 +263,14 @@ func scale[T kernel.Float](m, n int, beta T, c []T, ldc int) {
 }
 
 // packChunks packs chunks of A's panel.
-func (e *task[T]) packChunks(_, lo, hi int) {
+func (e *task[T]) packChunks(g *job[T], lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
-		e.packChunk(chunk)
+		e.packChunk(g, chunk)
 	}
 }
 
-func (e *task[T]) packChunk(chunk int) {
-	g, mr := &e.job, e.kernel.MR
+func (e *task[T]) packChunk(g *job[T], chunk int) {
+	mr := e.kernel.MR
 	row := chunk * g.plan.Rows
 	height, taller, slivers := e.kernel.Slivers(min(g.plan.Rows, g.m-row))
 	to := e.a[row*g.k:]
@@ -285,23 +285,23 @@ func (e *task[T]) packChunk(chunk int) {
 
 // updateTasks computes tasks. Those of one block of columns follow each other, and a
 // worker that has several of them packs the block once.
-func (e *task[T]) updateTasks(worker, lo, hi int) {
-	g, p := &e.job, &e.job.plan
+func (e *task[T]) updateTasks(g *job[T], worker, lo, hi int) {
+	p := &g.plan
 	for lo < hi {
 		share := lo % g.shares
 		count := min(hi-lo, g.shares-share)
-		e.updateBlock(worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
+		e.updateBlock(g, worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
 		lo += count
 	}
 }
 
 // updateBlock multiplies some chunks of A by the block of columns of B from j on, for
 // the whole of the job's k.
-func (e *task[T]) updateBlock(worker, j, first, end int) {
-	g, p, w := &e.job, &e.job.plan, &e.workers[worker]
+func (e *task[T]) updateBlock(g *job[T], worker, j, first, end int) {
+	p, w := &g.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
 	t := &w.tiles
-	t.N, t.LDC, t.Alpha, t.Beta = min(p.NC, g.n-j), g.ldc, g.alpha, g.beta
+	t.N, t.LDC, t.Alpha, t.Beta = min(p.NC, g.n-j), g.c.Row, g.alpha, g.beta
 	columns := 0
 	if j+t.N == g.n {
 		columns = p.Columns
@@ -323,7 +323,7 @@ func (e *task[T]) updateBlock(worker, j, first, end int) {
 		}
 		for chunk := first; chunk < end && g.ctx.Err() == nil; chunk++ {
 			row := chunk * p.Rows
-			t.C = g.c[row*g.ldc+j:]
+			t.C = g.c.Data[row*g.c.Row+j:]
 			if p.PackA {
 				t.A, t.ARow, t.ACol, t.ANext = e.a[row*g.k:], 1, mr, mr*g.k
 			} else {

@@ -77,7 +77,7 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 						}
 					}
 				}
-				if err := e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c.Data, c.Row); err != nil {
+				if err := e.Gemm(t.Context(), m, n, k, alpha, a, b, beta, c); err != nil {
 					t.Fatal(err)
 				}
 				for i, x := range c.Data {
@@ -106,7 +106,7 @@ func TestWorkspace(t *testing.T) {
 			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct, 50000}, goroutines)
 			m, n, k := shape[0], shape[1], shape[2]
 			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
-			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, c, n); err != nil {
+			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, View[float64]{c, n, 1}); err != nil {
 				t.Fatal(err)
 			}
 			own := e.take()
@@ -127,7 +127,7 @@ func TestAllocations(t *testing.T) {
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
 	ctx := t.Context()
-	if allocs := testing.AllocsPerRun(10, func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(10, func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1}) }); allocs != 0 {
 		t.Errorf("%v allocations a product, want none", allocs)
 	}
 }
@@ -152,7 +152,7 @@ func TestCancelled(t *testing.T) {
 	c := make([]float64, n*n)
 	gemm := func(left int) (looks int, err error) {
 		ctx := &countdown{t.Context(), left}
-		err = e.Gemm(ctx, n, n, n, 1, x, x, 0, c, n)
+		err = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1})
 		return left - ctx.left, err
 	}
 	looks, err := gemm(1 << 30)
@@ -262,7 +262,7 @@ func benchGemm[T kernel.Float](b *testing.B) {
 			m, n, k := shape[0], shape[1], shape[2]
 			x, y, c := filled[T](m*k), filled[T](k*n), filled[T](m*n)
 			for b.Loop() {
-				if err := e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, c, n); err != nil {
+				if err := e.Gemm(b.Context(), m, n, k, 1, View[T]{x, k, 1}, View[T]{y, n, 1}, 0, View[T]{c, n, 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

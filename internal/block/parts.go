@@ -20,9 +20,9 @@ func (e *Engine[T]) Parts(n int) (packing, update func(), flops float64) {
 		for pc := 0; pc < n; pc += p.KC {
 			kc := min(p.KC, n-pc)
 			for ic := 0; p.PackA && ic < n; ic += p.MC {
-				own.job = job[T]{m: min(p.MC, n-ic), k: kc, a: x.from(ic, pc), plan: p}
-				for chunk := range (own.job.m + p.Rows - 1) / p.Rows {
-					own.packChunk(chunk)
+				g := job[T]{m: min(p.MC, n-ic), k: kc, a: x.from(ic, pc), plan: p}
+				for chunk := range (g.m + p.Rows - 1) / p.Rows {
+					own.packChunk(&g, chunk)
 				}
 			}
 			for jc := 0; p.PackB && jc < n; jc += p.NC {

@@ -21,7 +21,7 @@ func (t Term[T]) from(i, j int) Term[T] {
 // sums is what a task keeps for Sum.
 type sums[T kernel.Float] struct {
 	product      []T                      // M, where no target is fresh
-	pack, update func(worker, lo, hi int) // e.packSums and e.updateSums, made once
+	pack, update func(worker, lo, hi int) // packSums and updateSums of the job, made once
 	job          sumJob[T]
 }
 
@@ -117,14 +117,14 @@ func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 }
 
 // packSums packs chunks of the panel of A's sum.
-func (e *task[T]) packSums(worker, lo, hi int) {
+func (e *task[T]) packSums(g *sumJob[T], worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
-		e.packSum(worker, chunk)
+		e.packSum(g, worker, chunk)
 	}
 }
 
-func (e *task[T]) packSum(worker, chunk int) {
-	g, mr := &e.sums.job, e.kernel.MR
+func (e *task[T]) packSum(g *sumJob[T], worker, chunk int) {
+	mr := e.kernel.MR
 	row := chunk * g.plan.Rows
 	rows := min(g.plan.Rows, g.m-row)
 	to := e.a[row*g.k:]
@@ -149,22 +149,22 @@ func (e *task[T]) packSum(worker, chunk int) {
 }
 
 // updateSums computes tasks, as updateTasks does.
-func (e *task[T]) updateSums(worker, lo, hi int) {
-	g, p := &e.sums.job, &e.sums.job.plan
+func (e *task[T]) updateSums(g *sumJob[T], worker, lo, hi int) {
+	p := &g.plan
 	for lo < hi && g.ctx.Err() == nil {
 		share := lo % g.shares
 		count := min(hi-lo, g.shares-share)
-		e.updateSum(worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
+		e.updateSum(g, worker, lo/g.shares*p.NC, share*p.Share, min((share+count)*p.Share, g.chunks))
 		lo += count
 	}
 }
 
 // updateSum multiplies some chunks of A's sum by the block of columns of B's from j on.
-func (e *task[T]) updateSum(worker, j, first, end int) {
-	g, p, w := &e.sums.job, &e.sums.job.plan, &e.workers[worker]
+func (e *task[T]) updateSum(g *sumJob[T], worker, j, first, end int) {
+	p, w := &g.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
 	nc := min(p.NC, g.n-j)
-	e.packBlockOfSum(w.b, g.k, nc, j)
+	e.packBlockOfSum(g, w.b, nc, j)
 	t := &w.tiles
 	t.N, t.K, t.LDC, t.Alpha, t.Beta = nc, g.k, g.home.Stride, g.home.Sign, 1
 	t.B, t.BRow, t.BNext = w.b, nr, nr*g.k
@@ -201,9 +201,9 @@ func (e *task[T]) updateSum(worker, j, first, end int) {
 // block: what is read of a row is then long enough for the hardware to fetch ahead.
 const strip = 8
 
-// packBlockOfSum packs kc rows and nc columns of B's sum, from column j on.
-func (e *task[T]) packBlockOfSum(to []T, kc, nc, j int) {
-	g, nr := &e.sums.job, e.kernel.NR
+// packBlockOfSum packs the job's rows and nc columns of B's sum, from column j on.
+func (e *task[T]) packBlockOfSum(g *sumJob[T], to []T, nc, j int) {
+	kc, nr := g.k, e.kernel.NR
 	if len(g.b) == 1 {
 		x := g.b[0].from(g.column, j)
 		e.packBlock(to, View[T]{x.Data, x.Stride, 1}, kc, nc)

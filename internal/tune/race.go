@@ -111,7 +111,7 @@ func (w *workload[T]) by(m gemm.Multiplier[T]) func(ctx context.Context) error {
 // on returns the product by an engine.
 func (w *workload[T]) on(e *block.Engine[T]) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, w.c.Data, w.c.Stride)
+		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, block.View[T]{Data: w.c.Data, Row: w.c.Stride, Col: 1})
 	}
 }
 
