@@ -17,15 +17,6 @@ type Advice struct {
 	Kind     string   // bottlenecks, advice, pitfalls
 	Variants []string // whose rows show it
 	Files    []string // that show it: paths from the root of the module
-	en, zh   string
-}
-
-// in returns the item in a language.
-func (a Advice) in(lang string) string {
-	if lang == "zh" {
-		return a.zh
-	}
-	return a.en
 }
 
 // backends is a section for each family: its method, what became of it in this
@@ -55,7 +46,7 @@ func (b *builder) backends() []document.Section {
 
 // advise renders an item with its ID and what shows it.
 func (b *builder) advise(a Advice) document.Text {
-	sentence := "**" + document.Text(a.ID) + "** " + document.Text(a.in(b.Lang()))
+	sentence := "**" + document.Text(a.ID) + "** " + b.Say("advice."+a.ID)
 	var shown []document.Text
 	for _, variant := range a.Variants {
 		shown = append(shown, b.row(variant))

@@ -544,7 +544,7 @@ func TestNoEnglishSentenceInChinese(t *testing.T) {
 		}
 	}
 	for _, a := range advice {
-		if found := words.FindString(literal.ReplaceAllString(a.in("zh"), "")); found != "" {
+		if found := words.FindString(literal.ReplaceAllString(text.In("zh").Plain("advice."+a.ID), "")); found != "" {
 			t.Errorf("%s: %q is English", a.ID, found)
 		}
 	}
@@ -719,9 +719,6 @@ func TestAdviceIsComplete(t *testing.T) {
 		}
 		if pitfall := strings.HasPrefix(a.Source, "3."); pitfall != (a.Kind == "pitfalls") {
 			t.Errorf("%s of section %s is of kind %s", a.ID, a.Source, a.Kind)
-		}
-		if a.en == "" || a.in("zh") == "" {
-			t.Errorf("%s is not in every language", a.ID)
 		}
 		if len(a.Variants)+len(a.Files) == 0 {
 			t.Errorf("%s names nothing that shows it", a.ID)
