@@ -4,114 +4,75 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"time"
-	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/verify"
 	"gemm/internal/block"
-	"gemm/internal/cpu"
 	"gemm/internal/sample"
 )
 
-// workload is a product of integers, which is exact in the arithmetic used, on which
-// ways to compute it are verified and measured.
+// workload is a product on which ways to compute it are verified and measured.
 type workload[T gemm.Float] struct {
 	gemm.Shape
-	a, b, c gemm.Matrix[T]
-	viewA   block.View[T] // of a, or of a copy of it that is stored transposed
-	viewB   block.View[T]
-	x, abx  []float64 // A·(B·x), exact
+	verify.Operands[T]
+	verifier verify.Verifier[T]
+	limit    verify.Limit
+	viewA    block.View[T]
+	viewB    block.View[T]
 }
 
-const (
-	maxInteger = 8       // magnitude of the elements of A and B at most
-	maxSize    = 1 << 13 // of a dimension
-	maxProbe   = 1 << 19 // of x: a row of C with one wrong element passes with probability 2⁻²⁰
-)
-
-// newWorkload returns an m×n×k product whose intermediate results may be largest
-// times the square of an element, as in gemm.Bound. All of them and the sums of the
-// check, up to k·n·maxInteger²·maxProbe, are integers that the type and float64 hold
-// exactly.
-func newWorkload[T gemm.Float](s gemm.Shape, largest float64) (*workload[T], error) {
-	q := maxInteger
-	for q > 0 && float64(q*q)*largest*gemm.UnitRoundoff[T]() > 1 {
-		q /= 2
+// newWorkload returns a product of the shape, with A stored transposed or not. Results may have
+// the error of v with the parameters.
+func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Variant, p gemm.Params) (*workload[T], error) {
+	p, err := v.Resolve(p)
+	if err != nil {
+		return nil, err
 	}
-	if q == 0 || max(s.M, s.N, s.K) > maxSize {
-		return nil, fmt.Errorf("products of %s have no exact check: choose a smaller size", s)
+	l := verify.Layout{M: s.M, N: s.N, K: s.K, TransA: trans, TransB: blas.NoTrans, Alpha: 1, LDA: s.K, LDB: s.N, LDC: s.N}
+	if trans != blas.NoTrans {
+		l.LDA = s.M
 	}
-	rng := rand.New(rand.NewPCG(1, 1))
-	drawn := func(rows, cols int) gemm.Matrix[T] {
-		m := gemm.NewMatrix[T](rows, cols)
-		cpu.HugePages(unsafe.Pointer(unsafe.SliceData(m.Data)), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))
-		for i := range m.Data {
-			m.Data[i] = T(rng.IntN(2*q+1) - q)
-		}
-		return m
+	w := &workload[T]{
+		Shape: s, Operands: verify.Draw[T](l, 1, nil),
+		limit: verify.LimitOf[T](v, s.M, s.N, s.K, p, 1, 0, true),
 	}
-	w := &workload[T]{Shape: s, a: drawn(s.M, s.K), b: drawn(s.K, s.N), c: drawn(s.M, s.N), x: make([]float64, s.N)}
-	for j := range w.x {
-		w.x[j] = float64(rng.IntN(2*maxProbe+1) - maxProbe)
+	w.verifier = verify.New(w.Operation, 1)
+	w.viewA = block.View[T]{Data: w.A.Data, Row: w.A.Stride, Col: 1}
+	if trans != blas.NoTrans {
+		w.viewA.Row, w.viewA.Col = 1, w.A.Stride
 	}
-	w.abx = times(w.a, times(w.b, w.x))
-	w.viewA = block.View[T]{Data: w.a.Data, Row: w.a.Stride, Col: 1}
-	w.viewB = block.View[T]{Data: w.b.Data, Row: w.b.Stride, Col: 1}
+	w.viewB = block.View[T]{Data: w.B.Data, Row: w.B.Stride, Col: 1}
 	return w, nil
 }
 
-// transposeA gives engines a copy of A that is stored transposed.
-func (w *workload[T]) transposeA() {
-	stored := gemm.NewMatrix[T](w.K, w.M)
-	for i := range w.M {
-		for l, x := range w.a.Row(i) {
-			stored.Set(l, i, x)
-		}
-	}
-	w.viewA = block.View[T]{Data: stored.Data, Row: 1, Col: stored.Stride}
+// newCube returns the product of n×n matrices, as a packed product computes it.
+func newCube[T gemm.Float](n int) (*workload[T], error) {
+	return newWorkload[T](gemm.Cube(n), blas.NoTrans, variant("serial/packed"), nil)
 }
 
-// times returns A·x.
-func times[T gemm.Float](a gemm.Matrix[T], x []float64) []float64 {
-	y := make([]float64, a.Rows)
-	for i := range y {
-		for l, v := range a.Row(i) {
-			y[i] += float64(v) * x[l]
-		}
-	}
-	return y
-}
-
-// check returns an error unless C is A·B.
+// check returns an error unless C is the product.
 func (w *workload[T]) check() error {
-	for i, got := range times(w.c, w.x) {
-		if !(got == w.abx[i]) {
-			return fmt.Errorf("row %d of a product of %s is wrong", i, w.Shape)
-		}
+	if verdict := w.verifier.Check(w.C, w.limit); !verdict.OK() {
+		return fmt.Errorf("a product of %s is wrong: %s", w.Shape, verdict.Reason)
 	}
 	return nil
 }
 
-// poison fills C with what no product holds.
-func (w *workload[T]) poison() {
-	for i := range w.c.Data {
-		w.c.Data[i] = T(math.NaN())
-	}
-}
-
 // by returns the product by a multiplier.
 func (w *workload[T]) by(m gemm.Multiplier[T]) func(ctx context.Context) error {
-	return func(ctx context.Context) error { return m.Multiply(ctx, w.c, w.a, w.b) }
+	return func(ctx context.Context) error { return m.Multiply(ctx, w.C, w.A, w.B) }
 }
 
 // on returns the product by an engine.
 func (w *workload[T]) on(e *block.Engine[T]) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, block.View[T]{Data: w.c.Data, Row: w.c.Stride, Col: 1})
+		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, block.View[T]{Data: w.C.Data, Row: w.C.Stride, Col: 1})
 	}
 }
 
@@ -185,7 +146,7 @@ func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent,
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
 	for i := range samplers {
-		w.poison()
+		w.Poison()
 		if _, err := samplers[i].Warm(ctx); err != nil {
 			return Gain{}, err
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
 	"gemm/internal/block"
 )
@@ -109,7 +111,7 @@ func TestApart(t *testing.T) {
 
 // What is faster by far is found to be, and what is wrong loses the race.
 func TestMatch(t *testing.T) {
-	w, err := newWorkload[float32](gemm.Shape{M: 30, N: 20, K: 40}, 40)
+	w, err := newWorkload[float32](gemm.Shape{M: 30, N: 20, K: 40}, blas.NoTrans, variant("serial/packed"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +134,11 @@ func TestMatch(t *testing.T) {
 	}
 	for name, wrong := range map[string]func(ctx context.Context) error{
 		"nothing is written": func(context.Context) error { return nil },
-		"one element":        func(ctx context.Context) error { err := right(ctx); w.c.Data[317]++; return err },
-		"one NaN":            func(ctx context.Context) error { err := right(ctx); w.c.Data[599] = float32(math.NaN()); return err },
-		"zeros":              func(context.Context) error { clear(w.c.Data); return nil },
+		"one element":        func(ctx context.Context) error { err := right(ctx); w.C.Data[317]++; return err },
+		"one NaN":            func(ctx context.Context) error { err := right(ctx); w.C.Data[599] = float32(math.NaN()); return err },
+		"zeros":              func(context.Context) error { clear(w.C.Data); return nil },
 	} {
-		if _, err := match(t.Context(), r, w, right, wrong); err == nil || !strings.Contains(err.Error(), "of a product of 30x20x40 is wrong") {
+		if _, err := match(t.Context(), r, w, right, wrong); err == nil || !strings.Contains(err.Error(), "a product of 30x20x40 is wrong") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -161,7 +163,7 @@ func TestRaceIsOver(t *testing.T) {
 	}
 }
 
-// Every product that candidates are verified on is exact.
+// A product by Strassen's algorithm is within the bound that candidates are verified with.
 func TestWorkload(t *testing.T) {
 	for _, c := range []struct{ n, cutoff int }{{7, 1}, {64, 16}, {65, 32}} {
 		v := variant("serial/strassen")
@@ -169,7 +171,7 @@ func TestWorkload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := newWorkload[float32](gemm.Cube(c.n), v.Bound.Largest(c.n, c.n, c.n, p))
+		w, err := newWorkload[float32](gemm.Cube(c.n), blas.NoTrans, v, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,11 +185,5 @@ func TestWorkload(t *testing.T) {
 		if err := w.check(); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
-	}
-	if _, err := newWorkload[float32](gemm.Cube(8), 1<<25); err == nil {
-		t.Error("a product whose sums float32 does not hold has a workload")
-	}
-	if _, err := newWorkload[float64](gemm.Shape{M: 1, N: 1, K: maxSize + 1}, 1); err == nil {
-		t.Error("a product whose check float64 does not hold has a workload")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unsafe"
 
+	"gonum.org/v1/gonum/blas"
+
 	"gemm"
 	"gemm/compare"
 	"gemm/internal/block"
@@ -83,7 +85,7 @@ func blocking[T kernel.Float](t *tuner) block.Blocking {
 // speed returns the operations a second of a packed product of T of medium size.
 func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	const n = 256
-	w, err := newWorkload[T](gemm.Cube(n), n)
+	w, err := newCube[T](n)
 	if err != nil {
 		return 0, err
 	}
@@ -127,17 +129,16 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 			break
 		}
 	}
-	cube, err := newWorkload[T](gemm.Cube(n), float64(n))
+	cube, err := newCube[T](n)
 	if err != nil {
 		return err
 	}
 	// Panels of A, which is packed where it is stored transposed, may have more rows
 	// than the cube.
-	tall, err := newWorkload[T](gemm.Shape{M: 4 * n, N: n / 2, K: n / 2}, float64(n))
+	tall, err := newWorkload[T](gemm.Shape{M: 4 * n, N: n / 2, K: n / 2}, blas.Trans, variant("serial/packed"), nil)
 	if err != nil {
 		return err
 	}
-	tall.transposeA()
 	start, k := computed[T](), kernel.Best[T]()
 	axes := []axis{
 		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, least: start.KC / 4, greatest: 4 * start.KC, step: 4, length: n},
@@ -223,7 +224,7 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	search := crossings.before(until.Add(-time.Until(until) / 3))
 	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
 		n := smallSizes[i]
-		w, err := newWorkload[T](gemm.Cube(n), float64(n))
+		w, err := newCube[T](n)
 		if err != nil {
 			return false, err
 		}
@@ -255,7 +256,7 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	alone := block.New(kernel.Best[T](), base, block.Serial)
 	search := crossings.before(until.Add(-time.Until(until) / 3))
 	i, err := crossing(len(smallSizes), func(i int) (bool, error) {
-		w, err := newWorkload[T](gemm.Cube(smallSizes[i]), float64(smallSizes[i]))
+		w, err := newCube[T](smallSizes[i])
 		if err != nil {
 			return false, err
 		}
@@ -279,7 +280,7 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
 	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: "no size tells another threshold from the default"}
 	if n, differ := apart(smallSizes, standard, best); differ {
-		w, err := newWorkload[T](gemm.Cube(n), float64(n))
+		w, err := newCube[T](n)
 		if err != nil {
 			return err
 		}
@@ -320,6 +321,9 @@ func apart(sizes []int, a, b int) (int, bool) {
 	return between[len(between)/2], true
 }
 
+// maxSize is the size of the largest products that are measured.
+const maxSize = 1 << 13
+
 // largeSizes are the sizes of products on which the effect of halving is measured.
 var largeSizes = []int{256, 512, 1024, 2048, 4096, 8192}
 
@@ -349,7 +353,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if have := float64(cpu.Available()); have > 0 && shape.Bytes() > have {
 			break
 		}
-		w, err := newWorkload[T](shape.Shape, strassen.Bound.Largest(n, n, n, params))
+		w, err := newWorkload[T](shape.Shape, blas.NoTrans, strassen, params)
 		if err != nil {
 			return err
 		}
@@ -403,7 +407,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		decided[T](t, c)
 		return nil
 	}
-	w, err := newWorkload[T](gemm.Cube(n), strassen.Bound.Largest(n, n, n, gemm.Params{"cutoff": min(best, t.cutoff)}))
+	w, err := newWorkload[T](gemm.Cube(n), blas.NoTrans, strassen, gemm.Params{"cutoff": min(best, t.cutoff)})
 	if err != nil {
 		return err
 	}
