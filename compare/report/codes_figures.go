@@ -10,6 +10,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // The IDs of the figures of codes.
@@ -151,7 +152,7 @@ func (d drawn) codesBars() (chart.Bars, bool) {
 }
 
 // codesDrawings adds the figures of the chapter on codes.
-func codesDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func codesDrawings(d drawn, add adder) {
 	rows := timed(d.codeRows())
 	if len(rows) == 0 {
 		return
@@ -160,10 +161,10 @@ func codesDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)
 	for _, width := range widths {
 		size := byteSize(float64(width))
 		ch, ok := d.codesCurve(rows, width)
-		add(codesFigure(width), "GF(2⁸): data a second over codes, shards of "+size, "GF(2⁸)：各编码的数据速度，分片 "+size, ch, ok)
+		add(codesFigure(width), "drawing.codes", ch, ok, text.Args{"Width": size})
 	}
 	ch, ok := d.widthsCurve(rows)
-	add(codesWidthFigure, "GF(2⁸): data a second over the width of shards", "GF(2⁸)：数据速度随分片宽度的变化", ch, ok)
+	add(codesWidthFigure, "drawing.codes-width", ch, ok)
 	bars, ok := d.codesBars()
-	add(codesLadderFigure, "GPU, GF(2⁸): the ladder", "GPU，GF(2⁸)：各级的速度", bars, ok)
+	add(codesLadderFigure, "drawing.codes-ladder", bars, ok)
 }

@@ -441,6 +441,7 @@ var sentences = slices.Concat([]sentence{
 	{"a peer alone", planted(row("reference/mkl", 64, 1e-3, func(r *compare.Record) { r.Threads = 2 }), row("serial/packed", 64, 1e-3)),
 		[]string{"`reference/mkl` was timed, but nothing of the suite on the same case with as many threads."}, []string{"Against"}},
 
+	{"a field at two sizes", planted(row("serial/naive", 64, 1e-3, field), row("serial/naive", 128, 8e-3, field)), nil, nil},
 	{"a field", with(row("serial/naive", 64, 1e-3, field), row("serial/ikj", 64, 5e-4, field)),
 		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
 	{"another experiment", with(row("parallel/rows", 256, 1e-3, experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
@@ -520,6 +521,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		}
 		b := build(test.doc, Options{}, ids)
 		b.report()
+		drawings(test.doc, b.Speaker)
 		maps.Copy(said, b.Said())
 	}
 	for _, key := range text.Keys("en") {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // ways are the variants of the report's figure 15: point-to-point rows, collective rows
@@ -187,7 +188,7 @@ func (d drawn) gapCurve(typ string) (chart.Curve, bool) {
 }
 
 // distributedDrawings adds the figures of the chapter on distributed memory.
-func distributedDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func distributedDrawings(d drawn, add adder) {
 	if !d.distributes() {
 		return
 	}
@@ -201,19 +202,19 @@ func distributedDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok
 		}
 		for _, p := range slices.Backward(sizes) {
 			ch, ok := d.waysCurve(typ, all, p)
-			add(waysID(typ, p), typ+", "+p.label()+": time over ranks", typ+"，"+p.label()+"：用时随进程数的变化", ch, ok)
+			add(waysID(typ, p), "drawing.mpi-ways", ch, ok, text.Args{"Type": typ, "Size": p.label()})
 		}
 		stacks, ok := d.phaseStacks(typ)
-		add("mpi-phases-"+typ, typ+": phases of the slowest rank", typ+"：最慢进程的各阶段", stacks, ok)
+		add("mpi-phases-"+typ, "drawing.mpi-phases", stacks, ok, text.Args{"Type": typ})
 		ch, ok := d.bytesCurve(typ)
-		add("mpi-bytes-"+typ, typ+": bytes over the least possible", typ+"：字节数与下界之比", ch, ok)
+		add("mpi-bytes-"+typ, "drawing.mpi-bytes", ch, ok, text.Args{"Type": typ})
 		d.scalingDrawings(overRanks, "strong", typ, all, add)
 		d.scalingDrawings(overRanks, "weak", typ, d.weakSeries(overRanks, typ), add)
 		ch, ok = d.panelCurve(typ)
-		add("mpi-panel-"+typ, typ+": speed over the width of panels", typ+"：速度随面板宽度的变化", ch, ok)
+		add("mpi-panel-"+typ, "drawing.mpi-panel", ch, ok, text.Args{"Type": typ})
 		ch, ok = d.gapCurve(typ)
-		add("mpi-gap-"+typ, typ+": point-to-point against collective", typ+"：点对点与集合通信的比较", ch, ok)
+		add("mpi-gap-"+typ, "drawing.mpi-gap", ch, ok, text.Args{"Type": typ})
 	}
 	ch, ok := d.networkCurve()
-	add("mpi-network", "messages between two ranks", "两进程间的消息", ch, ok)
+	add("mpi-network", "drawing.mpi-network", ch, ok)
 }

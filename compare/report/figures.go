@@ -13,6 +13,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // Drawings returns the figures that doc has data for, in the order of the report.
@@ -52,17 +53,23 @@ import (
 // and C = A·B are drawn, but for codes and the series over threads and ranks. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
 func Drawings(doc compare.Document, lang string) []chart.Drawing {
+	return drawings(doc, text.In(cmp.Or(lang, "en")))
+}
+
+// adder adds a drawing unless there is nothing to draw. Its title is the message called
+// key with args.
+type adder func(id, key string, ch chart.Chart, ok bool, args ...text.Args)
+
+// drawings returns the figures of doc with titles by s.
+func drawings(doc compare.Document, s *text.Speaker) []chart.Drawing {
 	var all []chart.Drawing
 	for _, v := range views(doc) {
 		d := newDrawn(v)
-		add := func(id, en, zh string, ch chart.Chart, ok bool) {
+		add := func(id, key string, ch chart.Chart, ok bool, args ...text.Args) {
 			if !ok {
 				return
 			}
-			title := en
-			if lang == "zh" {
-				title = zh
-			}
+			title := s.Plain(key, args...)
 			if v.suffix != "" {
 				title += " (" + v.ID + ")"
 			}
@@ -75,29 +82,29 @@ func Drawings(doc compare.Document, lang string) []chart.Drawing {
 			}
 			for _, typ := range floats {
 				ch, ok := d.rates(fam, typ)
-				add("gflops-"+fam+"-"+typ, fam+", "+typ+": GFLOP/s over n", fam+"，"+typ+"：GFLOP/s 随 n 的变化", ch, ok)
+				add("gflops-"+fam+"-"+typ, "drawing.gflops", ch, ok, text.Args{"Family": fam, "Type": typ})
 			}
 		}
 		for _, typ := range floats {
 			ch, ok := d.speedups(typ)
-			add("speedup-"+typ, typ+": speed relative to "+baseline, typ+"：相对 "+baseline+" 的速度", ch, ok)
+			add("speedup-"+typ, "drawing.speedup", ch, ok, text.Args{"Type": typ, "Baseline": baseline})
 		}
 		for _, typ := range floats {
 			ch, ok := d.crossover(typ)
-			add("strassen-crossover-"+typ, typ+": Strassen relative to "+packed+" over n", typ+"：Strassen 相对 "+packed+" 的速度随 n 的变化", ch, ok)
+			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": packed})
 			ch, ok = d.cutoffs(typ)
-			add("cutoff-"+typ, typ+": Strassen over its cut-off", typ+"：Strassen 的速度随截断规模的变化", ch, ok)
+			add("cutoff-"+typ, "drawing.cutoff", ch, ok, text.Args{"Type": typ})
 		}
 		for _, typ := range floats {
 			ch, ok := d.roofline(typ)
-			add("roofline-"+typ, typ+": roofline", typ+"：屋顶线", ch, ok)
+			add("roofline-"+typ, "drawing.roofline", ch, ok, text.Args{"Type": typ})
 		}
 		for _, typ := range floats {
 			ch, ok := d.compiler(typ)
-			add("compiler-"+typ, typ+": builds relative to GOAMD64=v1", typ+"：各编译选项相对 GOAMD64=v1 的速度", ch, ok)
+			add("compiler-"+typ, "drawing.compiler", ch, ok, text.Args{"Type": typ})
 		}
 		ch, ok := d.rates("", "gf256")
-		add("rate-gf256", "gf256: Gmul/s over n", "gf256：Gmul/s 随 n 的变化", ch, ok)
+		add("rate-gf256", "drawing.rate", ch, ok)
 		sharingDrawings(d, add)
 		distributedDrawings(d, add)
 		gpuDrawings(d, add)

@@ -9,6 +9,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // look is how a variant of the family is drawn: NVIDIA's library in the colour of what
@@ -152,7 +153,7 @@ func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 }
 
 // gpuDrawings adds the figures of the chapter on the GPU.
-func gpuDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func gpuDrawings(d drawn, add adder) {
 	if !d.hasGPU() {
 		return
 	}
@@ -161,16 +162,16 @@ func gpuDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) 
 			continue
 		}
 		bars, ok := d.gpuBars(typ)
-		add("gpu-ladder-"+typ, "GPU, "+typ+": the ladder", "GPU，"+typ+"：各级的速度", bars, ok)
+		add("gpu-ladder-"+typ, "drawing.gpu-ladder", bars, ok, text.Args{"Type": typ})
 		ch, ok := d.gpuRates(typ, typ)
-		add("gpu-rates-"+typ, "GPU, "+typ+": TFLOP/s over n", "GPU，"+typ+"：TFLOP/s 随 n 的变化", ch, ok)
+		add("gpu-rates-"+typ, "drawing.gpu-rates", ch, ok, text.Args{"Type": typ})
 		if typ == "f32" {
 			ch, ok = d.gpuRates(typ, "tf32")
-			add("gpu-rates-tf32", "GPU, TF32: TFLOP/s over n", "GPU，TF32：TFLOP/s 随 n 的变化", ch, ok)
+			add("gpu-rates-tf32", "drawing.gpu-rates-tf32", ch, ok)
 			bars, ok = d.sgemmBars()
-			add("gpu-sgemm", "GPU: the shapes of the SGEMM collection", "GPU：SGEMM 集合的各形状", bars, ok)
+			add("gpu-sgemm", "drawing.gpu-sgemm", bars, ok)
 		}
 		ch, ok = d.hostCurve(typ)
-		add("gpu-host-"+typ, typ+": processor and GPU", typ+"：处理器与 GPU", ch, ok)
+		add("gpu-host-"+typ, "drawing.gpu-host", ch, ok, text.Args{"Type": typ})
 	}
 }

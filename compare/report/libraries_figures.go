@@ -7,13 +7,14 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // contestDrawings adds the figures of what was measured in turn with libraries.
-func contestDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func contestDrawings(d drawn, add adder) {
 	for _, g := range newContest(d.view).groups() {
 		ch, ok := rateCurve(g)
-		add(g.figure(), ch.Title+": GFLOP/s over n", ch.Title+"：GFLOP/s 随 n 的变化", ch, ok)
+		add(g.figure(), "drawing.contest", ch, ok, text.Args{"Group": ch.Title})
 	}
 }
 

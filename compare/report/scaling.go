@@ -140,7 +140,7 @@ func (b *builder) scales(v *view, kind string, one series) document.Text {
 // scalingTable has all rows of all series of a type.
 func (b *builder) scalingTable(v *view, a axis, sort, typ string, all []series, command string) document.Table {
 	kind := a.prefix + sort
-	heads := []string{"variant", "setting", "size", "#" + a.param, "#median", "#interval", "#overserial", "#overone" + a.en, "#efficiency"}
+	heads := []string{"variant", "setting", "size", "#" + a.param, "#median", "#interval", "#overserial", "#overone" + a.one, "#efficiency"}
 	if sort == "strong" {
 		heads = append(heads, "#ofceiling", "#fractionkf")
 	}
@@ -197,7 +197,7 @@ func (b *builder) laws(v *view, a axis, sort, typ string, all []series, command 
 	if a == overThreads {
 		heads = append(heads, "#scatter")
 	}
-	heads = append(heads, "residuals"+a.en, "#largest")
+	heads = append(heads, "residuals"+a.one, "#largest")
 	if sort == "strong" {
 		heads = append(heads, "#atmost")
 	}

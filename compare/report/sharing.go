@@ -50,13 +50,13 @@ type axis struct {
 	param  string // as phrases and parameters have it
 	family string // whose rows it is of
 	prefix string // of sections, figures and phrases
-	en, zh string // one of them
+	one    string // one of them, in letters of figures
 }
 
 // The axes: the threads of the family parallel, and the ranks of the family mpi.
 var (
-	overThreads = axis{"threads", "parallel", "", "thread", "线程"}
-	overRanks   = axis{"ranks", "mpi", "mpi-", "rank", "进程"}
+	overThreads = axis{"threads", "parallel", "", "thread"}
+	overRanks   = axis{"ranks", "mpi", "mpi-", "rank"}
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
@@ -87,10 +87,8 @@ func (a axis) count(r compare.Record) int {
 	return len(r.Ranks)
 }
 
-// named puts the name of the axis into letters of a figure or its title.
-func (a axis) named(en, zh string) (string, string) {
-	return strings.ReplaceAll(en, "{one}", a.en), strings.ReplaceAll(zh, "{one}", a.zh)
-}
+// named puts the name of the axis into letters of a figure.
+func (a axis) named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.one) }
 
 // shared returns the timed rows of the family parallel in the given experiments.
 func (v *view) shared(typ string, experiments ...string) []compare.Record {

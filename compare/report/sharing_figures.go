@@ -8,17 +8,18 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/text"
 )
 
 // scalingCurve is one figure of series along an axis, {one} in its letters.
 type scalingCurve struct {
-	id, en, zh string
-	yLabel     string
-	log        bool
-	limit      chart.Limit
-	top        bool
-	ideal      bool // with the line y = threads
-	point      func(v *view, s series, r compare.Record) (chart.Point, bool)
+	id, title string // {one} stands for the name of the axis
+	yLabel    string
+	log       bool
+	limit     chart.Limit
+	top       bool
+	ideal     bool // with the line y = threads
+	point     func(v *view, s series, r compare.Record) (chart.Point, bool)
 }
 
 // spanned returns a ratio as a point, with its interval where it has one.
@@ -52,33 +53,33 @@ func milliseconds(_ *view, s series, r compare.Record) (chart.Point, bool) {
 // scalingCurves are the figures of both kinds of scaling but that of times over
 // threads, sizes and schedules.
 var scalingCurves = []scalingCurve{
-	{id: "strong-speedup", en: "speed-up over one {one}", zh: "相对单{one}的加速比", yLabel: "speed-up over one {one}", log: true, ideal: true, point: overOne},
-	{id: "strong-serial", en: "speed-up over the best serial variant", zh: "相对最快串行实现的加速比", yLabel: "speed-up over the best serial variant", log: true,
+	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true, point: overOne},
+	{id: "strong-serial", title: "speed-up over the best serial variant", yLabel: "speed-up over the best serial variant", log: true,
 		limit: chart.Limit{Level: 1, Label: "best serial"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			best, ok := v.bestSerial(s)
 			return spanned(s.count(r), beside(best, r)), ok
 		}},
-	{id: "strong-efficiency", en: "efficiency over {one}s", zh: "并行效率随{one}数的变化", yLabel: "speed-up over one {one} / {one}s", top: true,
+	{id: "strong-efficiency", title: "efficiency over {one}s", yLabel: "speed-up over one {one} / {one}s", top: true,
 		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are {one}s"},
 		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
 			pt, ok := overOne(v, s, r)
 			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
 		}},
-	{id: "strong-ceiling", en: "share of the measured peak of as many threads", zh: "占同样线程数实测峰值的比例", yLabel: "% of the peak of as many threads", log: true, top: true,
+	{id: "strong-ceiling", title: "share of the measured peak of as many threads", yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
 		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
 			return measured(r, float64(s.count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
 		}},
-	{id: "strong-fraction", en: "serial fraction by Karp and Flatt", zh: "Karp–Flatt 串行比例", yLabel: "serial fraction (Karp, Flatt)",
+	{id: "strong-fraction", title: "serial fraction by Karp and Flatt", yLabel: "serial fraction (Karp, Flatt)",
 		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
 			c, ok := s.speedup(r)
 			p := s.count(r)
 			c.Ratio, c.Lo, c.Hi = karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p)
 			return spanned(p, c), ok
 		}},
-	{id: "weak-speedup", en: "scaled speed-up", zh: "规模化加速比", yLabel: "scaled speed-up over one {one}", log: true, ideal: true, point: overOne},
-	{id: "weak-time", en: "time at constant work a {one}", zh: "每{one}工作量不变时的用时", yLabel: "time, ms", log: true, point: milliseconds},
+	{id: "weak-speedup", title: "scaled speed-up", yLabel: "scaled speed-up over one {one}", log: true, ideal: true, point: overOne},
+	{id: "weak-time", title: "time at constant work a {one}", yLabel: "time, ms", log: true, point: milliseconds},
 }
 
 // overAxis draws the leading series of the main size along their axis.
@@ -99,12 +100,10 @@ func (d drawn) overAxis(f scalingCurve, a axis, typ string, all []series) (chart
 			c.add("ideal", ideal, chart.Point{X: p, Y: p, Lo: p, Hi: p})
 		}
 	}
-	title, _ := a.named(f.en, "")
-	yLabel, _ := a.named(f.yLabel, "")
 	limit := f.limit
-	limit.Label, _ = a.named(limit.Label, "")
+	limit.Label = a.named(limit.Label)
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: %s", typ, size.label(), title), XLabel: a.param, YLabel: yLabel,
+		Title: fmt.Sprintf("%s, %s: %s", typ, size.label(), a.named(f.title)), XLabel: a.param, YLabel: a.named(f.yLabel),
 		Sizes: places, LogY: f.log, Series: c, Limit: limit, Top: f.top,
 	}, len(places) >= 2
 }
@@ -236,37 +235,36 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 }
 
 // scalingDrawings adds the figures of a kind of scaling along an axis.
-func (d drawn) scalingDrawings(a axis, kind, typ string, all []series, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func (d drawn) scalingDrawings(a axis, kind, typ string, all []series, add adder) {
 	if len(all) == 0 {
 		return
 	}
 	for _, f := range scalingCurves {
 		if id := a.prefix + f.id; slices.Contains(scalingFigures[a.prefix+kind], id) {
 			ch, ok := d.overAxis(f, a, typ, all)
-			en, zh := a.named(f.en, f.zh)
-			add(id+"-"+typ, typ+": "+en, typ+"："+zh, ch, ok)
+			add(id+"-"+typ, "drawing."+id, ch, ok, text.Args{"Type": typ})
 		}
 	}
 }
 
 // sharingDrawings adds the figures of the chapter on sharing work.
-func sharingDrawings(d drawn, add func(id, en, zh string, ch chart.Chart, ok bool)) {
+func sharingDrawings(d drawn, add adder) {
 	for _, typ := range d.sharedTypes() {
 		all := d.strongSeries(overThreads, typ)
 		d.scalingDrawings(overThreads, "strong", typ, all, add)
 		if len(all) > 0 {
 			ch, ok := d.overSizes(typ, all)
-			add("strong-time-"+typ, typ+": time over threads, sizes and schedules", typ+"：用时随线程数、规模与调度的变化", ch, ok)
+			add("strong-time-"+typ, "drawing.strong-time", ch, ok, text.Args{"Type": typ})
 		}
 		d.scalingDrawings(overThreads, "weak", typ, d.weakSeries(overThreads, typ), add)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
 			ch, ok := d.chunkCurves(schedule, typ)
-			add("chunk-"+schedule+"-"+typ, typ+", "+schedule+": speed over the chunk", typ+"，"+schedule+"：速度随块大小的变化", ch, ok)
+			add("chunk-"+schedule+"-"+typ, "drawing.chunk", ch, ok, text.Args{"Type": typ, "Schedule": schedule})
 		}
 	}
 	for i, c := range d.concerts() {
 		if i < drawnConcerts {
-			add(concertID(i), c.variant+": when workers are busy", c.variant+"：工作者忙碌与空闲的时间线", timeline(c), true)
+			add(concertID(i), "drawing.timeline", timeline(c), true, text.Args{"Variant": c.variant})
 		}
 	}
 }
