@@ -81,7 +81,8 @@ type task[T kernel.Float] struct {
 	packA   func(worker, lo, hi int) // packChunks and updateTasks of the job, made once:
 	update  func(worker, lo, hi int) // a function that is made is an allocation
 	job     job[T]
-	sums    sums[T]
+	sum     sum[T] // of the job, where it has one
+	product []T    // of sums, where no target is fresh
 }
 
 // take returns a task for a product; give makes it idle.
@@ -89,10 +90,8 @@ func (e *Engine[T]) take() *task[T] {
 	t := e.idle.Take()
 	if t == nil {
 		t = &task[T]{Engine: e, workers: make([]workspace[T], e.loop.Workers)}
-		t.packA = func(_, lo, hi int) { t.packChunks(&t.job, lo, hi) }
+		t.packA = func(worker, lo, hi int) { t.packChunks(&t.job, worker, lo, hi) }
 		t.update = func(worker, lo, hi int) { t.updateTasks(&t.job, worker, lo, hi) }
-		t.sums.pack = func(worker, lo, hi int) { t.packSums(&t.sums.job, worker, lo, hi) }
-		t.sums.update = func(worker, lo, hi int) { t.updateSums(&t.sums.job, worker, lo, hi) }
 	}
 	return t
 }
@@ -115,6 +114,7 @@ type job[T kernel.Float] struct {
 	a, b    View[T] // from the job's first elements on
 	beta    T
 	c       View[T]
+	sum     *sum[T] // what A and B are sums of; nil: they are a and b
 
 	plan   Plan
 	chunks int // of rows of A
@@ -226,10 +226,10 @@ func (e *task[T]) run(g *job[T]) error {
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
 	workers := g.plan.Workers
-	if workers > 1 && int64(g.m)*int64(g.n)*int64(g.k) < woken*int64(e.blocking.Parallel) && !e.loop.Ready() {
+	if workers > 1 && g.sum == nil && int64(g.m)*int64(g.n)*int64(g.k) < woken*int64(e.blocking.Parallel) && !e.loop.Ready() {
 		workers = 1
 	}
-	if g.plan.PackA {
+	if g.plan.PackA || g.sum != nil && len(g.sum.a) > 1 {
 		e.loop.Run(workers, g.chunks, e.packA)
 	}
 	e.loop.Run(workers, (g.n+g.plan.NC-1)/g.plan.NC*g.shares, e.update)
@@ -263,9 +263,13 @@ func scale[T kernel.Float](m, n int, beta T, c View[T]) {
 }
 
 // packChunks packs chunks of A's panel.
-func (e *task[T]) packChunks(g *job[T], lo, hi int) {
+func (e *task[T]) packChunks(g *job[T], worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
-		e.packChunk(g, chunk)
+		if g.sum == nil {
+			e.packChunk(g, chunk)
+		} else {
+			e.packSum(g, worker, chunk)
+		}
 	}
 }
 
@@ -315,7 +319,11 @@ func (e *task[T]) updateBlock(g *job[T], worker, j, first, end int) {
 		b := g.b.from(pc, j)
 		t.B, t.BRow, t.BNext = b.Data, b.Row, nr
 		if p.PackB {
-			e.packBlock(w.b, b, t.K, t.N)
+			if g.sum == nil {
+				e.packBlock(w.b, b, t.K, t.N)
+			} else {
+				e.packBlockOfSum(g, w.b, t.N, j)
+			}
 			t.B, t.BRow, t.BNext = w.b, nr, nr*t.K
 		}
 		if columns > 0 {
@@ -332,6 +340,9 @@ func (e *task[T]) updateBlock(g *job[T], worker, j, first, end int) {
 			}
 			e.kernel.Run(min(p.Rows, g.m-row), t)
 			e.updateColumns(t, w.x, min(p.Rows, g.m-row), columns)
+			if g.sum != nil {
+				e.addTo(g, t, row, j)
+			}
 		}
 		t.Beta = 1
 	}

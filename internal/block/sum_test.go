@@ -97,7 +97,7 @@ func TestSumWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := e.take()
-		held := cap(own.a) + cap(own.sums.product)
+		held := cap(own.a) + cap(own.product)
 		for _, w := range own.workers {
 			held += cap(w.b)
 		}
