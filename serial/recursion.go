@@ -331,6 +331,13 @@ func (s scheme) folds(leaf string) bool { return s.algorithm != nil && leaf == f
 // foldingLeaf is the name of packed.
 const foldingLeaf = "serial/packed"
 
+// leafPart is one kind of product that the leaf of a recursion computes.
+type leafPart struct {
+	times, zeroed float64 // how often, and the elements made zero before
+	size
+	gemm.Model
+}
+
 // model predicts the costs of the recursion: those of the additions, the peeled
 // parts and the leaves, level by level. leaf is the leaf's model, and folded the
 // workspace of a product that additions are folded into, or nil where none are.
@@ -338,13 +345,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	if sizeOf(m, n, k).terms == 0 {
 		return sizeOf(m, n, k).model(0, nil)
 	}
-	// part is one kind of product that the leaf computes.
-	type part struct {
-		times, zeroed float64 // how often, and the elements made zero before
-		size
-		gemm.Model
-	}
-	var parts []part
+	var parts []leafPart
 	products := 1.0            // of this level
 	sums, moved := 0.0, 0.0    // elements that are added so far, and that are moved for it
 	again := 0.0               // those of moved that L2 has
@@ -352,7 +353,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 	count := func(times, zeroed float64, m, n, k int) {
 		model := leaf(m, n, k)
 		largest = max(largest, model.Workspace)
-		parts = append(parts, part{times, zeroed, sizeOf(m, n, k), model})
+		parts = append(parts, leafPart{times, zeroed, sizeOf(m, n, k), model})
 	}
 	workspace := s.workspace(m, n, k, cutoff, folded != nil)
 	whole := sizeOf(m, n, k)

@@ -3,11 +3,9 @@
 package device
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -128,10 +126,6 @@ func shapeOf[T gemm.Element](op operation, c, a gemm.Matrix[T]) gemm.Shape {
 	return s
 }
 
-// panels are of the products that users choose variants for: a kernel in floating point is faster
-// with large ones. Tests have panels of small products.
-var panels = cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}
-
 // part returns rows or columns of a matrix.
 func part[T gemm.Element](x gemm.Matrix[T], columns bool, at, n int) gemm.Matrix[T] {
 	if columns {
@@ -148,163 +142,6 @@ func (p *product[T]) whole(ctx context.Context, op operation, a, b, c gemm.Matri
 	}
 	defer leave()
 	return p.inPanels(ctx, op, a, b, c)
-}
-
-// inPanels is whole where the device is p's. Of big products one panel is on its way to the
-// device while another is multiplied and a third is on its way back.
-func (p *product[T]) inPanels(ctx context.Context, op operation, a, b, c gemm.Matrix[T]) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if c.Rows == 0 || c.Cols == 0 {
-		return nil
-	}
-	d := p.d
-	if err := d.usable(); err != nil {
-		return err
-	}
-	defer d.bind(&err)()
-	if err := d.rings(); err != nil {
-		return err
-	}
-	s := shapeOf(op, c, a)
-	if op.alpha == 0 {
-		s.K = 0 // A and B are not read
-	}
-	free, err := d.room()
-	if err != nil {
-		return err
-	}
-	panels := panels
-	if gemm.TypeName[T]() == "gf256" {
-		panels.Most = math.MaxInt // copies are what takes the time
-	}
-	q := panels.Cut(s, int(sizeOf[T]()), free)
-	moving, staying := a, b
-	if q.Columns {
-		moving, staying = b, a
-	}
-	// The panels of the operand that moves are columns of it as it is stored, or rows.
-	across := q.Columns && !op.tB || !q.Columns && op.tA
-	rows, cols := q.Size, moving.Cols
-	if across {
-		rows, cols = moving.Rows, q.Size
-	}
-	shape := gemm.Shape{M: q.Size, N: s.N, K: s.K}
-	if q.Columns {
-		shape = gemm.Shape{M: s.M, N: q.Size, K: s.K}
-	}
-	ldStays, ldMoves, ldc := aligned[T](staying.Cols), aligned[T](cols), aligned[T](shape.N)
-	ofStays, ofMoves, ofC := roomOf[T](staying.Rows, ldStays), roomOf[T](rows, ldMoves), roomOf[T](shape.M, ldc)
-	room, err := d.allocate(ofStays + int64(q.Slots)*(ofMoves+ofC))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.free(&room)) }()
-	if err := d.void(room, d.up.stream); err != nil {
-		return err
-	}
-	at := func(slot int) operands {
-		moves := room.at + cu.DevicePtr(ofStays+int64(slot)*(ofMoves+ofC))
-		o := operands{a: moves, b: room.at, c: moves + cu.DevicePtr(ofMoves), lda: ldMoves, ldb: ldStays, ldc: ldc}
-		if q.Columns {
-			o.a, o.b, o.lda, o.ldb = o.b, o.a, o.ldb, o.lda
-		}
-		return o
-	}
-	defer func() { err = errors.Join(err, p.engine.close()) }()
-	if err := p.engine.prepare(shape, at(0), op); err != nil {
-		return err
-	}
-	p.choose()
-	if s.K > 0 {
-		if err := upload(ctx, d, d.up, room.at, ldStays, staying); err != nil {
-			return err
-		}
-	}
-	come := make([]cu.Event, q.Slots) // panels that have been uploaded, and that have been multiplied
-	multiplied := make([]cu.Event, q.Slots)
-	for _, events := range [][]cu.Event{come, multiplied} {
-		for i := range events {
-			if events[i], err = cu.MakeEvent(cu.DisableTiming); err != nil {
-				return failed("cuEventCreate", err)
-			}
-			defer func() { err = errors.Join(err, failed("cuEventDestroy", cu.DestroyEvent(&events[i]))) }()
-		}
-	}
-	// Panels go down on another thread, which waits for each and then gives its slot back.
-	ready, empty := make(chan int, q.Slots), make(chan int, q.Slots)
-	for slot := range q.Slots {
-		empty <- slot
-	}
-	down := make(chan error, 1)
-	go func() {
-		var err error
-		defer func() { down <- err }()
-		defer d.bind(&err)()
-		for i := range ready {
-			slot := i % q.Slots
-			if err == nil {
-				err = failed("cuStreamWaitEvent", d.down.stream.Wait(multiplied[slot], 0))
-			}
-			if err == nil {
-				first, n := q.Panel(s, i)
-				err = download(ctx, d, d.down, part(c, q.Columns, first, n), at(slot).c, ldc)
-			}
-			empty <- slot
-		}
-	}()
-	up := func() error {
-		for i := range q.Count {
-			slot := <-empty // in their order
-			first, n := q.Panel(s, i)
-			o := at(slot)
-			if s.K > 0 {
-				to := o.a
-				if q.Columns {
-					to = o.b
-				}
-				if err := upload(ctx, d, d.up, to, ldMoves, part(moving, across, first, n)); err != nil {
-					return err
-				}
-			}
-			if op.beta != 0 {
-				if err := upload(ctx, d, d.up, o.c, ldc, part(c, q.Columns, first, n)); err != nil {
-					return err
-				}
-			}
-			if err := come[slot].Record(d.up.stream); err != nil {
-				return failed("cuEventRecord", err)
-			}
-			if err := d.stream.Wait(come[slot], 0); err != nil {
-				return failed("cuStreamWaitEvent", err)
-			}
-			if n != q.Size { // the last panel
-				if err := d.settle(ctx); err != nil {
-					return err
-				}
-				if q.Columns {
-					shape.N = n
-				} else {
-					shape.M = n
-				}
-				if err := p.engine.prepare(shape, o, op); err != nil {
-					return err
-				}
-			}
-			if err := p.engine.start(o); err != nil {
-				return err
-			}
-			if err := multiplied[slot].Record(d.stream); err != nil {
-				return failed("cuEventRecord", err)
-			}
-			ready <- i
-		}
-		return nil
-	}
-	err = up()
-	close(ready)
-	return cmp.Or(err, <-down, d.settle(ctx))
 }
 
 // settle waits for all that has been started on the stream.
