@@ -57,7 +57,7 @@ func build(doc compare.Document, opt Options, drawings map[string]bool) *builder
 }
 
 func (b *builder) report() document.Report {
-	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: b.subtitle()}
+	r := document.Report{Lang: b.Lang(), Title: b.Plain("title"), Subtitle: b.subtitle(), Words: b.words()}
 	r.Add(b.summary())
 	for _, part := range []struct {
 		id      string
@@ -91,6 +91,15 @@ func (b *builder) report() document.Report {
 	r.Add(chapter)
 	r.Add(b.backends()...)
 	return r
+}
+
+// words returns the words that writers add.
+func (b *builder) words() document.Words {
+	return document.Words{
+		Contents: b.Plain("words.contents"), Again: b.Plain("words.again"),
+		Figure: b.Plain("words.figure"), Table: b.Plain("words.table"), Stop: b.Plain("words.stop"),
+		Rows: func(n int) string { return string(b.Count("rows", n)) },
+	}
 }
 
 // section returns an empty section with the title of its ID.

@@ -11,6 +11,17 @@ type Report struct {
 	Title    string
 	Subtitle string
 	Sections []Section
+	Words    Words
+}
+
+// Words are the words that writers add to a report.
+type Words struct {
+	Contents string           // the heading of the table of contents
+	Again    string           // stands before a command
+	Figure   string           // stands before the number of a figure
+	Table    string           // stands before the number of a table
+	Stop     string           // stands between that number and the caption
+	Rows     func(int) string // names a number of rows
 }
 
 // Section is a titled run of blocks. Level 1 is a chapter.

@@ -17,6 +17,7 @@ func specimen() Report {
 	const marks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 	return Report{
 		Lang: "en", Title: "A title & <more>", Subtitle: "100 % of_it",
+		Words: Words{Contents: "Contents", Again: "Measure again: ", Figure: "Figure", Table: "Table", Stop: ". "},
 		Sections: []Section{
 			{ID: "first", Title: "First #1", Level: 1, Blocks: []Block{
 				Paragraph{"Plain, *emphatic*, **strong *and both***, `a | b < c`, [a section](#second), [a page](https://example.org/a_b?c=d&e=%20#f), [naive](serial/naive.go) and [`docs/x.md`](docs/x.md)."},

@@ -23,30 +23,24 @@ var (
 type htmlDocument struct {
 	Report
 	Style    template.CSS
-	Words    htmlWords
 	drawings map[string]chart.Drawing
 	figures  int
 	tables   int
 }
 
-// htmlWords are the words that the template adds.
-type htmlWords struct{ Contents, Again string }
-
 // HTML writes r as one page that needs nothing but itself: its style and its
 // figures, those of drawings, are in it. It is an error if r shows a figure that
 // is not among them.
 func HTML(w io.Writer, r Report, drawings []chart.Drawing) error {
-	words := r.words()
 	doc := &htmlDocument{
 		Report: r, Style: template.CSS(htmlStyle), drawings: byID(drawings),
-		Words: htmlWords{words.contents, words.again},
 	}
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"text":    func(t Text) template.HTML { return template.HTML(htmlSpans(parse(t))) },
 		"drawing": doc.drawing,
-		"figure":  func() string { doc.figures++; return fmt.Sprintf("%s %d%s", words.figure, doc.figures, words.stop) },
-		"table":   func() string { doc.tables++; return fmt.Sprintf("%s %d%s", words.table, doc.tables, words.stop) },
-		"fold":    func(t Table) *htmlFold { return foldOf(t, words.rows) },
+		"figure":  func() string { doc.figures++; return fmt.Sprintf("%s %d%s", r.Words.Figure, doc.figures, r.Words.Stop) },
+		"table":   func() string { doc.tables++; return fmt.Sprintf("%s %d%s", r.Words.Table, doc.tables, r.Words.Stop) },
+		"fold":    func(t Table) *htmlFold { return foldOf(t, r.Words.Rows) },
 		"kind":    blockKind,
 		"heading": func(level int) int { return min(level+1, 6) },
 	}).Parse(htmlText)
@@ -68,13 +62,13 @@ const (
 	folded   = 150
 )
 
-// foldOf returns the fold of a table, nil where it is short. rows is the format of
+// foldOf returns the fold of a table, nil where it is short. rows names
 // their number.
-func foldOf(t Table, rows string) *htmlFold {
+func foldOf(t Table, rows func(int) string) *htmlFold {
 	if len(t.Rows) <= foldable {
 		return nil
 	}
-	return &htmlFold{fmt.Sprintf(rows, len(t.Rows)), len(t.Rows) <= folded}
+	return &htmlFold{rows(len(t.Rows)), len(t.Rows) <= folded}
 }
 
 // byID returns drawings by their IDs.

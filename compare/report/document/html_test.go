@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,7 +18,9 @@ func TestHTMLFolds(t *testing.T) {
 			table.Rows = append(table.Rows, Row{Cells: []Text{"1"}})
 		}
 		var page bytes.Buffer
-		if err := HTML(&page, Report{Lang: "zh", Sections: []Section{{ID: "s", Title: "s", Level: 1, Blocks: []Block{table}}}}, nil); err != nil {
+		r := Report{Lang: "zh", Sections: []Section{{ID: "s", Title: "s", Level: 1, Blocks: []Block{table}}}}
+		r.Words.Rows = func(n int) string { return fmt.Sprintf("%d 行", n) }
+		if err := HTML(&page, r, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, body, _ := strings.Cut(page.String(), "<main>")

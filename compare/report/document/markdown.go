@@ -12,13 +12,13 @@ import (
 // Markdown writes r as GitHub-flavoured Markdown. Figures are shown from
 // <id>.svg in the report's folder of figures.
 func Markdown(w io.Writer, r Report) error {
-	words := r.words()
+	words := r.Words
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n", markdownText(r.Title))
 	if r.Subtitle != "" {
 		fmt.Fprintf(b, "\n%s\n", markdownLine(markdownText(r.Subtitle)))
 	}
-	fmt.Fprintf(b, "\n**%s**\n\n", words.contents)
+	fmt.Fprintf(b, "\n**%s**\n\n", words.Contents)
 	for _, s := range r.Sections {
 		if s.Level <= 2 {
 			fmt.Fprintf(b, "%s- [%s](#%s)\n", strings.Repeat("  ", s.Level-1), markdownText(s.Title), s.ID)
@@ -47,18 +47,18 @@ func Markdown(w io.Writer, r Report) error {
 			case Figure:
 				figures++
 				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n![%s](figures/%s.svg)\n\n**%s %d%s**%s\n",
-					block.ID, markdownText(block.Alt), block.ID, words.figure, figures,
-					strings.TrimSpace(words.stop), " "+markdownSpans(parse(block.Caption)))
+					block.ID, markdownText(block.Alt), block.ID, words.Figure, figures,
+					strings.TrimSpace(words.Stop), " "+markdownSpans(parse(block.Caption)))
 				command = block.Command
 			case Table:
 				tables++
 				fmt.Fprintf(b, "<a id=\"%s\"></a>\n\n**%s %d%s**%s\n\n",
-					block.ID, words.table, tables, strings.TrimSpace(words.stop), " "+markdownSpans(parse(block.Caption)))
+					block.ID, words.Table, tables, strings.TrimSpace(words.Stop), " "+markdownSpans(parse(block.Caption)))
 				markdownTable(b, block)
 				command = block.Command
 			}
 			if command != "" {
-				fmt.Fprintf(b, "\n%s%s\n", words.again, markdownCode(command))
+				fmt.Fprintf(b, "\n%s%s\n", words.Again, markdownCode(command))
 			}
 		}
 	}

@@ -132,19 +132,6 @@ func (s span) remote() bool {
 	return strings.HasPrefix(s.target, "https://") || strings.HasPrefix(s.target, "http://")
 }
 
-// wording is the words that renderers add to a report.
-type wording struct {
-	contents, again, figure, table, stop, rows string
-}
-
-// words returns the wording of the language of r.
-func (r Report) words() wording {
-	if r.Lang == "zh" {
-		return wording{contents: "目录", again: "重新测量：", figure: "图", table: "表", stop: "　", rows: "%d 行"}
-	}
-	return wording{contents: "Contents", again: "Measure again: ", figure: "Figure", table: "Table", stop: ". ", rows: "%d rows"}
-}
-
 var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `[`, `\[`, `]`, `\]`)
 
 // Escape returns data as markup that means just its characters.

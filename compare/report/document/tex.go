@@ -35,7 +35,7 @@ func TeX(w io.Writer, r Report) error {
 		"layout": fit,
 		"row":    texRow,
 		"lines":  texLines,
-		"again":  func() string { return texString(r.words().again) },
+		"again":  func() string { return texString(r.Words.Again) },
 		"code":   texCode,
 	}).Parse(texText)
 	if err != nil {
