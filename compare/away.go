@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gemm"
@@ -107,7 +106,7 @@ func (d *Driver) fail(cases []Case, status Status, reason error) error {
 	for _, c := range cases {
 		r := c.record()
 		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
-		r.Reason = strings.TrimPrefix(reason.Error(), gemm.ErrUnavailable.Error()+": ")
+		r.Reason = gemm.Why(reason)
 		records = append(records, r)
 		d.learn(c, r)
 	}

@@ -103,7 +103,7 @@ func childRow(rows []Record, r Record) (Record, bool) {
 // returns what it measured in its one run.
 func (d *Driver) child(ctx context.Context, cases []Case) (Document, error) {
 	if runtime.GOARCH != "amd64" {
-		return Document{}, fmt.Errorf("%w: GOAMD64 is an option for amd64, this is %s", gemm.ErrUnavailable, runtime.GOARCH)
+		return Document{}, gemm.Unavailablef("GOAMD64 is an option for amd64, this is %s", runtime.GOARCH)
 	}
 	var build Build
 	for _, b := range Builds() {
@@ -141,7 +141,8 @@ func (b Build) compile(ctx context.Context, program string) error {
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("%w: the go command is not on PATH: install Go to build with other compiler options", gemm.ErrUnavailable)
+		return gemm.Unavailablef("the go command is not on PATH").
+			WithRemedy("install Go to build with other compiler options")
 	}
 	// As this program was built, but for b's options: what is compiled already is
 	// found, and git is asked only where it answered before.
@@ -200,7 +201,8 @@ func sourceRoot() (string, error) {
 			dir = parent
 		}
 	}
-	return "", fmt.Errorf("%w: the source of gemm is not here: run it in a clone to build with other compiler options", gemm.ErrUnavailable)
+	return "", gemm.Unavailablef("the source of gemm is not here").
+		WithRemedy("run it in a clone to build with other compiler options")
 }
 
 // lastLine returns the last line of s that is not empty.

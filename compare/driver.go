@@ -431,7 +431,7 @@ func (d *Driver) probe(ctx context.Context) ([]Measurement, error) {
 			if ctx.Err() != nil {
 				break
 			}
-			m.Reason = strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": ")
+			m.Reason = gemm.Why(err)
 		}
 		out = append(out, m)
 	}

@@ -551,7 +551,7 @@ func TestProbesWithSamplesOfTheirOwn(t *testing.T) {
 			return []float64{3, math.Inf(1), 1, math.NaN(), 2}, nil
 		}},
 		{Name: "fork-join", Params: gemm.Params{"runtime": "libgomp"}, Unit: "ns", Samples: func(context.Context) ([]float64, error) {
-			return nil, fmt.Errorf("%w: no C compiler", gemm.ErrUnavailable)
+			return nil, gemm.Unavailablef("no C compiler")
 		}},
 	}}
 	if err := d.Run(t.Context(), nil); err != nil {

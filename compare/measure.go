@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"gemm"
@@ -413,7 +412,7 @@ func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (func(ctx context.Cont
 	case gemm.Gemmer[float64]:
 		call = gemms(m, c)
 	default:
-		return nil, fmt.Errorf("%w: %s %w", gemm.ErrUnavailable, c.Variant.Name, errNoGemmer)
+		return nil, gemm.Unavailablef("%s %w", c.Variant.Name, errNoGemmer)
 	}
 	return call.(func(context.Context, verify.Operands[T], int) error), nil
 }
@@ -736,7 +735,7 @@ func (d *Driver) finish(t *contender) Record {
 	case errors.Is(t.err, errHung), errors.Is(t.err, errEndless):
 		r.Status, r.Reason = Timeout, fmt.Sprintf("%v %v after its time limit of %v", t.err, cmp.Or(d.grace, grace), d.Budget.Timeout)
 	case errors.Is(t.err, gemm.ErrUnavailable):
-		r.Status, r.Reason = Unavailable, strings.TrimPrefix(t.err.Error(), gemm.ErrUnavailable.Error()+": ")
+		r.Status, r.Reason = Unavailable, gemm.Why(t.err)
 	case errors.Is(t.err, errTimeout):
 		r.Status, r.Reason = Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", t.err, d.Budget.Timeout)
 	case errors.As(t.err, &unproven{}):

@@ -418,7 +418,7 @@ func TestRanksThatCannotBeStarted(t *testing.T) {
 		reason string
 		starts int
 	}{
-		{"unavailable", func(int) error { return fmt.Errorf("%w: there is no mpirun", gemm.ErrUnavailable) }, Unavailable, "there is no mpirun", 1},
+		{"unavailable", func(int) error { return gemm.Unavailablef("there is no mpirun") }, Unavailable, "there is no mpirun", 1},
 		{"always", func(int) error { return errors.New("too few slots") }, Failed, "too few slots", 2},
 		{"once", func(start int) error {
 			if start == 1 {

@@ -217,7 +217,7 @@ func (r Record) Note() string {
 	var notes []string
 	if r.Reason != "" {
 		lines := strings.Join(strings.Split(strings.TrimSpace(r.Reason), "\n"), "; ")
-		notes = append(notes, strings.TrimPrefix(strings.ReplaceAll(lines, ": gemm: ", ": "), gemm.ErrUnavailable.Error()+": "))
+		notes = append(notes, strings.ReplaceAll(lines, ": gemm: ", ": "))
 	}
 	for _, warning := range r.Warnings {
 		about, _, _ := strings.Cut(warning, ":")

@@ -122,7 +122,7 @@ func ending(cmd *exec.Cmd, err error, reason string, rest []byte) error {
 	state := cmd.ProcessState
 	switch {
 	case state == nil:
-		return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, filepath.Base(cmd.Path), err)
+		return gemm.Unavailablef("%s cannot be started: %w", filepath.Base(cmd.Path), err)
 	case state.Success() && len(rest) > 0:
 		return fmt.Errorf("%s ended in the middle of a line: %s", workerName, short(rest))
 	case state.Success():
@@ -152,7 +152,7 @@ func NoWorker(state *os.ProcessState, stdout, stderr string) error {
 	case state.ExitCode() != 1 || reason == "":
 		return nil
 	}
-	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, reason)
+	return gemm.Unavailablef("%s", reason)
 }
 
 // working is an attempt with a worker that is under way.

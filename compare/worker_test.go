@@ -55,7 +55,7 @@ func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
 		v.Params = []gemm.Param{{Name: "device", Default: 0}}
 		v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
 			if plant == nil {
-				return nil, fmt.Errorf("%w: it is in another program", gemm.ErrUnavailable)
+				return nil, gemm.Unavailablef("it is in another program")
 			}
 			m := &device64{do: func(context.Context) error { return nil }}
 			if name == "cuda/b" {
@@ -408,7 +408,7 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 	}
 	for name, worker := range map[string]func(context.Context) (*exec.Cmd, error){
 		"gemm-cuda is not here": func(context.Context) (*exec.Cmd, error) {
-			return nil, fmt.Errorf("%w: gemm-cuda is not here", gemm.ErrUnavailable)
+			return nil, gemm.Unavailablef("gemm-cuda is not here")
 		},
 		"absent cannot be started": func(ctx context.Context) (*exec.Cmd, error) {
 			return exec.CommandContext(ctx, filepath.Join(t.TempDir(), "absent")), nil

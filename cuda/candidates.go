@@ -10,14 +10,26 @@ import (
 	"gemm/cuda/occupancy"
 )
 
-// ErrTile, a gemm.ErrParam: a kernel does not compile with a setting.
-var ErrTile = fmt.Errorf("%w: the kernel cannot have this tile", gemm.ErrParam)
+// TileError is the error of a kernel that does not compile with a setting, or does not fit
+// a GPU with it: a gemm.ErrParam.
+type TileError struct {
+	Of     string // the rung and the tile, or the tile
+	Reason string
+}
+
+// Error implements error.
+func (e TileError) Error() string {
+	return fmt.Sprintf("%v: the kernel cannot have this tile: %s: %s", gemm.ErrParam, e.Of, e.Reason)
+}
+
+// Is reports whether target is gemm.ErrParam.
+func (e TileError) Is(target error) bool { return target == gemm.ErrParam }
 
 // staticShared is the most bytes of shared memory that a kernel can have of its own, without
 // asking at its launch.
 const staticShared = 48 << 10
 
-// Check returns an ErrTile where an assertion in the source of the kernel does not hold with
+// Check returns a TileError where an assertion in the source of the kernel does not hold with
 // the setting, on any of the architectures that it is for, when so many elements are copied
 // at once. What a GPU has room for is another matter.
 func (r Rung) Check(t Tile, w Widths) error {
@@ -27,19 +39,19 @@ func (r Rung) Check(t Tile, w Widths) error {
 	}
 	for _, edge := range []int{t.BM, t.BN, t.BK, t.TM, t.TN, t.WM, t.WN, t.Stages} {
 		if edge < 0 {
-			return fmt.Errorf("%w: %s has the number %d", ErrTile, t, edge)
+			return TileError{t.String(), fmt.Sprintf("it has the number %d", edge)}
 		}
 	}
 	for _, name := range r.macros() {
 		if name.of(t) == 0 {
-			return fmt.Errorf("%w: %s has no %s", ErrTile, t, name.name)
+			return TileError{t.String(), "it has no " + name.name}
 		}
 	}
 	if r.Copies && (w.A < 1 || w.B < 1 || w.C < 1) {
-		return fmt.Errorf("%w: copies of %d, %d and %d elements", ErrTile, w.A, w.B, w.C)
+		return TileError{t.String(), fmt.Sprintf("copies of %d, %d and %d elements", w.A, w.B, w.C)}
 	}
 	if reason := check(t, w); reason != "" {
-		return fmt.Errorf("%w: %s %s: %s", ErrTile, r.Name, t, reason)
+		return TileError{r.Name + " " + t.String(), reason}
 	}
 	return nil
 }

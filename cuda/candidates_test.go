@@ -96,7 +96,7 @@ func TestCheck(t *testing.T) {
 					continue
 				}
 				want[err == nil]--
-				if err != nil && !errors.Is(err, ErrTile) {
+				if err != nil && !errors.As(err, new(TileError)) {
 					t.Fatal(err)
 				}
 				p, problem := r.Program(tile, widths, 90)
@@ -128,12 +128,12 @@ func TestCheckEmpty(t *testing.T) {
 			if len(r.macros()) < 2 {
 				t.Errorf("%s/%s has %d macros", typ, r.Name, len(r.macros()))
 			}
-			if err := r.Check(Tile{}, r.Widest()); !errors.Is(err, ErrTile) {
+			if err := r.Check(Tile{}, r.Widest()); !errors.As(err, new(TileError)) {
 				t.Errorf("%s/%s without a tile: %v", typ, r.Name, err)
 			}
 			negative := r.Tiles[0]
 			negative.BM, negative.BN = -negative.BM, -negative.BN
-			if err := r.Check(negative, r.Widest()); !errors.Is(err, ErrTile) {
+			if err := r.Check(negative, r.Widest()); !errors.As(err, new(TileError)) {
 				t.Errorf("%s/%s %v: %v", typ, r.Name, negative, err)
 			}
 			for _, tile := range r.Tiles {

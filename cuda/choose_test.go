@@ -159,7 +159,7 @@ func TestPlanErrors(t *testing.T) {
 		}
 	}
 	_, err := r.Plan(h200, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
-	if !errors.Is(err, ErrTile) || !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "1 stages are too few") {
+	if !errors.As(err, new(TileError)) || !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "1 stages are too few") {
 		t.Errorf("one stage: %v", err)
 	}
 	if _, err := r.Plan(h200, gemm.Shape{M: math.MaxInt32, N: 1, K: 1}, o, o, o, gemm.Params{}); err == nil {

@@ -31,13 +31,13 @@ type Explanation struct {
 // Explain compiles the rung for copies of 16 bytes, with registers of a thread limited where
 // the rung is Capped and maxRegs is not 0, and returns what it takes on a GPU of the compute
 // capability. The tile's Pad may be NoPad. The error is a gemm.ErrUnavailable where the kernel
-// needs a newer GPU, or the compiler does not know it, and an ErrTile where the kernel cannot
+// needs a newer GPU, or the compiler does not know it, and a TileError where the kernel cannot
 // have the tile.
 func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
 	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
 	arch := 10*capability.Major + capability.Minor
 	if arch < r.Least {
-		return e, fmt.Errorf("%w: needs compute capability %d.%d", gemm.ErrUnavailable, r.Least/10, r.Least%10)
+		return e, gemm.Unavailablef("needs compute capability %d.%d", r.Least/10, r.Least%10)
 	}
 	if err := r.Check(t, r.Widest()); err != nil {
 		return e, err

@@ -120,7 +120,7 @@ func TestExplainLimited(t *testing.T) {
 	}
 	tile := r.Tiles[0]
 	tile.Pad = 2
-	if _, err := Explain(c, r, tile, 0, capability); !errors.Is(err, ErrTile) {
+	if _, err := Explain(c, r, tile, 0, capability); !errors.As(err, new(TileError)) {
 		t.Errorf("padding of 2: %v", err)
 	}
 	for _, test := range []struct {

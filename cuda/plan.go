@@ -72,8 +72,8 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 		return plan, err
 	}
 	if down, across := ceil(s.M, plan.Tile.BM), ceil(s.N, plan.Tile.BN); across > 0 && down > math.MaxInt32/across {
-		return plan, fmt.Errorf("%w: a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d: choose a larger tile or a smaller size",
-			gemm.ErrUnavailable, s.M, s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32)
+		return plan, gemm.Unavailablef("a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d", s.M, s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32).
+			WithRemedy("choose a larger tile or a smaller size")
 	}
 	return plan, r.fits(plan.Tile, g)
 }
@@ -150,11 +150,11 @@ func (p Plan) PartialBytes() int64 {
 // for one.
 func (r Rung) fits(t Tile, g GPU) error {
 	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
-		return fmt.Errorf("%w: %s with tile %s has %d threads a block, the GPU at most %d", gemm.ErrUnavailable, r.Name, t.Name(), threads, g.BlockThreads)
+		return gemm.Unavailablef("%s with tile %s has %d threads a block, the GPU at most %d", r.Name, t.Name(), threads, g.BlockThreads)
 	}
 	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return fmt.Errorf("%w: %s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d: choose fewer stages or a smaller tile",
-			gemm.ErrUnavailable, r.Name, t.Name(), t.Stages, shared, g.BlockSharedOptIn)
+		return gemm.Unavailablef("%s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d", r.Name, t.Name(), t.Stages, shared, g.BlockSharedOptIn).
+			WithRemedy("choose fewer stages or a smaller tile")
 	}
 	return nil
 }

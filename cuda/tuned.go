@@ -186,10 +186,10 @@ func (r Rung) setting(k tuned.Kernel, g GPU) (Tile, error) {
 		}
 	}
 	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
-		return t, fmt.Errorf("%w: %s has %d threads a block, the GPU at most %d", ErrTile, t, threads, g.BlockThreads)
+		return t, TileError{t.String(), fmt.Sprintf("it has %d threads a block, the GPU at most %d", threads, g.BlockThreads)}
 	}
 	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return t, fmt.Errorf("%w: %s needs %d bytes of shared memory a block, the GPU has %d", ErrTile, t, shared, g.BlockSharedOptIn)
+		return t, TileError{t.String(), fmt.Sprintf("it needs %d bytes of shared memory a block, the GPU has %d", shared, g.BlockSharedOptIn)}
 	}
 	return t, nil
 }

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -119,7 +118,7 @@ func (absent) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 	return nil, errAbsent
 }
 
-var errAbsent = fmt.Errorf("%w: runs in the program %s, which gemm cuda and gemm compare start", gemm.ErrUnavailable, Worker)
+var errAbsent = gemm.Unavailablef("runs in the program %s, which gemm cuda and gemm compare start", Worker)
 
 // params returns the parameters of an algorithm: those that a setting of one of its rungs
 // has. 0 and auto stand for a choice by shape and GPU.

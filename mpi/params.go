@@ -76,8 +76,8 @@ func available(p gemm.Params) error {
 		return err
 	}
 	if here, _ := Launched(); p.Int("ranks") != here {
-		return fmt.Errorf("%w: %d ranks are asked for, this process is one of %d: mpirun -n %d gemm mpi, or gemm mpi --np %d",
-			gemm.ErrUnavailable, p.Int("ranks"), here, p.Int("ranks"), p.Int("ranks"))
+		return gemm.Unavailablef("%d ranks are asked for, this process is one of %d", p.Int("ranks"), here).
+			WithRemedy("mpirun -n %d gemm mpi, or gemm mpi --np %d", p.Int("ranks"), p.Int("ranks"))
 	}
 	return nil
 }

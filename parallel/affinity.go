@@ -41,14 +41,16 @@ func NewPinnedPool(workers int, affinity string) (*Pool, error) {
 	}
 	processors := cpu.Places()
 	if len(processors) == 0 {
-		return nil, fmt.Errorf("%w: this system pins no threads to processors: use affinity none", gemm.ErrUnavailable)
+		return nil, gemm.Unavailablef("this system pins no threads to processors").
+			WithRemedy("use affinity none")
 	}
 	p.places = places(processors, p.workers, affinity)
 	release := p.pinCaller()
 	defer release()
 	for _, place := range p.places[:min(p.workers, len(processors))] {
 		if err := cpu.PinThread([]int{place}); err != nil {
-			return nil, fmt.Errorf("%w: %w: use affinity none", gemm.ErrUnavailable, err)
+			return nil, gemm.Unavailablef("%w", err).
+				WithRemedy("use affinity none")
 		}
 	}
 	return p, nil

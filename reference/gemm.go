@@ -62,7 +62,7 @@ func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 
 // tooFew returns the error of a library that cannot use as many threads.
 func (l *library) tooFew(most, threads int) error {
-	return fmt.Errorf("%w: threads=%d: this %s uses at most %d", gemm.ErrUnavailable, threads, l.Title, most)
+	return gemm.Unavailablef("threads=%d: this %s uses at most %d", threads, l.Title, most)
 }
 
 // Multiply implements gemm.Multiplier.
@@ -119,7 +119,7 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 func indices(values ...int) error {
 	for _, i := range values {
 		if i > math.MaxInt32 {
-			return fmt.Errorf("%w: dimension or stride %d exceeds the %d of the library's 32-bit integers", gemm.ErrUnavailable, i, math.MaxInt32)
+			return gemm.Unavailablef("dimension or stride %d exceeds the %d of the library's 32-bit integers", i, math.MaxInt32)
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ type OpenMP struct{ process *process }
 func NewOpenMP() (*OpenMP, error) {
 	p, err := newOpenMPProcess()
 	if err != nil {
-		return nil, fmt.Errorf("%w: libgomp cannot be measured: %w", gemm.ErrUnavailable, err)
+		return nil, gemm.Unavailablef("libgomp cannot be measured: %w", err)
 	}
 	return &OpenMP{p}, nil
 }

@@ -88,7 +88,7 @@ func (l *library) give(p *peer, threads int) {
 func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], error) {
 	program, err := program()
 	if errors.Is(err, trust.ErrUntrusted) {
-		return nil, fmt.Errorf("%w: %w", gemm.ErrUnavailable, err)
+		return nil, gemm.Unavailablef("%w", err)
 	}
 	if err != nil {
 		return newShared[T](l, threads)

@@ -37,7 +37,7 @@ const mostShards = 256
 func newReedSolomon(threads int) (gemm.Multiplier[gf256.Elem], error) {
 	isa, err := cpu.Detect()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", gemm.ErrUnavailable, err)
+		return nil, gemm.Unavailablef("%w", err)
 	}
 	options := []reedsolomon.Option{reedsolomon.WithMaxGoroutines(threads)}
 	switch isa {
@@ -92,8 +92,8 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 // prepare makes the code whose matrix is A, unless it is there.
 func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 	if a.Rows+a.Cols > mostShards {
-		return fmt.Errorf("%w: A %d×%d has more than the %d rows and columns of codes over GF(2⁸): try m×n×k as of 4×65536×10",
-			gemm.ErrUnavailable, a.Rows, a.Cols, mostShards)
+		return gemm.Unavailablef("A %d×%d has more than the %d rows and columns of codes over GF(2⁸)", a.Rows, a.Cols, mostShards).
+			WithRemedy("try m×n×k as of 4×65536×10")
 	}
 	same := x.encoder != nil && a.Rows == x.rows && a.Cols == x.cols
 	for i := 0; same && i < a.Rows; i++ {

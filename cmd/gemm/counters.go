@@ -28,7 +28,8 @@ func checkProfiler(c *cli.Context) error {
 		return usagef("--counters is for the records in --json FILE")
 	}
 	if _, err := exec.LookPath(explain.Profiler); err != nil {
-		return fmt.Errorf("%w: --counters: %s is not on PATH: install Nsight Compute, which comes with CUDA's toolkit, or add its folder to PATH", gemm.ErrUnavailable, explain.Profiler)
+		return gemm.Unavailablef("--counters: %s is not on PATH", explain.Profiler).
+			WithRemedy("install Nsight Compute, which comes with CUDA's toolkit, or add its folder to PATH")
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func parseCapability(c *cli.Context) (occupancy.Capability, error) {
 	}
 	capability, err := occupancy.ParseCapability(c.String("cc"))
 	if err != nil {
-		return capability, usagef("--cc: %s", strings.TrimPrefix(err.Error(), "occupancy: "))
+		return capability, usagef("--cc: %v", err)
 	}
 	return capability, nil
 }
@@ -180,7 +180,7 @@ func runOccupancy(c *cli.Context) error {
 	}
 	filled, err := explain.Occupy(capability, kernel, c.Bool("sweep"))
 	if err != nil {
-		return usagef("%s", strings.TrimPrefix(err.Error(), "occupancy: "))
+		return usagef("%v", err)
 	}
 	if err := checkFile(c); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gemm"
 	"gemm/internal/catalog"
 )
 
@@ -57,10 +58,16 @@ func status(err error) int {
 	}
 }
 
-// oneLine returns the text of err with its lines joined, and without the name of
-// the package in the middle.
-func oneLine(err error) string {
-	text := strings.Join(strings.Split(strings.TrimSpace(err.Error()), "\n"), "; ")
+// oneLine returns the text of err in one line.
+func oneLine(err error) string { return joined(err.Error()) }
+
+// reason returns why a variant cannot run, in one line.
+func reason(err error) string { return joined(gemm.Why(err)) }
+
+// joined returns the lines of an error's text as one, without the name of the package in the
+// middle.
+func joined(text string) string {
+	text = strings.Join(strings.Split(strings.TrimSpace(text), "\n"), "; ")
 	return strings.ReplaceAll(text, ": gemm: ", ": ")
 }
 

@@ -71,7 +71,7 @@ func checkDevices(c *cli.Context, cases []compare.Case) error {
 			if len(names) == 1 {
 				there = "is"
 			}
-			return fmt.Errorf("%w: --device %d: there %s %s", gemm.ErrUnavailable, n, there, strings.Join(names, ", "))
+			return gemm.Unavailablef("--device %d: there %s %s", n, there, strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -92,12 +92,6 @@ func available(ctx context.Context, v gemm.Variant) error {
 	return err
 }
 
-// reason returns the text of err in one line, without what ErrUnavailable says.
-func reason(err error) string { return strings.TrimPrefix(oneLine(err), unavailablePrefix) }
-
-// unavailablePrefix begins the text of an error that says why a variant cannot run.
-var unavailablePrefix = gemm.ErrUnavailable.Error() + ": "
-
 // writeJSON writes v to the file called name or to standard output.
 func writeJSON(c *cli.Context, name string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")

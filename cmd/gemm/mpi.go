@@ -253,7 +253,7 @@ func runTask(c *cli.Context, folder string) (err error) {
 		return err
 	}
 	if l == nil {
-		return fmt.Errorf("%w: --%s is for ranks that gemm has started", gemm.ErrUnavailable, taskName)
+		return gemm.Unavailablef("--%s is for ranks that gemm has started", taskName)
 	}
 	l.Now = signs.Now
 	d := compare.Driver{

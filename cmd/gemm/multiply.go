@@ -330,7 +330,7 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 		}
 	}
 	if best.Name == "" {
-		return best, nil, fmt.Errorf("%w: no variant for %s can run here; see gemm list", gemm.ErrUnavailable, gemm.TypeName[T]())
+		return best, nil, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeName[T]())
 	}
 	return best, params, ctx.Err()
 }

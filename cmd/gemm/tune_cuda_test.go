@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func (b tunedBackend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.E
 
 func newTuned[T gemm.Element](fault, typ, name string, p gemm.Params) (gemm.Multiplier[T], error) {
 	if strings.HasPrefix(name, "cublas") {
-		return nil, fmt.Errorf("%w: it is not faked", gemm.ErrUnavailable)
+		return nil, gemm.Unavailablef("it is not faked")
 	}
 	packed, err := named("serial/packed", serial.Variants())
 	if err != nil {

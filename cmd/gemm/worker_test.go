@@ -103,16 +103,16 @@ func (fakeBackend) F32(name string, _ gemm.Params) (gemm.Multiplier[float32], er
 	if name == "conflictfree" {
 		return fakeMultiplier[float32]{}, nil
 	}
-	return nil, fmt.Errorf("%w: f32 is not faked", gemm.ErrUnavailable)
+	return nil, gemm.Unavailablef("f32 is not faked")
 }
 
 func (fakeBackend) GF256(string, gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return nil, fmt.Errorf("%w: gf256 is not faked", gemm.ErrUnavailable)
+	return nil, gemm.Unavailablef("gf256 is not faked")
 }
 
 func (b fakeBackend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
 	if n := p.Int("device"); n != 0 {
-		return nil, fmt.Errorf("%w: there is no GPU %d", gemm.ErrUnavailable, n)
+		return nil, gemm.Unavailablef("there is no GPU %d", n)
 	}
 	return fakeMultiplier[float64]{b.hangs && name == "dmma"}, nil
 }

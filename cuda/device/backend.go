@@ -5,7 +5,6 @@ package device
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"gorgonia.org/cu"
 
@@ -83,7 +82,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		if d.arch() >= least {
 			return nil
 		}
-		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, d.GPU.Capability)
+		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, d.GPU.Capability)
 	}
 	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
@@ -109,7 +108,7 @@ func Describe() (cuda.System, error) {
 		s.CUDA = fmt.Sprintf("%d.%d", v/1000, v%1000/10)
 	}
 	miss := func(err error) {
-		s.Missing = append(s.Missing, strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "))
+		s.Missing = append(s.Missing, gemm.Why(err))
 	}
 	if l, err := nvrtc.Find(); err == nil {
 		s.NVRTC = l.Version()

@@ -51,7 +51,7 @@ func errDevice(number, count int) error {
 	if count == 1 {
 		have = "has GPU 0 alone"
 	}
-	return fmt.Errorf("%w: --device %d: this host %s", gemm.ErrUnavailable, number, have)
+	return gemm.Unavailablef("--device %d: this host %s", number, have)
 }
 
 // find returns what the GPU of that number is, without a context on it.
@@ -264,8 +264,8 @@ type memory struct {
 	bytes int64
 }
 
-// errMemory: the device does not have as much memory as a product needs.
-var errMemory = fmt.Errorf("%w: too little memory of the GPU is free", gemm.ErrUnavailable)
+// errMemory is the cause of an Unavailable: the device does not have as much memory as a product needs.
+var errMemory = errors.New("too little memory of the GPU is free")
 
 // room returns how many bytes of the device's memory can be taken.
 func (d *Device) room() (int64, error) {
@@ -283,7 +283,8 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	}
 	bytes = max(bytes, 16)
 	if bytes > room {
-		return memory{}, fmt.Errorf("%w: needs %d MiB, has %d of %d MiB: choose a smaller size", errMemory, bytes>>20, room>>20, d.GPU.Memory>>20)
+		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, bytes>>20, room>>20, d.GPU.Memory>>20).
+			WithRemedy("choose a smaller size")
 	}
 	at, err := cu.MemAlloc(bytes)
 	if err != nil {

@@ -58,7 +58,7 @@ type libraryEngine struct {
 func (e *libraryEngine) prepare(s gemm.Shape, o operands, op operation) error {
 	e.shape, e.op = s, op
 	if most := max(s.M, s.N, s.K, o.lda, o.ldb, o.ldc); most > math.MaxInt32 {
-		return fmt.Errorf("%w: cuBLAS counts rows, columns and leading dimensions in 32 bits, %d is beyond", gemm.ErrUnavailable, most)
+		return gemm.Unavailablef("cuBLAS counts rows, columns and leading dimensions in 32 bits, %d is beyond", most)
 	}
 	return e.d.openBLAS()
 }

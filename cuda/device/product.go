@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -235,7 +234,7 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 			err := p.inPanels(ctx, op, a, b, c)
 			if errors.Is(err, errMemory) {
 				delete(r.phases, "host")
-				r.warnings = append(r.warnings, "no time from the host's memory: "+strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "))
+				r.warnings = append(r.warnings, "no time from the host's memory: "+gemm.Why(err))
 				break
 			}
 			if err != nil {

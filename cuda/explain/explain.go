@@ -5,8 +5,6 @@ package explain
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"gemm"
 	"gemm/compare"
@@ -124,13 +122,14 @@ func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, 
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
+			var tile cuda.TileError
 			e, err := cuda.Explain(compiler, r, s.tile, s.maxRegs, task.Capability)
 			row := Row{Variant: cuda.Family + "/" + r.Name, Type: r.Type, Tile: tileText(s.tile), MaxRegs: s.maxRegs}
 			switch {
-			case errors.Is(err, cuda.ErrTile):
-				row.Reason = strings.TrimPrefix(err.Error(), fmt.Sprintf("%v: %s %v: ", cuda.ErrTile, r.Name, s.tile))
+			case errors.As(err, &tile):
+				row.Reason = tile.Reason
 			case errors.Is(err, gemm.ErrUnavailable), errors.Is(err, occupancy.ErrKernel):
-				row.Reason = strings.TrimPrefix(strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": "), "occupancy: the kernel ")
+				row.Reason = gemm.Why(err)
 			case err != nil:
 				return nil, err
 			default:

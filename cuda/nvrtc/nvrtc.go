@@ -101,7 +101,8 @@ func (l *Library) Compile(p Program) (Image, error) {
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(log), "\n")
 		if strings.Contains(log, "invalid value for --gpu-architecture") {
-			return Image{}, fmt.Errorf("%w: NVRTC %s does not know %s: open another version with %s", gemm.ErrUnavailable, l.Version(), arch, Variable)
+			return Image{}, gemm.Unavailablef("NVRTC %s does not know %s", l.Version(), arch).
+				WithRemedy("open another version with %s", Variable)
 		}
 		if first == "" {
 			first = err.Error()

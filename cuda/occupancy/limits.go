@@ -8,7 +8,7 @@ import (
 )
 
 // ErrCapability: the limits of a compute capability are not known.
-var ErrCapability = errors.New("occupancy: unknown compute capability")
+var ErrCapability = errors.New("unknown compute capability")
 
 // Capability is a compute capability: what a multiprocessor can do and has.
 type Capability struct{ Major, Minor int }

@@ -35,7 +35,7 @@ import (
 )
 
 // ErrKernel: a kernel asks for more than a block or a thread may have.
-var ErrKernel = errors.New("occupancy: the kernel cannot be launched")
+var ErrKernel = errors.New("the kernel cannot be launched")
 
 // Kernel is what a kernel takes.
 type Kernel struct {

@@ -45,10 +45,12 @@ func Find() (string, error) {
 	for _, folder := range append(folders, filepath.SplitList(os.Getenv("PATH"))...) {
 		file := filepath.Join(folder, cuda.Worker)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return "", fmt.Errorf("%w: %s is not executable: chmod +x makes it so", gemm.ErrUnavailable, file)
+			return "", gemm.Unavailablef("%s is not executable", file).
+				WithRemedy("chmod +x makes it so")
 		}
 	}
-	return "", fmt.Errorf("%w: %s is neither beside gemm nor on PATH: make build CUDA=yes builds it", gemm.ErrUnavailable, cuda.Worker)
+	return "", gemm.Unavailablef("%s is neither beside gemm nor on PATH", cuda.Worker).
+		WithRemedy("make build CUDA=yes builds it")
 }
 
 // Serve returns the command with which a driver has the worker serve its cases.
@@ -98,15 +100,16 @@ func describe(interruptible context.Context) (s cuda.System, err error) {
 	case interruptible.Err() != nil:
 		return s, interruptible.Err()
 	case ctx.Err() != nil:
-		return s, fmt.Errorf("%w: %s does not describe the GPUs within %v", gemm.ErrUnavailable, cuda.Worker, describeTime)
+		return s, gemm.Unavailablef("%s does not describe the GPUs within %v", cuda.Worker, describeTime)
 	case err != nil:
 		return s, refusal(cmd, err, stdout.String(), stderr.Reason())
 	}
 	if err := json.Unmarshal([]byte(stdout.String()), &s); err != nil {
-		return s, fmt.Errorf("%w: %s describes the GPUs in words of its own: build both from one source: %w", gemm.ErrUnavailable, cuda.Worker, err)
+		return s, gemm.Unavailablef("%s describes the GPUs in words of its own", cuda.Worker).
+			WithRemedy("build both from one source: %v", err)
 	}
 	if len(s.GPUs) == 0 {
-		return s, fmt.Errorf("%w: %s finds no GPU", gemm.ErrUnavailable, cuda.Worker)
+		return s, gemm.Unavailablef("%s finds no GPU", cuda.Worker)
 	}
 	return s, nil
 }
@@ -114,13 +117,13 @@ func describe(interruptible context.Context) (s cuda.System, err error) {
 // refusal returns why the worker ended with err, for the reason that it gave.
 func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
 	if cmd.ProcessState == nil {
-		return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, cuda.Worker, err)
+		return gemm.Unavailablef("%s cannot be started: %w", cuda.Worker, err)
 	}
 	if why := compare.NoWorker(cmd.ProcessState, stdout, reason); why != nil {
 		return why
 	}
 	text := strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", cuda.Worker, err, strings.TrimPrefix(reason, cuda.Worker+": ")), ": ")
-	return fmt.Errorf("%w: %s", gemm.ErrUnavailable, text)
+	return gemm.Unavailablef("%s", text)
 }
 
 // Check returns an error where s lacks what v needs: a GPU that is new enough, and the
@@ -149,7 +152,7 @@ func Check(s cuda.System, v gemm.Variant) error {
 				why = line
 			}
 		}
-		return fmt.Errorf("%w: %s", gemm.ErrUnavailable, why)
+		return gemm.Unavailablef("%s", why)
 	}
 	newer := func(g cuda.GPU) bool {
 		var major, minor int
@@ -157,7 +160,7 @@ func Check(s cuda.System, v gemm.Variant) error {
 		return err == nil && 10*major+minor >= least
 	}
 	if !slices.ContainsFunc(s.GPUs, newer) {
-		return fmt.Errorf("%w: needs compute capability %d.%d, has %s", gemm.ErrUnavailable, least/10, least%10, s.GPUs[0].Capability)
+		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, s.GPUs[0].Capability)
 	}
 	return nil
 }
@@ -212,7 +215,7 @@ type gemmer[T gemm.Float] struct{ multiplier[T] }
 // Gemm implements gemm.Gemmer of operands that are not transposed.
 func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
 	if tA != blas.NoTrans || tB != blas.NoTrans {
-		return fmt.Errorf("%w: %s takes operands that are not transposed", gemm.ErrUnavailable, m.variant)
+		return gemm.Unavailablef("%s takes operands that are not transposed", m.variant)
 	}
 	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
 	alpha, left, right, err := block.Rescale(ctx, a.Rows, b.Cols, a.Cols, alpha, left, right)

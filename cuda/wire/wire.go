@@ -100,7 +100,7 @@ func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) 
 	case ended != nil:
 		name := filepath.Base(cmd.Path)
 		if cmd.ProcessState == nil {
-			return fmt.Errorf("%w: %s cannot be started: %w", gemm.ErrUnavailable, name, ended)
+			return gemm.Unavailablef("%s cannot be started: %w", name, ended)
 		}
 		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, strings.TrimPrefix(stderr.Reason(), name+": ")), ": "))
 	}
@@ -134,7 +134,7 @@ func answer[T gemm.Element](from io.Reader, c gemm.Matrix[T]) error {
 	if head.Error != "" {
 		err := said{head.Error, errAnswered}
 		if head.Unavailable {
-			return fmt.Errorf("%w: %w", gemm.ErrUnavailable, err)
+			return gemm.Unavailablef("%w", err)
 		}
 		return err
 	}
@@ -203,7 +203,7 @@ func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer
 	}
 	var answer reply
 	if err := compute(ctx, v, head, c, a, b, more); err != nil {
-		answer.Error = strings.TrimPrefix(err.Error(), gemm.ErrUnavailable.Error()+": ")
+		answer.Error = gemm.Why(err)
 		answer.Unavailable = errors.Is(err, gemm.ErrUnavailable)
 	}
 	if err := json.NewEncoder(w).Encode(answer); err != nil || answer.Error != "" {

@@ -45,7 +45,7 @@ func served(fault string) {
 				if fault == "fails" {
 					return nil, errors.New("the kernel is wrong")
 				}
-				return nil, fmt.Errorf("%w: needs compute capability 8.0", gemm.ErrUnavailable)
+				return nil, gemm.Unavailablef("needs compute capability 8.0")
 			}
 		}
 	case "short":

@@ -159,8 +159,10 @@ func (h header) encode() []byte {
 // isShard reports whether b begins as a shard does.
 func isShard(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 
-// errDamaged: the bytes of a shard are not those that were written.
-var errDamaged = errors.New("damaged")
+// damage is the error of a shard whose bytes are not those that were written.
+type damage struct{ what string }
+
+func (d damage) Error() string { return "damaged: " + d.what }
 
 // parseHeader reads a header of headerBytes bytes.
 func parseHeader(b []byte) (header, error) {
@@ -176,15 +178,15 @@ func parseHeader(b []byte) (header, error) {
 	copy(h.ID[:], b[32:48])
 	switch {
 	case !isShard(b):
-		return h, fmt.Errorf("%w: it does not begin as a shard does", errDamaged)
+		return h, damage{"it does not begin as a shard does"}
 	case le.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli):
-		return h, fmt.Errorf("%w: the header does not have its checksum", errDamaged)
+		return h, damage{"the header does not have its checksum"}
 	case le.Uint16(b[8:]) != version || b[11] != checksums:
 		return h, fmt.Errorf("its version is %d with checksums of kind %d, this program reads %d and %d: use a newer gemm",
 			le.Uint16(b[8:]), b[11], version, checksums)
 	case h.Data < 1 || h.Parity < 1 || h.Shards() > gf256.MaxShards || h.index >= h.Shards() ||
 		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 || h.Block > defaultBlock:
-		return h, fmt.Errorf("%w: the header says what cannot be: shard %d of %v in blocks of %d", errDamaged, h.index, h.Set, h.Block)
+		return h, damage{fmt.Sprintf("the header says what cannot be: shard %d of %v in blocks of %d", h.index, h.Set, h.Block)}
 	}
 	return h, nil
 }
@@ -206,7 +208,7 @@ func openShard(name string, h header) (*reader, error) {
 	b := make([]byte, headerBytes)
 	err = readFull(file, b, 0)
 	if err == nil && !bytes.Equal(b, h.encode()) {
-		err = fmt.Errorf("%w: the header has changed", errDamaged)
+		err = damage{"the header has changed"}
 	}
 	if err != nil {
 		_ = file.Close()
@@ -223,7 +225,7 @@ func (r *reader) read(p []byte, off int64) error {
 	return nil
 }
 
-// readChecked reads the payload, in the order of off. The error is errDamaged where that
+// readChecked reads the payload, in the order of off. The error is a damage where that
 // has not its checksum, or the system's.
 func (r *reader) readChecked(p []byte, off int64) error {
 	if err := readFull(r.file, p, headerBytes+off); err != nil {
@@ -238,13 +240,12 @@ func (r *reader) readChecked(p []byte, off int64) error {
 	for i := 0; len(p) > 0; i++ {
 		n := min(r.Block, len(p))
 		if crc32.Checksum(p[:n], castagnoli) != binary.LittleEndian.Uint32(r.entry[entryBytes*i:]) {
-			return fmt.Errorf("%w: block %d, bytes %d to %d of the payload, does not have its checksum",
-				errDamaged, first+int64(i), off, off+int64(n)-1)
+			return damage{fmt.Sprintf("block %d, bytes %d to %d of the payload, does not have its checksum", first+int64(i), off, off+int64(n)-1)}
 		}
 		p, off = p[n:], off+int64(n)
 	}
 	if off == r.Payload() && r.sum != r.header.table {
-		return fmt.Errorf("%w: the table of checksums does not have its own", errDamaged)
+		return damage{"the table of checksums does not have its own"}
 	}
 	return nil
 }
@@ -256,7 +257,7 @@ func readFull(f *os.File, p []byte, off int64) error {
 	case n == len(p):
 		return nil
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("%w: it ends within what was to be read", errDamaged)
+		return damage{"it ends within what was to be read"}
 	}
 	return err
 }

@@ -91,7 +91,7 @@ const (
 
 // failure returns the state of a shard that could not be read for err, and the reason.
 func failure(err error) (State, string) {
-	if errors.Is(err, errDamaged) {
+	if errors.As(err, &damage{}) {
 		return Damaged, detail(err)
 	}
 	return Unreadable, cause(err).Error()

@@ -165,8 +165,14 @@ func look(dir, name string) (f found, ok bool) {
 	return f, true
 }
 
-// detail returns the text of err without that of errDamaged, which the state says.
-func detail(err error) string { return strings.TrimPrefix(err.Error(), errDamaged.Error()+": ") }
+// detail returns what err says, of damage without the word for it, which the state says.
+func detail(err error) string {
+	var d damage
+	if errors.As(err, &d) {
+		return d.what
+	}
+	return err.Error()
+}
 
 // scan reads the headers of the shards in a folder and says which are there, without a
 // look at their payloads. Where there are shards of several files, it chooses the one that

@@ -191,7 +191,7 @@ func (s *gpuSearch) run(ctx context.Context) error {
 	s.good = map[string][]GPUSetting{}
 	tasks, users := s.tasks()
 	if len(tasks) == 0 {
-		return fmt.Errorf("%w: no kernel has settings to choose between on a %s of compute capability %s", gemm.ErrUnavailable, s.gpu.Name, s.gpu.Capability)
+		return gemm.Unavailablef("no kernel has settings to choose between on a %s of compute capability %s", s.gpu.Name, s.gpu.Capability)
 	}
 	for i, t := range tasks {
 		left := s.until.Sub(s.now())
@@ -377,7 +377,7 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 		rows = append(rows, doc.Records[i])
 	}
 	if rows[0].Status == compare.Unavailable && len(s.Chosen) == 0 { // later, what was found is worth more
-		return nil, doc, fmt.Errorf("%w: %s: %s", gemm.ErrUnavailable, v.Name, rows[0].Reason)
+		return nil, doc, gemm.Unavailablef("%s: %s", v.Name, rows[0].Reason)
 	}
 	for i, o := range others {
 		r := rows[i+1]

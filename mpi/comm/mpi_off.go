@@ -3,7 +3,6 @@
 package comm
 
 import (
-	"fmt"
 	"time"
 	"unsafe"
 
@@ -14,7 +13,8 @@ import (
 const Built = false
 
 // errNone is what every call of a build without MPI returns.
-var errNone = fmt.Errorf("%w: this build has no MPI: install libopenmpi-dev and openmpi-bin, then make build (go build -tags mpi ./cmd/gemm)", gemm.ErrUnavailable)
+var errNone = gemm.Unavailablef("this build has no MPI").
+	WithRemedy("install libopenmpi-dev and openmpi-bin, then make build (go build -tags mpi ./cmd/gemm)")
 
 type (
 	handle  struct{}

@@ -24,7 +24,8 @@ import (
 func Find() (string, error) {
 	path, err := exec.LookPath("mpirun")
 	if err != nil {
-		return "", fmt.Errorf("%w: there is no mpirun on PATH: install openmpi-bin, and libopenmpi-dev to build with", gemm.ErrUnavailable)
+		return "", gemm.Unavailablef("there is no mpirun on PATH").
+			WithRemedy("install openmpi-bin, and libopenmpi-dev to build with")
 	}
 	return path, nil
 }
