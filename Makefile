@@ -47,6 +47,8 @@ report: deps build ## measure every way to multiply that this host can run, and 
 	bin/gemm compare --profile $(PROFILE) --out $(OUT) $(if $(RESUME),--resume,--force)
 	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex."
 
+# Which packages run plain, which under the race detector and which under the checks of cgo:
+# see scripts/test.sh.
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
 	scripts/test.sh

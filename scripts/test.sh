@@ -1,33 +1,46 @@
 #!/usr/bin/env bash
-# Runs every test of the module: plain, with MPI where it can; under the race detector,
-# where there is a C compiler for it, in a build without MPI; and, of the packages whose
-# code GEMM_CPU chooses, once for each choice of micro-kernels that this processor has.
-# MPI=no leaves MPI out.
+# Runs every test of the module in the form that can find most, and the packages whose
+# code GEMM_CPU chooses once more for each choice of micro-kernels that this processor has:
+#
+#   raced   packages whose goroutines meet, and in which no test leaves anything out because
+#           of the race detector: under it, in a build without MPI
+#   plain   the others, with MPI where it can; those with goroutines, such as cmd/gemm, run
+#           under the race detector too, and those of ranks under Go's checks of the pointers
+#           that cgo passes, both with -short
+#
+# MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain.
 set -euo pipefail
 
 go="${GO:-go}"
 sets="avx512 avx2 avx2-nogfni ssse3 generic"
-chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas ./reference"
+chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas"
 named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do not
+raced='^gemm/(compare|reference)$' # the plain run would take as long and find nothing else
 single='/(gf256|serial|compare/report(/.*)?|internal/matfile|mpi/plan)$' # packages of one goroutine
 
 title() { printf '\n== %s\n' "$*"; }
 
+race=no
+if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
+plain="$("$go" list ./...)"
+if [ "$race" = yes ]; then plain="$(grep -vE "$raced" <<<"$plain")"; fi
 if [ "$(scripts/mpi.sh)" = yes ]; then
-	title "go test -tags mpi ./..."
-	CGO_ENABLED=1 "$go" test -tags mpi ./...
+	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
+	# shellcheck disable=SC2086 # a list of packages
+	CGO_ENABLED=1 "$go" test -tags mpi $plain
 	title "GOEXPERIMENT=cgocheck2 go test -short -tags mpi ./mpi ./mpi/comm"
 	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 "$go" test -short -tags mpi ./mpi ./mpi/comm
 else
-	title "go test ./..."
-	"$go" test ./...
+	title "go test, of $(wc -l <<<"$plain") packages"
+	# shellcheck disable=SC2086 # a list of packages
+	"$go" test $plain
 fi
 
 # What -short leaves out is the same under the race detector and for each choice of kernels.
-if command -v "$("$go" env CC)" >/dev/null; then
-	mapfile -t raced < <("$go" list ./... | grep -vE "$single")
-	title "go test -race -short, of ${#raced[@]} packages"
-	CGO_ENABLED=1 "$go" test -race -short "${raced[@]}"
+if [ "$race" = yes ]; then
+	mapfile -t concurrent < <("$go" list ./... | grep -vE "$single")
+	title "go test -race -short, of ${#concurrent[@]} packages"
+	CGO_ENABLED=1 "$go" test -race -short "${concurrent[@]}"
 else
 	title "go test -race: left out, it needs a C compiler; install gcc and libc6-dev"
 fi
@@ -54,4 +67,6 @@ for set in $sets; do
 	# The cache of results may not see a variable that is read before the tests begin.
 	# shellcheck disable=SC2086 # a list of patterns
 	GEMM_CPU="$set" "$go" test -short -count=1 $packages
+	# Of reference, the codes alone have kernels that GEMM_CPU chooses.
+	if [ "$packages" = "$chosen" ]; then GEMM_CPU="$set" "$go" test -count=1 -run '^TestReedSolomon' ./reference; fi
 done
