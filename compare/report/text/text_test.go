@@ -70,13 +70,10 @@ type call struct {
 	known bool // whether the arguments are spelled there
 }
 
-// says has the methods that take a key, with the position of the key among their
-// arguments, and what they put before it and after it.
-var says = map[string]struct {
-	at            int
-	before, after string
-}{
-	"Say": {}, "Plain": {}, "Count": {}, "Has": {}, "of": {at: 2}, "figure": {at: 3}, "Word": {after: "."},
+// says has the functions that take a key, with the places of the key and of the first
+// text.Args among their arguments.
+var says = map[string]struct{ key, args int }{
+	"Say": {0, 1}, "Plain": {0, 1}, "Count": {0, 2}, "Has": {0, 1}, "Word": {0, 2}, "of": {2, 3}, "figure": {3, 5}, "add": {1, 4},
 }
 
 // TestCalls wants every call in the code of reports to name a message that exists,
@@ -159,32 +156,31 @@ func begins(messages map[string][]string, key string) bool {
 
 // callOf returns the call of a message that n is, if it is one.
 func callOf(fset *token.FileSet, n *ast.CallExpr) (call, bool) {
-	method, ok := n.Fun.(*ast.SelectorExpr)
-	if !ok {
+	var name string
+	switch f := n.Fun.(type) {
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	case *ast.Ident:
+		name = f.Name
+	}
+	places, ok := says[name]
+	if !ok || len(n.Args) < places.args {
 		return call{}, false
 	}
-	place, ok := says[method.Sel.Name]
-	if !ok || len(n.Args) <= place.at {
-		return call{}, false
-	}
-	c := call{at: fset.Position(n.Pos()).String(), known: !n.Ellipsis.IsValid()}
-	pattern := patternOf(n.Args[place.at])
-	if method.Sel.Name == "Word" {
+	c := call{at: fset.Position(n.Pos()).String(), known: !n.Ellipsis.IsValid() && name != "Has"}
+	pattern := patternOf(n.Args[places.key])
+	if name == "Word" {
 		pattern += patternOf(n.Args[1])
 	}
 	c.key = regexp.MustCompile("^" + pattern + "$")
-	switch method.Sel.Name {
-	case "Count":
+	if name == "Count" {
 		c.args = []string{"Count"}
-	case "Has":
-		c.known = false
-	default:
-		for _, arg := range n.Args[place.at+1:] {
-			names, ok := argsOf(arg)
-			c.args, c.known = append(c.args, names...), c.known && (ok || place.at == 3)
-		}
-		slices.Sort(c.args)
 	}
+	for _, arg := range n.Args[places.args:] {
+		names, ok := argsOf(arg)
+		c.args, c.known = append(c.args, names...), c.known && ok
+	}
+	slices.Sort(c.args)
 	return c, true
 }
 
