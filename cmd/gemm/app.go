@@ -155,6 +155,11 @@ func flagError(name string, err error, flags []cli.Flag) error {
 	if flag, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Errorf("%s: %w", name, usagef("--%s wants a value; see %s --help", strings.TrimLeft(flag, "-"), name))
 	}
+	if _, flag, ok := strings.Cut(text, " for flag -"); ok {
+		if _, own, ok := strings.Cut(flag, ": --"); ok { // of a list
+			return fmt.Errorf("%s: %w", name, usagef("--%s", own))
+		}
+	}
 	text = strings.Replace(text, " for flag -", " for --", 1)
 	return fmt.Errorf("%s: %w", name, usagef("%s; see %s --help", text, name))
 }

@@ -37,10 +37,10 @@ func compareCommand() *cli.Command {
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
 			resumeFlag(), forceFlag("replace the records that are there"),
-			&cli.StringFlag{Name: "families", DefaultText: "all", Usage: "`LIST` of families: " + strings.Join(catalog.Families(), ", ")},
+			listFlag("families", "", "all", "`LIST` of families: "+strings.Join(catalog.Families(), ", "), among(catalog.Families())),
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
-			&cli.StringFlag{Name: "threads", DefaultText: "the profile's", Usage: "`LIST` of numbers of threads, for the variants that have them"},
-			&cli.StringFlag{Name: "np", DefaultText: "the profile's", Usage: "`LIST` of numbers of ranks, for the family mpi"},
+			listFlag("threads", "", "the profile's", "`LIST` of numbers of threads, for the variants that have them", anyInteger),
+			listFlag("np", "", "the profile's", "`LIST` of numbers of ranks, for the family mpi", anyInteger),
 			oversubscribeFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "at least `COUNT` samples a row"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION` after which a row is given up"},
@@ -77,15 +77,12 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 
 	variants := catalog.Variants()
 	if c.IsSet("families") {
-		families, err := chosen("families", c.String("families"), catalog.Families())
-		if err != nil {
-			return nil, profile, err
-		}
+		families := listed[string](c, "families")
 		variants = slices.DeleteFunc(variants, func(v gemm.Variant) bool { return !slices.Contains(families, v.Family()) })
 	}
 	l := compare.Ladder{Shapes: profile.Shapes, Ops: []string{"nn"}, Alpha: 1}
 	var err error
-	if l.Variants, err = parseVariants(c.String("variants"), variants); err != nil {
+	if l.Variants, err = parseVariants(listed[string](c, "variants"), variants); err != nil {
 		return nil, profile, err
 	}
 	l.Types = profile.Types
@@ -93,18 +90,14 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		l.Types = elementTypes
 	}
 	if c.IsSet("type") {
-		if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
-			return nil, profile, err
-		}
+		l.Types = listed[string](c, "type")
 	}
 	if l.Sweep, err = workerSweep(c, profile); err != nil {
 		return nil, profile, err
 	}
 	l.Keep = profile.Keep
 	if c.IsSet("sizes") {
-		if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
-			return nil, profile, err
-		}
+		l.Shapes = listed[gemm.Shape](c, "sizes")
 	}
 	cases := l.Cases()
 	for _, e := range profile.Experiments(l.Variants, l.Types) {
@@ -120,7 +113,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		if profile.Keep != nil {
 			return nil, profile, usagef("--profile %s has no row of these variants, sizes, types and threads", profile.Name)
 		}
-		return nil, profile, usagef("none of the variants has the type %s", c.String("type"))
+		return nil, profile, usagef("none of the variants has the type %s", c.Generic("type"))
 	}
 	return cases, profile, nil
 }
@@ -134,10 +127,7 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 		sweep["ranks"] = append(sweep["ranks"], n)
 	}
 	if c.IsSet("np") {
-		var err error
-		if sweep["ranks"], err = integers("np", c.String("np")); err != nil {
-			return nil, err
-		}
+		sweep["ranks"] = anys(listed[int](c, "np"))
 		for _, n := range sweep["ranks"] {
 			if n.(int) < 1 {
 				return nil, usagef("--np %d: wants positive integers", n)
@@ -157,10 +147,7 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 		}
 	}
 	if c.IsSet("threads") {
-		var err error
-		if counts, err = integers("threads", c.String("threads")); err != nil {
-			return nil, err
-		}
+		counts = anys(listed[int](c, "threads"))
 		for _, n := range counts {
 			if n.(int) < 1 || n.(int) > most {
 				return nil, usagef("--threads %d: wants 1 to %d, the processors of this machine", n, most)

@@ -23,15 +23,15 @@ func cudaCommand(f ladder) *cli.Command {
 	c := f.command()
 	c.UsageText = "[options]\n   gemm cuda --explain --cc CAPABILITY [options]"
 	for _, flag := range c.Flags { // of measuring and of explaining
-		f, ok := flag.(*cli.StringFlag)
-		if !ok {
-			continue
-		}
-		if text, ok := explainDefaults[f.Name]; ok {
-			f.DefaultText = f.Value + "; with --explain " + text
-		}
-		if f.Name == "json" {
-			f.Usage = "write the records, or the figures of --explain, to `FILE`, - for standard output"
+		switch f := flag.(type) {
+		case *cli.GenericFlag:
+			if text, ok := explainDefaults[f.Name]; ok {
+				f.DefaultText = f.Value.String() + "; with --explain " + text
+			}
+		case *cli.StringFlag:
+			if f.Name == "json" {
+				f.Usage = "write the records, or the figures of --explain, to `FILE`, - for standard output"
+			}
 		}
 	}
 	c.Flags = append(explainFlags(), append(c.Flags, countersFlag())...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gemm"
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/cuda/nvrtc"
@@ -20,9 +21,9 @@ func explainFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps"},
 		&cli.StringFlag{Name: "cc", Usage: "with --explain: compute `CAPABILITY`, as 8.6 or sm_86"},
 		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true, Usage: "with --explain: which blocks of threads are feasible, and how many settings a search has"},
-		&cli.StringFlag{Name: "pad", Usage: "with --explain: `LIST` of elements between rows of a slice in shared memory, of rungs that have them"},
+		listFlag("pad", "", "", "with --explain: `LIST` of elements between rows of a slice in shared memory, of rungs that have them", anyInteger),
 		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none", Usage: "with --explain: `COUNT` of the GPU, for the waves of blocks"},
-		&cli.StringFlag{Name: "gflops", Usage: "with --explain: `LIST` of peaks for the roofline, as f32=67000,f64=34000,tf32=495000,f64-tensor=67000"},
+		listFlag("gflops", "", "", "with --explain: `LIST` of peaks for the roofline, as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
 		&cli.Float64Flag{Name: "gbps", DefaultText: "none", Usage: "with --explain: `RATE` of memory in GB/s for the roofline"},
 	}
 }
@@ -86,19 +87,13 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 	if t.Capability, err = parseCapability(c); err != nil {
 		return t, err
 	}
-	types, err := chosen("type", c.String("type"), []string{"f32", "f64", "gf256"})
-	if err != nil {
-		return t, err
-	}
-	for _, typ := range types {
+	for _, typ := range listed[string](c, "type") {
 		t.Rungs = append(t.Rungs, cuda.Ladder(typ)...)
 	}
 	if c.Bool("tiles") {
 		return t, nil
 	}
-	if t.Shapes, err = parseSizes(c.String("sizes")); err != nil {
-		return t, err
-	}
+	t.Shapes = listed[gemm.Shape](c, "sizes")
 	for _, s := range t.Shapes {
 		const most = math.MaxInt32 / 2 // that kernels count
 		if max(s.M, s.N, s.K) > most {
@@ -141,12 +136,8 @@ func roofline(c *cli.Context, t *explain.Task) error {
 	if t.Bandwidth = c.Float64("gbps"); !(t.Bandwidth > 0) || math.IsInf(t.Bandwidth, 0) {
 		return usagef("--gbps %v: wants a positive number", t.Bandwidth)
 	}
-	parts, err := list("gflops", c.String("gflops"))
-	if err != nil {
-		return err
-	}
 	t.Peaks = map[string]float64{}
-	for _, part := range parts {
+	for _, part := range listed[string](c, "gflops") {
 		pipe, text, _ := strings.Cut(part, "=")
 		peak, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(peak > 0) || math.IsInf(peak, 0) || !slices.Contains(pipes, pipe) {
@@ -169,17 +160,11 @@ func counts(c *cli.Context, flag string, least, most int) ([]int, error) {
 	if !c.IsSet(flag) {
 		return []int{0}, nil
 	}
-	values, err := integers(flag, c.String(flag))
-	if err != nil {
-		return nil, err
-	}
-	var out []int
-	for _, value := range values {
-		n := value.(int)
+	values := listed[int](c, flag)
+	for _, n := range values {
 		if n != 0 && (n < least || n > most) {
 			return nil, usagef("--%s %d: wants 0 or %d to %d", flag, n, least, most)
 		}
-		out = append(out, n)
 	}
-	return out, nil
+	return values, nil
 }

@@ -104,7 +104,7 @@ func TestExplainRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"cuda --explain":                                          "--cc is missing: wants the compute capability, one of 7.0,",
 		"cuda --explain --cc 6.1":                                 "--cc: ",
-		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": wants one or more of f32, f64, gf256`,
+		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": wants one or more of f64, f32, gf256`,
 		"cuda --explain --cc 8.6 --type f32,f32":                  "f32 is there twice",
 		"cuda --explain --cc 8.6 --sizes 4611686018427387904":     "wants at most 1073741823 of each",
 		"cuda --explain --cc 8.6 --sizes 8x8x1073741824":          "wants at most 1073741823 of each",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,11 +30,14 @@ func jsonFlag(what string) cli.Flag {
 
 // variantsFlag is the flag of variants, of which the first two are the example.
 func variantsFlag(variants []gemm.Variant) cli.Flag {
-	return &cli.StringFlag{Name: "variants", DefaultText: "all", Usage: fmt.Sprintf("`LIST` of variants, such as %s,%s", variants[0].Name, variants[1].Name)}
+	return &cli.GenericFlag{
+		Name: "variants", Value: &list[string]{flag: "variants", parse: anyWord, blank: true}, DefaultText: "all",
+		Usage: fmt.Sprintf("`LIST` of variants, such as %s,%s", variants[0].Name, variants[1].Name),
+	}
 }
 
 func sizesFlag(value, def string) cli.Flag {
-	return &cli.StringFlag{Name: "sizes", Value: value, DefaultText: def, Usage: "`LIST` of sizes: n for square matrices, MxNxK for C of M×N and k = K"}
+	return listFlag("sizes", value, def, "`LIST` of sizes: n for square matrices, MxNxK for C of M×N and k = K", anyShape)
 }
 
 // typeFlag is the flag of the element types that there are of the variants.
@@ -41,7 +45,7 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 	types := slices.DeleteFunc(slices.Clone(elementTypes), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return &cli.StringFlag{Name: "type", Value: value, DefaultText: def, Usage: "`LIST` of element types: " + strings.Join(types, ", ")}
+	return listFlag("type", value, def, "`LIST` of element types: "+strings.Join(types, ", "), among(elementTypes))
 }
 
 func resumeFlag() cli.Flag {
@@ -83,100 +87,136 @@ func mode(c *cli.Context) (compare.Mode, error) {
 	return compare.Create, nil
 }
 
-// list returns the parts of a list separated by commas. The error names the flag.
-func list(flag, text string) ([]string, error) {
-	var parts []string
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
+// list is the value of a flag that lists entries, separated by commas.
+type list[T comparable] struct {
+	flag   string
+	parse  func(entry string) (T, error) // the error says what is wanted
+	blank  bool                          // an empty text is no entry, not an empty one
+	text   string
+	values []T
+}
+
+// Set implements cli.Generic. The error begins with the flag, by which flagError knows it.
+func (l *list[T]) Set(text string) error {
+	l.text, l.values = text, nil
+	if text == "" && l.blank {
+		return nil
+	}
+	var entries []string
+	for entry := range strings.SplitSeq(text, ",") {
+		entry = strings.TrimSpace(entry)
 		switch {
-		case part == "":
-			return nil, usagef("--%s %q: an entry is empty", flag, text)
-		case slices.Contains(parts, part):
-			return nil, usagef("--%s %q: %s is there twice", flag, text, part)
+		case entry == "":
+			return usagef("--%s %q: an entry is empty", l.flag, text)
+		case slices.Contains(entries, entry):
+			return usagef("--%s %q: %s is there twice", l.flag, text, entry)
 		}
-		parts = append(parts, part)
+		entries = append(entries, entry)
 	}
-	return parts, nil
+	for _, entry := range entries {
+		value, err := l.parse(entry)
+		if err != nil {
+			return usagef("--%s %q: %v", l.flag, entry, err)
+		}
+		if slices.Contains(l.values, value) {
+			return usagef("--%s: %s is there twice", l.flag, entry)
+		}
+		l.values = append(l.values, value)
+	}
+	return nil
 }
 
-// chosen is list for a flag whose entries are among known ones.
-func chosen(flag, text string, known []string) ([]string, error) {
-	parts, err := list(flag, text)
-	for _, part := range parts {
-		if !slices.Contains(known, part) {
-			return nil, usagef("--%s %q: wants one or more of %s", flag, part, strings.Join(known, ", "))
+// String implements cli.Generic.
+func (l *list[T]) String() string { return l.text }
+
+// listFlag returns the flag of a list of entries that parse understands; value is the text of
+// those that it has where it is not given, and def is what the help says of them.
+func listFlag[T comparable](name, value, def, usage string, parse func(entry string) (T, error)) cli.Flag {
+	l := &list[T]{flag: name, parse: parse}
+	if value != "" {
+		if err := l.Set(value); err != nil {
+			panic(err) // of this program
 		}
 	}
-	return parts, err
+	return &cli.GenericFlag{Name: name, Value: l, DefaultText: def, Usage: usage}
 }
 
-// words is list for a flag whose entries are among known names; the error has those
-// nearest to one that is not. Where nothing is known every word is taken.
-func words(flag, text string, known []string) ([]any, error) {
-	parts, err := list(flag, text)
+// listed returns the entries of a listFlag.
+func listed[T comparable](c *cli.Context, name string) []T { return c.Generic(name).(*list[T]).values }
+
+// among returns what understands the known words.
+func among(known []string) func(entry string) (string, error) {
+	return func(entry string) (string, error) {
+		if !slices.Contains(known, entry) {
+			return "", fmt.Errorf("wants one or more of %s", strings.Join(known, ", "))
+		}
+		return entry, nil
+	}
+}
+
+// anyWord understands every word.
+func anyWord(entry string) (string, error) { return entry, nil }
+
+// anyInteger understands integers.
+func anyInteger(entry string) (int, error) {
+	value, err := strconv.Atoi(entry)
 	if err != nil {
-		return nil, err
+		return 0, errors.New("wants integers, separated by commas")
 	}
-	var values []any
-	for _, part := range parts {
-		if len(known) > 0 && !slices.Contains(known, part) {
-			return nil, unknown("--"+flag, part, known)
+	return value, nil
+}
+
+// anyShape understands sizes, n or MxNxK.
+func anyShape(entry string) (gemm.Shape, error) {
+	var dims []int
+	for field := range strings.SplitSeq(entry, "x") {
+		dim, err := strconv.Atoi(field)
+		if err != nil || dim < 1 {
+			return gemm.Shape{}, errShape
 		}
-		values = append(values, part)
+		dims = append(dims, dim)
 	}
-	return values, nil
+	switch len(dims) {
+	case 1:
+		return gemm.Cube(dims[0]), nil
+	case 3:
+		return gemm.Shape{M: dims[0], N: dims[1], K: dims[2]}, nil
+	}
+	return gemm.Shape{}, errShape
+}
+
+// errShape: an entry of --sizes is no shape.
+var errShape = errors.New("wants a positive integer n, or MxNxK")
+
+// checkWords returns an error for a word of the flag that is not among the known ones, which has
+// those nearest to it. Where nothing is known every word is taken.
+func checkWords(flag string, words, known []string) error {
+	for _, word := range words {
+		if len(known) > 0 && !slices.Contains(known, word) {
+			return unknown("--"+flag, word, known)
+		}
+	}
+	return nil
+}
+
+// anys returns the values as those of parameters.
+func anys[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
 }
 
 // elementTypes are the values of --type.
 var elementTypes = []string{"f64", "f32", "gf256"}
 
-// parseSizes returns the shapes that --sizes lists.
-func parseSizes(text string) ([]gemm.Shape, error) {
-	parts, err := list("sizes", text)
-	if err != nil {
-		return nil, err
-	}
-	var shapes []gemm.Shape
-	for _, part := range parts {
-		shape, err := gemm.ParseShape(part)
-		if err != nil {
-			return nil, usagef("--sizes %v", err)
-		}
-		if slices.Contains(shapes, shape) {
-			return nil, usagef("--sizes: %s is there twice", part)
-		}
-		shapes = append(shapes, shape)
-	}
-	return shapes, nil
-}
-
-// integers returns the integers that the flag lists.
-func integers(flag, text string) ([]any, error) {
-	parts, err := list(flag, text)
-	if err != nil {
-		return nil, err
-	}
-	var values []any
-	for _, part := range parts {
-		value, err := strconv.Atoi(part)
-		if err != nil {
-			return nil, usagef("--%s %q: wants integers, separated by commas", flag, part)
-		}
-		values = append(values, value)
-	}
-	return values, nil
-}
-
 // parseVariants returns those of the given variants that --variants lists, in the
-// order of the list, with what it names of more; all but more where the flag is not there
-// or says all.
-func parseVariants(text string, from []gemm.Variant, more ...gemm.Variant) ([]gemm.Variant, error) {
-	if text == "" || text == "all" {
+// order of the list, with what it names of more; all but more where there
+// is none.
+func parseVariants(parts []string, from []gemm.Variant, more ...gemm.Variant) ([]gemm.Variant, error) {
+	if len(parts) == 0 {
 		return from, nil
-	}
-	parts, err := list("variants", text)
-	if err != nil {
-		return nil, err
 	}
 	var variants []gemm.Variant
 	for _, part := range parts {

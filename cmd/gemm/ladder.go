@@ -151,7 +151,7 @@ func (f ladder) peers() []gemm.Variant {
 func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
 		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag(family(f.family), "f64", "f64"),
-		&cli.StringFlag{Name: "trans", Value: "nn", DefaultText: "nn", Usage: "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed"},
+		listFlag("trans", "nn", "nn", "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed", among([]string{"nn", "nt", "tn", "tt"})),
 		factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "", "C"),
 		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the end of a row and the next one, in each matrix"},
 	}
@@ -160,7 +160,11 @@ func (f ladder) command() *cli.Command {
 		if s.kind == option {
 			usage += ": " + strings.Join(choices(s.flag, family(f.family)), ", ")
 		}
-		flags = append(flags, &cli.StringFlag{Name: s.flag, Usage: usage})
+		if s.kind == integer {
+			flags = append(flags, listFlag(s.flag, "", "", usage, anyInteger))
+		} else {
+			flags = append(flags, listFlag(s.flag, "", "", usage, anyWord))
+		}
 	}
 	switch f.workers {
 	case "threads":
@@ -191,18 +195,10 @@ func (f ladder) command() *cli.Command {
 func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 	l := compare.Ladder{Alpha: factorOf(c, "alpha"), Beta: factorOf(c, "beta"), LD: c.Int("ld"), Sweep: map[string][]any{}}
 	var err error
-	if l.Variants, err = parseVariants(c.String("variants"), family(f.family), f.peers()...); err != nil {
+	if l.Variants, err = parseVariants(listed[string](c, "variants"), family(f.family), f.peers()...); err != nil {
 		return l, err
 	}
-	if l.Shapes, err = parseSizes(c.String("sizes")); err != nil {
-		return l, err
-	}
-	if l.Types, err = chosen("type", c.String("type"), elementTypes); err != nil {
-		return l, err
-	}
-	if l.Ops, err = chosen("trans", c.String("trans"), []string{"nn", "nt", "tn", "tt"}); err != nil {
-		return l, err
-	}
+	l.Shapes, l.Types, l.Ops = listed[gemm.Shape](c, "sizes"), listed[string](c, "type"), listed[string](c, "trans")
 	if err := checkFactors(c, l.Types...); err != nil {
 		return l, err
 	}
@@ -214,13 +210,14 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 			continue
 		}
 		if s.kind == integer {
-			l.Sweep[s.name()], err = integers(s.flag, c.String(s.flag))
-		} else {
-			l.Sweep[s.name()], err = words(s.flag, c.String(s.flag), choices(s.name(), l.Variants))
+			l.Sweep[s.name()] = anys(listed[int](c, s.flag))
+			continue
 		}
-		if err != nil {
+		words := listed[string](c, s.flag)
+		if err := checkWords(s.flag, words, choices(s.name(), l.Variants)); err != nil {
 			return l, err
 		}
+		l.Sweep[s.name()] = anys(words)
 	}
 	if f.family == mpiFamily {
 		if err := onRanks(c.Context, c.Bool(oversubscribeName), &l); err != nil {
@@ -331,7 +328,7 @@ func (f ladder) run(c *cli.Context) error {
 	}
 	cases := l.Cases()
 	if len(cases) == 0 {
-		return usagef("none of the variants has the type %s", c.String("type"))
+		return usagef("none of the variants has the type %s", c.Generic("type"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sweep)) {
 		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {

@@ -26,7 +26,7 @@ func reportCommand() *cli.Command {
 			"/dev/stdin only where it is redirected from a file.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE` of records; the records of several are merged"},
-			&cli.StringFlag{Name: "format", Value: "html", DefaultText: "html", Usage: "`LIST` of formats: " + strings.Join(report.Formats(), ", ")},
+			listFlag("format", "html", "html", "`LIST` of formats: "+strings.Join(report.Formats(), ", "), among(report.Formats())),
 			langFlag(),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the report"},
 			forceFlag("with --format json: replace the records that are there"),
@@ -52,10 +52,7 @@ func runReport(c *cli.Context) error {
 	if len(c.StringSlice("in")) == 0 {
 		return usagef("--in is missing; see gemm report --help")
 	}
-	formats, err := chosen("format", c.String("format"), report.Formats())
-	if err != nil {
-		return err
-	}
+	formats := listed[string](c, "format")
 	lang, err := language(c)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func tuneCommand() *cli.Command {
 			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
 			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "families", Value: families, DefaultText: families, Usage: "`LIST` of families whose settings are measured; other settings stay: " + strings.Join(tune.Families(), ", ") + ", " + cuda.Family},
+			listFlag("families", families, families, "`LIST` of families whose settings are measured; other settings stay: "+strings.Join(tune.Families(), ", ")+", "+cuda.Family, among(append(tune.Families(), cuda.Family))),
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
 			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
@@ -100,10 +100,7 @@ func runTune(c *cli.Context) error {
 
 // tuneOptions returns what the flags say is tuned, and for how long.
 func tuneOptions(c *cli.Context) (tune.Options, error) {
-	families, err := chosen("families", c.String("families"), append(tune.Families(), cuda.Family))
-	if err != nil {
-		return tune.Options{}, err
-	}
+	families := listed[string](c, "families")
 	if err := positive(c, "time"); err != nil {
 		return tune.Options{}, err
 	}
