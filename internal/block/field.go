@@ -37,8 +37,8 @@ type fieldTask struct {
 	a       []uint64 // packed panel of A
 	last    []byte   // the elements that it holds, row by row, where these are the whole of A
 	workers []fieldSpace
-	packA   func(worker, lo, hi int) // e.packSlivers and e.updateTasks, made once:
-	update  func(worker, lo, hi int) // a method value is an allocation
+	packA   func(worker, lo, hi int) // packSlivers and updateTasks of the job, made once:
+	update  func(worker, lo, hi int) // a function that is made is an allocation
 	shape   [4]int                   // of the last product, m, n, k and ldb, for which are
 	plan    fieldPlan                // and the buffers
 	blocks  int                      // of columns
@@ -50,7 +50,8 @@ func (e *Field) take() *fieldTask {
 	t := e.idle.Take()
 	if t == nil {
 		t = &fieldTask{Field: e, workers: make([]fieldSpace, e.loop.Workers)}
-		t.packA, t.update = t.packSlivers, t.updateTasks
+		t.packA = func(_, lo, hi int) { t.packSlivers(&t.job, lo, hi) }
+		t.update = func(worker, lo, hi int) { t.updateTasks(&t.job, worker, lo, hi) }
 	}
 	return t
 }
@@ -336,8 +337,7 @@ func (e *fieldTask) hold(m, k int, a []gf256.Elem, lda int) {
 }
 
 // sliver returns the first row and the height of a sliver of A, and where it is packed.
-func (e *fieldTask) sliver(s int) (row, height int, packed []uint64) {
-	g := &e.job
+func (e *fieldTask) sliver(g *fieldJob, s int) (row, height int, packed []uint64) {
 	if s == 0 {
 		return 0, g.height, e.a
 	}
@@ -351,18 +351,17 @@ func (e *fieldTask) sliver(s int) (row, height int, packed []uint64) {
 }
 
 // packSlivers packs slivers of A's panel.
-func (e *fieldTask) packSlivers(_, lo, hi int) {
-	g := &e.job
+func (e *fieldTask) packSlivers(g *fieldJob, lo, hi int) {
 	for s := lo; s < hi; s++ {
-		row, height, packed := e.sliver(s)
+		row, height, packed := e.sliver(g, s)
 		e.kernel.Pack(height, g.k, packed, g.a[row*g.lda:], g.lda)
 	}
 }
 
 // updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
 // follow each other, and a worker that has several of them packs the block once.
-func (e *fieldTask) updateTasks(worker, lo, hi int) {
-	g, share := &e.job, e.plan.Share
+func (e *fieldTask) updateTasks(g *fieldJob, worker, lo, hi int) {
+	share := e.plan.Share
 	first, end := lo, hi
 	if g.shares > 1 {
 		first, end = lo/g.shares, (hi-1)/g.shares+1
@@ -376,14 +375,14 @@ func (e *fieldTask) updateTasks(worker, lo, hi int) {
 			first++
 		}
 		from, to := max(lo-b*g.shares, 0), min(hi-b*g.shares, g.shares)
-		e.updateBlock(worker, b, from*share, min(to*share, g.slivers))
+		e.updateBlock(g, worker, b, from*share, min(to*share, g.slivers))
 	}
 }
 
 // updateBlock multiplies some slivers of A by a block of columns of B. The last columns,
 // fewer than a tile has, are computed in buffers.
-func (e *fieldTask) updateBlock(worker, b, first, end int) {
-	g, w, nr := &e.job, &e.workers[worker], e.kernel.NR
+func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
+	w, nr := &e.workers[worker], e.kernel.NR
 	j, to := e.plan.block(b, g.n)
 	n := to - j
 	rest := n
@@ -407,7 +406,7 @@ func (e *fieldTask) updateBlock(worker, b, first, end int) {
 			copyRows(k, rest, w.b, nr, b[whole:], ldb)
 		}
 		for s := first; s < end && (s == first || g.ctx.Err() == nil); s++ {
-			row, height, a := e.sliver(s)
+			row, height, a := e.sliver(g, s)
 			if lc > 0 {
 				a = a[lc*e.kernel.Words(height):]
 			}
