@@ -47,9 +47,9 @@ var experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomax
 
 // axis is what the rows of a series differ in.
 type axis struct {
-	param  string // as phrases and parameters have it
+	param  string // as messages and parameters have it
 	family string // whose rows it is of
-	prefix string // of sections, figures and phrases
+	prefix string // of sections, figures and messages
 	one    string // one of them, in letters of figures
 }
 
