@@ -33,7 +33,8 @@ const module = "gemm"
 //	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	{compare, parallel, reference} ← compare/probe ← cmd
-//	compare/report/chart ← compare/report/document ← compare/report/text ← compare/report
+//	compare/report/chart ← compare/report/document ← compare/report/{text, number};  compare ← compare/report/{analysis, number}
+//	compare/report/{analysis, text, number} ← compare/report
 //	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
 //	{cuda, compare} ← cuda/explain ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
@@ -80,15 +81,17 @@ var importTable = closure(map[string][]string{
 	"compare/probe":     {"compare", "parallel", "reference"},
 	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
 	"cuda/explain":      {"cuda", "compare"},
-	"compare/report":    {"compare", "compare/report/text"},
+	"compare/report":    {"compare/report/analysis", "compare/report/text", "compare/report/number"},
 
 	"compare/report/chart":      nil,
 	"compare/report/document":   {"compare/report/chart"},
 	"compare/report/text":       {"compare/report/document"},
-	"compare/report/reporttest": {"compare/report/chart", "internal/child"},
+	"compare/report/number":     {"compare", "compare/report/document"},
+	"compare/report/analysis":   {"compare"},
+	"compare/report/reporttest": {"compare", "compare/report/chart", "internal/child"},
 
 	"internal/pages":    {"compare/report"},
-	"internal/goals":    {"compare/report"},
+	"internal/goals":    {"compare/report/analysis"},
 	"internal/gemmtest": {".", "internal/cpu"},
 	"cmd":               {"cuda/explain", "cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
 })

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 	"gemm/compare/report/text"
 )
@@ -65,13 +66,13 @@ func (b *builder) advise(a Advice) document.Text {
 func (b *builder) row(variant string) document.Text {
 	target := ""
 	for _, v := range b.views {
-		for _, r := range v.records {
+		for _, r := range v.Records {
 			switch {
 			case r.Variant != variant:
 			case r.Experiment == "ladder":
-				return document.Link(document.Literal(variant), "#"+resultsID("ladder", family(variant), r.Type)+v.suffix)
-			case target == "" && slices.Contains(experiments, r.Experiment):
-				target = "#" + resultsID(r.Experiment, axisOf(variant).family, r.Type) + v.suffix
+				return document.Link(document.Literal(variant), "#"+resultsID("ladder", analysis.Family(variant), r.Type)+v.Suffix)
+			case target == "" && slices.Contains(analysis.Experiments, r.Experiment):
+				target = "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func (b *builder) row(variant string) document.Text {
 func (b *builder) fate(s *document.Section, fam string) {
 	var rows []compare.Record
 	for _, r := range b.doc.Records {
-		if family(r.Variant) == fam {
+		if analysis.Family(r.Variant) == fam {
 			rows = append(rows, r)
 		}
 	}
@@ -95,9 +96,9 @@ func (b *builder) fate(s *document.Section, fam string) {
 		s.Text(b.Say("backend.absent", text.Args{"Command": command}))
 		return
 	}
-	variants := distinct(rows, variantOf)
+	variants := analysis.Distinct(rows, analysis.VariantOf)
 	s.Text(b.Say("backend.ran", text.Args{"Rows": b.Count("rows", len(rows)), "Variants": b.Names(variants)}))
-	if len(timed(rows)) == 0 {
+	if len(analysis.Timed(rows)) == 0 {
 		s.Text(b.Say("backend.idle"))
 		var items []document.Text
 		for _, variant := range variants {
@@ -115,20 +116,20 @@ func (b *builder) fate(s *document.Section, fam string) {
 	}
 	var places []document.Text
 	for _, v := range b.views {
-		for _, typ := range types(v.pick(func(r compare.Record) bool { return family(r.Variant) == fam && r.Experiment == "ladder" })) {
+		for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return analysis.Family(r.Variant) == fam && r.Experiment == "ladder" })) {
 			label := document.Text(typ)
-			if v.suffix != "" {
+			if v.Suffix != "" {
 				label += b.Say("onhost", text.Args{"Host": v.ID})
 			}
-			places = append(places, document.Link(label, "#"+resultsID("ladder", fam, typ)+v.suffix))
+			places = append(places, document.Link(label, "#"+resultsID("ladder", fam, typ)+v.Suffix))
 		}
 	}
 	switch {
-	case fam == overThreads.family && slices.ContainsFunc(b.views, (*view).sharesWork):
+	case fam == analysis.OverThreads.Family && slices.ContainsFunc(b.views, (*analysis.View).SharesWork):
 		places = append(places, document.Link(b.Say("sharing.title"), "#sharing"))
-	case fam == overRanks.family && slices.ContainsFunc(b.views, (*view).distributes):
+	case fam == analysis.OverRanks.Family && slices.ContainsFunc(b.views, (*analysis.View).Distributes):
 		places = append(places, document.Link(b.Say("distributed.title"), "#distributed"))
-	case fam == onGPU && slices.ContainsFunc(b.views, (*view).hasGPU):
+	case fam == analysis.OnGPU && slices.ContainsFunc(b.views, (*analysis.View).HasGPU):
 		places = append(places, document.Link(b.Say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {

@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
 // analysis is what follows from the rows of one host.
-func (b *builder) analysis(v *view) []document.Section {
+func (b *builder) analysis(v *analysis.View) []document.Section {
 	var sections []document.Section
-	for _, part := range []func(*view) (document.Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
+	for _, part := range []func(*analysis.View) (document.Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)
 		}
@@ -29,26 +31,26 @@ type step struct {
 
 // steps reads the ladder of each family and type: what each variant gains over
 // the one before it. Ranks and the GPU have chapters of their own.
-func (b *builder) steps(v *view) (document.Section, bool) {
+func (b *builder) steps(v *analysis.View) (document.Section, bool) {
 	s := b.of(v, "ladder", "ladder.title")
 	s.Text(b.Say("ladder.intro"))
 	found := false
-	main := v.pick(func(r compare.Record) bool {
-		return r.Experiment == "ladder" && family(r.Variant) != "reference" && family(r.Variant) != overRanks.family && !byGPU(r)
+	main := v.Pick(func(r compare.Record) bool {
+		return r.Experiment == "ladder" && analysis.Family(r.Variant) != "reference" && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
-	for _, typ := range types(main) {
-		for _, fam := range distinct(main, func(r compare.Record) string { return family(r.Variant) }) {
-			rows := v.pick(func(r compare.Record) bool {
-				return r.Experiment == "ladder" && r.Type == typ && family(r.Variant) == fam
+	for _, typ := range analysis.Types(main) {
+		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
+			rows := v.Pick(func(r compare.Record) bool {
+				return r.Experiment == "ladder" && r.Type == typ && analysis.Family(r.Variant) == fam
 			})
-			variants := distinct(rows, variantOf)
+			variants := analysis.Distinct(rows, analysis.VariantOf)
 			if len(variants) < 2 {
 				continue
 			}
 			found = true
 			s.Text(b.Say("ladder.of", text.Args{"Family": fam, "Type": typ}))
 			table := document.Table{
-				ID:      "table-ladder-" + anchor(fam) + "-" + anchor(typ) + v.suffix,
+				ID:      "table-ladder-" + analysis.Anchor(fam) + "-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
 				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
 				Command: b.rerun(v, rows),
@@ -75,16 +77,16 @@ func (b *builder) steps(v *view) (document.Section, bool) {
 
 // step compares two neighbours of the ladder.
 func (b *builder) step(rows []compare.Record, from, to string) step {
-	name := document.Literal(algorithm(from)) + " → " + document.Literal(algorithm(to))
+	name := document.Literal(analysis.Algorithm(from)) + " → " + document.Literal(analysis.Algorithm(to))
 	var lines []document.Row
-	sorted := map[outcome][]problem{}
-	var missing []problem
-	var last problem // the largest case
+	sorted := map[analysis.Outcome][]analysis.Problem{}
+	var missing []analysis.Problem
+	var last analysis.Problem // the largest case
 	var lastPair [2]compare.Record
-	var lastRatio comparison
-	for _, p := range problems(rows) {
-		before, ok1 := at(rows, from, p)
-		after, ok2 := at(rows, to, p)
+	var lastRatio analysis.Comparison
+	for _, p := range analysis.Problems(rows) {
+		before, ok1 := analysis.At(rows, from, p)
+		after, ok2 := analysis.At(rows, to, p)
 		if !ok1 && !ok2 {
 			continue
 		}
@@ -92,13 +94,13 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 			missing = append(missing, p)
 			continue
 		}
-		c := contrast(before, after)
+		c := analysis.Contrast(before, after)
 		sorted[c.Outcome] = append(sorted[c.Outcome], p)
 		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
-		predicted := predictions(before, after)
+		predicted := analysis.Predictions(before, after)
 		lines = append(lines, document.Row{Cells: []document.Text{
-			name, document.Escape(p.label()), document.Text(significant(c.Ratio)), document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)),
-			document.Text(significant(predicted[0])), document.Text(significant(predicted[1])), document.Text(significant(predicted[2])), document.Text(significant(predicted[3])),
+			name, document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
+			document.Text(number.Significant(predicted[0])), document.Text(number.Significant(predicted[1])), document.Text(number.Significant(predicted[2])), document.Text(number.Significant(predicted[3])),
 			b.verdict(c.Outcome),
 		}})
 	}
@@ -108,9 +110,9 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 	}
 	sentence += b.outcomes("ladder", sorted)
 	sentence += b.Say("ladder.largest", text.Args{
-		"Size": b.sizes([]problem{last}), "Ratio": significant(lastRatio.Ratio),
+		"Size": b.sizes([]analysis.Problem{last}), "Ratio": number.Significant(lastRatio.Ratio),
 	})
-	if known := extent(lastRatio.Lo, lastRatio.Hi, significant); known != absent {
+	if known := number.Extent(lastRatio.Lo, lastRatio.Hi, number.Significant); known != number.Absent {
 		sentence += b.Say("interval", text.Args{"Interval": known})
 	}
 	sentence += b.Say("stop")
@@ -123,53 +125,36 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 }
 
 // verdict returns the word for an outcome.
-func (b *builder) verdict(o outcome) document.Text {
-	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "verdict.gain", slower: "verdict.loss"}[o])
+func (b *builder) verdict(o analysis.Outcome) document.Text {
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "verdict.gain", analysis.Slower: "verdict.loss"}[o])
 }
 
 // outcomes says at which sizes a comparison came out how, in the words of one
 // chapter, the good news first.
-func (b *builder) outcomes(chapter string, sorted map[outcome][]problem) document.Text {
+func (b *builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysis.Problem) document.Text {
 	var parts []document.Text
-	for _, o := range []outcome{quicker, slower, level, tooFew} {
+	for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 		if ps := sorted[o]; len(ps) > 0 {
-			key := []string{tooFew: ".few", level: ".level", quicker: ".gain", slower: ".loss"}[o]
+			key := []string{analysis.TooFew: ".few", analysis.Level: ".level", analysis.Quicker: ".gain", analysis.Slower: ".loss"}[o]
 			parts = append(parts, b.Say(chapter+key, text.Args{"Sizes": b.sizes(ps)}))
 		}
 	}
 	return b.Sentence(parts)
 }
 
-// predictions returns the ratios of operations, accesses and traffic that the
-// models of two rows predict, NaN where they do not.
-func predictions(before, after compare.Record) [4]float64 {
-	nan := math.NaN()
-	if before.Predicted == nil || after.Predicted == nil {
-		return [4]float64{nan, nan, nan, nan}
-	}
-	ratio := func(a, b float64) float64 {
-		if !(a > 0) || !(b > 0) {
-			return nan
-		}
-		return a / b
-	}
-	p, q := before.Predicted, after.Predicted
-	return [4]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.L1Traffic, q.L1Traffic), ratio(p.L2Traffic, q.L2Traffic)}
-}
-
 // explained says which of the predictions accounts for a measured ratio: of those
 // on the same side of 1, the nearest, if it is within a factor of two. It reports
 // whether the rows differ and none does.
-func (b *builder) explained(before, after compare.Record, c comparison) (sentence document.Text, unexplained bool) {
-	predicted := predictions(before, after)
+func (b *builder) explained(before, after compare.Record, c analysis.Comparison) (sentence document.Text, unexplained bool) {
+	predicted := analysis.Predictions(before, after)
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
 		return b.Say("explained.unpredicted"), false
 	}
 	sentence = b.Say("explained.predicted", text.Args{
-		"Operations": significant(predicted[0]), "Accesses": significant(predicted[1]),
-		"Traffic1": significant(predicted[2]), "Traffic2": significant(predicted[3]),
+		"Operations": number.Significant(predicted[0]), "Accesses": number.Significant(predicted[1]),
+		"Traffic1": number.Significant(predicted[2]), "Traffic2": number.Significant(predicted[3]),
 	})
-	if c.Outcome != quicker && c.Outcome != slower {
+	if c.Outcome != analysis.Quicker && c.Outcome != analysis.Slower {
 		return sentence, false
 	}
 	nearest, name := math.Ln2, ""

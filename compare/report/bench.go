@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 )
 
 // Bench writes the rows of doc that have a speed in the Go benchmark format
@@ -64,7 +65,7 @@ func Bench(w io.Writer, doc compare.Document) error {
 
 // benchName returns the name of a row's benchmark.
 func benchName(r compare.Record) string {
-	parts := []string{"BenchmarkMultiply", "family=" + family(r.Variant), "algorithm=" + algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
+	parts := []string{"BenchmarkMultiply", "family=" + analysis.Family(r.Variant), "algorithm=" + analysis.Algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
 	if r.Alpha != 1 || r.Beta != 0 {
 		parts = append(parts, "alpha="+csvNumber(r.Alpha), "beta="+csvNumber(r.Beta))
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 	"gemm/compare/report/text"
 )
@@ -42,7 +43,7 @@ type builder struct {
 	*text.Speaker
 	program  string
 	doc      compare.Document
-	views    []*view
+	views    []*analysis.View
 	drawings map[string]bool // the figures that there are, by ID
 }
 
@@ -51,7 +52,7 @@ func build(doc compare.Document, opt Options, drawings map[string]bool) *builder
 		Speaker:  text.In(cmp.Or(opt.Lang, "en")),
 		program:  cmp.Or(opt.Command, "gemm"),
 		doc:      doc,
-		views:    views(doc),
+		views:    analysis.Views(doc),
 		drawings: drawings,
 	}
 }
@@ -61,7 +62,7 @@ func (b *builder) report() document.Report {
 	r.Add(b.summary())
 	for _, part := range []struct {
 		id      string
-		content func(*view) []document.Section
+		content func(*analysis.View) []document.Section
 	}{
 		{"method", b.host},
 		{"results", b.results},
@@ -109,16 +110,16 @@ func (b *builder) section(id string, level int) document.Section {
 
 // of returns an empty section of one host, titled by key, and by the host where
 // there are several.
-func (b *builder) of(v *view, id, key string, args ...text.Args) document.Section {
+func (b *builder) of(v *analysis.View, id, key string, args ...text.Args) document.Section {
 	title := b.Plain(key, args...)
-	if v.suffix != "" {
+	if v.Suffix != "" {
 		title += b.Plain("onhost", text.Args{"Host": b.hostName(v)})
 	}
-	return document.Section{ID: id + v.suffix, Title: title, Level: 2}
+	return document.Section{ID: id + v.Suffix, Title: title, Level: 2}
 }
 
 // hostName names a host in prose.
-func (b *builder) hostName(v *view) string {
+func (b *builder) hostName(v *analysis.View) string {
 	if v.CPU == "" {
 		return v.ID
 	}
@@ -126,8 +127,8 @@ func (b *builder) hostName(v *view) string {
 }
 
 // figure adds the figure of the given ID if there is a drawing for it.
-func (b *builder) figure(s *document.Section, v *view, id, key, command string, args ...text.Args) {
-	id += v.suffix
+func (b *builder) figure(s *document.Section, v *analysis.View, id, key, command string, args ...text.Args) {
+	id += v.Suffix
 	if b.drawings[id] {
 		s.Add(document.Figure{ID: id, Caption: b.Say(key, args...), Alt: b.Plain(key+".alt", args...), Command: command})
 	}
@@ -169,21 +170,21 @@ func (b *builder) subtitle() string {
 // A family's own command runs the ladder of one family, and the experiments on
 // sharing work, and the tuner writes its own; everything else, several families, peers,
 // child builds and sweeps, is planned by compare.
-func (b *builder) rerun(v *view, rows []compare.Record) string {
+func (b *builder) rerun(v *analysis.View, rows []compare.Record) string {
 	if len(rows) == 0 {
 		return ""
 	}
 	if !slices.ContainsFunc(rows, func(r compare.Record) bool {
-		return !slices.Contains(experiments, r.Experiment) && family(r.Variant) != overRanks.family
+		return !slices.Contains(analysis.Experiments, r.Experiment) && analysis.Family(r.Variant) != analysis.OverRanks.Family
 	}) {
 		return b.rerunShared(v, rows)
 	}
-	families := distinct(rows, func(r compare.Record) string { return family(r.Variant) })
+	families := analysis.Distinct(rows, func(r compare.Record) string { return analysis.Family(r.Variant) })
 	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "tuned" }) {
-		args := append([]string{b.program, "tune", "--families", strings.Join(families, ",")}, v.asked(rows, "time")...)
+		args := append([]string{b.program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
 		return strings.Join(append(args, "--records", "tuned.json", "&&", b.program, "report", "--in", "tuned.json", "--out", "again"), " ")
 	}
-	typ := strings.Join(types(rows), ",")
+	typ := strings.Join(analysis.Types(rows), ",")
 	own := len(families) == 1 && families[0] != "reference" &&
 		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "ladder" })
 
@@ -192,16 +193,16 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 		args = append(args, families[0])
 	} else {
 		args = append(args, "compare")
-		args = append(args, v.asked(rows, "profile")...)
+		args = append(args, v.Asked(rows, "profile")...)
 		args = append(args, "--families", strings.Join(families, ","))
 	}
-	if own || len(v.asked(rows, "variants")) > 0 {
-		args = append(args, "--variants", strings.Join(distinct(rows, variantOf), ","))
+	if own || len(v.Asked(rows, "variants")) > 0 {
+		args = append(args, "--variants", strings.Join(analysis.Distinct(rows, analysis.VariantOf), ","))
 	}
-	args = append(args, "--sizes", sizesOf(problems(rows)), "--type", typ)
+	args = append(args, "--sizes", sizesOf(analysis.Problems(rows)), "--type", typ)
 	if own {
 		args = append(args, b.parameters(rows)...)
-		args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
+		args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)
 		name := families[0] + "-" + typ + ".json"
 		return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
 	}
@@ -210,69 +211,48 @@ func (b *builder) rerun(v *view, rows []compare.Record) string {
 
 // rerunShared returns the command that measures experiments on threads or ranks again.
 // The serial rows among them come by themselves. With flags, those are given too.
-func (b *builder) rerunShared(v *view, rows []compare.Record, flags ...string) string {
-	a := overThreads
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return family(r.Variant) == overRanks.family }) {
-		a = overRanks
+func (b *builder) rerunShared(v *analysis.View, rows []compare.Record, flags ...string) string {
+	a := analysis.OverThreads
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.OverRanks.Family }) {
+		a = analysis.OverRanks
 	}
 	var own []compare.Record
 	for _, r := range rows {
-		if family(r.Variant) == a.family {
+		if analysis.Family(r.Variant) == a.Family {
 			own = append(own, r)
 		}
 	}
 	if len(own) == 0 {
 		own = rows
 	}
-	shapes := problems(own)
+	shapes := analysis.Problems(own)
 	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == "weak" }) {
 		flags = append(flags, "--weak")
 		shapes = nil
 		for _, r := range own {
-			shapes = append(shapes, problemOf(r).ofOne(max(1, a.count(r))))
+			shapes = append(shapes, analysis.ProblemOf(r).OfOne(max(1, a.Count(r))))
 		}
-		slices.SortFunc(shapes, problem.compare)
+		slices.SortFunc(shapes, analysis.Problem.Compare)
 	}
-	typ := strings.Join(types(own), ",")
-	args := []string{b.program, a.family, "--variants", strings.Join(distinct(own, variantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
+	typ := strings.Join(analysis.Types(own), ",")
+	args := []string{b.program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
 	args = append(args, b.parameters(own)...)
 	args = append(args, flags...)
-	args = append(args, v.asked(rows, "reps", "time", "timeout", "seed")...)
-	name := a.family + "-" + typ + ".json"
+	args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)
+	name := a.Family + "-" + typ + ".json"
 	return strings.Join(append(args, "--json", name, "&&", b.program, "report", "--in", name, "--out", "again"), " ")
 }
 
 // sizesOf returns shapes as the flag takes them.
-func sizesOf(ps []problem) string {
+func sizesOf(ps []analysis.Problem) string {
 	var sizes []string
 	for _, p := range ps {
-		size := strings.ReplaceAll(compare.Record{M: p.m, N: p.n, K: p.k}.Shape(), "×", "x")
+		size := strings.ReplaceAll(compare.Record{M: p.M, N: p.N, K: p.K}.Shape(), "×", "x")
 		if !slices.Contains(sizes, size) {
 			sizes = append(sizes, size)
 		}
 	}
 	return strings.Join(sizes, ",")
-}
-
-// asked returns those of the flags that the run which the first of rows comes
-// from was given, with their values.
-func (v *view) asked(rows []compare.Record, flags ...string) []string {
-	i := slices.IndexFunc(v.runs, func(run compare.RunInfo) bool { return run.ID == rows[0].Run })
-	if i < 0 {
-		return nil
-	}
-	words := strings.Fields(v.runs[i].Command)
-	var out []string
-	for _, flag := range flags {
-		for j, word := range words {
-			if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
-				out = append(out, "--"+flag, value)
-			} else if word == "--"+flag && j+1 < len(words) {
-				out = append(out, word, words[j+1])
-			}
-		}
-	}
-	return out
 }
 
 // parameters returns the flags for the operation and the parameters of rows, but

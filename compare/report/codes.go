@@ -8,107 +8,21 @@ import (
 	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// reedSolomon is the library that products over GF(2⁸) are held against.
-const reedSolomon = "reference/reedsolomon"
-
-// mostShards is how many shards a code over GF(2⁸) has at most.
-const mostShards = 256
-
-// encodes reports whether a row is a Reed–Solomon code: k rows of B are its data shards, m
-// rows of C its parity shards, n bytes each.
-func encodes(r compare.Record) bool {
-	p := problemOf(r)
-	return r.Type == "gf256" && r.Experiment == "ladder" && p.plain() && !p.cube() && r.M > 0 && r.K > 0 && r.M+r.K <= mostShards
-}
-
-// coder is a variant with a number of threads, which is 0 of a GPU.
-type coder struct {
-	variant string
-	threads int
-}
-
-func coderOf(r compare.Record) coder {
-	if byGPU(r) {
-		return coder{variant: r.Variant}
-	}
-	return coder{r.Variant, max(r.Threads, 1)}
-}
-
-// codeName names the code of a problem by its data and parity shards.
-func codeName(p problem) string { return fmt.Sprintf("%d+%d", p.k, p.m) }
-
-// codeRows returns the rows of codes, one a coder and problem: that with its parameters at
-// their defaults, if it was measured with several.
-func (v *view) codeRows() []compare.Record {
-	type place struct {
-		problem
-		variant string
-	}
-	all := v.pick(encodes)
-	var out []compare.Record
-	for _, p := range distinct(all, func(r compare.Record) place { return place{problemOf(r), r.Variant} }) {
-		if r, ok := at(all, p.variant, p.problem); ok {
-			out = append(out, r)
-		}
-	}
-	families := []string{"serial", "parallel", "reference", overRanks.family, onGPU}
-	rungs := v.gpuVariants()
-	slices.SortStableFunc(out, func(x, y compare.Record) int {
-		return cmp.Or(
-			cmp.Compare(x.N, y.N), cmp.Compare(x.M, y.M), cmp.Compare(x.K, y.K), cmp.Compare(slices.Index(families, family(x.Variant)), slices.Index(families, family(y.Variant))),
-			cmp.Compare(slices.Index(rungs, x.Variant), slices.Index(rungs, y.Variant)), cmp.Compare(x.Threads, y.Threads))
-	})
-	return out
-}
-
-// memoryShare is the part of what a product over GF(2⁸) moves that is data: it reads k
-// shards and writes m.
-func memoryShare(p problem) float64 { return float64(p.k) / float64(p.k+p.m) }
-
-// dataLimit is the data a second, in GB/s, at which memory would read the data and take the
-// parity of a row, each once: by the triad at as many threads, or the GPU's own copies. It
-// is NaN where these were not measured.
-func (v *view) dataLimit(r compare.Record) float64 {
-	if byGPU(r) {
-		return memoryShare(problemOf(r)) * v.deviceCopy()
-	}
-	if triad, ok := v.bandwidth(max(r.Threads, 1)); ok {
-		return memoryShare(problemOf(r)) * float64(triad.GBps)
-	}
-	return math.NaN()
-}
-
-// deviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s, the
-// highest where several runs measured it; NaN where none did.
-func (v *view) deviceCopy() float64 {
-	fastest := math.NaN()
-	for _, w := range v.Bandwidths {
-		if w.Unit == "gpu" && w.Name == "copy" && w.GBps.Known() && !(float64(w.GBps) <= fastest) {
-			fastest = float64(w.GBps)
-		}
-	}
-	return fastest
-}
-
-// hostRate is the data a second, in GB/s, that a GPU encodes from and to the memory of the
-// host; NaN where copies were not timed.
-func hostRate(r compare.Record) float64 {
-	return known(r, compare.Number(float64(r.K)*float64(r.N)/withCopies(r)/1e9))
-}
-
 // codes is what is said of Reed–Solomon codes on one host: how fast processors and GPUs
 // encode, beside the library and what limits them.
-func (b *builder) codes(v *view) []document.Section {
-	rows := v.codeRows()
+func (b *builder) codes(v *analysis.View) []document.Section {
+	rows := v.CodeRows()
 	if len(rows) == 0 {
 		return nil
 	}
 	var sections []document.Section
-	for _, part := range []func(*view, []compare.Record) (document.Section, bool){b.codesMachine, b.codesTable, b.codesWidths, b.codesLadder} {
+	for _, part := range []func(*analysis.View, []compare.Record) (document.Section, bool){b.codesMachine, b.codesTable, b.codesWidths, b.codesLadder} {
 		if s, ok := part(v, rows); ok {
 			sections = append(sections, s)
 		}
@@ -117,10 +31,10 @@ func (b *builder) codes(v *view) []document.Section {
 }
 
 // codesMachine says by which instructions was multiplied, and what they and memory give.
-func (b *builder) codesMachine(v *view, rows []compare.Record) (document.Section, bool) {
+func (b *builder) codesMachine(v *analysis.View, rows []compare.Record) (document.Section, bool) {
 	s := b.of(v, "codes-machine", "codes-machine.title")
 	var kernels []document.Text
-	for _, r := range timed(rows) {
+	for _, r := range analysis.Timed(rows) {
 		if name, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(kernels, document.Literal(name)) {
 			kernels = append(kernels, document.Literal(name))
 		}
@@ -131,19 +45,19 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (document.Section
 		}))
 	}
 	t := document.Table{
-		ID:      "table-codes-machine" + v.suffix,
+		ID:      "table-codes-machine" + v.Suffix,
 		Caption: b.Say("codes-machine.caption"), Command: b.program + " info --peak",
 		Columns: b.columns("device", "#threads", "isa", "#gmuls", "#gbps"),
 	}
-	for _, threads := range v.codeThreads(rows) {
-		peak, _ := v.ceiling("gf256", threads)
-		triad, _ := v.bandwidth(threads)
+	for _, threads := range v.CodeThreads(rows) {
+		peak, _ := v.Ceiling("gf256", threads)
+		triad, _ := v.Bandwidth(threads)
 		if peak.Gflops > 0 || triad.GBps > 0 {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.cpu"), numbered(threads), document.Escape(cmp.Or(peak.ISA, absent)), positive(peak.Gflops), positive(triad.GBps)}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.cpu"), number.Numbered(threads), document.Escape(cmp.Or(peak.ISA, number.Absent)), positive(peak.Gflops), positive(triad.GBps)}})
 		}
 	}
-	if copies := v.deviceCopy(); slices.ContainsFunc(rows, byGPU) && !math.IsNaN(copies) {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.gpu"), absent, absent, absent, document.Text(significant(copies))}})
+	if copies := v.DeviceCopy(); slices.ContainsFunc(rows, analysis.ByGPU) && !math.IsNaN(copies) {
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.gpu"), number.Absent, number.Absent, number.Absent, document.Text(number.Significant(copies))}})
 	}
 	s.Text(b.Say("codes-machine.limits"))
 	if len(t.Rows) > 0 {
@@ -155,81 +69,29 @@ func (b *builder) codesMachine(v *view, rows []compare.Record) (document.Section
 // positive returns x as a cell, absent unless it is above 0.
 func positive(x compare.Number) document.Text {
 	if !(x > 0) {
-		return absent
+		return number.Absent
 	}
-	return document.Text(significant(float64(x)))
-}
-
-// codeThreads returns the numbers of threads of the processor's rows, ascending.
-func (v *view) codeThreads(rows []compare.Record) []int {
-	var out []int
-	for _, r := range rows {
-		if !byGPU(r) && !slices.Contains(out, max(r.Threads, 1)) {
-			out = append(out, max(r.Threads, 1))
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// sweptCode returns the code that was measured at the most widths of shards, three at least,
-// as the problem of its least width.
-func sweptCode(rows []compare.Record) (problem, bool) {
-	widths := map[string]int{}
-	least := map[string]problem{}
-	most := ""
-	for _, p := range distinct(rows, alone) {
-		name := codeName(p)
-		widths[name]++
-		if q, ok := least[name]; !ok || p.n < q.n {
-			least[name] = p
-		}
-		if widths[name] > widths[most] {
-			most = name
-		}
-	}
-	return least[most], widths[most] >= 3
-}
-
-// sameCode returns the rows of the code of p.
-func sameCode(rows []compare.Record, p problem) []compare.Record {
-	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.K != p.k || r.M != p.m })
-}
-
-// atWidths returns the widths of shards at which several codes were measured, ascending, and
-// the rows of these; where there is none, all rows.
-func atWidths(rows []compare.Record) (widths []int, at []compare.Record) {
-	codes := map[int]int{}
-	for _, p := range distinct(rows, alone) {
-		if codes[p.n]++; codes[p.n] == 2 {
-			widths = append(widths, p.n)
-		}
-	}
-	slices.Sort(widths)
-	if len(widths) == 0 {
-		return nil, rows
-	}
-	return widths, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
+	return document.Text(number.Significant(float64(x)))
 }
 
 // codesTable is every variant and code, beside the library.
-func (b *builder) codesTable(v *view, all []compare.Record) (document.Section, bool) {
+func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.Section, bool) {
 	s := b.of(v, "codes-table", "codes-table.title")
-	widths, rows := atWidths(all)
+	widths, rows := analysis.AtWidths(all)
 	b.codesLibrary(&s, all)
 	command := b.rerun(v, rows)
 	for _, width := range widths {
-		b.figure(&s, v, codesFigure(width), "fig.codes", command, text.Args{"Width": byteSize(float64(width))})
+		b.figure(&s, v, codesFigure(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
 	}
 	t, notes := b.codeTable(v, rows, all)
-	t.ID, t.Caption, t.Command = "table-codes"+v.suffix, b.Say("codes-table.caption"), command
+	t.ID, t.Caption, t.Command = "table-codes"+v.Suffix, b.Say("codes-table.caption"), command
 	b.withNotes(&s, t, notes)
 	return s, true
 }
 
 // codeTable is a table of rows of codes. The library's are among all.
-func (b *builder) codeTable(v *view, rows, all []compare.Record) (document.Table, []document.Text) {
-	copied := slices.ContainsFunc(rows, func(r compare.Record) bool { return byGPU(r) && !math.IsNaN(hostRate(r)) })
+func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (document.Table, []document.Text) {
+	copied := slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.ByGPU(r) && !math.IsNaN(analysis.HostRate(r)) })
 	heads := []string{"code", "shard", "variant", "#threads", "state", "#median", "#interval", "#datagbps", "#gmuls", "#peak", "#ofmemory", "#overlibrary", "verdict"}
 	if copied {
 		heads = append(heads, "#hostgbps")
@@ -237,19 +99,19 @@ func (b *builder) codeTable(v *view, rows, all []compare.Record) (document.Table
 	t := document.Table{Columns: b.columns(heads...)}
 	var notes []document.Text
 	for _, r := range rows {
-		p := problemOf(r)
+		p := analysis.ProblemOf(r)
 		var state document.Text
 		state, notes = b.state(r, notes)
 		over, verdict := b.overLibrary(all, r)
-		row := document.Row{Class: held(r), Cells: []document.Text{
-			document.Text(codeName(p)), document.Text(byteSize(float64(p.n))), b.name(compare.Record{Variant: r.Variant, Params: omit(r.Params, "threads")}), numbered(coderOf(r).threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
-			document.Text(significant(known(r, r.DataGBps))), document.Text(significant(known(r, r.Rate))), document.Text(significant(known(r, r.PercentPeak))),
-			document.Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), over, verdict,
+		row := document.Row{Class: analysis.Held(r), Cells: []document.Text{
+			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.name(compare.Record{Variant: r.Variant, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+			document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))), document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
+			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), over, verdict,
 		}}
 		if copied {
-			rate := document.Text(absent)
-			if byGPU(r) {
-				rate = document.Text(significant(hostRate(r)))
+			rate := document.Text(number.Absent)
+			if analysis.ByGPU(r) {
+				rate = document.Text(number.Significant(analysis.HostRate(r)))
 			}
 			row.Cells = append(row.Cells, rate)
 		}
@@ -266,33 +128,33 @@ func (b *builder) codeTable(v *view, rows, all []compare.Record) (document.Table
 func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, verdict document.Text) {
 	var library compare.Record
 	for _, o := range all {
-		fits := max(o.Threads, 1) == max(r.Threads, 1) || byGPU(r) && o.Threads >= library.Threads
-		if o.Variant == reedSolomon && o.Speed() && alone(o) == alone(r) && fits {
+		fits := max(o.Threads, 1) == max(r.Threads, 1) || analysis.ByGPU(r) && o.Threads >= library.Threads
+		if o.Variant == analysis.ReedSolomon && o.Speed() && analysis.Alone(o) == analysis.Alone(r) && fits {
 			library = o
 		}
 	}
-	if r.Variant == reedSolomon || !r.Speed() || !library.Speed() || library.Variant == "" {
-		return absent, absent
+	if r.Variant == analysis.ReedSolomon || !r.Speed() || !library.Speed() || library.Variant == "" {
+		return number.Absent, number.Absent
 	}
-	c := beside(library, r)
-	verdict = absent
+	c := analysis.Beside(library, r)
+	verdict = number.Absent
 	if !math.IsNaN(c.P) {
 		verdict = b.verdict(c.Outcome)
 	}
-	return times(c.Ratio, c.Lo, c.Hi), verdict
+	return number.Times(c.Ratio, c.Lo, c.Hi), verdict
 }
 
 // codePlaces names problems by the widths of their shards and the codes of each.
-func (b *builder) codePlaces(ps []problem) document.Text {
+func (b *builder) codePlaces(ps []analysis.Problem) document.Text {
 	var out []document.Text
-	for _, width := range distinct(ps, func(p problem) int { return p.n }) {
+	for _, width := range analysis.Distinct(ps, func(p analysis.Problem) int { return p.N }) {
 		var codes []document.Text
 		for _, p := range ps {
-			if p.n == width {
-				codes = append(codes, document.Text(codeName(p)))
+			if p.N == width {
+				codes = append(codes, document.Text(analysis.CodeName(p)))
 			}
 		}
-		out = append(out, b.Say("codes.places", text.Args{"Width": byteSize(float64(width)), "Codes": b.Join(codes)}))
+		out = append(out, b.Say("codes.places", text.Args{"Width": number.ByteSize(float64(width)), "Codes": b.Join(codes)}))
 	}
 	return b.Join(out)
 }
@@ -300,22 +162,22 @@ func (b *builder) codePlaces(ps []problem) document.Text {
 // codesLibrary says for each number of threads where the suite is ahead of the library.
 func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 	var items []document.Text
-	for _, threads := range distinct(rows, func(r compare.Record) int { return max(r.Threads, 1) }) {
-		sorted := map[outcome][]problem{}
-		var best, worst comparison
+	for _, threads := range analysis.Distinct(rows, func(r compare.Record) int { return max(r.Threads, 1) }) {
+		sorted := map[analysis.Outcome][]analysis.Problem{}
+		var best, worst analysis.Comparison
 		var bestAt, worstAt document.Text
 		var variants []string
 		for _, o := range rows {
-			if o.Variant != reedSolomon || !o.Speed() || max(o.Threads, 1) != threads {
+			if o.Variant != analysis.ReedSolomon || !o.Speed() || max(o.Threads, 1) != threads {
 				continue
 			}
-			p := problemOf(o)
-			own, ok := quickest(rows, p, func(r compare.Record) bool { return ours(r) && !byGPU(r) && inTurn(r, o) })
+			p := analysis.ProblemOf(o)
+			own, ok := analysis.Quickest(rows, p, func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) && analysis.InTurn(r, o) })
 			if !ok {
 				continue
 			}
-			name := b.Say("codes.at", text.Args{"Code": codeName(p), "Width": byteSize(float64(p.n))})
-			c := contrast(o, own)
+			name := b.Say("codes.at", text.Args{"Code": analysis.CodeName(p), "Width": number.ByteSize(float64(p.N))})
+			c := analysis.Contrast(o, own)
 			sorted[c.Outcome] = append(sorted[c.Outcome], p)
 			if bestAt == "" || c.Ratio > best.Ratio {
 				best, bestAt = c, name
@@ -331,9 +193,9 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 			continue
 		}
 		var parts []document.Text
-		for _, o := range []outcome{quicker, slower, level, tooFew} {
+		for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 			if ps := sorted[o]; len(ps) > 0 {
-				key := []string{tooFew: "codes.few", level: "codes.level", quicker: "codes.gain", slower: "codes.loss"}[o]
+				key := []string{analysis.TooFew: "codes.few", analysis.Level: "codes.level", analysis.Quicker: "codes.gain", analysis.Slower: "codes.loss"}[o]
 				parts = append(parts, b.Say(key, text.Args{"Places": b.codePlaces(ps)}))
 			}
 		}
@@ -341,38 +203,38 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 			"Threads": b.Count("threads", threads), "Variants": b.Names(variants),
 		}) + b.Sentence(parts)
 		if worstAt == bestAt {
-			sentence += b.Say("codes.ratio", text.Args{"Ratio": times(best.Ratio, best.Lo, best.Hi)})
+			sentence += b.Say("codes.ratio", text.Args{"Ratio": number.Times(best.Ratio, best.Lo, best.Hi)})
 		} else {
 			sentence += b.Say("codes.range", text.Args{
-				"Least": times(worst.Ratio, worst.Lo, worst.Hi), "LeastAt": worstAt,
-				"Most": times(best.Ratio, best.Lo, best.Hi), "MostAt": bestAt,
+				"Least": number.Times(worst.Ratio, worst.Lo, worst.Hi), "LeastAt": worstAt,
+				"Most": number.Times(best.Ratio, best.Lo, best.Hi), "MostAt": bestAt,
 			})
 		}
 		items = append(items, sentence)
 	}
 	if len(items) == 0 {
-		s.Text(b.Say("codes.nolibrary", text.Args{"Library": document.Literal(reedSolomon)}))
+		s.Text(b.Say("codes.nolibrary", text.Args{"Library": document.Literal(analysis.ReedSolomon)}))
 		return
 	}
-	s.Text(b.Say("codes.beside", text.Args{"Library": document.Literal(reedSolomon)}))
+	s.Text(b.Say("codes.beside", text.Args{"Library": document.Literal(analysis.ReedSolomon)}))
 	s.List(items)
 }
 
 // codesWidths is one code over the width of its shards, on processors and GPUs.
-func (b *builder) codesWidths(v *view, all []compare.Record) (document.Section, bool) {
-	p, ok := sweptCode(all)
+func (b *builder) codesWidths(v *analysis.View, all []compare.Record) (document.Section, bool) {
+	p, ok := analysis.SweptCode(all)
 	if !ok {
 		return document.Section{}, false
 	}
 	s := b.of(v, "codes-widths", "codes-widths.title")
-	rows := sameCode(all, p)
-	s.Text(b.Say("codes-widths.intro", text.Args{"Code": codeName(p)}))
+	rows := analysis.SameCode(all, p)
+	s.Text(b.Say("codes-widths.intro", text.Args{"Code": analysis.CodeName(p)}))
 	b.codesFacing(&s, rows)
 	command := b.rerun(v, rows)
-	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, text.Args{"Code": codeName(p)})
+	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
 	t, notes := b.codeTable(v, rows, all)
-	t.ID, t.Caption, t.Command = "table-codes-widths"+v.suffix, b.Say("codes-widths.caption", text.Args{
-		"Code": codeName(p),
+	t.ID, t.Caption, t.Command = "table-codes-widths"+v.Suffix, b.Say("codes-widths.caption", text.Args{
+		"Code": analysis.CodeName(p),
 	}), command
 	b.withNotes(&s, t, notes)
 	return s, true
@@ -380,69 +242,55 @@ func (b *builder) codesWidths(v *view, all []compare.Record) (document.Section, 
 
 // codesFacing holds the GPU against the processor at the largest width that both have.
 func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
-	var last problem
-	fastest := func(p problem, keep func(compare.Record) bool, rate func(compare.Record) float64) (best compare.Record) {
+	var last analysis.Problem
+	fastest := func(p analysis.Problem, keep func(compare.Record) bool, rate func(compare.Record) float64) (best compare.Record) {
 		for _, r := range rows {
-			if r.Speed() && alone(r) == p && ours(r) && keep(r) && rate(r) > 0 && (!best.Speed() || rate(r) > rate(best)) {
+			if r.Speed() && analysis.Alone(r) == p && analysis.Ours(r) && keep(r) && rate(r) > 0 && (!best.Speed() || rate(r) > rate(best)) {
 				best = r
 			}
 		}
 		return best
 	}
 	data := func(r compare.Record) float64 { return float64(r.DataGBps) }
-	cpu := func(r compare.Record) bool { return !byGPU(r) }
-	for _, p := range problems(rows) {
-		p.threads = 1
-		if p.n > last.n && fastest(p, byGPU, data).Speed() && fastest(p, cpu, data).Speed() {
+	cpu := func(r compare.Record) bool { return !analysis.ByGPU(r) }
+	for _, p := range analysis.Problems(rows) {
+		p.Threads = 1
+		if p.N > last.N && fastest(p, analysis.ByGPU, data).Speed() && fastest(p, cpu, data).Speed() {
 			last = p
 		}
 	}
-	if last.n == 0 {
+	if last.N == 0 {
 		return
 	}
-	own, kernel, copied := fastest(last, cpu, data), fastest(last, byGPU, data), fastest(last, byGPU, hostRate)
+	own, kernel, copied := fastest(last, cpu, data), fastest(last, analysis.ByGPU, data), fastest(last, analysis.ByGPU, analysis.HostRate)
 	sentence := b.Say("codes-widths.facing", text.Args{
-		"Width": byteSize(float64(last.n)), "Variant": document.Literal(own.Variant),
-		"Threads": b.Count("threads", max(own.Threads, 1)), "Rate": significant(data(own)),
-		"Rung": document.Literal(kernel.Variant), "RungRate": significant(data(kernel)),
-		"Ratio": significant(data(kernel) / data(own)),
+		"Width": number.ByteSize(float64(last.N)), "Variant": document.Literal(own.Variant),
+		"Threads": b.Count("threads", max(own.Threads, 1)), "Rate": number.Significant(data(own)),
+		"Rung": document.Literal(kernel.Variant), "RungRate": number.Significant(data(kernel)),
+		"Ratio": number.Significant(data(kernel) / data(own)),
 	})
 	if copied.Speed() {
 		sentence += b.Say("codes-widths.copied", text.Args{
-			"Rung": document.Literal(copied.Variant), "Rate": significant(hostRate(copied)),
-			"Ratio": significant(hostRate(copied) / data(own)),
+			"Rung": document.Literal(copied.Variant), "Rate": number.Significant(analysis.HostRate(copied)),
+			"Ratio": number.Significant(analysis.HostRate(copied) / data(own)),
 		})
 	}
 	s.Add(document.Paragraph{Text: sentence})
 }
 
-// codeLadder returns the timed rungs at the problem that most of them have, the largest of
-// those that are level.
-func (v *view) codeLadder() []compare.Record {
-	rows := slices.DeleteFunc(v.rungs("gf256"), func(r compare.Record) bool { return !encodes(r) })
-	var best []compare.Record
-	for _, p := range problems(rows) {
-		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return problemOf(r) != p })
-		if len(here) >= len(best) {
-			best = here
-		}
-	}
-	return best
-}
-
 // codesLadder is the rungs of the GPU in their order, what each gains and what it takes.
-func (b *builder) codesLadder(v *view, _ []compare.Record) (document.Section, bool) {
-	rows := v.codeLadder()
-	steps := climbs(rows)
+func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Section, bool) {
+	rows := v.CodeLadder()
+	steps := analysis.Climbs(rows)
 	if len(steps) == 0 {
 		return document.Section{}, false
 	}
 	s := b.of(v, "codes-ladder", "codes-ladder.title")
-	size := problemOf(rows[0])
+	size := analysis.ProblemOf(rows[0])
 	up, most := 0, steps[0]
 	var not []document.Text
 	for _, c := range steps {
-		if c.gains() {
+		if c.Gains() {
 			up++
 		} else {
 			not = append(not, b.why(c))
@@ -452,23 +300,23 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (document.Section, bo
 		}
 	}
 	s.Text(b.Say("codes-ladder.intro", text.Args{
-		"Code": codeName(size), "Width": byteSize(float64(size.n)), "Gain": fmt.Sprintf("%g %%", 100*leastGain),
+		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)), "Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain),
 	}))
 	sentence := b.Say("codes-ladder.of", text.Args{
 		"Gains": up, "Steps": len(steps),
 	}) + b.Say("gpu-ladder.most", text.Args{
-		"Rung": document.Literal(algorithm(most.after.Variant)), "Ratio": significant(most.Ratio),
-		"Before": document.Literal(algorithm(most.before.Variant)),
+		"Rung": document.Literal(analysis.Algorithm(most.After.Variant)), "Ratio": number.Significant(most.Ratio),
+		"Before": document.Literal(analysis.Algorithm(most.Before.Variant)),
 	})
 	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(sentence)))})
 	s.List(not)
 	command := b.rerun(v, rows)
 	b.figure(&s, v, codesLadderFigure, "fig.codes-ladder", command, text.Args{
-		"Code": codeName(size), "Width": byteSize(float64(size.n)),
+		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)),
 	})
 	t := document.Table{
-		ID:      "table-codes-ladder" + v.suffix,
-		Caption: b.Say("codes-ladder.caption", text.Args{"Code": codeName(size), "Width": byteSize(float64(size.n))}),
+		ID:      "table-codes-ladder" + v.Suffix,
+		Caption: b.Say("codes-ladder.caption", text.Args{"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N))}),
 		Command: command,
 		Columns: b.columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
 	}
@@ -477,9 +325,9 @@ func (b *builder) codesLadder(v *view, _ []compare.Record) (document.Section, bo
 		var state document.Text
 		state, notes = b.state(r, notes)
 		gain, p, verdict := b.stepTo(r, steps)
-		t.Rows = append(t.Rows, document.Row{Class: held(r), Cells: []document.Text{
-			document.Literal(algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(significant(known(r, r.DataGBps))), document.Text(significant(known(r, r.Rate))),
-			document.Text(percent(known(r, r.DataGBps) / v.dataLimit(r))), gain, p, verdict,
+		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
+			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))),
+			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), gain, p, verdict,
 		}})
 	}
 	b.withNotes(&s, t, notes)

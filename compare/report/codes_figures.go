@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -20,21 +22,23 @@ const (
 )
 
 // codesFigure is the ID of the figure over codes at a width of shards.
-func codesFigure(width int) string { return "codes-" + anchor(byteSize(float64(width))) }
+func codesFigure(width int) string {
+	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
+}
 
 // codeLooks is the order of colours of variants in figures of codes.
 var codeLooks = []string{"serial/packed", "parallel/packed", "cuda/tuned", "cuda/word", "serial/blocked", "serial/ikj", "serial/naive"}
 
 // lookOfCoder is how a coder is drawn: the library in the colour of what is read against.
-func lookOfCoder(c coder) chart.Look {
-	if c.variant == reedSolomon {
+func lookOfCoder(c analysis.Coder) chart.Look {
+	if c.Variant == analysis.ReedSolomon {
 		look := chart.Look{Color: chart.Ink, Marker: chart.OpenDiamond}
-		if c.threads > 1 {
+		if c.Threads > 1 {
 			look.Dashes = []vg.Length{5, 2}
 		}
 		return look
 	}
-	if i := slices.Index(codeLooks, c.variant); i >= 0 {
+	if i := slices.Index(codeLooks, c.Variant); i >= 0 {
 		return chart.LookOf(i)
 	}
 	return chart.LookOf(len(codeLooks))
@@ -43,16 +47,16 @@ func lookOfCoder(c coder) chart.Look {
 // codeCurves is the data a second of each coder on one thread, on the most, and on GPUs, at
 // the place of each row, with what limits them there.
 func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) float64) collection {
-	threads := d.codeThreads(rows)
+	threads := d.CodeThreads(rows)
 	if len(threads) > 2 {
 		threads = []int{threads[0], threads[len(threads)-1]}
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool {
-		return !byGPU(r) && !slices.Contains(threads, coderOf(r).threads) || !(r.DataGBps > 0)
+		return !analysis.ByGPU(r) && !slices.Contains(threads, analysis.CoderOf(r).Threads) || !(r.DataGBps > 0)
 	})
-	places := map[coder]map[float64]bool{}
+	places := map[analysis.Coder]map[float64]bool{}
 	for _, r := range rows {
-		c := coderOf(r)
+		c := analysis.CoderOf(r)
 		if places[c] == nil {
 			places[c] = map[float64]bool{}
 		}
@@ -60,10 +64,10 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 	}
 	var c collection
 	for _, r := range rows {
-		who := coderOf(r)
-		label := strings.TrimPrefix(who.variant, "reference/")
-		if who.threads > 1 {
-			label += fmt.Sprintf(", %d threads", who.threads)
+		who := analysis.CoderOf(r)
+		label := strings.TrimPrefix(who.Variant, "reference/")
+		if who.Threads > 1 {
+			label += fmt.Sprintf(", %d threads", who.Threads)
 		}
 		if len(places[who]) >= 2 {
 			c.add(label, lookOfCoder(who), measured(r, place(r), float64(r.DataGBps)))
@@ -74,7 +78,7 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 		seen := map[float64]bool{}
 		for _, r := range rows {
 			x, y := place(r), of(r)
-			if keep(r) && len(places[coderOf(r)]) >= 2 && !seen[x] && y > 0 && !math.IsInf(y, 0) {
+			if keep(r) && len(places[analysis.CoderOf(r)]) >= 2 && !seen[x] && y > 0 && !math.IsInf(y, 0) {
 				seen[x] = true
 				c.add(label, chart.Look{Color: chart.Mid, Dashes: dashes, Marker: chart.Bare}, chart.Point{X: x, Y: y, Lo: y, Hi: y})
 			}
@@ -85,14 +89,14 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 		if n > 1 {
 			busy = fmt.Sprintf("%d threads", n)
 		}
-		own := func(r compare.Record) bool { return coderOf(r).threads == n }
+		own := func(r compare.Record) bool { return analysis.CoderOf(r).Threads == n }
 		limit("limit: multiplying, "+busy, []vg.Length{6, 2.5}, func(r compare.Record) float64 {
-			peak, _ := d.ceiling("gf256", n)
+			peak, _ := d.Ceiling("gf256", n)
 			return float64(peak.Gflops) / float64(r.M)
 		}, own)
-		limit("limit: memory, "+busy, []vg.Length{1.5, 2}, d.dataLimit, own)
+		limit("limit: memory, "+busy, []vg.Length{1.5, 2}, d.DataLimit, own)
 	}
-	limit("limit: memory of the GPU", []vg.Length{1.5, 2}, d.dataLimit, byGPU)
+	limit("limit: memory of the GPU", []vg.Length{1.5, 2}, d.DataLimit, analysis.ByGPU)
 	return c
 }
 
@@ -100,12 +104,12 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 // width.
 func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != width })
-	codes := distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })
+	codes := analysis.Distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })
 	slices.SortFunc(codes, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
 	// The axis is logarithmic: powers of two are as far from one another.
 	place := func(r compare.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
 	curve := chart.Curve{
-		Title: "GF(2⁸), shards of " + byteSize(float64(width)), XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true,
+		Title: "GF(2⁸), shards of " + number.ByteSize(float64(width)), XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true,
 		Series: d.codeCurves(rows, place),
 	}
 	for i, c := range codes {
@@ -117,35 +121,35 @@ func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) 
 
 // widthsCurve is the data a second of one code over the width of its shards.
 func (d drawn) widthsCurve(rows []compare.Record) (chart.Curve, bool) {
-	p, ok := sweptCode(rows)
+	p, ok := analysis.SweptCode(rows)
 	if !ok {
 		return chart.Curve{}, false
 	}
 	curve := chart.Curve{
-		Title: "GF(2⁸), " + codeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB", YLabel: "data, GB/s", LogY: true,
-		Series: d.codeCurves(sameCode(rows, p), func(r compare.Record) float64 { return float64(r.N) }),
+		Title: "GF(2⁸), " + analysis.CodeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB", YLabel: "data, GB/s", LogY: true,
+		Series: d.codeCurves(analysis.SameCode(rows, p), func(r compare.Record) float64 { return float64(r.N) }),
 	}
 	var c collection = curve.Series
 	curve.Sizes = c.places()
 	for _, n := range curve.Sizes {
-		curve.Names = append(curve.Names, strings.NewReplacer(" KiB", "K", " MiB", "M").Replace(byteSize(n)))
+		curve.Names = append(curve.Names, strings.NewReplacer(" KiB", "K", " MiB", "M").Replace(number.ByteSize(n)))
 	}
 	return curve, len(curve.Sizes) >= 2
 }
 
 // codesBars is the data a second of the rungs of the GPU.
 func (d drawn) codesBars() (chart.Bars, bool) {
-	rows := d.codeLadder()
+	rows := d.CodeLadder()
 	bars := chart.Bars{XLabel: "data, GB/s", Rates: true, Colors: chart.Palette}
-	if len(climbs(rows)) == 0 {
+	if len(analysis.Climbs(rows)) == 0 {
 		return bars, false
 	}
-	p := problemOf(rows[0])
-	bars.Title = fmt.Sprintf("GPU, GF(2⁸), %s, shards of %s", codeName(p), byteSize(float64(p.n)))
+	p := analysis.ProblemOf(rows[0])
+	bars.Title = fmt.Sprintf("GPU, GF(2⁸), %s, shards of %s", analysis.CodeName(p), number.ByteSize(float64(p.N)))
 	for _, r := range rows {
-		bars.Groups = append(bars.Groups, chart.Group{Label: algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
+		bars.Groups = append(bars.Groups, chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
 	}
-	if limit := d.dataLimit(rows[0]); limit > 0 {
+	if limit := d.DataLimit(rows[0]); limit > 0 {
 		bars.Groups = append(bars.Groups, chart.Group{Label: "limit: memory of the GPU", Bars: []chart.Bar{{Point: chart.Point{Y: limit, Lo: limit, Hi: limit}, Color: 1}}})
 	}
 	return bars, true
@@ -153,13 +157,13 @@ func (d drawn) codesBars() (chart.Bars, bool) {
 
 // codesDrawings adds the figures of the chapter on codes.
 func codesDrawings(d drawn, add adder) {
-	rows := timed(d.codeRows())
+	rows := analysis.Timed(d.CodeRows())
 	if len(rows) == 0 {
 		return
 	}
-	widths, _ := atWidths(rows)
+	widths, _ := analysis.AtWidths(rows)
 	for _, width := range widths {
-		size := byteSize(float64(width))
+		size := number.ByteSize(float64(width))
 		ch, ok := d.codesCurve(rows, width)
 		add(codesFigure(width), "drawing.codes", ch, ok, text.Args{"Width": size})
 	}

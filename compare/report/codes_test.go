@@ -12,7 +12,9 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/reporttest"
 )
 
 // encoded returns records such as `gemm compare --profile gf256` leaves on a host with a
@@ -58,7 +60,7 @@ func encoded() compare.Document {
 		r.Median, r.CI = compare.Number(sorted[7]), &[2]float64{sorted[3], sorted[11]}
 		r.DataGBps = compare.Number(data / sorted[7] / 1e9)
 		r.Rate = compare.Number(m) * r.DataGBps
-		if family(variant) == onGPU {
+		if analysis.Family(variant) == analysis.OnGPU {
 			r.Turn = strings.Replace(r.Turn, "peers", "cuda", 1)
 			r.Resolved = gemm.Params{"device": 0, "l2": "cold"}
 			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 16384, Occupancy: 0.75, Limit: []string{"registers"}, Clock: 1965, L2: "cold"}
@@ -68,7 +70,7 @@ func encoded() compare.Document {
 			if threads > 1 {
 				r.Params["threads"] = threads
 			}
-			if algorithm(variant) == "packed" {
+			if analysis.Algorithm(variant) == "packed" {
 				r.Resolved["kernel"] = "gfni512-24x64"
 			}
 		}
@@ -90,8 +92,8 @@ func encoded() compare.Document {
 		if n <= 64<<20 {
 			add("serial/packed", k, m, n, 1, own)
 			add("parallel/packed", k, m, n, 16, many*min(1, float64(n)/(256<<10)+0.2))
-			add(reedSolomon, k, m, n, 1, library)
-			add(reedSolomon, k, m, n, 16, 0.6*many)
+			add(analysis.ReedSolomon, k, m, n, 1, library)
+			add(analysis.ReedSolomon, k, m, n, 16, 0.6*many)
 		}
 		if n >= 1<<20 {
 			whole := min(1, float64(n)/(64<<20)+0.1)
@@ -118,19 +120,19 @@ func encoded() compare.Document {
 	r.GPU.Occupancy = 0.5
 	add("cuda/tiled", 10, 4, 16<<20, 1, 60)
 	refused := add("serial/packed", 10, 4, 128<<20, 1, 1)
-	came(compare.Skipped, "needs 1.8 GiB of memory, 1.0 GiB are available: choose a smaller size")(refused)
+	reporttest.Came(compare.Skipped, "needs 1.8 GiB of memory, 1.0 GiB are available: choose a smaller size")(refused)
 	refused.Rate, refused.DataGBps = compare.None(), compare.None()
 	return doc
 }
 
 // coded returns a row of k data and m parity shards of n bytes.
 func coded(variant string, k, m, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
-	return row(variant, n, seconds, append([]func(*compare.Record){field, func(r *compare.Record) {
+	return reporttest.Row(variant, n, seconds, append([]func(*compare.Record){field, func(r *compare.Record) {
 		r.M, r.K, r.LDA, r.Predicted = m, k, k, nil
 		r.Turn = fmt.Sprintf("peers %dx%dx%d", m, n, k)
 		r.DataGBps = compare.Number(float64(k) * float64(n) / seconds / 1e9)
 		r.Rate = compare.Number(m) * r.DataGBps
-		if byGPU(*r) {
+		if analysis.ByGPU(*r) {
 			r.Turn = "cuda " + r.Turn
 			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
 		}
@@ -154,20 +156,20 @@ var codesSentences = []sentence{
 		"The rungs in their order at 10+4 with shards of 16 MiB", "Steps that gain: 3 of 4. The largest gain is that of `", "**`naive` → `square-tiled`**, 0.61", "Occupancy falls from 75.0 % to 50.0 %",
 		"What the kernels take of the GPU, gf256, n = 4×16777216×10.", "figure codes-64-KiB", "figure codes-1-MiB", "figure codes-width", "figure codes-rungs", "{#gpu-machine}",
 	}, []string{"NaN", "{#gpu-ladder}", "{#gpu-host}", "GPU: the fastest rung", "{#gpu-none}", "TFLOP/s |"}},
-	{"one code", planted(coded("serial/packed", 10, 4, 65536, 1e-4)), []string{"{#codes-table}", "| 10+4 | 64 KiB | `serial/packed` | 1 | ok | 100 µs |", "`reference/reedsolomon` was not timed in turn with the suite"},
+	{"one code", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4)), []string{"{#codes-table}", "| 10+4 | 64 KiB | `serial/packed` | 1 | ok | 100 µs |", "`reference/reedsolomon` was not timed in turn with the suite"},
 		[]string{"{#codes-widths}", "{#codes-ladder}", "figure codes", "products of the suite ran on"}},
-	{"squares over GF(2⁸) are no codes", with(row("serial/naive", 64, 1e-3, field)), nil, []string{"{#codes}"}},
-	{"too many shards for a code", planted(coded("serial/packed", 200, 57, 4096, 1e-4)), nil, []string{"{#codes}"}},
-	{"codes that were not timed", planted(coded("cuda/tuned", 10, 4, 65536, 1, came(compare.Unavailable, "no driver"))), []string{"{#codes}", "| unavailable (1) |", "1. no driver"}, []string{"{#codes-ladder}", "NaN"}},
-	{"limits of a code", changed(planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded("cuda/tuned", 10, 4, 65536, 1e-6)), measuredField),
+	{"squares over GF(2⁸) are no codes", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field)), nil, []string{"{#codes}"}},
+	{"too many shards for a code", reporttest.Planted(coded("serial/packed", 200, 57, 4096, 1e-4)), nil, []string{"{#codes}"}},
+	{"codes that were not timed", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1, reporttest.Came(compare.Unavailable, "no driver"))), []string{"{#codes}", "| unavailable (1) |", "1. no driver"}, []string{"{#codes-ladder}", "NaN"}},
+	{"limits of a code", changed(reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded("cuda/tuned", 10, 4, 65536, 1e-6)), measuredField),
 		[]string{"| processor | 1 | avx2 | 80.0 | 10.0 \n", "| GPU | — | — | — | 1000 \n", "| 6.55 | 26.2 | — | 91.8 % |", "| 655 | 2620 | — | 91.8 % |"}, nil},
-	{"behind the library", planted(coded("serial/packed", 10, 4, 65536, 2e-4), coded(reedSolomon, 10, 4, 65536, 1e-4)),
+	{"behind the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 2e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
 		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is 0.500 (0.500–0.500).", "| 0.500 (0.500–0.500) | loss \n"}, nil},
-	{"level with the library", planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(reedSolomon, 10, 4, 65536, 1e-4)), []string{"not distinguishable at 64 KiB (10+4)."}, nil},
-	{"few samples beside the library", planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }), coded(reedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })), []string{"too few samples to tell at 64 KiB (10+4)."}, nil},
-	{"a library that was not measured in turn", planted(coded("serial/ikj", 10, 4, 65536, 2e-4, turn("")), coded(reedSolomon, 10, 4, 65536, 1e-4)), []string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
-	{"a GPU beside the library on the most threads", planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded(reedSolomon, 10, 4, 65536, 2e-4), coded(reedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })), []string{"| `cuda/tuned` | — | ok | 10.0 µs | 10.0 µs – 10.0 µs | 65.5 | 262 | — | — | 10.0 | — \n"}, nil},
-	{"rungs that gain nothing", planted(coded("cuda/tuned", 10, 4, 65536, 1e-4), coded("cuda/word", 10, 4, 65536, 1e-4), coded("cuda/tiled", 10, 4, 65536, 1e-4), coded("cuda/square-tiled", 10, 4, 65536, 1e-4), coded("cuda/naive", 10, 4, 65536, 1e-4)),
+	{"level with the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)), []string{"not distinguishable at 64 KiB (10+4)."}, nil},
+	{"few samples beside the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })), []string{"too few samples to tell at 64 KiB (10+4)."}, nil},
+	{"a library that was not measured in turn", reporttest.Planted(coded("serial/ikj", 10, 4, 65536, 2e-4, reporttest.Turn("")), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)), []string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
+	{"a GPU beside the library on the most threads", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded(analysis.ReedSolomon, 10, 4, 65536, 2e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })), []string{"| `cuda/tuned` | — | ok | 10.0 µs | 10.0 µs – 10.0 µs | 65.5 | 262 | — | — | 10.0 | — \n"}, nil},
+	{"rungs that gain nothing", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-4), coded("cuda/word", 10, 4, 65536, 1e-4), coded("cuda/tiled", 10, 4, 65536, 1e-4), coded("cuda/square-tiled", 10, 4, 65536, 1e-4), coded("cuda/naive", 10, 4, 65536, 1e-4)),
 		[]string{"Steps that gain: 0 of 4.", "- **`naive` → `square-tiled`**, 1.00", "- **`square-tiled` → `tiled`**", "- **`tiled` → `word`**", "- **`word` → `tuned`**"}, nil},
 }
 
@@ -222,11 +224,11 @@ func TestCodesDrawings(t *testing.T) {
 		t.Errorf("the ladder is %+v", bars.Groups)
 	}
 	gpu := doc
-	gpu.Records = slices.DeleteFunc(slices.Clone(doc.Records), func(r compare.Record) bool { return !byGPU(r) })
+	gpu.Records = slices.DeleteFunc(slices.Clone(doc.Records), func(r compare.Record) bool { return !analysis.ByGPU(r) })
 	if got := strings.Join(ids(Drawings(gpu, "en")), " "); got != "codes-1-MiB codes-width codes-rungs" {
 		t.Errorf("drawings of a GPU alone are %s", got)
 	}
-	alone := planted(coded("serial/packed", 10, 4, 4096, 1e-6), coded("serial/packed", 10, 4, 8192, 1e-6), coded("serial/packed", 17, 3, 8192, 1e-6))
+	alone := reporttest.Planted(coded("serial/packed", 10, 4, 4096, 1e-6), coded("serial/packed", 10, 4, 8192, 1e-6), coded("serial/packed", 17, 3, 8192, 1e-6))
 	if got := strings.Join(ids(Drawings(alone, "en")), " "); got != "codes-8-KiB" {
 		t.Errorf("drawings of two widths are %q", got)
 	}

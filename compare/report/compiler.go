@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -17,19 +19,19 @@ var buildPairs = []struct{ before, after, key string }{
 }
 
 // compiler says what the compiler's options do to each variant.
-func (b *builder) compiler(v *view) (document.Section, bool) {
+func (b *builder) compiler(v *analysis.View) (document.Section, bool) {
 	s := b.of(v, "compiler", "compiler.title")
-	all := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
+	all := v.Pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
 	if len(all) == 0 {
 		s.Text(b.Say("compiler.absent", text.Args{"Command": document.Literal(b.program + " compare")}))
-		return s, v.hasCPU()
+		return s, v.HasCPU()
 	}
 	s.Text(b.Say("compiler.intro"))
-	for _, typ := range types(all) {
-		rows := v.pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
+	for _, typ := range analysis.Types(all) {
+		rows := v.Pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
 		command := b.rerun(v, rows)
 		table := document.Table{
-			ID: "table-compiler-" + anchor(typ) + v.suffix, Caption: b.Say("compiler.caption", text.Args{"Type": typ}),
+			ID: "table-compiler-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("compiler.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
 		}
 		var items []document.Text
@@ -50,17 +52,17 @@ func (b *builder) compiler(v *view) (document.Section, bool) {
 			s.Add(table)
 		}
 		timings := document.Table{
-			ID: "table-builds-" + anchor(typ) + v.suffix, Caption: b.Say("builds.caption", text.Args{"Type": typ}),
+			ID: "table-builds-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("builds.caption", text.Args{"Type": typ}),
 			Columns: b.columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
 		}
 		var notes []document.Text
 		for _, r := range rows {
 			var state document.Text
 			state, notes = b.state(r, notes)
-			rate, _ := speed(r)
-			timings.Rows = append(timings.Rows, document.Row{Class: class(r), Cells: []document.Text{
-				b.name(r), document.Escape(problemOf(r).label()), document.Literal(r.Build), state, document.Text(b.median(r)), document.Text(b.ci(r)),
-				document.Text(significant(float64(rate))), document.Text(significant(float64(r.Residual))), document.Text(significant(float64(r.Bound))),
+			rate, _ := analysis.Speed(r)
+			timings.Rows = append(timings.Rows, document.Row{Class: analysis.Class(r), Cells: []document.Text{
+				b.name(r), document.Escape(analysis.ProblemOf(r).Label()), document.Literal(r.Build), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+				document.Text(number.Significant(float64(rate))), document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(r.Bound))),
 			}})
 		}
 		s.Add(timings)
@@ -80,25 +82,25 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (docu
 	}
 	first, second := of(before), of(after)
 	var lines []document.Row
-	sorted := map[outcome][]document.Text{}
-	for _, variant := range distinct(rows, variantOf) {
-		var last *comparison
-		for _, p := range problems(rows) {
-			x, _ := at(first, variant, p)
-			y, _ := at(second, variant, p)
+	sorted := map[analysis.Outcome][]document.Text{}
+	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
+		var last *analysis.Comparison
+		for _, p := range analysis.Problems(rows) {
+			x, _ := analysis.At(first, variant, p)
+			y, _ := analysis.At(second, variant, p)
 			if !x.Speed() || !y.Speed() {
 				continue
 			}
-			c := contrast(x, y)
+			c := analysis.Contrast(x, y)
 			last = &c
 			lines = append(lines, document.Row{Cells: []document.Text{
-				document.Literal(variant), document.Escape(p.label()), document.Literal(before) + " → " + document.Literal(after), document.Text(significant(c.Ratio)),
-				document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.verdict(c.Outcome),
+				document.Literal(variant), document.Escape(p.Label()), document.Literal(before) + " → " + document.Literal(after), document.Text(number.Significant(c.Ratio)),
+				document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.verdict(c.Outcome),
 			}})
 		}
 		if last != nil {
 			sorted[last.Outcome] = append(sorted[last.Outcome], b.Say("compiler.variant", text.Args{
-				"Variant": document.Literal(variant), "Ratio": significant(last.Ratio),
+				"Variant": document.Literal(variant), "Ratio": number.Significant(last.Ratio),
 			}))
 		}
 	}
@@ -106,9 +108,9 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (docu
 		return "", nil
 	}
 	var parts []document.Text
-	for _, o := range []outcome{quicker, slower, level, tooFew} {
+	for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 		if variants := sorted[o]; len(variants) > 0 {
-			word := []string{tooFew: "compiler.few", level: "compiler.level", quicker: "compiler.gain", slower: "compiler.loss"}[o]
+			word := []string{analysis.TooFew: "compiler.few", analysis.Level: "compiler.level", analysis.Quicker: "compiler.gain", analysis.Slower: "compiler.loss"}[o]
 			parts = append(parts, b.Say(word, text.Args{"Variants": b.Join(variants)}))
 		}
 	}

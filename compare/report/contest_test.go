@@ -9,15 +9,17 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/reporttest"
 )
 
 // rival plants a row of the profile peers: m×n×k on so many threads at the given
 // GFLOP/s, the ceiling at 40 a thread in f64 and 80 in f32.
 func rival(variant, typ string, m, n, k, threads int, gflops float64, change ...func(*compare.Record)) compare.Record {
 	work := 2 * float64(m) * float64(n) * float64(k)
-	r := row(variant, n, work/gflops/1e9)
+	r := reporttest.Row(variant, n, work/gflops/1e9)
 	r.M, r.K, r.LDA = m, k, k
 	r.Type, r.Compute, r.Threads = typ, typ, threads
 	r.Turn = fmt.Sprintf("peers %s %dx%dx%d", typ, m, n, k)
@@ -27,7 +29,7 @@ func rival(variant, typ string, m, n, k, threads int, gflops float64, change ...
 	}
 	r.Gflops = compare.Number(gflops)
 	r.PercentPeak = compare.Number(100 * gflops / r.Ceiling)
-	if family(variant) == "reference" {
+	if analysis.Family(variant) == "reference" {
 		r.Params = gemm.Params{"threads": threads}
 		r.Resolved = gemm.Params{"threads": threads, "version": "1.2", "kernel": "wide", "library": "lib.so", "process": "own"}
 	}
@@ -68,10 +70,10 @@ func peersDocument() compare.Document {
 			rival("reference/mkl", typ, 2, 2, 2, 1, 0.25*scale),
 			rival("serial/packed", typ, 16, 4096, 4096, 1, 20*scale),
 			rival("reference/openblas", typ, 16, 4096, 4096, 1, 20.001*scale),
-			rival("reference/mkl", typ, 16, 4096, 4096, 1, 0, came(compare.Unavailable, "no MKL; install it")))
+			rival("reference/mkl", typ, 16, 4096, 4096, 1, 0, reporttest.Came(compare.Unavailable, "no MKL; install it")))
 	}
 	rows[0].Warnings = []string{"wide spread: repeat"}
-	doc := planted(rows...)
+	doc := reporttest.Planted(rows...)
 	doc.Measurements = []compare.Measurement{
 		{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{38, 37, 39}},
 		{Host: "h1", Run: "r1", Name: "micro-kernel-l2", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{36}},
@@ -106,7 +108,9 @@ func TestContestHidesNothing(t *testing.T) {
 			[]string{"missed: at least 0.92, f64 of the fastest library, 1 thread, square (h1): lowest 0.900 at 512"},
 		},
 		"a wrong row of ours": {
-			func(doc compare.Document) { came(compare.Wrong, "one element")(find(doc, "serial/packed", 1024)) },
+			func(doc compare.Document) {
+				reporttest.Came(compare.Wrong, "one element")(find(doc, "serial/packed", 1024))
+			},
 			"| 1024 | 40.0 | **wrong** |", "| 1024 | 40.0 | **错误** |",
 			[]string{
 				"met as far as measured: at least 0.88, f64 of the ceiling, 1 thread (h1): lowest 0.900 at 2048; no figure at 1024",
@@ -115,7 +119,7 @@ func TestContestHidesNothing(t *testing.T) {
 		},
 		"a size that misses while another is not there": {
 			func(doc compare.Document) {
-				came(compare.Failed, "died")(find(doc, "serial/packed", 1024))
+				reporttest.Came(compare.Failed, "died")(find(doc, "serial/packed", 1024))
 				*find(doc, "serial/packed", 2048) = rival("serial/packed", "f64", 2048, 2048, 2048, 1, 20)
 			},
 			"| 2048 | 40.0 | 20.0 (50 %) |", "| 2048 | 40.0 | 20.0 (50 %) |",
@@ -146,7 +150,7 @@ func TestContestHidesNothing(t *testing.T) {
 	}
 	judged := func(doc compare.Document) string {
 		var text string
-		for _, g := range Goals(doc) {
+		for _, g := range analysis.Goals(doc) {
 			text += g.String() + "\n"
 		}
 		return text
@@ -181,32 +185,26 @@ func TestContestFigures(t *testing.T) {
 }
 
 func TestMeanOf(t *testing.T) {
-	pair := func(n int, ours, theirs float64) match {
+	pair := func(n int, ours, theirs float64) analysis.Match {
 		own, peer := rival("serial/packed", "f64", n, n, n, 1, ours), rival("reference/mkl", "f64", n, n, n, 1, theirs)
-		return match{problem: problemOf(own), own: own, peers: []compare.Record{peer}}
+		return analysis.Match{Problem: analysis.ProblemOf(own), Own: own, Peers: []compare.Record{peer}}
 	}
-	one := meanOf([]match{pair(64, 20, 10)}, "reference/mkl")
-	c := contrast(pair(64, 20, 10).peers[0], pair(64, 20, 10).own)
+	one := analysis.MeanOf([]analysis.Match{pair(64, 20, 10)}, "reference/mkl")
+	c := analysis.Contrast(pair(64, 20, 10).Peers[0], pair(64, 20, 10).Own)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 	if !near(one.Ratio, 2) || !near(one.Lo, c.Lo) || !near(one.Hi, c.Hi) || one.Count != 1 {
 		t.Errorf("the mean of one ratio is %+v, want %v (%v to %v)", one, c.Ratio, c.Lo, c.Hi)
 	}
-	two := meanOf([]match{pair(64, 20, 10), pair(65, 10, 20)}, "reference/mkl")
+	two := analysis.MeanOf([]analysis.Match{pair(64, 20, 10), pair(65, 10, 20)}, "reference/mkl")
 	if !near(two.Ratio, 1) || !(two.Lo < 1 && two.Hi > 1) || !(two.Hi/two.Lo < one.Hi/one.Lo) || two.Count != 2 {
 		t.Errorf("the mean of 2 and 1/2 is %+v, narrower than %+v", two, one)
 	}
-	if none := meanOf([]match{pair(64, 20, 10)}, "reference/blis"); none.Count != 0 || !math.IsNaN(none.Ratio) {
+	if none := analysis.MeanOf([]analysis.Match{pair(64, 20, 10)}, "reference/blis"); none.Count != 0 || !math.IsNaN(none.Ratio) {
 		t.Errorf("the mean of nothing is %+v", none)
 	}
 	bare := pair(64, 20, 10)
-	bare.own.CI = nil
-	if m := meanOf([]match{pair(65, 20, 10), bare}, "reference/mkl"); !near(m.Ratio, 2) || !math.IsNaN(m.Lo) || !math.IsNaN(m.Hi) {
+	bare.Own.CI = nil
+	if m := analysis.MeanOf([]analysis.Match{pair(65, 20, 10), bare}, "reference/mkl"); !near(m.Ratio, 2) || !math.IsNaN(m.Lo) || !math.IsNaN(m.Hi) {
 		t.Errorf("the mean with a ratio that has no interval is %+v", m)
-	}
-}
-
-func TestGoalsFailOnNaN(t *testing.T) {
-	if v := (Goal{Reached: []Reached{{"here", math.NaN()}}}).Verdict(); v != "missed" {
-		t.Errorf("a goal whose figure is not a number is %s", v)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -63,21 +65,21 @@ type adder func(id, key string, ch chart.Chart, ok bool, args ...text.Args)
 // drawings returns the figures of doc with titles by s.
 func drawings(doc compare.Document, s *text.Speaker) []chart.Drawing {
 	var all []chart.Drawing
-	for _, v := range views(doc) {
+	for _, v := range analysis.Views(doc) {
 		d := newDrawn(v)
 		add := func(id, key string, ch chart.Chart, ok bool, args ...text.Args) {
 			if !ok {
 				return
 			}
 			title := s.Plain(key, args...)
-			if v.suffix != "" {
+			if v.Suffix != "" {
 				title += " (" + v.ID + ")"
 			}
-			all = append(all, chart.Drawing{ID: id + v.suffix, Title: title, Chart: ch})
+			all = append(all, chart.Drawing{ID: id + v.Suffix, Title: title, Chart: ch})
 		}
 		floats := []string{"f64", "f32"}
-		for _, fam := range distinct(d.rows, func(r compare.Record) string { return family(r.Variant) }) {
-			if fam == onGPU {
+		for _, fam := range analysis.Distinct(d.rows, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
+			if fam == analysis.OnGPU {
 				continue // its figures are in the chapter on the GPU
 			}
 			for _, typ := range floats {
@@ -87,11 +89,11 @@ func drawings(doc compare.Document, s *text.Speaker) []chart.Drawing {
 		}
 		for _, typ := range floats {
 			ch, ok := d.speedups(typ)
-			add("speedup-"+typ, "drawing.speedup", ch, ok, text.Args{"Type": typ, "Baseline": baseline})
+			add("speedup-"+typ, "drawing.speedup", ch, ok, text.Args{"Type": typ, "Baseline": analysis.Baseline})
 		}
 		for _, typ := range floats {
 			ch, ok := d.crossover(typ)
-			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": packed})
+			add("strassen-crossover-"+typ, "drawing.crossover", ch, ok, text.Args{"Type": typ, "Packed": analysis.Packed})
 			ch, ok = d.cutoffs(typ)
 			add("cutoff-"+typ, "drawing.cutoff", ch, ok, text.Args{"Type": typ})
 		}
@@ -114,41 +116,26 @@ func drawings(doc compare.Document, s *text.Speaker) []chart.Drawing {
 	return all
 }
 
-// baseline is the variant that speed-ups are over.
-const baseline = "serial/naive"
-
-// family returns the part of a variant's name before the slash.
-func family(variant string) string {
-	name, _, _ := strings.Cut(variant, "/")
-	return name
-}
-
-// algorithm returns the part of a variant's name after the slash.
-func algorithm(variant string) string {
-	_, name, _ := strings.Cut(variant, "/")
-	return name
-}
-
 // drawn is the rows of one host that figures show.
 type drawn struct {
-	*view
+	*analysis.View
 	rows  []compare.Record // cubes of C = A·B with a speed, the latest of each row
 	looks map[string]chart.Look
 }
 
 // newDrawn returns the rows of v that figures show. A variant looks the same in
 // every figure of its family.
-func newDrawn(v *view) drawn {
-	d := drawn{view: v, looks: make(map[string]chart.Look)}
+func newDrawn(v *analysis.View) drawn {
+	d := drawn{View: v, looks: make(map[string]chart.Look)}
 	members := make(map[string]int)
 	at := make(map[string]int)
-	for _, r := range v.records {
+	for _, r := range v.Records {
 		if _, known := d.looks[r.Variant]; !known {
-			fam := family(r.Variant)
+			fam := analysis.Family(r.Variant)
 			d.looks[r.Variant] = chart.LookOf(members[fam])
 			members[fam]++
 		}
-		if !r.Speed() || !(r.Median > 0) || !problemOf(r).cube() || r.N < 1 {
+		if !r.Speed() || !(r.Median > 0) || !analysis.ProblemOf(r).Cube() || r.N < 1 {
 			continue
 		}
 		key := fmt.Sprint(r.Experiment, "|", r.Build, "|", r.Variant, "|", r.Type, "|", r.N, "|", r.Threads, "|", r.Params)
@@ -226,14 +213,14 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	sets := make(map[string][]string) // of parameters, by variant
 	var own, yard []compare.Record
 	for _, r := range d.of("ladder", typ) {
-		switch rate, _ := speed(r); {
+		switch rate, _ := analysis.Speed(r); {
 		case !rate.Known() || !(rate > 0):
-		case fam == "" || family(r.Variant) == fam:
+		case fam == "" || analysis.Family(r.Variant) == fam:
 			own = append(own, r)
 			if p := r.Params.String(); !slices.Contains(sets[r.Variant], p) {
 				sets[r.Variant] = append(sets[r.Variant], p)
 			}
-		case r.Variant == packed:
+		case r.Variant == analysis.Packed:
 			yard = append(yard, r)
 		}
 	}
@@ -241,15 +228,15 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 		return chart.Curve{}, false
 	}
 	at := func(r compare.Record) chart.Point {
-		rate, _ := speed(r)
+		rate, _ := analysis.Speed(r)
 		return measured(r, float64(r.N), float64(rate))
 	}
-	_, unit := speed(own[0])
+	_, unit := analysis.Speed(own[0])
 	threads := 1
 	var c collection
 	for _, r := range own {
 		threads = max(threads, r.Threads)
-		label, look := algorithm(r.Variant), d.looks[r.Variant]
+		label, look := analysis.Algorithm(r.Variant), d.looks[r.Variant]
 		if fam == "" {
 			label = r.Variant
 		}
@@ -260,21 +247,21 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 		c.add(label, look, at(r))
 	}
 	for _, r := range yard {
-		c.add(packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
+		c.add(analysis.Packed, chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, at(r))
 	}
 	sizes := c.places()
 	curve := chart.Curve{
 		Title: strings.TrimPrefix(fam+", "+typ, ", "), XLabel: "n (matrices are n×n)", YLabel: unit,
 		Sizes: sizes, LogY: true, Series: c, Top: true,
 	}
-	if peak, ok := d.ceiling(typ, threads); ok && peak.Gflops > 0 {
+	if peak, ok := d.Ceiling(typ, threads); ok && peak.Gflops > 0 {
 		busy := "1 thread"
 		if threads > 1 {
 			busy = fmt.Sprint(threads, " threads")
 		}
 		curve.Limit = chart.Limit{
 			Level: float64(peak.Gflops),
-			Label: fmt.Sprintf("measured peak, %s: %s %s", busy, significant(float64(peak.Gflops)), unit),
+			Label: fmt.Sprintf("measured peak, %s: %s %s", busy, number.Significant(float64(peak.Gflops)), unit),
 		}
 	}
 	return curve, len(sizes) >= 2
@@ -286,7 +273,7 @@ func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	rows := d.of("ladder", typ)
 	var base compare.Record
 	for _, r := range rows {
-		if r.Variant == baseline && r.N > base.N {
+		if r.Variant == analysis.Baseline && r.N > base.N {
 			base = r
 		}
 	}
@@ -294,16 +281,16 @@ func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	for _, r := range rows {
 		i := slices.IndexFunc(best, func(b compare.Record) bool { return b.Variant == r.Variant })
 		switch {
-		case r.N != base.N || r.Variant == baseline || byGPU(r): // the GPU's times are without copies
+		case r.N != base.N || r.Variant == analysis.Baseline || analysis.ByGPU(r): // the GPU's times are without copies
 		case i < 0:
 			best = append(best, r)
 		case r.Median < best[i].Median:
 			best[i] = r
 		}
 	}
-	families := distinct(best, func(r compare.Record) string { return family(r.Variant) })
+	families := analysis.Distinct(best, func(r compare.Record) string { return analysis.Family(r.Variant) })
 	bars := chart.Bars{
-		Title:  fmt.Sprintf("%s, n = %d: speed relative to %s", typ, base.N, baseline),
+		Title:  fmt.Sprintf("%s, n = %d: speed relative to %s", typ, base.N, analysis.Baseline),
 		XLabel: "times as fast (logarithmic)",
 		Log:    true,
 		Colors: chart.Palette,
@@ -311,7 +298,7 @@ func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	for _, r := range best {
 		bars.Groups = append(bars.Groups, chart.Group{Label: r.Variant, Bars: []chart.Bar{{
 			Point: relative(r, base, 0),
-			Color: slices.Index(families, family(r.Variant)) % len(chart.Palette),
+			Color: slices.Index(families, analysis.Family(r.Variant)) % len(chart.Palette),
 		}}})
 	}
 	return bars, len(bars.Groups) > 0
@@ -323,7 +310,7 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 	var found compare.Record
 	best := 0
 	for _, p := range d.rows {
-		if p.Variant != packed || p.Type != r.Type || p.N != r.N {
+		if p.Variant != analysis.Packed || p.Type != r.Type || p.N != r.N {
 			continue
 		}
 		rank := 0
@@ -347,14 +334,14 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	var c collection
 	best := make(map[string]chart.Point)
-	for _, variant := range fastVariants {
+	for _, variant := range analysis.FastVariants {
 		for _, r := range d.of("ladder", typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
-				c.add(algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
+				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
 			}
 		}
 	}
-	for _, variant := range fastVariants {
+	for _, variant := range analysis.FastVariants {
 		clear(best)
 		for _, r := range d.of("cutoff", typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
@@ -367,7 +354,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 		look := d.looks[variant]
 		look.Marker, look.Dashes = chart.Triangle, []vg.Length{1.5, 2}
 		for _, key := range slices.Sorted(maps.Keys(best)) {
-			c.add(algorithm(variant)+", best cut-off", look, best[key])
+			c.add(analysis.Algorithm(variant)+", best cut-off", look, best[key])
 		}
 	}
 	return overPacked(typ, "n (matrices are n×n)", c)
@@ -378,11 +365,11 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
 	var rows []compare.Record
 	for _, r := range d.of("cutoff", typ) {
-		if slices.Contains(fastVariants, r.Variant) && cutoff(r) > 0 {
+		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 {
 			rows = append(rows, r)
 		}
 	}
-	sizes := distinct(rows, func(r compare.Record) int { return r.N })
+	sizes := analysis.Distinct(rows, func(r compare.Record) int { return r.N })
 	title := typ
 	if len(sizes) == 1 {
 		title = fmt.Sprintf("%s, n = %d", typ, sizes[0])
@@ -393,12 +380,12 @@ func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
 		if !ok {
 			continue
 		}
-		label, look := algorithm(r.Variant), d.looks[r.Variant]
+		label, look := analysis.Algorithm(r.Variant), d.looks[r.Variant]
 		if len(sizes) > 1 {
 			label = fmt.Sprintf("%s, n = %d", label, r.N)
 			look.Marker = chart.LookOf(slices.Index(sizes, r.N)).Marker
 		}
-		c.add(label, look, relative(r, base, float64(cutoff(r))))
+		c.add(label, look, relative(r, base, float64(analysis.Cutoff(r))))
 	}
 	return overPacked(title, "cut-off: blocks of this size are no longer divided", c)
 }
@@ -413,9 +400,9 @@ func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 	}
 	sizes := c.places()
 	return chart.Curve{
-		Title: title, XLabel: xLabel, YLabel: "speed relative to " + packed,
+		Title: title, XLabel: xLabel, YLabel: "speed relative to " + analysis.Packed,
 		Sizes: sizes, LogY: hi > 10*lo, Series: c,
-		Limit: chart.Limit{Level: 1, Label: packed},
+		Limit: chart.Limit{Level: 1, Label: analysis.Packed},
 	}, len(sizes) >= 2
 }
 
@@ -426,17 +413,17 @@ func (d drawn) roofline(typ string) (chart.Curve, bool) {
 	rows := d.of("ladder", typ)
 	var c collection
 	sizes := make(map[int]bool)
-	for _, variant := range distinct(rows, variantOf) {
-		r, ok := d.roof(rows, variant)
+	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
+		r, ok := d.Roof(rows, variant)
 		if !ok || r.Threads > 1 {
 			continue
 		}
-		label, look := algorithm(variant), d.looks[variant]
-		if family(variant) != family(baseline) {
+		label, look := analysis.Algorithm(variant), d.looks[variant]
+		if analysis.Family(variant) != analysis.Family(analysis.Baseline) {
 			label, look.Color = variant, chart.Ink
 		}
 		sizes[r.N] = true
-		c.add(label, look, measured(r.Record, r.intensity, r.rate))
+		c.add(label, look, measured(r.Record, r.Intensity, r.Rate))
 	}
 	title := typ + ", 1 thread"
 	if len(sizes) == 1 {
@@ -444,16 +431,16 @@ func (d drawn) roofline(typ string) (chart.Curve, bool) {
 			title += fmt.Sprintf(", n = %d", n)
 		}
 	}
-	peak, known := d.ceiling(typ, 1)
-	triad, too := d.bandwidth(1)
+	peak, known := d.Ceiling(typ, 1)
+	triad, too := d.Bandwidth(1)
 	if !known || !too || !(peak.Gflops > 0) || !(triad.GBps > 0) {
 		return chart.Curve{}, false
 	}
 	return chart.Curve{
 		Title: title, XLabel: "operations a byte of predicted traffic", YLabel: "GFLOP/s executed",
 		LogY: true, Series: c, Scattered: true, Top: true,
-		Limit: chart.Limit{Level: float64(peak.Gflops), Label: fmt.Sprintf("measured peak: %s GFLOP/s", significant(float64(peak.Gflops)))},
-		Slope: chart.Slope{Rise: float64(triad.GBps), Label: fmt.Sprintf("triad: %s GB/s", significant(float64(triad.GBps)))},
+		Limit: chart.Limit{Level: float64(peak.Gflops), Label: fmt.Sprintf("measured peak: %s GFLOP/s", number.Significant(float64(peak.Gflops)))},
+		Slope: chart.Slope{Rise: float64(triad.GBps), Label: fmt.Sprintf("triad: %s GB/s", number.Significant(float64(triad.GBps)))},
 	}, len(c) >= 2
 }
 
@@ -498,7 +485,7 @@ func (d drawn) compiler(typ string) (chart.Bars, bool) {
 			bars.Colors = append(bars.Colors, b.color)
 		}
 	}
-	for _, variant := range distinct(rows, variantOf) {
+	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
 		find := func(build string) int {
 			return slices.IndexFunc(rows, func(r compare.Record) bool { return r.Variant == variant && r.Build == build })
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/reporttest"
 )
 
 // ids returns the IDs of drawings.
@@ -49,21 +50,21 @@ func TestDrawings(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]compare.Document{
-		"no rows":               planted(),
-		"one number of threads": planted(row("parallel/rows", 64, 1e-3, threadsOf("strong", 2)), row("parallel/rows", 128, 1e-3, threadsOf("strong", 2))),
-		"one chunk":             planted(row("parallel/rows", 64, 1e-3, threadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
-		"one size":              planted(row("serial/ikj", 64, 1e-3)),
-		"not ok": planted(row("serial/naive", 64, 1e-3, came(compare.Wrong, "x")), row("serial/naive", 128, 1e-3, came(compare.Skipped, "x")),
-			row("serial/ikj", 64, 1e-3, came(compare.Timeout, "x"))),
-		"not square":   planted(row("serial/ikj", 64, 1e-3, oblong), row("serial/ikj", 128, 1e-3, oblong)),
-		"transposed":   planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Op = "tn" })),
-		"scaled":       planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Alpha = 2 })),
-		"accumulating": planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Beta = 1 })),
-		"no baseline":  planted(row("serial/ikj", 64, 1e-3), row("serial/packed", 64, 1e-3, unpredicted)),
-		"one build":    planted(row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v1"))),
-		"no v1":        planted(row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v3")), row("serial/ikj", 64, 1e-3, experiment("compiler"), built("v3 -B"))),
-		"no packed":    planted(row("serial/strassen", 64, 1e-3), row("serial/winograd", 64, 1e-3)),
-		"no time":      planted(row("serial/ikj", 64, 1e-3), row("serial/ikj", 128, 0)),
+		"no rows":               reporttest.Planted(),
+		"one number of threads": reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf("strong", 2)), reporttest.Row("parallel/rows", 128, 1e-3, reporttest.ThreadsOf("strong", 2))),
+		"one chunk":             reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
+		"one size":              reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3)),
+		"not ok": reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3, reporttest.Came(compare.Wrong, "x")), reporttest.Row("serial/naive", 128, 1e-3, reporttest.Came(compare.Skipped, "x")),
+			reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(compare.Timeout, "x"))),
+		"not square":   reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, oblong), reporttest.Row("serial/ikj", 128, 1e-3, oblong)),
+		"transposed":   reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Op = "tn" })),
+		"scaled":       reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Alpha = 2 })),
+		"accumulating": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Beta = 1 })),
+		"no baseline":  reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/packed", 64, 1e-3, reporttest.Unpredicted)),
+		"one build":    reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v1"))),
+		"no v1":        reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v3")), reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v3 -B"))),
+		"no packed":    reporttest.Planted(reporttest.Row("serial/strassen", 64, 1e-3), reporttest.Row("serial/winograd", 64, 1e-3)),
+		"no time":      reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 0)),
 	} {
 		got := ids(Drawings(doc, "en"))
 		if name == "no packed" { // these two have a roofline
@@ -116,11 +117,11 @@ func pointsOf(t *testing.T, ch chart.Chart, label string) []chart.Point {
 }
 
 func TestRates(t *testing.T) {
-	later := row("serial/ikj", 64, 2e-6)
-	doc := planted(
-		row("serial/ikj", 64, 1e-6), row("serial/ikj", 128, 8e-6), row("serial/ikj", 256, 1e-3, came(compare.Wrong, "x")), later,
-		row("serial/packed", 64, 1e-6), row("serial/packed", 128, 4e-6),
-		row("reference/mkl", 64, 1e-7), row("reference/mkl", 128, 1e-6),
+	later := reporttest.Row("serial/ikj", 64, 2e-6)
+	doc := reporttest.Planted(
+		reporttest.Row("serial/ikj", 64, 1e-6), reporttest.Row("serial/ikj", 128, 8e-6), reporttest.Row("serial/ikj", 256, 1e-3, reporttest.Came(compare.Wrong, "x")), later,
+		reporttest.Row("serial/packed", 64, 1e-6), reporttest.Row("serial/packed", 128, 4e-6),
+		reporttest.Row("reference/mkl", 64, 1e-7), reporttest.Row("reference/mkl", 128, 1e-6),
 	)
 	doc.Records[1].CI = &[2]float64{4e-6, 16e-6}
 	doc.Records[1].Median = 8e-6
@@ -148,8 +149,8 @@ func TestRates(t *testing.T) {
 
 // TestRatesOfParameters wants a series for each set of parameters.
 func TestRatesOfParameters(t *testing.T) {
-	doc := planted(row("serial/blocked", 64, 1e-6, param("block", 16)), row("serial/blocked", 128, 1e-6, param("block", 16)),
-		row("serial/blocked", 64, 1e-6, param("block", 32)))
+	doc := reporttest.Planted(reporttest.Row("serial/blocked", 64, 1e-6, param("block", 16)), reporttest.Row("serial/blocked", 128, 1e-6, param("block", 16)),
+		reporttest.Row("serial/blocked", 64, 1e-6, param("block", 32)))
 	ch := drawingOf(t, doc, "gflops-serial-f64")
 	if a, b := pointsOf(t, ch, "blocked block=16"), pointsOf(t, ch, "blocked block=32"); len(a) != 2 || len(b) != 1 {
 		t.Errorf("series are %v and %v", a, b)
@@ -157,8 +158,8 @@ func TestRatesOfParameters(t *testing.T) {
 }
 
 func TestSpeedups(t *testing.T) {
-	doc := planted(row("serial/naive", 64, 8e-6), row("serial/naive", 128, 80e-6), row("serial/ikj", 128, 20e-6),
-		row("serial/ikj", 128, 10e-6, param("block", 8)), row("serial/ikj", 256, 1e-6), row("reference/mkl", 128, 160e-6))
+	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 8e-6), reporttest.Row("serial/naive", 128, 80e-6), reporttest.Row("serial/ikj", 128, 20e-6),
+		reporttest.Row("serial/ikj", 128, 10e-6, param("block", 8)), reporttest.Row("serial/ikj", 256, 1e-6), reporttest.Row("reference/mkl", 128, 160e-6))
 	bars := drawingOf(t, doc, "speedup-f64").(chart.Bars)
 	if len(bars.Groups) != 2 || bars.Groups[0].Label != "serial/ikj" || bars.Groups[1].Label != "reference/mkl" {
 		t.Fatalf("groups are %v", bars.Groups)
@@ -188,13 +189,13 @@ func TestRelative(t *testing.T) {
 
 func TestStrassenFigures(t *testing.T) {
 	sweep := func(n, cut int, seconds float64) compare.Record {
-		return row("serial/strassen", n, seconds, experiment("cutoff"), param("cutoff", cut))
+		return reporttest.Row("serial/strassen", n, seconds, reporttest.Experiment("cutoff"), param("cutoff", cut))
 	}
-	doc := planted(
-		row("serial/packed", 128, 1e-3), row("serial/packed", 256, 8e-3), row("serial/strassen", 128, 2e-3), row("serial/strassen", 256, 8e-3),
+	doc := reporttest.Planted(
+		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("serial/packed", 256, 8e-3), reporttest.Row("serial/strassen", 128, 2e-3), reporttest.Row("serial/strassen", 256, 8e-3),
 		sweep(256, 32, 16e-3), sweep(256, 64, 4e-3), sweep(256, 128, 5e-3), sweep(128, 64, 4e-3),
 		// Measured in turn with its own packed, which was slower then.
-		row("serial/winograd", 256, 8e-3, turn("t")), row("serial/packed", 256, 16e-3, turn("t"), experiment("turn")),
+		reporttest.Row("serial/winograd", 256, 8e-3, reporttest.Turn("t")), reporttest.Row("serial/packed", 256, 16e-3, reporttest.Turn("t"), reporttest.Experiment("turn")),
 	)
 	crossover := drawingOf(t, doc, "strassen-crossover-f64")
 	check := func(what string, got []chart.Point, want ...[2]float64) {
@@ -219,7 +220,7 @@ func TestStrassenFigures(t *testing.T) {
 }
 
 func TestRoofline(t *testing.T) {
-	doc := planted(row("serial/naive", 64, 1e-6), row("serial/ikj", 64, 1e-6), row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
+	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-6), reporttest.Row("serial/ikj", 64, 1e-6), reporttest.Row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
 	curve := drawingOf(t, doc, "roofline-f64").(chart.Curve)
 	if len(curve.Series) != 2 || curve.Limit.Level != 40 || curve.Slope.Rise != 10 {
 		t.Errorf("series %v, limit %v, slope %v", curve.Series, curve.Limit, curve.Slope)
@@ -234,7 +235,7 @@ func TestRoofline(t *testing.T) {
 }
 
 func TestCompilerFigure(t *testing.T) {
-	doc := planted(childBuilds("serial/ikj", 2)...)
+	doc := reporttest.Planted(childBuilds("serial/ikj", 2)...)
 	bars := drawingOf(t, doc, "compiler-f64").(chart.Bars)
 	if len(bars.Groups) != 1 || len(bars.Groups[0].Bars) < 2 || bars.Groups[0].Bars[0].Y != 1 {
 		t.Fatalf("groups are %v", bars.Groups)
@@ -277,8 +278,8 @@ func TestDrawingFormats(t *testing.T) {
 
 // TestScalingFigures wants what is drawn of times that are known.
 func TestScalingFigures(t *testing.T) {
-	doc := many(append(scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4}, "schedule", "static"),
-		row("serial/packed", 256, 2e-3, experiment("strong")))...)
+	doc := reporttest.Many(append(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4}, "schedule", "static"),
+		reporttest.Row("serial/packed", 256, 2e-3, reporttest.Experiment("strong")))...)
 	near := func(what string, got []chart.Point, want ...[2]float64) {
 		t.Helper()
 		if len(got) != len(want) {
@@ -314,30 +315,13 @@ func TestScalingFigures(t *testing.T) {
 			t.Errorf("%s has %d intervals of rows that were not measured in turn", id, got)
 		}
 	}
-	doc = many(grown(map[int]float64{1: 1, 4: 1.25})...)
+	doc = reporttest.Many(grown(map[int]float64{1: 1, 4: 1.25})...)
 	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 3.2})
 	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})
-	doc = many(swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
+	doc = reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
 	rate := 2 * math.Pow(256, 3) / 1e6
 	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, rate}, [2]float64{4, rate / 2}, [2]float64{16, rate / 4})
 	if names := drawingOf(t, doc, "chunk-guided-f64").(chart.Curve).Names; !slices.Equal(names, []string{"default", "4", "16"}) {
 		t.Errorf("the chunks are called %q", names)
-	}
-}
-
-// TestMainSize wants the size that the most variants have, and the largest of those.
-func TestMainSize(t *testing.T) {
-	at := func(n int, variants ...string) []compare.Record {
-		var rows []compare.Record
-		for _, v := range variants {
-			for _, p := range []int{1, 2} {
-				rows = append(rows, row("parallel/"+v, n, 1e-3/float64(p), threadsOf("strong", p)))
-			}
-		}
-		return rows
-	}
-	v := views(many(slices.Concat(at(64, "rows", "tiles"), at(128, "rows", "tiles"), at(256, "rows"))...))[0]
-	if p := mainSize(v.strongSeries(overThreads, "f64")); p.n != 128 {
-		t.Errorf("it is %d, want 128", p.n)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -16,7 +18,7 @@ import (
 // is read against.
 func (d drawn) look(variant string) chart.Look {
 	look := d.looks[variant]
-	if vendor(variant) {
+	if analysis.Vendor(variant) {
 		look.Color, look.Dashes = chart.Ink, []vg.Length{5, 2}
 	}
 	return look
@@ -24,9 +26,9 @@ func (d drawn) look(variant string) chart.Look {
 
 // drawnAt reports whether curves over n show a problem: a cube whose size is not next to
 // a multiple of 32 that is there too, for which there is a table.
-func drawnAt(rows []compare.Record, p problem) bool {
-	return p.cube() && !slices.ContainsFunc(rows, func(r compare.Record) bool {
-		return problemOf(r).cube() && r.N%32 == 0 && (r.N == p.n+1 || r.N == p.n-1)
+func drawnAt(rows []compare.Record, p analysis.Problem) bool {
+	return p.Cube() && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return analysis.ProblemOf(r).Cube() && r.N%32 == 0 && (r.N == p.N+1 || r.N == p.N-1)
 	})
 }
 
@@ -34,28 +36,28 @@ func drawnAt(rows []compare.Record, p problem) bool {
 // for TF32 of the best rung without it.
 func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	var c collection
-	rows := d.rungs(typ)
+	rows := d.Rungs(typ)
 	point := func(label string, look chart.Look, r compare.Record) {
 		c.add(label, look, measured(r, float64(r.N), float64(r.Gflops)/1e3))
 	}
 	found := false
 	for _, r := range rows {
-		if r.Compute == compute && drawnAt(rows, problemOf(r)) {
-			point(algorithm(r.Variant), d.look(r.Variant), r)
+		if r.Compute == compute && drawnAt(rows, analysis.ProblemOf(r)) {
+			point(analysis.Algorithm(r.Variant), d.look(r.Variant), r)
 			found = true
 		}
 	}
 	if compute != typ && found {
-		for _, p := range problems(rows) {
-			if r, ok := quickest(rows, p, simt); ok && drawnAt(rows, p) {
+		for _, p := range analysis.Problems(rows) {
+			if r, ok := analysis.Quickest(rows, p, analysis.Simt); ok && drawnAt(rows, p) {
 				point("best without tensor cores", chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}}, r)
 			}
 		}
 	}
 	pipe := compute
-	if peak, ok := d.pipe("f64-tensor"); ok && compute == "f64" && peak.Gflops > 0 {
+	if peak, ok := d.Pipe("f64-tensor"); ok && compute == "f64" && peak.Gflops > 0 {
 		pipe = "f64-tensor"
-		if plain, ok := d.pipe("f64"); ok {
+		if plain, ok := d.Pipe("f64"); ok {
 			flat := chart.Look{Color: chart.Mid, Dashes: []vg.Length{2, 2}, Marker: chart.Bare}
 			for _, n := range c.places() {
 				y := float64(plain.Gflops) / 1e3
@@ -67,10 +69,10 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	curve := chart.Curve{
 		Title: "GPU, " + strings.ReplaceAll(compute, "tf32", "TF32"), XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s", Sizes: places, LogY: true, Series: c, Top: true,
 	}
-	if peak, ok := d.pipe(pipe); ok {
+	if peak, ok := d.Pipe(pipe); ok {
 		curve.Limit = chart.Limit{
 			Level: float64(peak.Gflops) / 1e3,
-			Label: fmt.Sprintf("measured peak, %s pipe: %s TFLOP/s", pipe, significant(float64(peak.Gflops)/1e3)),
+			Label: fmt.Sprintf("measured peak, %s pipe: %s TFLOP/s", pipe, number.Significant(float64(peak.Gflops)/1e3)),
 		}
 	}
 	return curve, found && len(places) >= 2
@@ -78,7 +80,7 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 
 // gpuBars is the speed of the rungs of the ladder, from its first to NVIDIA's library.
 func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
-	rows := d.ladderRows(typ)
+	rows := d.LadderRows(typ)
 	bars := chart.Bars{XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette}
 	if len(rows) == 0 {
 		return bars, false
@@ -87,35 +89,35 @@ func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 	for _, r := range rows {
 		color := 0
 		switch {
-		case vendor(r.Variant):
+		case analysis.Vendor(r.Variant):
 			color = 1
 		case r.GPU != nil && r.GPU.Pipe != typ:
 			color = 2
 		}
-		bars.Groups = append(bars.Groups, chart.Group{Label: algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
+		bars.Groups = append(bars.Groups, chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
 	}
 	bars.Names = []string{"rung", "NVIDIA's library", "rung on tensor cores"}
-	return bars, len(climbs(rows)) > 0
+	return bars, len(analysis.Climbs(rows)) > 0
 }
 
 // sgemmBars is the speed at the eight shapes of the SGEMM collection.
 func (d drawn) sgemmBars() (chart.Bars, bool) {
-	rows := d.rungs("f32")
+	rows := d.Rungs("f32")
 	bars := chart.Bars{
 		Title: "GPU, f32 operands, the shapes M×N×K of the SGEMM collection", XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette,
 		Names: []string{"best rung", "cublas", "tf32-wmma", "cublas-tf32"},
 	}
-	for _, p := range sgemmShapes {
-		group := chart.Group{Label: p.label()}
+	for _, p := range analysis.SgemmShapes {
+		group := chart.Group{Label: p.Label()}
 		add := func(r compare.Record, ok bool, color int) {
 			if ok {
 				group.Bars = append(group.Bars, chart.Bar{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color})
 			}
 		}
-		best, ok := quickest(rows, p, simt)
+		best, ok := analysis.Quickest(rows, p, analysis.Simt)
 		add(best, ok, 0)
-		for i, variant := range []string{cublas, tf32WMMA, cublasTF32} {
-			r, ok := at(rows, variant, p)
+		for i, variant := range []string{analysis.Cublas, analysis.Tf32WMMA, analysis.CublasTF32} {
+			r, ok := analysis.At(rows, variant, p)
 			add(r, ok, i+1)
 		}
 		if len(group.Bars) > 0 {
@@ -134,16 +136,16 @@ func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 			c.add(label, chart.LookOf(color), chart.Point{X: float64(n), Y: y, Lo: y, Hi: y})
 		}
 	}
-	rows := d.rungs(typ)
-	for _, f := range d.facings(typ) {
-		if !drawnAt(rows, f.problem) {
+	rows := d.Rungs(typ)
+	for _, f := range d.Facings(typ) {
+		if !drawnAt(rows, f.Problem) {
 			continue
 		}
-		add("GPU, kernel alone", 0, f.n, float64(f.kernel.Median))
-		add("GPU, copies overlapped", 1, f.n, overlapped(f.copied))
-		add("GPU, copies apart", 2, f.n, copiedApart(f.copied))
-		if f.cpu.Speed() {
-			add("processor", 3, f.n, float64(f.cpu.Median))
+		add("GPU, kernel alone", 0, f.N, float64(f.Kernel.Median))
+		add("GPU, copies overlapped", 1, f.N, analysis.Overlapped(f.Copied))
+		add("GPU, copies apart", 2, f.N, analysis.CopiedApart(f.Copied))
+		if f.Cpu.Speed() {
+			add("processor", 3, f.N, float64(f.Cpu.Median))
 		}
 	}
 	places := c.places()
@@ -154,10 +156,10 @@ func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 
 // gpuDrawings adds the figures of the chapter on the GPU.
 func gpuDrawings(d drawn, add adder) {
-	if !d.hasGPU() {
+	if !d.HasGPU() {
 		return
 	}
-	for _, typ := range d.gpuTypes() {
+	for _, typ := range d.GpuTypes() {
 		if !slices.Contains([]string{"f32", "f64"}, typ) {
 			continue
 		}

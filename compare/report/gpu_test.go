@@ -13,7 +13,9 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/reporttest"
 	"gemm/compare/report/text"
 	"gemm/cuda"
 )
@@ -147,9 +149,9 @@ func accelerated(processor bool) compare.Document {
 				}
 			}
 			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
-			add("ladder", cublas, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
+			add("ladder", analysis.Cublas, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
 			if typ == "f32" {
-				add("ladder", cublasTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+				add("ladder", analysis.CublasTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
 			}
 		}
 	}
@@ -173,16 +175,16 @@ func accelerated(processor bool) compare.Document {
 		r.Phases["pack"] = 0.12 * float64(r.Median)
 	}
 	for i, stages := range []int{2, 3} {
-		add("stages", tf32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
+		add("stages", analysis.Tf32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
-	add("stages", cublasTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+	add("stages", analysis.CublasTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
 	for i, most := range []int{0, 64, 96, 128} {
 		g := device(ladders["f32"][7])
 		g.Registers, g.Spills, g.Occupancy = cmp.Or(most, 150), []int{0, 620, 180, 24}[i], []float64{0.125, 0.5, 0.25, 0.25}[i]
 		add("maxregs", "cuda/doublebuffer", "f32", 4096, 4096, 4096, []float64{36.9, 11, 26, 35.8}[i], g, gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
 	}
 	for i, l2 := range []string{"cold", "warm"} {
-		add("l2", cublas, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965}, gemm.Params{"l2": l2}, gemm.Params{})
+		add("l2", analysis.Cublas, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965}, gemm.Params{"l2": l2}, gemm.Params{})
 		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]), gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
 	}
 	for i, tile := range []string{"auto", "64x128x16/32x64/8x8"} {
@@ -199,7 +201,7 @@ func accelerated(processor bool) compare.Document {
 			}
 		}
 		for i := range doc.Records {
-			if r := &doc.Records[i]; !byGPU(*r) {
+			if r := &doc.Records[i]; !analysis.ByGPU(*r) {
 				r.Turn, r.PercentPeak = "", compare.None()
 			}
 		}
@@ -207,52 +209,9 @@ func accelerated(processor bool) compare.Document {
 	return doc
 }
 
-// kernel returns a row of the family cuda for f32 operands at n.
-func kernel(name string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
-	return row("cuda/"+name, n, seconds, append([]func(*compare.Record){single, func(r *compare.Record) {
-		r.Turn = fmt.Sprint("cuda ", r.Experiment, n)
-		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
-		r.PercentPeak = 50
-		work := math.Pow(float64(n), 3)
-		r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work}
-		switch name {
-		case "tf32-wmma", "cublas-tf32":
-			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "tf32", "tf32", 1e-3, 1e-2
-		case "dmma", "dmma-wmma":
-			r.GPU.Pipe = "f64-tensor"
-		}
-	}}, change...)...)
-}
-
-// double makes a row of kernel one of f64.
-func double(r *compare.Record) {
-	r.Type, r.Compute = "f64", "f64"
-	if r.GPU.Pipe == "f32" {
-		r.GPU.Pipe = "f64"
-	}
-}
-
 // device changes what the kernel of a row took.
 func device(f func(*gemm.Device)) func(*compare.Record) {
 	return func(r *compare.Record) { f(r.GPU) }
-}
-
-// copied gives a row times of copies.
-func copied(to, from, host float64) func(*compare.Record) {
-	return func(r *compare.Record) {
-		r.Phases = map[string]float64{"h2d": to, "d2h": from}
-		if host > 0 {
-			r.Phases["host"] = host
-		}
-	}
-}
-
-// of makes a row one of an experiment with a parameter.
-func of(name string, param string, value any) func(*compare.Record) {
-	return func(r *compare.Record) {
-		r.Experiment, r.Params, r.Resolved = name, gemm.Params{param: value}, gemm.Params{param: value}
-		r.Turn = fmt.Sprint("cuda ", name, r.N)
-	}
 }
 
 // flat returns a row of every variant of the family at n that all take a millisecond.
@@ -263,11 +222,11 @@ func flat(n int) []compare.Record {
 			if typ == "gf256" {
 				continue
 			}
-			change := single
+			change := reporttest.Single
 			if typ == "f64" {
-				change = double
+				change = reporttest.Double
 			}
-			rows = append(rows, kernel(algorithm(v.Name), n, 1e-3, func(r *compare.Record) {
+			rows = append(rows, reporttest.Kernel(analysis.Algorithm(v.Name), n, 1e-3, func(r *compare.Record) {
 				if r.Compute != "tf32" {
 					change(r)
 				}
@@ -294,9 +253,9 @@ func onBoth(kernels, copies [3]float64) compare.Document {
 	for i, n := range []int{64, 128, 256} {
 		cpu := 1e-3 * float64(i+1)
 		whole := cpu / copies[i]
-		rows = append(rows, row("serial/packed", n, cpu, single), kernel("warptile", n, cpu/kernels[i], copied(whole, whole/10, whole)))
+		rows = append(rows, reporttest.Row("serial/packed", n, cpu, reporttest.Single), reporttest.Kernel("warptile", n, cpu/kernels[i], reporttest.Copied(whole, whole/10, whole)))
 	}
-	return planted(rows...)
+	return reporttest.Planted(rows...)
 }
 
 // noGPUChapter is what the report of a document without rows of the family does not say.
@@ -320,63 +279,63 @@ var gpuSentences = []sentence{
 	{"a GPU alone", accelerated(false), []string{
 		"{#gpu}", "For f32 no row of the processor was measured in the same records; `gemm compare --families serial,parallel,cuda` measures both.", "| 4096 | — | — | — | `warptile` |",
 	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}", "{#analysis}"}},
-	{"a GPU that is not there", with(kernel("naive", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it")), kernel("smem", 64, 1, came(compare.Unavailable, "no NVIDIA driver: install it"))),
+	{"a GPU that is not there", reporttest.With(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it")), reporttest.Kernel("smem", 64, 1, reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it"))),
 		[]string{"## No figures {#gpu-none}\n\nOf 2 rows for a GPU none was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
-	{"a GPU that is not there, and no word why", with(kernel("naive", 64, 1, came(compare.Unavailable, ""))), []string{"Of 1 row for a GPU none was timed: —."}, nil},
+	{"a GPU that is not there, and no word why", reporttest.With(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, ""))), []string{"Of 1 row for a GPU none was timed: —."}, nil},
 	{"a GPU on one of two hosts", changed(twoHosts(), func(d *compare.Document) {
-		d.Records = append(d.Records, kernel("naive", 64, 1, came(compare.Unavailable, "no driver")), kernel("naive", 64, 2e-3, onHost("h2")), kernel("smem", 64, 1.99e-3, onHost("h2")))
+		d.Records = append(d.Records, reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no driver")), reporttest.Kernel("naive", 64, 2e-3, onHost("h2")), reporttest.Kernel("smem", 64, 1.99e-3, onHost("h2")))
 	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}", "[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}"}},
-	{"no rows of a GPU", with(), nil, noGPUChapter},
-	{"a peak in TF32", changed(planted(kernel("tf32-wmma", 64, 1e-3), kernel("naive", 64, 1e-3)), func(d *compare.Document) {
+	{"no rows of a GPU", reporttest.With(), nil, noGPUChapter},
+	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 1e-3), reporttest.Kernel("naive", 64, 1e-3)), func(d *compare.Document) {
 		d.Hosts[0].Ceilings = append(d.Hosts[0].Ceilings, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"}, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 450000, Run: "r1"})
 	}), []string{"| Peak, tensor cores in TF32 | 455 TFLOP/s", "| gpu | tf32 | — | — | 455000 | — "}, []string{"in TF32 was not measured"}},
-	{"one kernel", planted(kernel("naive", 64, 1e-3)), []string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
+	{"one kernel", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)), []string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
 		[]string{"{#gpu-ladder}", "{#gpu-host}", "{#gpu-table1}", "{#gpu-precision}"}},
-	{"a library alone", planted(kernel("cublas", 64, 1e-3)), []string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
-	{"nothing gains", planted(flat(64)...), []string{
+	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)), []string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
+	{"nothing gains", reporttest.Planted(flat(64)...), []string{
 		"For f32 at n = 64, steps that gain: 0 of 10.", "It is meant to join the accesses of a warp to one transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
 		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`", "It takes 100 registers a thread and has an occupancy of 50.0 %, limited by registers. The profiler's counters were not recorded. Not explained",
 	}, nil},
-	{"everything gains", planted(kernel("naive", 64, 2e-3), kernel("smem", 64, 1e-3)), []string{"For f32 at n = 64 every step gains.", "The largest gain is that of `smem`, 2.00 times as fast as `naive`."}, []string{"No gain from"}},
-	{"a gain too small to name", planted(kernel("naive", 64, 1.01e-3), kernel("smem", 64, 1e-3)), []string{"No gain from `smem`"}, nil},
-	{"a step that was not measured in turn", planted(kernel("naive", 64, 2e-3, turn("")), kernel("smem", 64, 1e-3, turn(""))), []string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
-	{"near the peak", planted(kernel("async", 64, 1e-3, func(r *compare.Record) { r.PercentPeak = 93 }), kernel("warptile", 64, 1e-3)), []string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
-	{"spills", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))), []string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
-	{"a lower occupancy", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
+	{"everything gains", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("smem", 64, 1e-3)), []string{"For f32 at n = 64 every step gains.", "The largest gain is that of `smem`, 2.00 times as fast as `naive`."}, []string{"No gain from"}},
+	{"a gain too small to name", reporttest.Planted(reporttest.Kernel("naive", 64, 1.01e-3), reporttest.Kernel("smem", 64, 1e-3)), []string{"No gain from `smem`"}, nil},
+	{"a step that was not measured in turn", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, reporttest.Turn("")), reporttest.Kernel("smem", 64, 1e-3, reporttest.Turn(""))), []string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
+	{"near the peak", reporttest.Planted(reporttest.Kernel("async", 64, 1e-3, func(r *compare.Record) { r.PercentPeak = 93 }), reporttest.Kernel("warptile", 64, 1e-3)), []string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
+	{"spills", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))), []string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
+	{"a lower occupancy", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
 		g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
 	}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
-	{"a lower clock", planted(kernel("conflictfree", 64, 1e-3), kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))), []string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
-	{"fewer accesses that bring nothing", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 65536}))), []string{"It is predicted to access global memory 4.00 times less often, so that those accesses did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
-	{"more accesses", planted(kernel("smem", 64, 1e-3), kernel("blocktile1d", 64, 1e-3, predicted(compare.Predicted{Accesses: 524288}))), []string{"It is predicted to access global memory 2.00 times as often."}, []string{"Not explained"}},
-	{"no predictions of a kernel", planted(kernel("smem", 64, 1e-3, unpredicted), kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"is predicted to", "as many accesses to"}},
-	{"counters", planted(
-		kernel("smem", 64, 1e-3, counters("a", 1., "b", 4., "c", 10., "d", 7., "e", 0., "only", 1.)),
-		kernel("blocktile1d", 64, 1e-3, counters("a", 2., "b", 1., "c", 10.1, "d", 7., "e", 0.))),
+	{"a lower clock", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))), []string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
+	{"fewer accesses that bring nothing", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3), reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 65536}))), []string{"It is predicted to access global memory 4.00 times less often, so that those accesses did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
+	{"more accesses", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3), reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 524288}))), []string{"It is predicted to access global memory 2.00 times as often."}, []string{"Not explained"}},
+	{"no predictions of a kernel", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, reporttest.Unpredicted), reporttest.Kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"is predicted to", "as many accesses to"}},
+	{"counters", reporttest.Planted(
+		reporttest.Kernel("smem", 64, 1e-3, counters("a", 1., "b", 4., "c", 10., "d", 7., "e", 0., "only", 1.)),
+		reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 2., "b", 1., "c", 10.1, "d", 7., "e", 0.))),
 		[]string{"Of the profiler's counters these differ: `b` from 4.00 to 1.00, `a` from 1.00 to 2.00.\n"}, []string{"Not explained", "`c`", "`only`", "were not recorded"}},
-	{"counters that appear", planted(kernel("smem", 64, 1e-3, counters("a", 0.)), kernel("blocktile1d", 64, 1e-3, counters("a", 3.))), []string{"`a` from 0 to 3.00"}, nil},
-	{"the same counters", planted(kernel("smem", 64, 1e-3, counters("a", 1.)), kernel("blocktile1d", 64, 1e-3, counters("a", 1.))), []string{"within 5 % of each other. Not explained"}, nil},
-	{"counters of tensor cores", planted(kernel("naive", 64, 1e-3), kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), kernel("cublas-tf32", 64, 5e-5)),
+	{"counters that appear", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 0.)), reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 3.))), []string{"`a` from 0 to 3.00"}, nil},
+	{"the same counters", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 1.)), reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 1.))), []string{"within 5 % of each other. Not explained"}, nil},
+	{"counters of tensor cores", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5)),
 		[]string{"**`tf32-wmma`** is 0.500 (0.500–0.500) times as fast as `cublas-tf32`", "Of the profiler's counters these differ: `pipe` 31.0."}, nil},
-	{"counters of both on tensor cores", planted(kernel("naive", 64, 1e-3), kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
+	{"counters of both on tensor cores", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
 		[]string{"`pipe` from 62.0 to 31.0"}, nil},
-	{"rows of which nothing is known but times", planted(kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }), kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }), kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
+	{"rows of which nothing is known but times", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }), reporttest.Kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }), reporttest.Kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
 		[]string{"Not explained by what was recorded."}, []string{"Clock in the samples"}},
-	{"a sweep of blocks elsewhere", planted(kernel("blocktile2d", 64, 1e-3, of("block", "block", 8)), kernel("blocktile2d", 64, 2e-3, of("block", "block", 16)), kernel("blocktile2d", 32, 1e-3, of("block", "block", 16)), kernel("naive", 64, 4e-3)),
+	{"a sweep of blocks elsewhere", reporttest.Planted(reporttest.Kernel("blocktile2d", 64, 1e-3, reporttest.Of("block", "block", 8)), reporttest.Kernel("blocktile2d", 64, 2e-3, reporttest.Of("block", "block", 16)), reporttest.Kernel("blocktile2d", 32, 1e-3, reporttest.Of("block", "block", 16)), reporttest.Kernel("naive", 64, 4e-3)),
 		[]string{"For f32 at n = 64 the best settings are: `blocktile2d` 8×8 with", "| `blocktile2d` | 16×16 | — | ok | 2.00 ms |", "| `naive` | — | — | ok | 4.00 ms |"}, []string{"% of cuBLAS, 2024"}},
-	{"a sweep of blocks that failed", planted(kernel("naive", 64, 1e-3), kernel("blocktile2d", 64, 1, of("block", "block", 8), came(compare.Failed, "x"))), nil, []string{"{#gpu-table1}"}},
-	{"a tuned row beside the ladder", planted(kernel("warptile", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), []string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
-	{"a tuned row alone", planted(kernel("naive", 64, 2e-3), kernel("warptile", 64, 1e-3, of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
-	{"tuned rows", planted(kernel("warptile", 64, 2e-3, of("tuned", "tile", "auto")), kernel("warptile", 64, 1.5e-3, of("tuned", "tile", "a")), kernel("warptile", 64, 1e-3, of("tuned", "tile", "b"))), []string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain", "$ gemm tune --families cuda --records tuned.json && gemm report --in tuned.json --out again"}, nil},
-	{"a tuned row of a run before", planted(kernel("warptile", 64, 2e-3, of("tuned", "tile", "auto")), kernel("warptile", 64, 1.5e-3, of("tuned", "tile", "a")), kernel("warptile", 64, 1e-3, of("tuned", "tile", "b"), func(r *compare.Record) { r.Run = "before" })),
+	{"a sweep of blocks that failed", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("blocktile2d", 64, 1, reporttest.Of("block", "block", 8), reporttest.Came(compare.Failed, "x"))), nil, []string{"{#gpu-table1}"}},
+	{"a tuned row beside the ladder", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))), []string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
+	{"a tuned row alone", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
+	{"tuned rows", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")), reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"))), []string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain", "$ gemm tune --families cuda --records tuned.json && gemm report --in tuned.json --out again"}, nil},
+	{"a tuned row of a run before", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")), reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"), func(r *compare.Record) { r.Run = "before" })),
 		[]string{"is faster in 1 of 1", "| a | 3.50e-04 |"}, []string{"| b | 5.24e-04 |"}},
-	{"a setting that failed", planted(kernel("tf32-wmma", 64, 2e-3, of("stages", "stages", 2), came(compare.Failed, "too much shared memory")), kernel("tf32-wmma", 64, 1e-3, of("stages", "stages", 3))),
+	{"a setting that failed", reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 2e-3, reporttest.Of("stages", "stages", 2), reporttest.Came(compare.Failed, "too much shared memory")), reporttest.Kernel("tf32-wmma", 64, 1e-3, reporttest.Of("stages", "stages", 3))),
 		[]string{"| 2 | failed (1) | — | — | — |", "| 3 | ok | 1.00 ms |", "the quickest is `stages=3` with 1.00 ms."}, nil},
 	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}), []string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},
 	{"a GPU that is always ahead", onBoth([3]float64{5, 6, 7}, [3]float64{2, 3, 4}), []string{"ahead from the smallest size measured, n = 64; once copies are counted, it is still ahead from the smallest size measured, n = 64."}, nil},
 	{"a GPU that gets ahead", onBoth([3]float64{0.5, 6, 7}, [3]float64{0.2, 0.3, 4}), []string{"it is ahead from n = 128; **once copies are counted, the GPU wins from n = 256.**", "At n = 256 the operands go to the GPU at "}, nil},
-	{"copies that were not timed", planted(row("serial/packed", 64, 1e-3, single), kernel("warptile", 64, 1e-4)), nil, []string{"{#gpu-host}"}},
-	{"copies one after another", planted(row("serial/packed", 64, 1e-3, single), kernel("warptile", 64, 1e-4, copied(1e-4, 2e-4, 0))), []string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
+	{"copies that were not timed", reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single), reporttest.Kernel("warptile", 64, 1e-4)), nil, []string{"{#gpu-host}"}},
+	{"copies one after another", reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single), reporttest.Kernel("warptile", 64, 1e-4, reporttest.Copied(1e-4, 2e-4, 0))), []string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
 }
 
 // TestGPUOrder wants the names of the family that the report knows to be those of the
@@ -385,13 +344,13 @@ func TestGPUOrder(t *testing.T) {
 	var names []string
 	for _, v := range cuda.Variants(nil) {
 		names = append(names, v.Name)
-		if key := "meant." + algorithm(v.Name); !text.In("en").Has(key) && !vendor(v.Name) && v.Name != "cuda/naive" {
+		if key := "meant." + analysis.Algorithm(v.Name); !text.In("en").Has(key) && !analysis.Vendor(v.Name) && v.Name != "cuda/naive" {
 			t.Errorf("there is no message %s", key)
 		}
 	}
 	var order []string
-	for _, name := range gpuOrder {
-		order = append(order, onGPU+"/"+name)
+	for _, name := range analysis.GpuOrder {
+		order = append(order, analysis.OnGPU+"/"+name)
 	}
 	if !slices.Equal(names, order) {
 		t.Errorf("the family is %v, the report has %v", names, order)
@@ -404,47 +363,12 @@ func TestGPUOrder(t *testing.T) {
 			}
 		}
 	}
-	if got := slices.Sorted(maps.Keys(wide)); !slices.Equal(got, slices.Sorted(slices.Values(copying))) {
-		t.Errorf("rungs with wide copies are %v, the report has %v", got, copying)
+	if got := slices.Sorted(maps.Keys(wide)); !slices.Equal(got, slices.Sorted(slices.Values(analysis.Copying))) {
+		t.Errorf("rungs with wide copies are %v, the report has %v", got, analysis.Copying)
 	}
-	for name := range reported {
+	for name := range analysis.Reported {
 		if !slices.Contains(names, "cuda/"+name) {
 			t.Errorf("the family has no %s", name)
-		}
-	}
-}
-
-// TestReads wants the accesses of the tile that was run, those of the model where threads
-// share nothing or the tile is not known, and none of NVIDIA's library.
-func TestReads(t *testing.T) {
-	ran := func(tile string) func(*compare.Record) {
-		return func(r *compare.Record) { r.Resolved = gemm.Params{"tile": tile} }
-	}
-	for _, test := range []struct {
-		row  compare.Record
-		want float64
-	}{
-		{kernel("warptile", 64, 1, ran("128x256x16/64x64/8x16")), 1./128 + 1./256 + 1./64}, {kernel("warptile", 64, 1, ran("auto")), 1}, {kernel("warptile", 64, 1, ran("0x0x8")), 1},
-		{kernel("packed-global", 64, 1, ran("16x16x16")), 1}, {kernel("naive", 64, 1, ran("32x32")), 1}, {kernel("smem", 64, 1, unpredicted), 0}, {kernel("cublas", 64, 1, ran("128x128x8")), 0},
-	} {
-		if got := readsOf(test.row); !(math.Abs(got-test.want) <= 1e-12) {
-			t.Errorf("%s %v: %g, want %g", test.row.Variant, test.row.Resolved, got, test.want)
-		}
-	}
-}
-
-// TestGains wants no gain from what is slower, level or less than leastGain.
-func TestGains(t *testing.T) {
-	nan := math.NaN()
-	for _, test := range []struct {
-		c    comparison
-		want bool
-	}{
-		{comparison{Ratio: 1.5, Outcome: quicker}, true}, {comparison{Ratio: 1.5, P: nan}, true}, {comparison{Ratio: 1.5, Outcome: level}, false},
-		{comparison{Ratio: 1.01, Outcome: quicker}, false}, {comparison{Ratio: 0.5, Outcome: slower}, false}, {comparison{Ratio: nan}, false},
-	} {
-		if got := (climb{comparison: test.c}).gains(); got != test.want {
-			t.Errorf("%+v: %v", test.c, got)
 		}
 	}
 }
@@ -452,18 +376,18 @@ func TestGains(t *testing.T) {
 // TestGoals wants a goal to fail on one figure below it, and not to be met while one is
 // missing.
 func TestGoals(t *testing.T) {
-	at := func(ratio float64) Reached { return Reached{"here", ratio} }
+	at := func(ratio float64) analysis.Reached { return analysis.Reached{Place: "here", Ratio: ratio} }
 	missing := []string{"4096"}
-	for want, g := range map[string]Goal{
-		"met": {Least: 1, Reached: []Reached{at(1), at(2)}}, "missed": {Least: 1, Reached: []Reached{at(2), at(0.99)}, Missing: missing},
-		"met as far as measured": {Least: 1, Reached: []Reached{at(2)}, Missing: missing}, "not measured": {Least: 1, Missing: missing},
+	for want, g := range map[string]analysis.Goal{
+		"met": {Least: 1, Reached: []analysis.Reached{at(1), at(2)}}, "missed": {Least: 1, Reached: []analysis.Reached{at(2), at(0.99)}, Missing: missing},
+		"met as far as measured": {Least: 1, Reached: []analysis.Reached{at(2)}, Missing: missing}, "not measured": {Least: 1, Missing: missing},
 	} {
 		if got := g.Verdict(); got != want {
 			t.Errorf("%+v: %s, want %s", g, got, want)
 		}
 	}
 	var all string
-	for _, g := range append(Goals(accelerated(true)), Goals(planted(kernel("warptile", 4096, 1e-3), kernel("cublas", 4096, 2e-3)))...) {
+	for _, g := range append(analysis.Goals(accelerated(true)), analysis.Goals(reporttest.Planted(reporttest.Kernel("warptile", 4096, 1e-3), reporttest.Kernel("cublas", 4096, 2e-3)))...) {
 		if len(g.Reached)+len(g.Missing) == 0 {
 			t.Errorf("%s has no places", g.Text)
 		}
@@ -484,72 +408,6 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestRungs wants one row a variant and shape, in the order of the ladder, that with its
-// parameters at their defaults, of plain products alone.
-func TestRungs(t *testing.T) {
-	v := views(planted(
-		kernel("cublas", 64, 1e-3), kernel("naive", 64, 1e-3, func(r *compare.Record) { r.Params = gemm.Params{"l2": "warm"} }), kernel("naive", 64, 2e-3),
-		kernel("smem", 64, 1e-3, func(r *compare.Record) { r.Op = "nt" }), kernel("smem", 64, 1e-3, func(r *compare.Record) { r.LDA++ }),
-		kernel("smem", 64, 1, came(compare.Wrong, "x")), kernel("smem", 64, 1e-3, of("block", "block", 8)), kernel("dmma", 64, 1e-3, double), row("serial/packed", 64, 1e-3, single)))[0]
-	var got []string
-	for _, r := range v.rungs("f32") {
-		got = append(got, fmt.Sprint(r.Variant, " ", float64(r.Median)))
-	}
-	if want := "cuda/naive 0.002 cuda/cublas 0.001"; strings.Join(got, " ") != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
-}
-
-// TestWins wants the size from which on the GPU is ahead at every size.
-func TestWins(t *testing.T) {
-	at := func(n int, ratio float64) facing {
-		return facing{problem: cubeOf("f32", n), cpu: row("serial/packed", n, 1e-3), kernel: kernel("naive", n, 1e-3/ratio)}
-	}
-	alone := at(512, 9)
-	alone.cpu = compare.Record{}
-	for _, test := range []struct {
-		all  []facing
-		want int
-	}{
-		{nil, 0}, {[]facing{alone}, 0}, {[]facing{at(64, 2)}, 64}, {[]facing{at(64, 0.5), at(128, 2)}, 128}, {[]facing{at(64, 2), at(128, 0.5), at(256, 2), at(512, 3)}, 256},
-		{[]facing{at(64, 2), at(128, 1)}, 0}, {[]facing{at(64, 0.5), at(128, 2), alone}, 128},
-	} {
-		if got, _ := wins(test.all, func(f facing) float64 { return float64(f.kernel.Median) }); got != test.want {
-			t.Errorf("%d sizes: %d, want %d", len(test.all), got, test.want)
-		}
-	}
-}
-
-// TestCopies wants the lesser of copies that overlap and those that do not, and NaN where
-// neither was timed.
-func TestCopies(t *testing.T) {
-	for _, test := range []struct {
-		change func(*compare.Record)
-		want   float64
-	}{
-		{func(*compare.Record) {}, math.NaN()}, {copied(1, 2, 0), 4}, {copied(1, 2, 3), 3}, {copied(1, 2, 5), 4},
-		{func(r *compare.Record) { r.Phases = map[string]float64{"h2d": 1} }, math.NaN()}, {func(r *compare.Record) { r.Phases = map[string]float64{"host": 7} }, 7},
-	} {
-		if got := withCopies(kernel("naive", 64, 1, test.change)); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
-			t.Errorf("got %g, want %g", got, test.want)
-		}
-	}
-}
-
-// TestDigits wants decimal digits, and NaN where there is no error or none is known.
-func TestDigits(t *testing.T) {
-	a, b := kernel("naive", 64, 1, func(r *compare.Record) { r.Residual = 1e-7 }), kernel("tf32-wmma", 64, 1)
-	if got := digitsLost(a, b); !(math.Abs(got-4) <= 1e-9) {
-		t.Errorf("%g digits", got)
-	}
-	for _, residual := range []compare.Number{0, compare.None()} {
-		a.Residual = residual
-		if got := digits(a); !math.IsNaN(got) {
-			t.Errorf("residual %g: %g digits", float64(residual), got)
-		}
-	}
-}
-
 // TestGPUFigures wants those that the chapter places, and the peak at the top.
 func TestGPUFigures(t *testing.T) {
 	want := "gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64"
@@ -565,8 +423,8 @@ func TestGPUFigures(t *testing.T) {
 		t.Errorf("%d groups", len(bars.Groups))
 	}
 	for name, doc := range map[string]compare.Document{
-		"not ok": planted(kernel("naive", 64, 1, came(compare.Failed, "x"))), "one kernel": planted(kernel("naive", 64, 1e-3)),
-		"one type too many": planted(kernel("naive", 64, 1e-3, field), kernel("smem", 64, 1e-3, field)),
+		"not ok": reporttest.Planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Failed, "x"))), "one kernel": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
+		"one type too many": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3, field), reporttest.Kernel("smem", 64, 1e-3, field)),
 	} {
 		if got := ids(Drawings(doc, "en")); len(got) != 0 {
 			t.Errorf("%s: drawings %v", name, got)

@@ -5,27 +5,28 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
 // contest is what was measured in turn with libraries: who took part, the means over shapes, where a
 // library is ahead, and every shape.
-func (b *builder) contest(v *view) []document.Section {
-	c := newContest(v)
-	if len(c.matches) == 0 {
+func (b *builder) contest(v *analysis.View) []document.Section {
+	c := analysis.NewContest(v)
+	if len(c.Matches) == 0 {
 		return nil
 	}
 	who := b.of(v, "contenders", "contenders.title")
-	who.Text(b.Say("contenders.intro", text.Args{"Own": document.Literal(packed), "Parallel": document.Literal(parallelPacked)}))
+	who.Text(b.Say("contenders.intro", text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
 	who.Add(b.contenders(c))
 	means := b.of(v, "means", "means.title")
 	means.Add(b.means(c))
 	sections := []document.Section{who, means, b.lost(c)}
-	for _, g := range c.groups() {
+	for _, g := range c.Groups() {
 		sections = append(sections, b.group(c, g))
 	}
 	if s, ok := b.parts(c); ok {
@@ -35,26 +36,26 @@ func (b *builder) contest(v *view) []document.Section {
 }
 
 // contenders is the table of who took part, by what each said of itself.
-func (b *builder) contenders(c contest) document.Table {
+func (b *builder) contenders(c analysis.Contest) document.Table {
 	t := document.Table{
-		ID: "table-contenders" + c.suffix, Caption: b.Say("contenders.caption"),
+		ID: "table-contenders" + c.Suffix, Caption: b.Say("contenders.caption"),
 		Columns: b.columns("variant", "version", "kernel", "process"),
 	}
 	type contender struct{ variant, version, kernel, process string }
 	var all []contender
-	for _, r := range matchRows(c.matches) {
+	for _, r := range analysis.MatchRows(c.Matches) {
 		said := func(name string) string {
 			if value, ok := r.Resolved[name]; ok {
 				return fmt.Sprint(value)
 			}
-			return absent
+			return number.Absent
 		}
 		who := contender{r.Variant, said("version"), said("kernel"), said("process")}
 		if r.Speed() && !slices.Contains(all, who) {
 			all = append(all, who)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y contender) int { return cmp.Compare(rank(x.variant), rank(y.variant)) })
+	slices.SortStableFunc(all, func(x, y contender) int { return cmp.Compare(analysis.Rank(x.variant), analysis.Rank(y.variant)) })
 	for _, who := range all {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{document.Literal(who.variant), document.Escape(who.version), document.Escape(who.kernel), document.Escape(who.process)}})
 	}
@@ -62,20 +63,20 @@ func (b *builder) contenders(c contest) document.Table {
 }
 
 // means is the table of the geometric means of all groups against all libraries.
-func (b *builder) means(c contest) document.Table {
-	names := peersOf(c.matches)
+func (b *builder) means(c analysis.Contest) document.Table {
+	names := analysis.PeersOf(c.Matches)
 	t := document.Table{
-		ID: "table-means" + c.suffix, Caption: b.Say("means.caption"),
-		Columns: b.columns("shapes"), Command: b.rerun(c.view, matchRows(c.matches)),
+		ID: "table-means" + c.Suffix, Caption: b.Say("means.caption"),
+		Columns: b.columns("shapes"), Command: b.rerun(c.View, analysis.MatchRows(c.Matches)),
 	}
 	for _, name := range names {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": algorithm(name)}), Numeric: true})
+		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
 	}
-	for _, g := range c.groups() {
-		row := document.Row{Cells: []document.Text{document.Link(b.groupName(g), "#"+g.id()+c.suffix)}}
+	for _, g := range c.Groups() {
+		row := document.Row{Cells: []document.Text{document.Link(b.groupName(g), "#"+g.Id()+c.Suffix)}}
 		for _, name := range names {
-			m := meanOf(g.matches, name)
-			cell := times(m.Ratio, m.Lo, m.Hi)
+			m := analysis.MeanOf(g.Matches, name)
+			cell := number.Times(m.Ratio, m.Lo, m.Hi)
 			if m.Count > 0 {
 				cell += document.Text(fmt.Sprintf(", %d", m.Count))
 			}
@@ -87,39 +88,39 @@ func (b *builder) means(c contest) document.Table {
 }
 
 // groupName names a group in a table, and titles its section.
-func (b *builder) groupName(g group) document.Text {
-	return b.Say("group.name", text.Args{"Shapes": b.Say("group." + g.kind.id), "Type": g.typ, "Threads": b.threads(g.threads)})
+func (b *builder) groupName(g analysis.Group) document.Text {
+	return b.Say("group.name", text.Args{"Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads)})
 }
 
 // threads says how many threads.
 func (b *builder) threads(n int) document.Text { return b.Count("group.threads", n) }
 
 // lost has every shape at which the fastest library is ahead.
-func (b *builder) lost(c contest) document.Section {
-	s := b.of(c.view, "lost", "lost.title")
-	losses, level, compared := c.losses()
-	s.Text(b.Say("lost.count", text.Args{"Compared": compared, "Lost": len(losses), "Level": significance}))
+func (b *builder) lost(c analysis.Contest) document.Section {
+	s := b.of(c.View, "lost", "lost.title")
+	losses, level, compared := c.Losses()
+	s.Text(b.Say("lost.count", text.Args{"Compared": compared, "Lost": len(losses), "Level": analysis.Significance}))
 	if len(losses) > 0 {
 		t := document.Table{
-			ID: "table-lost" + c.suffix, Caption: b.Say("lost.caption"),
+			ID: "table-lost" + c.Suffix, Caption: b.Say("lost.caption"),
 			Columns: b.columns("size", "type", "#threads", "peer", "#ourgflops", "#theirgflops", "#ratiowithinterval", "#p"),
 		}
 		var rows []compare.Record
 		for _, l := range losses {
-			rows = append(rows, l.own, l.peer)
+			rows = append(rows, l.Own, l.Peer)
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Escape(l.label()), document.Text(l.typ), document.Text(fmt.Sprint(l.threads)), document.Literal(l.peer.Variant),
-				document.Text(significant(float64(l.own.Gflops))), document.Text(significant(float64(l.peer.Gflops))),
-				times(l.Ratio, l.Lo, l.Hi), document.Text(probability(l.P)),
+				document.Escape(l.Label()), document.Text(l.Type), document.Text(fmt.Sprint(l.Threads)), document.Literal(l.Peer.Variant),
+				document.Text(number.Significant(float64(l.Own.Gflops))), document.Text(number.Significant(float64(l.Peer.Gflops))),
+				number.Times(l.Ratio, l.Lo, l.Hi), document.Text(number.Probability(l.P)),
 			}})
 		}
-		t.Command = b.rerun(c.view, rows)
+		t.Command = b.rerun(c.View, rows)
 		s.Add(t)
 	}
 	var names []document.Text
 	for _, l := range level {
 		names = append(names, b.Say("lost.place", text.Args{
-			"Size": l.label(), "Type": l.typ, "Threads": b.threads(l.threads), "Ratio": significant(l.Ratio),
+			"Size": l.Label(), "Type": l.Type, "Threads": b.threads(l.Threads), "Ratio": number.Significant(l.Ratio),
 		}))
 	}
 	if len(names) > 0 {
@@ -129,45 +130,45 @@ func (b *builder) lost(c contest) document.Section {
 }
 
 // group has the figure and the tables of one group.
-func (b *builder) group(c contest, g group) document.Section {
+func (b *builder) group(c analysis.Contest, g analysis.Group) document.Section {
 	title := string(b.groupName(g))
-	if c.suffix != "" {
-		title += b.Plain("onhost", text.Args{"Host": b.hostName(c.view)})
+	if c.Suffix != "" {
+		title += b.Plain("onhost", text.Args{"Host": b.hostName(c.View)})
 	}
-	s := document.Section{ID: g.id() + c.suffix, Title: title, Level: 2}
-	own, command := g.own(), b.rerun(c.view, matchRows(g.matches))
-	b.figure(&s, c.view, g.figure(), "fig.group", command, text.Args{
-		"Variant": own, "Shapes": b.Say("group." + g.kind.id), "Type": g.typ, "Threads": b.threads(g.threads),
+	s := document.Section{ID: g.Id() + c.Suffix, Title: title, Level: 2}
+	own, command := g.Own(), b.rerun(c.View, analysis.MatchRows(g.Matches))
+	b.figure(&s, c.View, g.Figure(), "fig.group", command, text.Args{
+		"Variant": own, "Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads),
 	})
 	s.Add(b.groupSpeeds(c, g, command), b.groupRatios(c, g, command))
 	return s
 }
 
 // groupSpeeds is the table of the speeds of all contenders of a group.
-func (b *builder) groupSpeeds(c contest, g group, command string) document.Table {
+func (b *builder) groupSpeeds(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
-		ID: "table-" + g.figure() + c.suffix, Caption: b.Say("group.speeds"), Command: command,
+		ID: "table-" + g.Figure() + c.Suffix, Caption: b.Say("group.speeds"), Command: command,
 		Columns: b.columns("size", "#ceiling"),
 	}
 	head := func(title string) { t.Columns = append(t.Columns, document.Column{Title: title, Numeric: true}) }
-	head(g.own())
-	twice := g.threads > 1 && slices.ContainsFunc(g.matches, func(m match) bool { _, ok := c.scaling(m); return ok })
+	head(g.Own())
+	twice := g.Threads > 1 && slices.ContainsFunc(g.Matches, func(m analysis.Match) bool { _, ok := c.Scaling(m); return ok })
 	if twice {
-		head(b.Plain("group.over", text.Args{"Threads": g.threads, "Variant": packed}))
+		head(b.Plain("group.over", text.Args{"Threads": g.Threads, "Variant": analysis.Packed}))
 	}
-	names := peersOf(g.matches)
+	names := analysis.PeersOf(g.Matches)
 	for _, name := range names {
-		head(algorithm(name))
+		head(analysis.Algorithm(name))
 	}
-	for _, m := range g.matches {
-		row := document.Row{Cells: []document.Text{document.Escape(m.label()), document.Text(significant(m.top())), b.rate(m.own)}}
+	for _, m := range g.Matches {
+		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())), b.rate(m.Own)}}
 		if twice {
-			x, _ := c.scaling(m)
-			row.Cells = append(row.Cells, document.Text(significant(x)))
+			x, _ := c.Scaling(m)
+			row.Cells = append(row.Cells, document.Text(number.Significant(x)))
 		}
 		for _, name := range names {
-			cell := document.Text(absent)
-			if r, ok := m.row(name); ok {
+			cell := document.Text(number.Absent)
+			if r, ok := m.Row(name); ok {
 				cell = b.rate(r)
 			}
 			row.Cells = append(row.Cells, cell)
@@ -178,25 +179,25 @@ func (b *builder) groupSpeeds(c contest, g group, command string) document.Table
 }
 
 // groupRatios is the table of the ratios of a group to every library, with their means.
-func (b *builder) groupRatios(c contest, g group, command string) document.Table {
+func (b *builder) groupRatios(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
-		ID: "table-ratios-" + g.figure() + c.suffix, Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.own())}), Command: command,
+		ID: "table-ratios-" + g.Figure() + c.Suffix, Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.Own())}), Command: command,
 		Columns: b.columns("size"),
 	}
-	names := peersOf(g.matches)
+	names := analysis.PeersOf(g.Matches)
 	total := document.Row{Cells: []document.Text{b.Say("means.mean")}, Class: "best"}
 	for _, name := range names {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": algorithm(name)}), Numeric: true})
-		m := meanOf(g.matches, name)
-		total.Cells = append(total.Cells, times(m.Ratio, m.Lo, m.Hi))
+		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
+		m := analysis.MeanOf(g.Matches, name)
+		total.Cells = append(total.Cells, number.Times(m.Ratio, m.Lo, m.Hi))
 	}
-	for _, m := range g.matches {
-		row := document.Row{Cells: []document.Text{document.Escape(m.label())}}
+	for _, m := range g.Matches {
+		row := document.Row{Cells: []document.Text{document.Escape(m.Label())}}
 		for _, name := range names {
-			cell := document.Text(absent)
-			if r, ok := m.peer(name); ok {
-				x := contrast(r, m.own)
-				cell = times(x.Ratio, x.Lo, x.Hi)
+			cell := document.Text(number.Absent)
+			if r, ok := m.Peer(name); ok {
+				x := analysis.Contrast(r, m.Own)
+				cell = number.Times(x.Ratio, x.Lo, x.Hi)
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -211,18 +212,9 @@ func (b *builder) rate(r compare.Record) document.Text {
 	if !r.Speed() {
 		return b.status(r.Status)
 	}
-	text := significant(float64(r.Gflops))
+	text := number.Significant(float64(r.Gflops))
 	if r.PercentPeak.Known() {
 		text += fmt.Sprintf(" (%.0f %%)", float64(r.PercentPeak))
-	}
-	return document.Text(text)
-}
-
-// times returns a ratio with its interval.
-func times(ratio, lo, hi float64) document.Text {
-	text := significant(ratio)
-	if known := extent(lo, hi, significant); known != absent {
-		text += " (" + strings.ReplaceAll(known, " ", "") + ")"
 	}
 	return document.Text(text)
 }
@@ -233,29 +225,29 @@ var partNames = []string{"micro-kernel", "micro-kernel-l2", "packing", "update-c
 
 // parts shows the measurements of the parts: kernels beside the ceiling of the host, parts
 // of a product of a size beside that product.
-func (b *builder) parts(c contest) (document.Section, bool) {
-	s := b.of(c.view, "parts", "parts.title")
+func (b *builder) parts(c analysis.Contest) (document.Section, bool) {
+	s := b.of(c.View, "parts", "parts.title")
 	t := document.Table{
-		ID: "table-parts" + c.suffix, Caption: b.Say("parts.caption"),
+		ID: "table-parts" + c.Suffix, Caption: b.Say("parts.caption"),
 		Columns: b.columns("part", "params", "#median", "#range", "unit", "#ofceiling", "#ofproduct"),
 	}
 	for _, name := range partNames {
-		for _, m := range c.measurements {
+		for _, m := range c.Measurements {
 			if m.Name != name || len(m.Samples) == 0 {
 				continue
 			}
-			median := middle(m.Samples)
+			median := analysis.Middle(m.Samples)
 			ceiling, time := math.NaN(), math.NaN()
 			typ, _ := m.Params["type"].(string)
 			if n, whole := m.Params["n"].(int); whole {
-				time = 100 * c.speedAt(typ, n) / median
-			} else if top, ok := c.ceiling(typ, 1); ok {
+				time = 100 * c.SpeedAt(typ, n) / median
+			} else if top, ok := c.Ceiling(typ, 1); ok {
 				ceiling = 100 * median / float64(top.Gflops)
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(significant(median)),
-				document.Text(extent(slices.Min(m.Samples), slices.Max(m.Samples), significant)), document.Escape(m.Unit),
-				document.Text(significant(ceiling)), document.Text(significant(time)),
+				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(number.Significant(median)),
+				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)), document.Escape(m.Unit),
+				document.Text(number.Significant(ceiling)), document.Text(number.Significant(time)),
 			}})
 		}
 	}

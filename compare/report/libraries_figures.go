@@ -6,48 +6,50 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
 // contestDrawings adds the figures of what was measured in turn with libraries.
 func contestDrawings(d drawn, add adder) {
-	for _, g := range newContest(d.view).groups() {
+	for _, g := range analysis.NewContest(d.View).Groups() {
 		ch, ok := rateCurve(g)
-		add(g.figure(), "drawing.contest", ch, ok, text.Args{"Group": ch.Title})
+		add(g.Figure(), "drawing.contest", ch, ok, text.Args{"Group": ch.Title})
 	}
 }
 
 // rateCurve is the speed of all contenders over n, up to the ceiling: of cubes at two
 // sizes or more.
-func rateCurve(g group) (chart.Curve, bool) {
+func rateCurve(g analysis.Group) (chart.Curve, bool) {
 	busy := "1 thread"
-	if g.threads > 1 {
-		busy = fmt.Sprintf("%d threads", g.threads)
+	if g.Threads > 1 {
+		busy = fmt.Sprintf("%d threads", g.Threads)
 	}
 	var c collection
 	var ceilings []float64
-	own := g.own()
-	look := func(variant string) chart.Look { return chart.LookOf(max(rank(variant)-1, 0)) }
-	for _, variant := range append([]string{own}, peersOf(g.matches)...) {
-		for _, m := range g.matches {
-			if r, ok := m.row(variant); ok && r.Speed() && r.Median > 0 && m.cube() {
+	own := g.Own()
+	look := func(variant string) chart.Look { return chart.LookOf(max(analysis.Rank(variant)-1, 0)) }
+	for _, variant := range append([]string{own}, analysis.PeersOf(g.Matches)...) {
+		for _, m := range g.Matches {
+			if r, ok := m.Row(variant); ok && r.Speed() && r.Median > 0 && m.Cube() {
 				c.add(variant, look(variant), measured(r, float64(r.N), float64(r.Gflops)))
 			}
 		}
 	}
-	for _, m := range g.matches {
-		if x := m.top(); m.cube() && !math.IsNaN(x) {
+	for _, m := range g.Matches {
+		if x := m.Top(); m.Cube() && !math.IsNaN(x) {
 			ceilings = append(ceilings, x)
 		}
 	}
 	curve := chart.Curve{
-		Title:  fmt.Sprintf("%s, %s, %s", g.kind.title, g.typ, busy),
+		Title:  fmt.Sprintf("%s, %s, %s", g.Kind.Title, g.Type, busy),
 		XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s", Sizes: c.places(), Series: c, Top: true,
 	}
 	if len(ceilings) > 0 {
-		level := middle(ceilings)
-		curve.Limit = chart.Limit{Level: level, Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy, significant(level))}
+		level := analysis.Middle(ceilings)
+		curve.Limit = chart.Limit{Level: level, Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy, number.Significant(level))}
 	}
 	for i := range curve.Series {
 		if curve.Series[i].Label != own {

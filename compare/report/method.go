@@ -10,12 +10,14 @@ import (
 	"github.com/aclements/go-moremath/stats"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
 // host is the description of one host, of its ceilings and of the runs on it.
-func (b *builder) host(v *view) []document.Section {
+func (b *builder) host(v *analysis.View) []document.Section {
 	machine := b.of(v, "machine", "machine.title")
 	machine.Add(b.machine(v))
 	b.ceilings(&machine, v)
@@ -41,14 +43,14 @@ func (b *builder) measured() document.Section {
 }
 
 // machine is the table of what is known of a host.
-func (b *builder) machine(v *view) document.Table {
-	t := document.Table{ID: "table-machine" + v.suffix, Caption: b.Say("machine.caption"), Columns: b.columns("property", "value")}
+func (b *builder) machine(v *analysis.View) document.Table {
+	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"), Columns: b.columns("property", "value")}
 	row := func(key string, value document.Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
 		}
 	}
-	number := func(n int) document.Text {
+	whole := func(n int) document.Text {
 		if n <= 0 {
 			return ""
 		}
@@ -56,17 +58,17 @@ func (b *builder) machine(v *view) document.Table {
 	}
 	row("machine.id", document.Literal(v.ID))
 	row("machine.cpu", document.Escape(v.CPU))
-	row("machine.sockets", number(v.Sockets))
-	row("machine.numa", number(v.NUMA))
-	row("machine.cores", number(v.Cores))
+	row("machine.sockets", whole(v.Sockets))
+	row("machine.numa", whole(v.NUMA))
+	row("machine.cores", whole(v.Cores))
 	if v.Quota.Known() && v.Quota > 0 {
-		row("machine.quota", b.Say("machine.quota.value", text.Args{"Processors": significant(float64(v.Quota))}))
+		row("machine.quota", b.Say("machine.quota.value", text.Args{"Processors": number.Significant(float64(v.Quota))}))
 	} else {
 		row("machine.quota", b.Say("machine.quota.none"))
 	}
 	for _, c := range v.Caches {
 		kind := b.Say("cache.kind", text.Args{"Level": c.Level, "Kind": c.Kind})
-		value := b.Say("cache.value", text.Args{"Size": byteSize(float64(c.Bytes)), "Line": c.Line})
+		value := b.Say("cache.value", text.Args{"Size": number.ByteSize(float64(c.Bytes)), "Line": c.Line})
 		if c.Shared > 1 {
 			value += b.Say("cache.shared", text.Args{"Processors": c.Shared})
 		}
@@ -74,7 +76,7 @@ func (b *builder) machine(v *view) document.Table {
 	}
 	row("machine.isa", document.Escape(v.ISA))
 	if v.Memory > 0 {
-		row("machine.memory", document.Text(byteSize(float64(v.Memory))))
+		row("machine.memory", document.Text(number.ByteSize(float64(v.Memory))))
 	}
 	row("machine.pages", document.Escape(v.PagePolicy))
 	row("machine.os", document.Escape(v.OS))
@@ -87,26 +89,26 @@ func (b *builder) machine(v *view) document.Table {
 
 // ceilings adds the table of measured peaks and bandwidths, or says that there
 // are none.
-func (b *builder) ceilings(s *document.Section, v *view) {
+func (b *builder) ceilings(s *document.Section, v *analysis.View) {
 	info := b.program + " info --peak"
 	if len(v.Ceilings) == 0 {
 		s.Text(b.Say("ceilings.none", text.Args{"Command": document.Literal(info)}))
 	} else {
 		s.Text(b.Say("ceilings.intro"))
 		t := document.Table{
-			ID: "table-ceilings" + v.suffix, Caption: b.Say("ceilings.caption"), Command: info,
+			ID: "table-ceilings" + v.Suffix, Caption: b.Say("ceilings.caption"), Command: info,
 			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
 			t.Columns = b.columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
 		}
 		for _, c := range v.Ceilings {
-			threads, each := document.Text(absent), document.Text(absent)
+			threads, each := document.Text(number.Absent), document.Text(number.Absent)
 			if c.Unit != "gpu" {
-				threads, each = document.Text(fmt.Sprint(c.Threads)), document.Text(significant(float64(c.Gflops)/float64(c.Threads)))
+				threads, each = document.Text(fmt.Sprint(c.Threads)), document.Text(number.Significant(float64(c.Gflops)/float64(c.Threads)))
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Escape(unit(c.Unit, c.Device)), document.Escape(c.Pipe), document.Escape(cmp.Or(c.ISA, absent)), threads, document.Text(significant(float64(c.Gflops))), each,
+				document.Escape(unit(c.Unit, c.Device)), document.Escape(c.Pipe), document.Escape(cmp.Or(c.ISA, number.Absent)), threads, document.Text(number.Significant(float64(c.Gflops))), each,
 			}})
 		}
 		s.Add(t)
@@ -116,12 +118,12 @@ func (b *builder) ceilings(s *document.Section, v *view) {
 		return
 	}
 	t := document.Table{
-		ID: "table-bandwidths" + v.suffix, Caption: b.Say("bandwidths.caption"), Command: info,
+		ID: "table-bandwidths" + v.Suffix, Caption: b.Say("bandwidths.caption"), Command: info,
 		Columns: b.columns("device", "measurement", "#threads", "#gbps"),
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(unit(w.Unit, w.Device)), document.Escape(w.Name), numbered(w.Threads), document.Text(significant(float64(w.GBps))),
+			document.Escape(unit(w.Unit, w.Device)), document.Escape(w.Name), number.Numbered(w.Threads), document.Text(number.Significant(float64(w.GBps))),
 		}})
 	}
 	s.Add(t)
@@ -136,9 +138,9 @@ func unit(of string, device int) string {
 }
 
 // sampling says how many samples the rows have, and what else was measured.
-func (b *builder) sampling(s *document.Section, v *view) {
+func (b *builder) sampling(s *document.Section, v *analysis.View) {
 	least, most, short := 0, 0, 0
-	for _, r := range v.records {
+	for _, r := range v.Records {
 		if !r.Speed() {
 			continue
 		}
@@ -161,16 +163,16 @@ func (b *builder) sampling(s *document.Section, v *view) {
 		s.Add(document.Paragraph{Text: b.Count("sampling.short", short)})
 	}
 	t := document.Table{
-		ID: "table-measurements" + v.suffix, Caption: b.Say("measurements.caption"),
+		ID: "table-measurements" + v.Suffix, Caption: b.Say("measurements.caption"),
 		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
 	}
-	for _, m := range v.measurements {
-		if slices.Contains(overheadNames, m.Name) || m.Name == pingPong && len(m.Samples) > 0 && v.distributes() {
+	for _, m := range v.Measurements {
+		if slices.Contains(analysis.OverheadNames, m.Name) || m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
 			continue // they are in the chapters on sharing work and on distributed memory
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Escape(m.Name), document.Escape(m.Params.String()), document.Text(fmt.Sprint(len(m.Samples))),
-			document.Text(significant(stats.Sample{Xs: m.Samples}.Quantile(0.5))), document.Escape(m.Unit),
+			document.Text(number.Significant(stats.Sample{Xs: m.Samples}.Quantile(0.5))), document.Escape(m.Unit),
 		}})
 	}
 	if len(t.Rows) > 0 {
@@ -179,25 +181,25 @@ func (b *builder) sampling(s *document.Section, v *view) {
 }
 
 // runs adds the table of the runs and of the versions of what they used.
-func (b *builder) runs(s *document.Section, v *view) {
-	if len(v.runs) == 0 {
+func (b *builder) runs(s *document.Section, v *analysis.View) {
+	if len(v.Runs) == 0 {
 		s.Text(b.Say("runs.none"))
 		return
 	}
 	t := document.Table{
-		ID: "table-runs" + v.suffix, Caption: b.Say("runs.caption"),
+		ID: "table-runs" + v.Suffix, Caption: b.Say("runs.caption"),
 		Columns: b.columns("run", "time", "revision", "go", "goamd64", "flags"),
 	}
-	for _, r := range v.runs {
+	for _, r := range v.Runs {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Literal(r.ID), document.Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")), document.Escape(cmp.Or(revision(r.Git), absent)),
-			document.Escape(cmp.Or(r.Go, absent)), document.Escape(cmp.Or(r.GOAMD64, absent)), document.Escape(cmp.Or(r.Flags, absent)),
+			document.Literal(r.ID), document.Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")), document.Escape(cmp.Or(number.Revision(r.Git), number.Absent)),
+			document.Escape(cmp.Or(r.Go, number.Absent)), document.Escape(cmp.Or(r.GOAMD64, number.Absent)), document.Escape(cmp.Or(r.Flags, number.Absent)),
 		}})
 	}
 	s.Add(t)
 	s.Text(b.Say("runs.commands"))
 	var commands []string
-	for _, r := range v.runs {
+	for _, r := range v.Runs {
 		if r.Command != "" && !slices.Contains(commands, r.Command) {
 			commands = append(commands, r.Command)
 		}
@@ -205,7 +207,7 @@ func (b *builder) runs(s *document.Section, v *view) {
 	s.Add(document.Code{Text: strings.Join(commands, "\n")})
 
 	versions := map[string][]string{}
-	for _, r := range v.runs {
+	for _, r := range v.Runs {
 		for name, version := range r.Libraries {
 			if !slices.Contains(versions[name], version) {
 				versions[name] = append(versions[name], version)
@@ -215,20 +217,9 @@ func (b *builder) runs(s *document.Section, v *view) {
 	if len(versions) == 0 {
 		return
 	}
-	lib := document.Table{ID: "table-libraries" + v.suffix, Caption: b.Say("libraries.caption"), Columns: b.columns("library", "version")}
+	lib := document.Table{ID: "table-libraries" + v.Suffix, Caption: b.Say("libraries.caption"), Columns: b.columns("library", "version")}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		lib.Rows = append(lib.Rows, document.Row{Cells: []document.Text{document.Literal(name), document.Escape(strings.Join(versions[name], ", "))}})
 	}
 	s.Add(lib)
-}
-
-// timed returns the rows that have a speed.
-func timed(rows []compare.Record) []compare.Record {
-	var out []compare.Record
-	for _, r := range rows {
-		if r.Speed() {
-			out = append(out, r)
-		}
-	}
-	return out
 }

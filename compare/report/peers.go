@@ -4,16 +4,20 @@ import (
 	"maps"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
 // peers holds the libraries of others against the variants of the suite.
-func (b *builder) peers(v *view) []document.Section {
-	isPeer := func(r compare.Record) bool { return r.Experiment == "ladder" && family(r.Variant) == "reference" }
+func (b *builder) peers(v *analysis.View) []document.Section {
+	isPeer := func(r compare.Record) bool {
+		return r.Experiment == "ladder" && analysis.Family(r.Variant) == "reference"
+	}
 	s := b.of(v, "against", "peers.of")
-	rows := v.pick(isPeer)
-	if !v.hasCPU() {
+	rows := v.Pick(isPeer)
+	if !v.HasCPU() {
 		return nil
 	}
 	if len(rows) == 0 {
@@ -22,15 +26,15 @@ func (b *builder) peers(v *view) []document.Section {
 		}))
 		return append([]document.Section{s}, b.contest(v)...)
 	}
-	for _, typ := range types(rows) {
-		ladder := v.ladder(typ)
+	for _, typ := range analysis.Types(rows) {
+		ladder := v.Ladder(typ)
 		table := document.Table{
-			ID: "table-peers-" + anchor(typ) + v.suffix, Caption: b.Say("peers.caption", text.Args{"Type": typ}),
+			ID: "table-peers-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("peers.caption", text.Args{"Type": typ}),
 			Columns: b.columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
 		}
 		var items []document.Text
 		var used []compare.Record
-		for _, peer := range distinct(rows, variantOf) {
+		for _, peer := range analysis.Distinct(rows, analysis.VariantOf) {
 			sentence, lines, pairs := b.peer(ladder, peer)
 			if sentence != "" {
 				items = append(items, sentence)
@@ -56,13 +60,13 @@ func (b *builder) peers(v *view) []document.Section {
 func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []document.Row, []compare.Record) {
 	var lines []document.Row
 	var used []compare.Record
-	sorted := map[outcome][]problem{}
-	var last comparison
-	var lastPoint problem
+	sorted := map[analysis.Outcome][]analysis.Problem{}
+	var last analysis.Comparison
+	var lastPoint analysis.Problem
 	var opponent, ran string
 	seen, reason := false, ""
-	for _, p := range problems(ladder) {
-		r, ok := at(ladder, peer, p)
+	for _, p := range analysis.Problems(ladder) {
+		r, ok := analysis.At(ladder, peer, p)
 		if !ok {
 			continue
 		}
@@ -75,7 +79,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 		if !found {
 			continue
 		}
-		c := contrast(r, own)
+		c := analysis.Contrast(r, own)
 		sorted[c.Outcome] = append(sorted[c.Outcome], p)
 		last, lastPoint, opponent, ran = c, p, own.Variant, asRun(r)
 		used = append(used, own, r)
@@ -84,8 +88,8 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 			turn = "turn.together"
 		}
 		lines = append(lines, document.Row{Cells: []document.Text{
-			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.label()), document.Text(significant(c.Ratio)),
-			document.Text(extent(c.Lo, c.Hi, significant)), document.Text(probability(c.P)), b.peerVerdict(c.Outcome), b.Say(turn),
+			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.peerVerdict(c.Outcome), b.Say(turn),
 		}})
 	}
 	switch {
@@ -100,10 +104,10 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 		"Library": document.Literal(peer), "Settings": ran,
 	}) + b.outcomes("peers", sorted)
 	sentence += b.Say("peers.largest", text.Args{
-		"Size": b.sizes([]problem{lastPoint}), "Ratio": significant(last.Ratio),
+		"Size": b.sizes([]analysis.Problem{lastPoint}), "Ratio": number.Significant(last.Ratio),
 		"Variant": document.Literal(opponent),
 	})
-	if known := extent(last.Lo, last.Hi, significant); known != absent {
+	if known := number.Extent(last.Lo, last.Hi, number.Significant); known != number.Absent {
 		sentence += b.Say("interval", text.Args{"Interval": known})
 	}
 	return sentence + b.Say("stop"), lines, used
@@ -113,24 +117,18 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 // same case with as many threads of the processor, the one that was measured in turn with it, or
 // else the fastest.
 func (b *builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
-	if r, ok := quickest(ladder, problemOf(peer), func(r compare.Record) bool {
-		return ours(r) && !byGPU(r) && peer.Turn != "" && r.Turn == peer.Turn
+	if r, ok := analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool {
+		return analysis.Ours(r) && !analysis.ByGPU(r) && peer.Turn != "" && r.Turn == peer.Turn
 	}); ok {
 		return r, true
 	}
-	return quickest(ladder, problemOf(peer), func(r compare.Record) bool { return ours(r) && !byGPU(r) })
-}
-
-// ours reports whether a row is of the suite and not of a library of others, of
-// which gonum, the baseline of the serial family, is one, and NVIDIA's another.
-func ours(r compare.Record) bool {
-	return family(r.Variant) != "reference" && algorithm(r.Variant) != "gonum" && !vendor(r.Variant)
+	return analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) })
 }
 
 // peerVerdict returns the word for a comparison in which the peer is the first
 // row.
-func (b *builder) peerVerdict(o outcome) document.Text {
-	return b.Say([]string{tooFew: "verdict.few", level: "verdict.level", quicker: "peers.ahead", slower: "peers.behind"}[o])
+func (b *builder) peerVerdict(o analysis.Outcome) document.Text {
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "peers.ahead", analysis.Slower: "peers.behind"}[o])
 }
 
 // asRun returns what a row found out when it ran: threads, version, kernel, file.
@@ -138,7 +136,7 @@ func asRun(r compare.Record) string {
 	resolved := maps.Clone(r.Resolved)
 	maps.DeleteFunc(resolved, func(name string, value any) bool { return r.Params[name] == value })
 	if len(resolved) == 0 {
-		return absent
+		return number.Absent
 	}
 	return resolved.String()
 }

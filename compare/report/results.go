@@ -7,7 +7,9 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -15,21 +17,21 @@ import (
 // every row in its table. The serial rows of experiments on sharing work are with those
 // that are held against them. The sweeps of cut-offs and the builds with
 // other compiler options have theirs in the analysis.
-func (b *builder) results(v *view) []document.Section {
+func (b *builder) results(v *analysis.View) []document.Section {
 	type group struct{ experiment, family, typ string }
 	home := func(r compare.Record) string {
-		fam := family(r.Variant)
-		if fam != overRanks.family && slices.Contains(experiments, r.Experiment) {
-			return v.guest(r.Experiment)
+		fam := analysis.Family(r.Variant)
+		if fam != analysis.OverRanks.Family && slices.Contains(analysis.Experiments, r.Experiment) {
+			return v.Guest(r.Experiment)
 		}
 		return fam
 	}
-	rows := v.pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
+	rows := v.Pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
 	var sections []document.Section
-	for _, experiment := range distinct(rows, func(r compare.Record) string { return r.Experiment }) {
-		for _, fam := range distinct(rows, home) {
-			for _, typ := range types(rows) {
-				part := v.pick(func(r compare.Record) bool {
+	for _, experiment := range analysis.Distinct(rows, func(r compare.Record) string { return r.Experiment }) {
+		for _, fam := range analysis.Distinct(rows, home) {
+			for _, typ := range analysis.Types(rows) {
+				part := v.Pick(func(r compare.Record) bool {
 					return group{r.Experiment, home(r), r.Type} == group{experiment, fam, typ}
 				})
 				if len(part) > 0 {
@@ -45,12 +47,12 @@ func (b *builder) results(v *view) []document.Section {
 func resultsID(experiment, fam, typ string) string {
 	id := "results-"
 	if experiment != "ladder" {
-		id += anchor(experiment) + "-"
+		id += analysis.Anchor(experiment) + "-"
 	}
-	return id + anchor(fam) + "-" + anchor(typ)
+	return id + analysis.Anchor(fam) + "-" + analysis.Anchor(typ)
 }
 
-func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare.Record) document.Section {
+func (b *builder) resultsOf(v *analysis.View, experiment, fam, typ string, rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
 	key, args := "results.of", text.Args{"Family": fam, "Type": typ}
 	if experiment != "ladder" {
@@ -65,57 +67,34 @@ func (b *builder) resultsOf(v *view, experiment, fam, typ string, rows []compare
 		}
 	}
 	table, notes := b.rows(v, rows)
-	table.ID, table.Command = "table-"+id+v.suffix, command
+	table.ID, table.Command = "table-"+id+v.Suffix, command
 	table.Caption = b.Say("results.caption", text.Args{"Family": fam, "Type": typ})
 	if experiment != "ladder" {
 		table.Caption = b.Say("results.caption.experiment", text.Args{
 			"Family": fam, "Type": typ, "Experiment": experiment,
 		})
 	}
-	if everywhere := constants(rows, "threads"); listed(rows) && len(everywhere) > 0 {
-		table.Caption += b.Say("results.constants", text.Args{"Parameters": setting(everywhere)})
+	if everywhere := analysis.Constants(rows, "threads"); analysis.Listed(rows) && len(everywhere) > 0 {
+		table.Caption += b.Say("results.constants", text.Args{"Parameters": analysis.Setting(everywhere)})
 	}
 	s.Add(table)
 	if len(notes) > 0 {
 		s.Text(b.Say("results.notes"))
 		s.Add(document.List{Ordered: true, Items: notes})
 	}
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
 		s.Text(b.Say("results.fast"))
 	}
 	return s
 }
 
-// listed reports whether the parameters of rows have columns of their own.
-func listed(rows []compare.Record) bool {
-	return rows[0].Experiment != "ladder" || family(rows[0].Variant) == overRanks.family
-}
-
-// guest returns the family whose tables have the serial rows of an experiment: parallel,
-// unless it is mpi alone that the experiment has rows of.
-func (v *view) guest(experiment string) string {
-	for _, a := range []axis{overThreads, overRanks} {
-		if slices.ContainsFunc(v.records, func(r compare.Record) bool {
-			return r.Experiment == experiment && family(r.Variant) == a.family
-		}) {
-			return a.family
-		}
-	}
-	return overThreads.family
-}
-
-// fewer reports whether a variant executes fewer than 2mnk operations.
-func fewer(variant string) bool {
-	return algorithm(variant) == "strassen" || algorithm(variant) == "winograd"
-}
-
 // rows is the table of all rows, and the notes that their states refer to.
-func (b *builder) rows(v *view, rows []compare.Record) (document.Table, []document.Text) {
+func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table, []document.Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
 	ladder := rows[0].Experiment == "ladder"
 	var columns []string
-	if listed(rows) {
+	if analysis.Listed(rows) {
 		columns = sweptParams(rows)
 	}
 	heads := []string{"size", "variant"}
@@ -128,7 +107,7 @@ func (b *builder) rows(v *view, rows []compare.Record) (document.Table, []docume
 	} else {
 		heads = append(heads, "#gflops")
 	}
-	gpu := byGPU(rows[0])
+	gpu := analysis.ByGPU(rows[0])
 	if gpu { // its medians are without copies, so that none is held against a processor's here
 		heads = append(heads, "#peak", "#h2d", "#d2h", "#overlapped", "#residual", "#bound")
 	} else {
@@ -136,17 +115,17 @@ func (b *builder) rows(v *view, rows []compare.Record) (document.Table, []docume
 	}
 	t := document.Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
 
-	all := v.ladder(rows[0].Type)
+	all := v.Ladder(rows[0].Type)
 	if !ladder {
 		all = slices.Concat(rows, all)
 	}
 	var notes []document.Text
 	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return problemOf(x).compare(problemOf(y)) })
+	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return analysis.ProblemOf(x).Compare(analysis.ProblemOf(y)) })
 	for _, r := range sorted {
-		p := problemOf(r)
-		row := document.Row{Cells: []document.Text{document.Escape(p.label()), b.name(r)}}
-		if listed(rows) {
+		p := analysis.ProblemOf(r)
+		row := document.Row{Cells: []document.Text{document.Escape(p.Label()), b.name(r)}}
+		if analysis.Listed(rows) {
 			row.Cells[1] = document.Literal(r.Variant)
 		}
 		for _, name := range columns {
@@ -157,19 +136,19 @@ func (b *builder) rows(v *view, rows []compare.Record) (document.Table, []docume
 		}
 		var state document.Text
 		state, notes = b.state(r, notes)
-		rate, _ := speed(r)
-		row.Cells = append(row.Cells, state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(significant(float64(rate))))
+		rate, _ := analysis.Speed(r)
+		row.Cells = append(row.Cells, state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(number.Significant(float64(rate))))
 		if field {
-			row.Cells = append(row.Cells, document.Text(significant(known(r, r.DataGBps))))
+			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
-		row.Cells = append(row.Cells, document.Text(significant(known(r, r.PercentPeak))))
+		row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))))
 		if gpu {
 			row.Cells = append(row.Cells, phaseOf(r, "h2d"), phaseOf(r, "d2h"), phaseOf(r, "host"))
 		} else {
-			row.Cells = append(row.Cells, document.Text(significant(b.over(all, r, baseline))), document.Text(significant(b.overBest(all, r))))
+			row.Cells = append(row.Cells, document.Text(number.Significant(b.over(all, r, analysis.Baseline))), document.Text(number.Significant(b.overBest(all, r))))
 		}
-		row.Cells = append(row.Cells, document.Text(significant(float64(r.Residual))), document.Text(significant(float64(r.Bound))))
-		best, found := quickest(rows, p, func(compare.Record) bool { return true })
+		row.Cells = append(row.Cells, document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(r.Bound))))
+		best, found := analysis.Quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
 		case r.Status == compare.Wrong:
 			row.Class = "wrong"
@@ -199,35 +178,19 @@ func (b *builder) named(params []string) []document.Column {
 // threads, that not all rows which have them share, by name, and where workers were
 // pinned.
 func sweptParams(rows []compare.Record) []string {
-	shared := constants(rows, "threads")
+	shared := analysis.Constants(rows, "threads")
 	seen := map[string]bool{}
 	for _, r := range rows {
-		for name := range omit(r.Params, "threads") {
+		for name := range analysis.Omit(r.Params, "threads") {
 			if _, same := shared[name]; !same {
 				seen[name] = true
 			}
 		}
-		if placement(r) != absent {
+		if placement(r) != number.Absent {
 			seen["placement"] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
-}
-
-// constants returns the parameters, but for those named, that all rows which have
-// them share.
-func constants(rows []compare.Record, but ...string) gemm.Params {
-	out := gemm.Params{}
-	several := map[string]bool{}
-	for _, r := range rows {
-		for name, value := range omit(r.Params, but...) {
-			if old, ok := out[name]; ok && old != value {
-				several[name] = true
-			}
-			out[name] = value
-		}
-	}
-	return omit(out, slices.Collect(maps.Keys(several))...)
 }
 
 // param returns a parameter that a row was asked to have as a cell, the schedule with
@@ -237,9 +200,9 @@ func (b *builder) param(r compare.Record, name string) document.Text {
 	case name == "placement":
 		return placement(r)
 	case !ok:
-		return absent
+		return number.Absent
 	case name == "schedule":
-		return settled(settingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
+		return number.Settled(analysis.SettingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
 	default:
 		return b.valueOf(r, name)
 	}
@@ -270,44 +233,36 @@ func (b *builder) state(r compare.Record, notes []document.Text) (document.Text,
 	return sentence, notes
 }
 
-// known returns a figure of a row that has a speed, NaN of one that has none.
-func known(r compare.Record, x compare.Number) float64 {
-	if !r.Speed() {
-		return float64(compare.None())
-	}
-	return float64(x)
-}
-
-func (b *builder) median(r compare.Record) string { return seconds(known(r, r.Median)) }
+func (b *builder) median(r compare.Record) string { return number.Seconds(analysis.Known(r, r.Median)) }
 
 // ci returns the 95 % interval of a row's median.
 func (b *builder) ci(r compare.Record) string {
 	if !r.Speed() || r.CI == nil {
-		return absent
+		return number.Absent
 	}
-	return extent(r.CI[0], r.CI[1], seconds)
+	return number.Extent(r.CI[0], r.CI[1], number.Seconds)
 }
 
 // over returns how many times faster r is than a variant on the same case, on
 // one thread; NaN where either was not timed.
 func (b *builder) over(rows []compare.Record, r compare.Record, variant string) float64 {
-	p := problemOf(r)
-	p.threads = 1
-	other, ok := at(rows, variant, p)
+	p := analysis.ProblemOf(r)
+	p.Threads = 1
+	other, ok := analysis.At(rows, variant, p)
 	if !ok || !other.Speed() {
 		return float64(compare.None())
 	}
-	return known(r, other.Median) / float64(r.Median)
+	return analysis.Known(r, other.Median) / float64(r.Median)
 }
 
 // overBest returns how many times faster r is than the fastest serial variant on
 // the same case.
 func (b *builder) overBest(rows []compare.Record, r compare.Record) float64 {
-	p := problemOf(r)
-	p.threads = 1
-	best, ok := quickest(rows, p, func(o compare.Record) bool { return family(o.Variant) == "serial" })
+	p := analysis.ProblemOf(r)
+	p.Threads = 1
+	best, ok := analysis.Quickest(rows, p, func(o compare.Record) bool { return analysis.Family(o.Variant) == "serial" })
 	if !ok {
 		return float64(compare.None())
 	}
-	return known(r, best.Median) / float64(r.Median)
+	return analysis.Known(r, best.Median) / float64(r.Median)
 }

@@ -1,132 +1,32 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// bout is rows of one variant on one problem that differ in one parameter.
-type bout struct {
-	problem
-	variant string
-	rest    gemm.Params // the other parameters, but for the threads
-	set     string      // rest in words
-	rows    []compare.Record
-	rivalry
-}
-
-// count returns the threads of the rows, or their ranks.
-func (g bout) count() int { return axisOf(g.variant).count(g.rows[0]) }
-
-// bouts pairs rows off by one parameter and has them compete.
-func bouts(rows []compare.Record, param string) []bout {
-	out := pairings(rows, param)
-	for i := range out {
-		out[i].rivalry = compete(out[i].rows)
-	}
-	return out
-}
-
-// pairings groups rows that differ in one parameter, at every setting of the others
-// that has several of its values, in the order of variants and sizes. Where two
-// experiments have the same rows those that have more of them stand.
-func pairings(rows []compare.Record, param string) []bout {
-	var out []bout
-	at := map[string]int{}
-	for _, r := range rows {
-		p := problemOf(r)
-		rest := omit(r.Params, "threads", param)
-		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
-		i, ok := at[key]
-		if !ok {
-			i = len(out)
-			at[key] = i
-			out = append(out, bout{problem: p, variant: r.Variant, rest: rest, set: setting(rest)})
-		}
-		out[i].rows = append(out[i].rows, r)
-	}
-	largest := map[string]*bout{}
-	name := func(g bout) string { return fmt.Sprint(g.variant, g.problem, setting(g.rest)) }
-	for i, g := range out {
-		if old := largest[name(g)]; old == nil || len(g.rows) > len(old.rows) {
-			largest[name(g)] = &out[i]
-		}
-	}
-	var kept []bout
-	for i, g := range out {
-		if len(g.rows) >= 2 && largest[name(g)] == &out[i] {
-			kept = append(kept, g)
-		}
-	}
-	variants := distinct(rows, variantOf)
-	slices.SortStableFunc(kept, func(x, y bout) int {
-		return cmp.Or(cmp.Compare(slices.Index(variants, x.variant), slices.Index(variants, y.variant)), x.problem.compare(y.problem))
-	})
-	return kept
-}
-
-// chunked are the rows between which chunks are compared: all but those under auto,
-// which chooses its own.
-func (v *view) chunked(typ string) []compare.Record {
-	return slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
-		return r.Params["schedule"] == "auto"
-	})
-}
-
-// chunkBouts are those between chunks.
-func (v *view) chunkBouts(typ string) []bout {
-	if _, done := v.chunkTests[typ]; !done {
-		v.chunkTests[typ] = bouts(slices.DeleteFunc(v.chunked(typ), starves), "chunk")
-	}
-	return v.chunkTests[typ]
-}
-
-// starves reports whether r's chunks are so large that some worker has none: larger than
-// an equal part of the loop.
-func starves(r compare.Record) bool {
-	length := r.M // of rows
-	switch algorithm(r.Variant) {
-	case "inner":
-		length = r.N
-	case "collapse-inner-atomic", "collapse-atomic", "collapse-reduce":
-		length = r.M * r.K
-	case "tiles":
-		if tile, ok := r.Resolved["tile"].(int); ok && tile > 0 {
-			length = ((r.M + tile - 1) / tile) * ((r.N + tile - 1) / tile)
-		}
-	}
-	return chunkOf(r.Params)*r.Threads > length
-}
-
-// scheduleBouts are those between schedules, all with their default chunk.
-func (v *view) scheduleBouts(typ string) []bout {
-	return bouts(slices.DeleteFunc(v.shared(typ, "chunk", "strong"), func(r compare.Record) bool {
-		return chunkOf(r.Params) != 0
-	}), "schedule")
-}
-
 // chunks says what schedules and chunks do.
-func (b *builder) chunks(v *view) (document.Section, bool) {
+func (b *builder) chunks(v *analysis.View) (document.Section, bool) {
 	s := b.of(v, "chunk", "chunk.title")
 	s.Text(b.Say("chunk.intro"))
 	found := false
-	for _, typ := range v.sharedTypes() {
-		chunks, schedules := v.chunkBouts(typ), v.scheduleBouts(typ)
+	for _, typ := range v.SharedTypes() {
+		chunks, schedules := v.ChunkBouts(typ), v.ScheduleBouts(typ)
 		if len(chunks)+len(schedules) == 0 {
 			continue
 		}
 		found = true
 		b.decide(&s, v, "chunk", "chunk", typ, chunks)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
-			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, rowsOf(chunks)), text.Args{
+			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, analysis.RowsOf(chunks)), text.Args{
 				"Type": typ, "Schedule": schedule,
 			})
 		}
@@ -136,22 +36,22 @@ func (b *builder) chunks(v *view) (document.Section, bool) {
 }
 
 // placing returns the section on an experiment that sweeps the parameter of its name.
-func (b *builder) placing(a axis, param string) func(*view) (document.Section, bool) {
-	return func(v *view) (document.Section, bool) {
-		kind := a.prefix + param
+func (b *builder) placing(a analysis.Axis, param string) func(*analysis.View) (document.Section, bool) {
+	return func(v *analysis.View) (document.Section, bool) {
+		kind := a.Prefix + param
 		s := b.of(v, kind, kind+".title")
 		s.Text(b.Say(kind + ".intro"))
 		found := false
-		for _, typ := range v.typesOf(a) {
-			all := bouts(v.along(a, typ, param), param)
+		for _, typ := range v.TypesOf(a) {
+			all := analysis.Bouts(v.Along(a, typ, param), param)
 			for i, g := range all {
-				all[i].set = v.trait(g.variant, g.rest)
+				all[i].Set = v.Trait(g.Variant, g.Rest)
 			}
 			if len(all) > 0 {
 				found = true
 				b.decide(&s, v, kind, param, typ, all)
 				if param == "panel" {
-					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, rowsOf(all)), text.Args{"Type": typ})
+					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, analysis.RowsOf(all)), text.Args{"Type": typ})
 				} else {
 					s.Add(b.placements(v, kind, param, typ, all))
 				}
@@ -164,7 +64,7 @@ func (b *builder) placing(a axis, param string) func(*view) (document.Section, b
 
 // nodes says whether the host has memory that is nearer to some of its processors, where
 // threads that share operands are placed.
-func (b *builder) nodes(s *document.Section, v *view, kind string) {
+func (b *builder) nodes(s *document.Section, v *analysis.View, kind string) {
 	switch {
 	case kind != "affinity":
 	case v.NUMA > 1:
@@ -172,15 +72,6 @@ func (b *builder) nodes(s *document.Section, v *view, kind string) {
 	case v.NUMA == 1:
 		s.Text(b.Say("numa.one"))
 	}
-}
-
-// rowsOf returns all rows of bouts.
-func rowsOf(all []bout) []compare.Record {
-	var rows []compare.Record
-	for _, g := range all {
-		rows = append(rows, g.rows...)
-	}
-	return rows
 }
 
 // valueOf returns the value of a parameter that a row was asked to have, a chunk and
@@ -204,16 +95,16 @@ func (b *builder) called(r compare.Record, param string) document.Text {
 
 // decide adds what the tests say of the bouts over one parameter: a sentence a variant
 // and a table of all.
-func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, all []bout) {
+func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ string, all []analysis.Bout) {
 	if len(all) == 0 {
 		return
 	}
 	var items []document.Text
-	variants := map[string][]bout{}
+	variants := map[string][]analysis.Bout{}
 	for _, g := range all {
-		variants[g.variant] = append(variants[g.variant], g)
+		variants[g.Variant] = append(variants[g.Variant], g)
 	}
-	for _, variant := range distinct(rowsOf(all), variantOf) {
+	for _, variant := range analysis.Distinct(analysis.RowsOf(all), analysis.VariantOf) {
 		items = append(items, b.Say("scales.name", text.Args{
 			"Subject": document.Literal(variant),
 		})+b.verdicts(variants[variant], param))
@@ -221,9 +112,9 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 	s.Text(b.Say(kind+".of", text.Args{"Type": typ}))
 	s.List(items)
 	t := document.Table{
-		ID:      "table-bouts-" + anchor(kind) + "-" + anchor(typ) + v.suffix,
-		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.rerun(v, rowsOf(all)),
-		Columns: b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
+		ID:      "table-bouts-" + analysis.Anchor(kind) + "-" + analysis.Anchor(typ) + v.Suffix,
+		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.rerun(v, analysis.RowsOf(all)),
+		Columns: b.columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
 	for _, g := range all {
 		turn := "turn.apart"
@@ -231,8 +122,8 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 			turn = "turn.together"
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Literal(g.variant), settled(g.set), document.Escape(g.label()), document.Text(fmt.Sprint(g.count())),
-			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), times(g.Ratio, g.Lo, g.Hi), document.Text(probability(g.P)),
+			document.Literal(g.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(fmt.Sprint(g.Count())),
+			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), number.Times(g.Ratio, g.Lo, g.Hi), document.Text(number.Probability(g.P)),
 			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.Say(turn),
 		}})
 	}
@@ -240,27 +131,27 @@ func (b *builder) decide(s *document.Section, v *view, kind, param, typ string, 
 }
 
 // spreadVerdict returns the word for what the pairs of a bout say.
-func (b *builder) spreadVerdict(o spreadOutcome) document.Text {
-	return b.Say([]string{untold: "spread.untold", same: "spread.same", slight: "spread.slight", differ: "spread.differ"}[o])
+func (b *builder) spreadVerdict(o analysis.SpreadOutcome) document.Text {
+	return b.Say([]string{analysis.Untold: "spread.untold", analysis.Same: "spread.same", analysis.Slight: "spread.slight", analysis.Differ: "spread.differ"}[o])
 }
 
 // verdicts sums bouts up: how many came out how, and the largest difference.
-func (b *builder) verdicts(all []bout, param string) document.Text {
-	counts := map[spreadOutcome]int{}
-	var worst *bout
+func (b *builder) verdicts(all []analysis.Bout, param string) document.Text {
+	counts := map[analysis.SpreadOutcome]int{}
+	var worst *analysis.Bout
 	for i, g := range all {
 		counts[g.Outcome]++
-		if (g.Outcome == differ || g.Outcome == slight) && (worst == nil || g.Ratio > worst.Ratio) {
+		if (g.Outcome == analysis.Differ || g.Outcome == analysis.Slight) && (worst == nil || g.Ratio > worst.Ratio) {
 			worst = &all[i]
 		}
 	}
 	var parts []document.Text
-	for _, o := range []spreadOutcome{same, slight, differ, untold} {
+	for _, o := range []analysis.SpreadOutcome{analysis.Same, analysis.Slight, analysis.Differ, analysis.Untold} {
 		switch n := counts[o]; {
 		case n == len(all):
-			parts = append(parts, b.Say([]string{untold: "every.untold", same: "every.same", slight: "every.slight", differ: "every.differ"}[o]))
+			parts = append(parts, b.Say([]string{analysis.Untold: "every.untold", analysis.Same: "every.same", analysis.Slight: "every.slight", analysis.Differ: "every.differ"}[o]))
 		case n > 0:
-			parts = append(parts, b.Say([]string{untold: "some.untold", same: "some.same", slight: "some.slight", differ: "some.differ"}[o], text.Args{
+			parts = append(parts, b.Say([]string{analysis.Untold: "some.untold", analysis.Same: "some.same", analysis.Slight: "some.slight", analysis.Differ: "some.differ"}[o], text.Args{
 				"Some": n, "All": len(all),
 			}))
 		}
@@ -273,39 +164,39 @@ func (b *builder) verdicts(all []bout, param string) document.Text {
 }
 
 // largest says which pair of a bout differs most, and by how much.
-func (b *builder) largest(g bout, param string) document.Text {
-	where := []document.Text{b.sizes([]problem{g.problem}), b.Count(axisOf(g.variant).param, g.count())}
-	if g.set != "" {
-		where = append(where, document.Escape(g.set))
+func (b *builder) largest(g analysis.Bout, param string) document.Text {
+	where := []document.Text{b.sizes([]analysis.Problem{g.Problem}), b.Count(analysis.AxisOf(g.Variant).Param, g.Count())}
+	if g.Set != "" {
+		where = append(where, document.Escape(g.Set))
 	}
 	return b.Say("spread.largest", text.Args{
-		"Place": b.Join(where), "Slow": b.called(g.Slow, param), "Ratio": times(g.Ratio, g.Lo, g.Hi),
+		"Place": b.Join(where), "Slow": b.called(g.Slow, param), "Ratio": number.Times(g.Ratio, g.Lo, g.Hi),
 		"Quick": b.called(g.Quick, param),
 	})
 }
 
 // placements has the rows of the bouts one by one, each held against the one that
 // leaves the parameter alone.
-func (b *builder) placements(v *view, kind, param, typ string, all []bout) document.Table {
+func (b *builder) placements(v *analysis.View, kind, param, typ string, all []analysis.Bout) document.Table {
 	t := document.Table{
-		ID:      "table-" + kind + "-" + anchor(typ) + v.suffix,
-		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.rerun(v, rowsOf(all)),
-		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+axisOf(all[0].variant).param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
+		ID:      "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix,
+		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.rerun(v, analysis.RowsOf(all)),
+		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
 	}
 	for _, g := range all {
-		free := slices.IndexFunc(g.rows, func(r compare.Record) bool {
+		free := slices.IndexFunc(g.Rows, func(r compare.Record) bool {
 			value := r.Params[param]
 			return value == nil || value == 0 || value == "none"
 		})
-		for i, r := range g.rows {
+		for i, r := range g.Rows {
 			cells := []document.Text{
-				document.Literal(r.Variant), settled(g.set), document.Escape(g.label()), document.Text(strconv.Itoa(g.count())),
+				document.Literal(r.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(strconv.Itoa(g.Count())),
 				b.valueOf(r, param), placement(r), document.Text(b.median(r)), document.Text(b.ci(r)),
 			}
-			over := document.Text(absent)
+			over := document.Text(number.Absent)
 			if free >= 0 && i != free {
-				c := beside(g.rows[free], r)
-				over = times(c.Ratio, c.Lo, c.Hi)
+				c := analysis.Beside(g.Rows[free], r)
+				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: append(cells, over)})
 		}
@@ -326,7 +217,7 @@ func placement(r compare.Record) document.Text {
 	}
 	place, _ := r.Resolved["placement"].(string)
 	if place == "" {
-		return absent
+		return number.Absent
 	}
 	names := strings.Split(place, ",")
 	var numbers []int

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/text"
 )
@@ -19,11 +20,11 @@ type scalingCurve struct {
 	limit     chart.Limit
 	top       bool
 	ideal     bool // with the line y = threads
-	point     func(v *view, s series, r compare.Record) (chart.Point, bool)
+	point     func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool)
 }
 
 // spanned returns a ratio as a point, with its interval where it has one.
-func spanned(x int, c comparison) chart.Point {
+func spanned(x int, c analysis.Comparison) chart.Point {
 	pt := chart.Point{X: float64(x), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
 	if c.Lo <= c.Ratio && c.Ratio <= c.Hi {
 		pt.Lo, pt.Hi = c.Lo, c.Hi
@@ -32,17 +33,17 @@ func spanned(x int, c comparison) chart.Point {
 }
 
 // overOne is the speed-up over one thread; 1 on one.
-func overOne(_ *view, s series, r compare.Record) (chart.Point, bool) {
-	if _, ok := s.one(); ok && s.count(r) == 1 {
+func overOne(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+	if _, ok := s.One(); ok && s.Count(r) == 1 {
 		return chart.Point{X: 1, Y: 1, Lo: 1, Hi: 1}, true
 	}
-	c, ok := s.speedup(r)
-	return spanned(s.count(r), c), ok
+	c, ok := s.Speedup(r)
+	return spanned(s.Count(r), c), ok
 }
 
 // milliseconds is the time.
-func milliseconds(_ *view, s series, r compare.Record) (chart.Point, bool) {
-	pt := chart.Point{X: float64(s.count(r)), Y: 1e3 * float64(r.Median)}
+func milliseconds(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+	pt := chart.Point{X: float64(s.Count(r)), Y: 1e3 * float64(r.Median)}
 	pt.Lo, pt.Hi = pt.Y, pt.Y
 	if r.CI != nil {
 		pt.Lo, pt.Hi = 1e3*r.CI[0], 1e3*r.CI[1]
@@ -56,26 +57,26 @@ var scalingCurves = []scalingCurve{
 	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true, point: overOne},
 	{id: "strong-serial", title: "speed-up over the best serial variant", yLabel: "speed-up over the best serial variant", log: true,
 		limit: chart.Limit{Level: 1, Label: "best serial"},
-		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
-			best, ok := v.bestSerial(s)
-			return spanned(s.count(r), beside(best, r)), ok
+		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+			best, ok := v.BestSerial(s)
+			return spanned(s.Count(r), analysis.Beside(best, r)), ok
 		}},
 	{id: "strong-efficiency", title: "efficiency over {one}s", yLabel: "speed-up over one {one} / {one}s", top: true,
 		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are {one}s"},
-		point: func(v *view, s series, r compare.Record) (chart.Point, bool) {
+		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
 			pt, ok := overOne(v, s, r)
 			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
 		}},
 	{id: "strong-ceiling", title: "share of the measured peak of as many threads", yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
-		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
-			return measured(r, float64(s.count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
+		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+			return measured(r, float64(s.Count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
 		}},
 	{id: "strong-fraction", title: "serial fraction by Karp and Flatt", yLabel: "serial fraction (Karp, Flatt)",
-		point: func(_ *view, s series, r compare.Record) (chart.Point, bool) {
-			c, ok := s.speedup(r)
-			p := s.count(r)
-			c.Ratio, c.Lo, c.Hi = karpFlatt(c.Ratio, p), karpFlatt(c.Hi, p), karpFlatt(c.Lo, p)
+		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
+			c, ok := s.Speedup(r)
+			p := s.Count(r)
+			c.Ratio, c.Lo, c.Hi = analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p)
 			return spanned(p, c), ok
 		}},
 	{id: "weak-speedup", title: "scaled speed-up", yLabel: "scaled speed-up over one {one}", log: true, ideal: true, point: overOne},
@@ -83,13 +84,13 @@ var scalingCurves = []scalingCurve{
 }
 
 // overAxis draws the leading series of the main size along their axis.
-func (d drawn) overAxis(f scalingCurve, a axis, typ string, all []series) (chart.Curve, bool) {
-	size := mainSize(all)
+func (d drawn) overAxis(f scalingCurve, a analysis.Axis, typ string, all []analysis.Series) (chart.Curve, bool) {
+	size := analysis.MainSize(all)
 	var c collection
-	for _, s := range d.leading(all, size) {
-		for _, r := range s.rows {
-			if pt, ok := f.point(d.view, s, r); ok {
-				c.add(s.legend(), d.looks[s.variant], pt)
+	for _, s := range d.Leading(all, size) {
+		for _, r := range s.Rows {
+			if pt, ok := f.point(d.View, s, r); ok {
+				c.add(s.Legend(), d.looks[s.Variant], pt)
 			}
 		}
 	}
@@ -101,9 +102,9 @@ func (d drawn) overAxis(f scalingCurve, a axis, typ string, all []series) (chart
 		}
 	}
 	limit := f.limit
-	limit.Label = a.named(limit.Label)
+	limit.Label = a.Named(limit.Label)
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: %s", typ, size.label(), a.named(f.title)), XLabel: a.param, YLabel: a.named(f.yLabel),
+		Title: fmt.Sprintf("%s, %s: %s", typ, size.Label(), a.Named(f.title)), XLabel: a.Param, YLabel: a.Named(f.yLabel),
 		Sizes: places, LogY: f.log, Series: c, Limit: limit, Top: f.top,
 	}, len(places) >= 2
 }
@@ -114,49 +115,49 @@ const sizesDrawn = 5
 // overSizes is the time over threads of one variant, a curve for each size and
 // schedule: sizes have colours, schedules markers. Of the variants it is the one that
 // has the most curves, the first of those that are level.
-func (d drawn) overSizes(typ string, all []series) (chart.Curve, bool) {
+func (d drawn) overSizes(typ string, all []analysis.Series) (chart.Curve, bool) {
 	counts := map[string]int{}
 	for _, s := range all {
-		counts[s.variant]++
+		counts[s.Variant]++
 	}
 	var variant string
 	for _, s := range all {
-		if counts[s.variant] > counts[variant] {
-			variant = s.variant
+		if counts[s.Variant] > counts[variant] {
+			variant = s.Variant
 		}
 	}
-	var sizes []problem
+	var sizes []analysis.Problem
 	var settings []string
-	var own []series
+	var own []analysis.Series
 	for _, s := range slices.Backward(all) { // the largest size first
-		if s.variant != variant {
+		if s.Variant != variant {
 			continue
 		}
-		if !slices.Contains(sizes, s.problem) {
+		if !slices.Contains(sizes, s.Problem) {
 			if len(sizes) == sizesDrawn {
 				continue
 			}
-			sizes = append(sizes, s.problem)
+			sizes = append(sizes, s.Problem)
 		}
 		own = append(own, s)
 	}
 	slices.Reverse(own)
 	for _, s := range own {
-		if set := setting(s.rest); !slices.Contains(settings, set) {
+		if set := analysis.Setting(s.Rest); !slices.Contains(settings, set) {
 			settings = append(settings, set)
 		}
 	}
 	var c collection
 	for _, s := range own {
-		set := setting(s.rest)
-		look := chart.LookOf(slices.Index(sizes, s.problem))
+		set := analysis.Setting(s.Rest)
+		look := chart.LookOf(slices.Index(sizes, s.Problem))
 		look.Marker = chart.LookOf(slices.Index(settings, set)).Marker
-		label := s.problem.label()
+		label := s.Problem.Label()
 		if set != "" {
 			label += ", " + set
 		}
-		for _, r := range s.rows {
-			pt, _ := milliseconds(d.view, s, r)
+		for _, r := range s.Rows {
+			pt, _ := milliseconds(d.View, s, r)
 			c.add(label, look, pt)
 		}
 	}
@@ -174,22 +175,22 @@ func (d drawn) overSizes(typ string, all []series) (chart.Curve, bool) {
 func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 	rows := map[string][]compare.Record{}
 	var variant string
-	for _, g := range pairings(d.chunked(typ), "chunk") {
-		if g.rest["schedule"] == schedule {
-			rows[g.variant] = append(rows[g.variant], g.rows...)
-			if len(rows[g.variant]) > len(rows[variant]) {
-				variant = g.variant
+	for _, g := range analysis.Pairings(d.Chunked(typ), "chunk") {
+		if g.Rest["schedule"] == schedule {
+			rows[g.Variant] = append(rows[g.Variant], g.Rows...)
+			if len(rows[g.Variant]) > len(rows[variant]) {
+				variant = g.Variant
 			}
 		}
 	}
 	if variant == "" {
 		return chart.Curve{}, false
 	}
-	shapes := problems(rows[variant])
+	shapes := analysis.Problems(rows[variant])
 	largest := shapes[len(shapes)-1]
 	first, unset := 0, false
 	for _, r := range rows[variant] {
-		switch chunk := chunkOf(r.Params); {
+		switch chunk := analysis.ChunkOf(r.Params); {
 		case chunk == 0:
 			unset = true
 		case first == 0 || chunk < first:
@@ -200,22 +201,22 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 	var c collection
 	var unit string
 	for _, r := range rows[variant] {
-		p := problemOf(r)
-		p.threads = largest.threads
+		p := analysis.ProblemOf(r)
+		p.Threads = largest.Threads
 		if p != largest {
 			continue
 		}
-		chunk := float64(chunkOf(r.Params))
+		chunk := float64(analysis.ChunkOf(r.Params))
 		if chunk == 0 {
 			chunk = left
 		}
-		rate, in := speed(r)
+		rate, in := analysis.Speed(r)
 		unit = in
 		label := fmt.Sprintf("%d threads", r.Threads)
 		if r.Threads == 1 {
 			label = "1 thread"
 		}
-		if set := setting(omit(r.Params, "schedule", "chunk")); set != "" {
+		if set := analysis.Setting(analysis.Omit(r.Params, "schedule", "chunk")); set != "" {
 			label += ", " + set
 		}
 		c.add(label, chart.LookOf(len(c)), measured(r, chunk, float64(rate)))
@@ -229,18 +230,18 @@ func (d drawn) chunkCurves(schedule, typ string) (chart.Curve, bool) {
 		names[0] = "default"
 	}
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s, %s, %s", variant, typ, largest.label(), schedule), XLabel: "chunk", YLabel: unit,
+		Title: fmt.Sprintf("%s, %s, %s, %s", variant, typ, largest.Label(), schedule), XLabel: "chunk", YLabel: unit,
 		Sizes: places, Names: names, LogY: true, Series: c,
 	}, len(places) >= 2
 }
 
 // scalingDrawings adds the figures of a kind of scaling along an axis.
-func (d drawn) scalingDrawings(a axis, kind, typ string, all []series, add adder) {
+func (d drawn) scalingDrawings(a analysis.Axis, kind, typ string, all []analysis.Series, add adder) {
 	if len(all) == 0 {
 		return
 	}
 	for _, f := range scalingCurves {
-		if id := a.prefix + f.id; slices.Contains(scalingFigures[a.prefix+kind], id) {
+		if id := a.Prefix + f.id; slices.Contains(scalingFigures[a.Prefix+kind], id) {
 			ch, ok := d.overAxis(f, a, typ, all)
 			add(id+"-"+typ, "drawing."+id, ch, ok, text.Args{"Type": typ})
 		}
@@ -249,22 +250,22 @@ func (d drawn) scalingDrawings(a axis, kind, typ string, all []series, add adder
 
 // sharingDrawings adds the figures of the chapter on sharing work.
 func sharingDrawings(d drawn, add adder) {
-	for _, typ := range d.sharedTypes() {
-		all := d.strongSeries(overThreads, typ)
-		d.scalingDrawings(overThreads, "strong", typ, all, add)
+	for _, typ := range d.SharedTypes() {
+		all := d.StrongSeries(analysis.OverThreads, typ)
+		d.scalingDrawings(analysis.OverThreads, "strong", typ, all, add)
 		if len(all) > 0 {
 			ch, ok := d.overSizes(typ, all)
 			add("strong-time-"+typ, "drawing.strong-time", ch, ok, text.Args{"Type": typ})
 		}
-		d.scalingDrawings(overThreads, "weak", typ, d.weakSeries(overThreads, typ), add)
+		d.scalingDrawings(analysis.OverThreads, "weak", typ, d.WeakSeries(analysis.OverThreads, typ), add)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
 			ch, ok := d.chunkCurves(schedule, typ)
 			add("chunk-"+schedule+"-"+typ, "drawing.chunk", ch, ok, text.Args{"Type": typ, "Schedule": schedule})
 		}
 	}
-	for i, c := range d.concerts() {
+	for i, c := range d.Concerts() {
 		if i < drawnConcerts {
-			add(concertID(i), "drawing.timeline", timeline(c), true, text.Args{"Variant": c.variant})
+			add(concertID(i), "drawing.timeline", timeline(c), true, text.Args{"Variant": c.Variant})
 		}
 	}
 }

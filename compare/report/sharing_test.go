@@ -9,59 +9,22 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
+	"gemm/compare/report/reporttest"
 )
-
-// many returns rows on a host of 16 processors, and the ladder with them.
-func many(rows ...compare.Record) compare.Document {
-	doc := with(rows...)
-	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 16, compare.None()
-	return doc
-}
-
-// threadsOf makes a row one of an experiment on some threads with other parameters,
-// name and value in turn.
-func threadsOf(experiment string, threads int, params ...any) func(*compare.Record) {
-	return func(r *compare.Record) {
-		r.Experiment, r.Threads, r.Params = experiment, threads, gemm.Params{"threads": threads}
-		for i := 0; i < len(params); i += 2 {
-			r.Params[params[i].(string)] = params[i+1]
-		}
-	}
-}
 
 // resolvedAs says what was run.
 func resolvedAs(p gemm.Params) func(*compare.Record) {
 	return func(r *compare.Record) { r.Resolved = p }
 }
 
-// scaled returns rows of parallel/rows that take the given milliseconds by threads, in
-// one turn.
-func scaled(experiment string, ms map[int]float64, params ...any) []compare.Record {
-	var rows []compare.Record
-	for _, p := range []int{1, 2, 4, 8, 16, 32} {
-		if s, ok := ms[p]; ok {
-			rows = append(rows, row("parallel/rows", 256, s/1e3, threadsOf(experiment, p, params...), turn(experiment)))
-		}
-	}
-	return rows
-}
-
 // grown returns the same where m grows with the threads.
 func grown(ms map[int]float64) []compare.Record {
-	rows := scaled("weak", ms)
+	rows := reporttest.Scaled("weak", ms)
 	for i := range rows {
 		rows[i].M *= rows[i].Threads
-	}
-	return rows
-}
-
-// swept returns rows of parallel/rows on 4 threads, one for each value of a parameter,
-// that take the given milliseconds, in one turn.
-func swept(experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
-	var rows []compare.Record
-	for i, value := range values {
-		rows = append(rows, row("parallel/rows", 256, ms[i]/1e3, threadsOf(experiment, 4, append([]any{param, value}, params...)...), turn(experiment)))
 	}
 	return rows
 }
@@ -85,21 +48,21 @@ func inOne(rows []compare.Record) []compare.Record {
 // pair returns two variants with equal parameters on 4 threads, which are in no turn.
 func pair(first, second string, a, b float64) []compare.Record {
 	return []compare.Record{
-		row("parallel/"+first, 256, a, threadsOf("strong", 4, "schedule", "static")),
-		row("parallel/"+second, 256, b, threadsOf("strong", 4, "schedule", "static")),
+		reporttest.Row("parallel/"+first, 256, a, reporttest.ThreadsOf("strong", 4, "schedule", "static")),
+		reporttest.Row("parallel/"+second, 256, b, reporttest.ThreadsOf("strong", 4, "schedule", "static")),
 	}
 }
 
 // measuredAs adds a measurement of 20 samples about some nanoseconds.
 func measuredAs(name string, ns float64, params gemm.Params) func(*compare.Document) {
 	return func(d *compare.Document) {
-		d.Measurements = append(d.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: name, Unit: "ns", Params: params, Samples: row("x", 1, ns).Samples})
+		d.Measurements = append(d.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: name, Unit: "ns", Params: params, Samples: reporttest.Row("x", 1, ns).Samples})
 	}
 }
 
 // tracedAs returns a document with the timeline of a schedule of an uneven loop.
 func tracedAs(schedules ...string) compare.Document {
-	doc := many()
+	doc := reporttest.Many()
 	for _, schedule := range schedules {
 		t := played(100, 4, schedule, 9, 1e-6)
 		t.Host, t.Run, t.Params = "h1", "r1", gemm.Params{"threads": 4, "schedule": schedule, "load": 9}
@@ -129,193 +92,140 @@ var sharingSentences = []sentence{
 			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json", "--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
 			"The figures are in [Sharing the work](#sharing).", "[`parallel/inner`](#results-strong-parallel-f64)",
 		}, []string{"Not measured here", "results-load-serial", "Other measurements"}},
-	{"nothing but a ladder of threads", with(row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
+	{"nothing but a ladder of threads", reporttest.With(reporttest.Row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"# Sharing the work {#sharing}", "*The size of a chunk hardly matters.* — **Not measured here.** To measure it: `gemm parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
 			"*gcc's auto is static; here auto is chosen by a short measurement.* — **Not measured here.**"}, []string{"{#strong}", "{#overheads}", "NUMA node:"}},
-	{"cut-offs on several threads", with(
-		row("parallel/strassen", 256, 3e-3, threadsOf("cutoff", 2, "cutoff", 128)),
-		row("parallel/packed", 256, 2e-3, func(r *compare.Record) { r.Threads = 2 })),
+	{"cut-offs on several threads", reporttest.With(
+		reporttest.Row("parallel/strassen", 256, 3e-3, reporttest.ThreadsOf("cutoff", 2, "cutoff", 128)),
+		reporttest.Row("parallel/packed", 256, 2e-3, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"`parallel/strassen` at n = 256: the best cut-off is 128, with 3.00 ms. That does not beat `parallel/packed`: 1.50 times its time."}, nil},
-	{"cut-offs on several threads alone", with(row("parallel/strassen", 256, 3e-3, threadsOf("cutoff", 2, "cutoff", 128))), []string{"`parallel/packed` was not timed there to compare with."}, nil},
-	{"no threads at all", with(), nil, []string{"{#sharing}", "{#findings}"}},
+	{"cut-offs on several threads alone", reporttest.With(reporttest.Row("parallel/strassen", 256, 3e-3, reporttest.ThreadsOf("cutoff", 2, "cutoff", 128))), []string{"`parallel/packed` was not timed there to compare with."}, nil},
+	{"no threads at all", reporttest.With(), nil, []string{"{#sharing}", "{#findings}"}},
 
-	{"Amdahl's law", many(scaled("strong", map[int]float64{1: 1, 2: 0.55, 4: 0.325, 8: 0.2125})...),
+	{"Amdahl's law", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.55, 4: 0.325, 8: 0.2125})...),
 		[]string{"8 threads are 4.71 times as fast as one", "Amdahl's law has a serial fraction of 0.100 (0.1", "| 0.100 (", "| 3 | 0.100 |", "| 10.0 ", "table-strong-law-f64"},
 		[]string{"The fraction is", "does not describe"}},
-	{"what no law describes", many(scaled("strong", map[int]float64{1: 1, 2: 0.52, 4: 0.3, 8: 0.9})...), []string{"The law does not describe what was measured."}, nil},
-	{"more than the threads", many(scaled("strong", map[int]float64{1: 1, 2: 0.475, 4: 0.2125})...), []string{"The fraction is below 0: threads bring more than their number"}, []string{"not told from 0"}},
-	{"more than the threads, from one point", many(scaled("strong", map[int]float64{1: 1, 2: 0.4})...),
+	{"what no law describes", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 4: 0.3, 8: 0.9})...), []string{"The law does not describe what was measured."}, nil},
+	{"more than the threads", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.475, 4: 0.2125})...), []string{"The fraction is below 0: threads bring more than their number"}, []string{"not told from 0"}},
+	{"more than the threads, from one point", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.4})...),
 		[]string{"By Amdahl's law that is a serial fraction of -0.200, from one point. The fraction is below 0", "| -0.200 ("}, []string{"table-strong-law"}},
-	{"threads that cost more than they bring", many(scaled("strong", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
+	{"threads that cost more than they bring", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
 		[]string{"4 threads are 0.500 times as fast as one", "The threads cost more than they bring"}, []string{"Amdahl's law has", "does not describe"}},
-	{"two processors are not many", with(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
+	{"two processors are not many", reporttest.With(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
 		[]string{"*On many threads static is a little slower than dynamic.* — **Not measured here.** It takes a host with at least 4 processors: `gemm parallel --threads 2,4 --schedule static,dynamic"}, nil},
-	{"a fraction that may be 0", many(scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...), []string{"The fraction is not told from 0."}, []string{"below 0"}},
-	{"no row of one thread", many(scaled("strong", map[int]float64{2: 1, 4: 0.5})...),
+	{"a fraction that may be 0", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...), []string{"The fraction is not told from 0."}, []string{"below 0"}},
+	{"no row of one thread", reporttest.Many(reporttest.Scaled("strong", map[int]float64{2: 1, 4: 0.5})...),
 		[]string{"`parallel/rows`: 500 µs on 4 threads. One thread was not timed, so that there is no speed-up.", "| 4 | 500 µs |"}, []string{"Amdahl's law has", "times as fast as one"}},
-	{"one processor", changed(with(scaled("strong", map[int]float64{1: 1, 2: 1.5})...), func(d *compare.Document) { d.Hosts[0].Quota = 0.5 }),
+	{"one processor", changed(reporttest.With(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...), func(d *compare.Document) { d.Hosts[0].Quota = 0.5 }),
 		[]string{"`parallel/rows`: 1.00 ms on 1 thread. They are", "2 threads, more than the 0.5 processors granted, take 1.50 times as long as that"}, []string{"One thread was not timed", "Amdahl's law has"}},
-	{"the chunk left to the schedule stands for its schedule", many(slices.Concat(
-		scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
-		scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 0))...),
+	{"the chunk left to the schedule stands for its schedule", reporttest.Many(slices.Concat(
+		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
+		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 0))...),
 		[]string{"`parallel/rows` (static): 2 threads are 1.67 times"}, []string{"(static chunk=16): 2"}},
-	{"else the quickest chunk", many(slices.Concat(
-		scaled("chunk", map[int]float64{1: 1, 2: 0.7}, "schedule", "static", "chunk", 4),
-		scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
-		scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 64))...),
+	{"else the quickest chunk", reporttest.Many(slices.Concat(
+		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.7}, "schedule", "static", "chunk", 4),
+		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
+		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 64))...),
 		[]string{"`parallel/rows` (static chunk=16): 2 threads are 2.00 times"}, []string{"(static chunk=4)"}},
-	{"threads that were not measured in turn", many(append(apart(scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static", "chunk", 0)), row("serial/packed", 256, 0.5e-3, experiment("chunk")))...),
+	{"threads that were not measured in turn", reporttest.Many(append(apart(reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static", "chunk", 0)), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("chunk")))...),
 		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %", "Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |", "| 0.0667 \n",
 			"*Time falls as 1/threads.* — **Cannot be told with these samples.** Series judged on the most threads there are processors for: 1, of which 0 within 10 % of 1/threads, 0 not, 1 undecided. Not measured in turn, and undecided for that: 1. Efficiencies are between 0.833 (`parallel/rows`"},
 		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
-	{"too many threads, not in turn", many(apart(scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
+	{"too many threads, not in turn", reporttest.Many(apart(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
 		[]string{"no law is fitted. 32 threads, more than the 16 processors granted, take 2.00 times as long as that."}, []string{"no law is fitted to them"}},
-	{"weak scaling in no turn", many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...), []string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."}, []string{"Gustafson's law has", "in the same time (95"}},
-	{"weak scaling", many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}), row("serial/packed", 256, 0.5e-3, experiment("weak")))...),
+	{"weak scaling in no turn", reporttest.Many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...), []string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."}, []string{"Gustafson's law has", "in the same time (95"}},
+	{"weak scaling", reporttest.Many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("weak")))...),
 		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %", "Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 | 3.70 ("}, []string{"the peak of as many"}},
-	{"weak scaling of two threads", many(grown(map[int]float64{1: 1, 2: 1.25})...), []string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
+	{"weak scaling of two threads", reporttest.Many(grown(map[int]float64{1: 1, 2: 1.25})...), []string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
 
-	{"chunks that make no difference", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
+	{"chunks that make no difference", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
 		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3", "*The size of a chunk hardly matters.* — **Supported.** Comparisons of chunk sizes: 1, of which 1 within 5 %, 0 with a larger difference, 0 undecided.\n"}, []string{"The largest difference"}},
-	{"chunks that were not measured in turn", many(apart(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static"))...),
+	{"chunks that were not measured in turn", reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static"))...),
 		[]string{"these samples cannot tell in any comparison.", "| 2.00 | — | 0 / 3 | cannot be told | one after the other", "*The size of a chunk hardly matters.* — **Cannot be told with these samples.**"}, []string{"The largest difference"}},
-	{"static and dynamic that were not measured in turn", many(apart(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
+	{"static and dynamic that were not measured in turn", reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
 		[]string{"since nothing is decided while it runs.* — **Cannot be told with these samples.** Pairs: 1, of which static is faster in 0, dynamic in 0, the two within 5 % of one another in 0, undecided 1. `dynamic` is 0.500 times as fast as `static`"}, nil},
-	{"an affinity that was not measured in turn", many(apart(swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...), []string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
-	{"chunks that make a little", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1.02, 1.03}, "schedule", "dynamic")...),
+	{"an affinity that was not measured in turn", reporttest.Many(apart(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...), []string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
+	{"chunks that make a little", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1.02, 1.03}, "schedule", "dynamic")...),
 		[]string{"in every comparison there is a difference, and it is less than 5 %. The largest difference is at n = 256, 4 threads, dynamic: chunk=16 takes 1.03 (1.03–1.03) times the time of default.", "| within 5 % | in turn"}, nil},
-	{"chunks that make much", many(swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
+	{"chunks that make much", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
 		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |", "*The size of a chunk hardly matters.* — **Not supported.**"}, nil},
-	{"chunks with few samples", many(slices.Concat(
-		swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
-	{"chunks that samples cannot tell", changed(many(swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...), func(d *compare.Document) {
+	{"chunks with few samples", reporttest.Many(slices.Concat(
+		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
+	{"chunks that samples cannot tell", changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...), func(d *compare.Document) {
 		for i := range d.Records {
 			if d.Records[i].Experiment == "chunk" {
-				sampled(2, float64(d.Records[i].Median))(&d.Records[i])
+				reporttest.Sampled(2, float64(d.Records[i].Median))(&d.Records[i])
 			}
 		}
 	}), []string{"these samples cannot tell in any comparison.", "| cannot be told |", "**Cannot be told with these samples.** Comparisons of chunk sizes: 1, of which 0 within 5 %, 0 with a larger difference, 1 undecided."}, nil},
-	{"chunks that sometimes do", changed(many(slices.Concat(
-		swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"),
-		swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "dynamic"),
-		swept("chunk", "chunk", []any{0, 1}, []float64{1, 1.03}, "schedule", "guided"),
-		swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "guided", "local", "serial/packed"),
+	{"chunks that sometimes do", changed(reporttest.Many(slices.Concat(
+		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"),
+		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "dynamic"),
+		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1.03}, "schedule", "guided"),
+		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "guided", "local", "serial/packed"),
 	)...), func(d *compare.Document) {
 		for i := range d.Records {
 			if d.Records[i].Params["local"] != nil {
-				sampled(2, 1e-3)(&d.Records[i])
+				reporttest.Sampled(2, 1e-3)(&d.Records[i])
 			}
 		}
 	}), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; these samples cannot tell in 1 of 4.", "**Supported in part.** Comparisons of chunk sizes: 4, of which 2 within 5 %, 1 with a larger difference, 1 undecided.",
 		"| guided local=serial/packed |", "Common to those that have it: local=serial/packed."}, nil},
-	{"auto has no chunk of its own", many(swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "auto")...), nil, []string{"Chunk sizes, each schedule"}},
+	{"auto has no chunk of its own", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "auto")...), nil, []string{"Chunk sizes, each schedule"}},
 
-	{"one NUMA node", many(swept("affinity", "affinity", []any{"none", "close"}, []float64{1, 1})...), []string{"This host has one NUMA node: all memory is equally far", "| none | — | 1.00 ms |", "| close | — | 1.00 ms |"}, []string{"Operands are first touched"}},
-	{"two NUMA nodes", changed(many(swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1})...), func(d *compare.Document) { d.Hosts[0].NUMA = 2 }),
+	{"one NUMA node", reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{1, 1})...), []string{"This host has one NUMA node: all memory is equally far", "| none | — | 1.00 ms |", "| close | — | 1.00 ms |"}, []string{"Operands are first touched"}},
+	{"two NUMA nodes", changed(reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1})...), func(d *compare.Document) { d.Hosts[0].NUMA = 2 }),
 		[]string{"This host has 2 NUMA nodes. Operands are first touched", "none takes 2.00 (2.00–2.00) times the time of close.", "| 2.00 (2.00–2.00) "}, []string{"one NUMA node:"}},
 
-	{"a load without timelines", many(slices.Concat(swept("load", "schedule", []any{"static", "dynamic"}, []float64{1.5, 1}, "load", 4, "chunk", 0), swept("load", "chunk", []any{16}, []float64{1.2}, "load", 4, "schedule", "dynamic"))...),
+	{"a load without timelines", reporttest.Many(slices.Concat(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{1.5, 1}, "load", 4, "chunk", 0), reporttest.Swept("load", "chunk", []any{16}, []float64{1.2}, "load", 4, "schedule", "dynamic"))...),
 		[]string{"Schedules under a load, for f64:", "Chunk sizes under a load, for f64:", "When workers were busy was not recorded; `--timeline` does."}, []string{"Timelines are of"}},
 	{"timelines without rows", tracedAs("static", "dynamic"),
 		[]string{"`parallel/rows`, 100, 4 workers: static load=9 leaves workers idle for", "(1.62 by the load).", "dynamic load=9 leaves them idle for", "| 1.62 | 1.62 |", "| 1.0"}, []string{"was not recorded"}},
 	{"one timeline", tracedAs("guided"), []string{"guided load=9 leaves workers idle for"}, []string{"leaves them idle", "by the load)."}},
 
-	{"costs", changed(changed(changed(many(), measuredAs("fork-join", 1000, gemm.Params{"threads": 2, "runtime": "pool"})), measuredAs("fork-join", 2000, gemm.Params{"threads": 2, "runtime": "goroutines"})),
+	{"costs", changed(changed(changed(reporttest.Many(), measuredAs("fork-join", 1000, gemm.Params{"threads": 2, "runtime": "pool"})), measuredAs("fork-join", 2000, gemm.Params{"threads": 2, "runtime": "goroutines"})),
 		measuredAs("fork-join", 1500, gemm.Params{"threads": 2, "runtime": "libgomp"})),
 		[]string{"- fork and join, 2 threads: 1000 (1000–1000) ns, libgomp 1500 (1500–1500) ns, ours is cheaper (1.50 (1.50–1.50) times).", "| 2.00 (2.00–2.00) | 1.50 (1.50–1.50) | ours is cheaper"}, []string{"Other measurements", "takes a C compiler"}},
-	{"a dear chunk", changed(changed(many(), measuredAs("chunk", 40, gemm.Params{"threads": 2, "runtime": "pool", "schedule": "dynamic", "chunk": 1})),
+	{"a dear chunk", changed(changed(reporttest.Many(), measuredAs("chunk", 40, gemm.Params{"threads": 2, "runtime": "pool", "schedule": "dynamic", "chunk": 1})),
 		measuredAs("chunk", 20, gemm.Params{"threads": 2, "runtime": "libgomp", "schedule": "dynamic", "chunk": 1})),
 		[]string{"- a chunk (dynamic), 2 threads: 40.0 (40.0–40.0) ns, libgomp 20.0 (20.0–20.0) ns, ours is dearer (0.500 (0.500–0.500) times)."}, nil},
-	{"a merge without libgomp", changed(many(), measuredAs("merge", 3, gemm.Params{"threads": 2, "runtime": "pool", "method": "atomic"})),
+	{"a merge without libgomp", changed(reporttest.Many(), measuredAs("merge", 3, gemm.Params{"threads": 2, "runtime": "pool", "method": "atomic"})),
 		[]string{"libgomp was not measured beside it: it takes a C compiler.", "| an element merged | atomic | 2 | 3.00 (3.00–3.00) | — | — | — | — | —"}, nil},
 
-	{"time that falls as 1/threads", many(scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
+	{"time that falls as 1/threads", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
 		[]string{"*Time falls as 1/threads.* — **Supported.** Series judged on the most threads there are processors for: 1, of which 1 within 10 % of 1/threads, 0 not, 0 undecided. Efficiencies are between 0.962 (0.961–0.962) (`parallel/rows`, n = 256, 2 threads)"}, nil},
-	{"time that does not", many(scaled("strong", map[int]float64{1: 1, 2: 0.7})...), []string{"*Time falls as 1/threads.* — **Not supported.**"}, nil},
-	{"static ahead of dynamic", many(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
+	{"time that does not", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...), []string{"*Time falls as 1/threads.* — **Not supported.**"}, nil},
+	{"static ahead of dynamic", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
 		[]string{"since nothing is decided while it runs.* — **Supported.** Pairs: 1, of which static is faster in 1, dynamic in 0, the two within 5 % of one another in 0, undecided 0. `dynamic` is 0.980 (0.980–0.981) times as fast as `static`: `parallel/rows`, n = 256, 4 threads, static.",
 			"*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
-	{"static behind dynamic", many(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.02, 1})...),
+	{"static behind dynamic", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.02, 1})...),
 		[]string{"since nothing is decided while it runs.* — **Not supported.**", "*On many threads static is a little slower than dynamic.* — **Supported.**"}, nil},
-	{"static and dynamic alike", many(swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1})...),
+	{"static and dynamic alike", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1})...),
 		[]string{"the two within 5 % of one another in 1, undecided 0", "since nothing is decided while it runs.* — **Not supported.**", "*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
-	{"a load is no case of static against dynamic", many(swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...), []string{"*On many threads static is a little slower than dynamic.* — **Not measured here.**"}, nil},
-	{"a private C", many(pair("collapse-inner-atomic", "collapse-atomic", 3.5e-3, 1e-3)...),
+	{"a load is no case of static against dynamic", reporttest.Many(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...), []string{"*On many threads static is a little slower than dynamic.* — **Not measured here.**"}, nil},
+	{"a private C", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 3.5e-3, 1e-3)...),
 		[]string{"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. Not sampled in turn: 1. Those decide only where the whole interval of their ratio is above 3.00 or below 1.33, since machines that others use as well run at two thirds of their speed at times. `collapse-atomic` is 3.50 times as fast as `collapse-inner-atomic`"}, nil},
-	{"a private C that a drift may have made", many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Cannot be told with these samples.**", "`collapse-atomic` is 2.50 times as fast as"}, nil},
-	{"a private C in turn", many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3))...),
+	{"a private C that a drift may have made", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Cannot be told with these samples.**", "`collapse-atomic` is 2.50 times as fast as"}, nil},
+	{"a private C in turn", reporttest.Many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3))...),
 		[]string{"as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. `collapse-atomic` is 2.50 (2.50–2.50) times as fast as `collapse-inner-atomic`"}, []string{"Not sampled in turn"}},
-	{"a private C that gains less", many(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Not supported.**"}, nil},
-	{"a private C against one loop", many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...), []string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
-	{"a reduction that is faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
-	{"a reduction that a drift may have made faster", many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...), []string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
-	{"a reduction that is as fast in turn", many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a private C that gains less", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Not supported.**"}, nil},
+	{"a private C against one loop", reporttest.Many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...), []string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
+	{"a reduction that is faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a reduction that a drift may have made faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...), []string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
+	{"a reduction that is as fast in turn", reporttest.Many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
 	// Six samples tell one pair apart but not one of five, whose p must be 5 times less.
-	{"a reduction in too few samples for so many pairs", changed(many(inOne(slices.Repeat(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.1e-3), 5))...), func(d *compare.Document) {
+	{"a reduction in too few samples for so many pairs", changed(reporttest.Many(inOne(slices.Repeat(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.1e-3), 5))...), func(d *compare.Document) {
 		for i := range 10 {
 			r := &d.Records[len(d.Records)-1-i]
-			sampled(6, float64(r.Median))(r)
+			reporttest.Sampled(6, float64(r.Median))(r)
 			r.Beta = float64(i / 2) // every pair has a problem of its own
 		}
 	}), []string{"faster than a reduction.* — **Cannot be told with these samples.** Pairs: 5, of which 0 for it, 0 against it, 5 undecided."}, nil},
-	{"what auto chose", many(
-		row("parallel/rows", 256, 1e-3, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), turn("t")),
-		row("parallel/rows", 128, 1e-4, threadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
-		row("parallel/rows", 256, 2e-3, threadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}), turn("t"))),
+	{"what auto chose", reporttest.Many(
+		reporttest.Row("parallel/rows", 256, 1e-3, reporttest.ThreadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), reporttest.Turn("t")),
+		reporttest.Row("parallel/rows", 128, 1e-4, reporttest.ThreadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
+		reporttest.Row("parallel/rows", 256, 2e-3, reporttest.ThreadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}), reporttest.Turn("t"))),
 		[]string{"It chose, over 2 rows: dynamic 16 in 1, static in 1. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto\u00a0→\u00a0dynamic\u00a016 |"}, nil},
-}
-
-// TestBestSerial wants the row of the same experiment before that of the ladder.
-func TestBestSerial(t *testing.T) {
-	rows := scaled("strong", map[int]float64{1: 1, 2: 0.5})
-	doc := many(append(rows, row("serial/ikj", 256, 7e-3, experiment("strong")))...)
-	v := views(doc)[0]
-	s := v.strongSeries(overThreads, "f64")[0]
-	if best, ok := v.bestSerial(s); !ok || best.Variant != "serial/ikj" || best.Experiment != "strong" {
-		t.Errorf("it is %s of %s", best.Variant, best.Experiment)
-	}
-	v = views(many(rows...))[0]
-	if best, ok := v.bestSerial(v.strongSeries(overThreads, "f64")[0]); !ok || best.Variant != "serial/packed" || best.Experiment != "ladder" {
-		t.Errorf("without one it is %s of %s", best.Variant, best.Experiment)
-	}
-}
-
-// TestPairings wants rows that two experiments have once, from the one that has more of
-// them, and none of a parameter that does not vary.
-func TestPairings(t *testing.T) {
-	rows := slices.Concat(
-		swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
-		swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
-		swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
-	got := pairings(rows, "schedule")
-	if len(got) != 1 || len(got[0].rows) != 3 || got[0].rows[0].Experiment != "chunk" {
-		t.Errorf("%d pairings: %+v", len(got), got)
-	}
-	if got := pairings(rows, "affinity"); len(got) != 0 {
-		t.Errorf("%d pairings of a parameter that no row has", len(got))
-	}
-}
-
-// TestCrowded wants the report to call those threads too many that a measurement warns
-// of, down to the part of a processor.
-func TestCrowded(t *testing.T) {
-	doc := many(scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
-	for _, test := range []struct {
-		quota compare.Number
-		most  int // threads that are not too many
-	}{{2.5, 2}, {3, 3}, {20, 16}, {compare.None(), 16}} {
-		doc.Hosts[0].Quota = test.quota
-		v := views(doc)[0]
-		for p := 1; p <= 20; p++ {
-			if got := v.crowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p) != "") {
-				t.Errorf("a quota of %v: %d threads are crowded: %v", test.quota, p, got)
-			}
-		}
-	}
-	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, compare.None()
-	if views(doc)[0].crowded(64) {
-		t.Error("crowded on a host whose number of processors is not known")
-	}
 }
 
 // TestRerunMeasuresTheSame wants commands that sweep what their tables are about, as
@@ -344,7 +254,7 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 		return "none"
 	}
 	want := map[string]string{"table-strong-f64": "strong", "table-strong-law-f64": "strong", "table-weak-f64": "weak", "table-bouts-chunk-f64": "chunk", "table-affinity-f64": "affinity", "table-gomaxprocs-f64": "gomaxprocs"}
-	for _, experiment := range experiments {
+	for _, experiment := range analysis.Experiments {
 		if experiment == "panel" || experiment == "schedule" {
 			continue // of ranks
 		}
@@ -365,36 +275,17 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 	}
 }
 
-// TestStaticOwner deals small loops out as libgomp does.
-func TestStaticOwner(t *testing.T) {
-	for _, test := range []struct {
-		n, p, chunk int
-		want        string
-	}{
-		{10, 4, 0, "0001112233"}, {8, 4, 0, "00112233"}, {3, 4, 0, "012"}, {5, 1, 0, "00000"},
-		{10, 4, 2, "0011223300"}, {7, 3, 1, "0120120"}, {5, 2, 9, "00000"},
-	} {
-		var got strings.Builder
-		for i := range test.n {
-			fmt.Fprint(&got, staticOwner(i, test.n, test.p, test.chunk))
-		}
-		if got.String() != test.want {
-			t.Errorf("%d on %d by %d: %s, want %s", test.n, test.p, test.chunk, got.String(), test.want)
-		}
-	}
-}
-
 // TestImbalance wants what the load predicts of a loop that was played by it.
 func TestImbalance(t *testing.T) {
 	for _, load := range []int{0, 1, 9} {
 		trace := played(100, 4, "static", load, 1e-6)
 		trace.Resolved = gemm.Params{"schedule": "static", "load": load}
-		seen, predicted := imbalance(busyTimes(trace)), predictedImbalance(trace)
+		seen, predicted := analysis.Imbalance(analysis.BusyTimes(trace)), analysis.PredictedImbalance(trace)
 		if !(math.Abs(seen-predicted) <= 1e-9) || (load == 0) != (predicted < 1.001) {
 			t.Errorf("load %d: an imbalance of %g, predicted %g", load, seen, predicted)
 		}
 		trace.Resolved["schedule"] = "dynamic"
-		if !math.IsNaN(predictedImbalance(trace)) {
+		if !math.IsNaN(analysis.PredictedImbalance(trace)) {
 			t.Error("that of a dynamic schedule is predicted")
 		}
 	}
@@ -405,7 +296,7 @@ func TestImbalance(t *testing.T) {
 func TestTimelineIsDrawn(t *testing.T) {
 	doc := tracedAs("static", "guided")
 	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1}, gemm.Span{Worker: -1, To: 1, End: 1})
-	lanes := timeline(views(doc)[0].concerts()[0])
+	lanes := timeline(analysis.Views(doc)[0].Concerts()[0])
 	if len(lanes.Panels) != 2 || len(lanes.Panels[0].Lanes) != 4 || !strings.Contains(lanes.XLabel, "µs") {
 		t.Fatalf("%+v", lanes)
 	}
@@ -416,7 +307,7 @@ func TestTimelineIsDrawn(t *testing.T) {
 				total += b.To - b.From
 			}
 		}
-		for _, x := range busyTimes(trace) {
+		for _, x := range analysis.BusyTimes(trace) {
 			busyTotal += x
 		}
 		if !(math.Abs(total/(1e6*busyTotal)-1) <= 1e-9) {
@@ -428,7 +319,7 @@ func TestTimelineIsDrawn(t *testing.T) {
 // TestTracesThatSayNothing wants no figure, and no failure, of traces without spans,
 // workers or time.
 func TestTracesThatSayNothing(t *testing.T) {
-	doc := many()
+	doc := reporttest.Many()
 	whole := tracedAs("static").Traces[0]
 	for _, change := range []func(*compare.Trace){
 		func(t *compare.Trace) { t.Spans = nil }, func(t *compare.Trace) { t.Workers = 0 }, func(t *compare.Trace) { t.Seconds = math.NaN() },
@@ -444,7 +335,7 @@ func TestTracesThatSayNothing(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	for place, want := range map[string]document.Text{
-		"": absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
+		"": number.Absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
 	} {
 		if got := placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {
 			t.Errorf("%q is shown as %q, want %q", place, got, want)

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
@@ -38,7 +40,7 @@ func (b *builder) summary() document.Section {
 		}
 	}
 	s.Text(b.Say("summary.rows", text.Args{
-		"Rows": b.Count("rows", len(rows)), "Variants": b.Count("variants", len(distinct(rows, variantOf))),
+		"Rows": b.Count("rows", len(rows)), "Variants": b.Count("variants", len(analysis.Distinct(rows, analysis.VariantOf))),
 		"Hosts": b.Count("hosts", len(b.views)), "States": b.Join(counts),
 	}))
 	if revisions := b.revisions(); len(revisions) > 1 {
@@ -61,11 +63,11 @@ func (b *builder) offenders(rows []compare.Record) []document.Text {
 		reason := document.Escape(r.Reason)
 		if reason == "" {
 			reason = b.Say("summary.unreasoned", text.Args{
-				"Residual": significant(float64(r.Residual)), "Bound": significant(float64(r.Bound)),
+				"Residual": number.Significant(float64(r.Residual)), "Bound": number.Significant(float64(r.Bound)),
 			})
 		}
 		items = append(items, b.Say("summary.offender", text.Args{
-			"Variant": b.name(r), "Type": r.Type, "Size": problemOf(r).label(), "Host": where, "Reason": reason,
+			"Variant": b.name(r), "Type": r.Type, "Size": analysis.ProblemOf(r).Label(), "Host": where, "Reason": reason,
 		}))
 	}
 	return items
@@ -82,7 +84,7 @@ func (b *builder) revisions() []document.Text {
 	for _, run := range b.doc.Runs {
 		if used[run.ID] && run.Git != "" && !seen[run.Git] {
 			seen[run.Git] = true
-			out = append(out, document.Literal(revision(run.Git)))
+			out = append(out, document.Literal(number.Revision(run.Git)))
 		}
 	}
 	return out
@@ -90,28 +92,30 @@ func (b *builder) revisions() []document.Text {
 
 // leaders says for each type of one host which variant is, on the processor and on the
 // GPU, and names the baseline.
-func (b *builder) leaders(s *document.Section, v *view) {
-	rows := v.pick(func(r compare.Record) bool { return r.Experiment == "ladder" && !byGPU(r) })
+func (b *builder) leaders(s *document.Section, v *analysis.View) {
+	rows := v.Pick(func(r compare.Record) bool { return r.Experiment == "ladder" && !analysis.ByGPU(r) })
 	if len(rows) == 0 {
-		rows = v.pick(func(r compare.Record) bool { return slices.Contains(experiments, r.Experiment) && !byGPU(r) })
+		rows = v.Pick(func(r compare.Record) bool {
+			return slices.Contains(analysis.Experiments, r.Experiment) && !analysis.ByGPU(r)
+		})
 	}
-	if len(rows) == 0 && !v.hasGPU() {
+	if len(rows) == 0 && !v.HasGPU() {
 		return
 	}
-	if v.suffix != "" {
+	if v.Suffix != "" {
 		s.Text(b.Say("summary.host", text.Args{"Host": b.hostName(v)}))
 	}
 	var items []document.Text
-	for _, typ := range types(rows) {
+	for _, typ := range analysis.Types(rows) {
 		ladder := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
 		own, peer := compare.Record{}, compare.Record{}
 		for _, r := range ladder {
 			best := &own
-			if !ours(r) {
+			if !analysis.Ours(r) {
 				best = &peer
 			}
-			now, _ := speed(r)
-			if old, _ := speed(*best); now.Known() && !(now <= old) {
+			now, _ := analysis.Speed(r)
+			if old, _ := analysis.Speed(*best); now.Known() && !(now <= old) {
 				*best = r
 			}
 		}
@@ -125,14 +129,14 @@ func (b *builder) leaders(s *document.Section, v *view) {
 		}
 		items = append(items, item)
 	}
-	for _, a := range []axis{overThreads, overRanks} {
-		for _, typ := range v.typesOf(a) {
+	for _, a := range []analysis.Axis{analysis.OverThreads, analysis.OverRanks} {
+		for _, typ := range v.TypesOf(a) {
 			if item := b.sharesBest(v, a, typ); item != "" {
 				items = append(items, item)
 			}
 		}
 	}
-	for _, typ := range v.gpuTypes() {
+	for _, typ := range v.GpuTypes() {
 		if item := b.gpuBest(v, typ); item != "" {
 			items = append(items, item)
 		}
@@ -141,69 +145,69 @@ func (b *builder) leaders(s *document.Section, v *view) {
 	if len(rows) == 0 {
 		return
 	}
-	if _, timed := v.baseline(rows); timed {
-		s.Text(b.Say("summary.baseline", text.Args{"Baseline": document.Literal(baseline)}))
+	if _, timed := v.Baseline(rows); timed {
+		s.Text(b.Say("summary.baseline", text.Args{"Baseline": document.Literal(analysis.Baseline)}))
 	} else {
 		s.Text(b.Say("summary.nobaseline", text.Args{
-			"Baseline": document.Literal(baseline), "Command": document.Literal(b.program + " compare"),
+			"Baseline": document.Literal(analysis.Baseline), "Command": document.Literal(b.program + " compare"),
 		}))
 	}
-	for _, typ := range types(rows) {
-		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.ladder(typ)), text.Args{
-			"Type": typ, "Baseline": baseline,
+	for _, typ := range analysis.Types(rows) {
+		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.Ladder(typ)), text.Args{
+			"Type": typ, "Baseline": analysis.Baseline,
 		})
 	}
 }
 
 // sharesBest says which variant gains the most from threads or ranks, at the size of
 // which the chapter on them speaks.
-func (b *builder) sharesBest(v *view, a axis, typ string) document.Text {
-	all := v.strongSeries(a, typ)
-	var best comparison
+func (b *builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) document.Text {
+	all := v.StrongSeries(a, typ)
+	var best analysis.Comparison
 	var of compare.Record
-	for _, s := range v.leading(all, mainSize(all)) {
-		r := s.full(v)
-		if c, ok := s.speedup(r); ok && (a.count(r) > a.count(of) || a.count(r) == a.count(of) && c.Ratio > best.Ratio) {
+	for _, s := range v.Leading(all, analysis.MainSize(all)) {
+		r := s.Full(v)
+		if c, ok := s.Speedup(r); ok && (a.Count(r) > a.Count(of) || a.Count(r) == a.Count(of) && c.Ratio > best.Ratio) {
 			best, of = c, r
 		}
 	}
 	if of.Variant == "" {
 		return ""
 	}
-	chapter := map[string]document.Text{overThreads.param: b.Say("sharing.title"), overRanks.param: b.Say("distributed.title")}[a.param]
-	return b.Say("summary."+a.param, text.Args{
-		"Type": typ, "Row": b.where(v, of), "Ratio": times(best.Ratio, best.Lo, best.Hi),
-		"Section": document.Link(chapter, "#"+a.prefix+"strong"+v.suffix),
+	chapter := map[string]document.Text{analysis.OverThreads.Param: b.Say("sharing.title"), analysis.OverRanks.Param: b.Say("distributed.title")}[a.Param]
+	return b.Say("summary."+a.Param, text.Args{
+		"Type": typ, "Row": b.where(v, of), "Ratio": number.Times(best.Ratio, best.Lo, best.Hi),
+		"Section": document.Link(chapter, "#"+a.Prefix+"strong"+v.Suffix),
 	})
 }
 
 // gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
 // another.
-func (b *builder) gpuBest(v *view, typ string) document.Text {
-	rows := v.rungs(typ)
+func (b *builder) gpuBest(v *analysis.View, typ string) document.Text {
+	rows := v.Rungs(typ)
 	fastest := func(keep func(compare.Record) bool) (best compare.Record, ok bool) {
 		for _, r := range rows {
-			if ours(r) && keep(r) && (!ok || r.Gflops > best.Gflops) {
+			if analysis.Ours(r) && keep(r) && (!ok || r.Gflops > best.Gflops) {
 				best, ok = r, true
 			}
 		}
 		return best, ok
 	}
-	best, ok := fastest(exact)
+	best, ok := fastest(analysis.Exact)
 	if !ok {
 		return ""
 	}
 	sentence := b.Say("summary.gpu", text.Args{
 		"Type": typ, "Rung": document.Literal(best.Variant), "Speed": tflops(best),
-		"Size": b.sizes([]problem{problemOf(best)}),
+		"Size": b.sizes([]analysis.Problem{analysis.ProblemOf(best)}),
 	})
-	if library, ok := at(rows, cublas, problemOf(best)); ok {
+	if library, ok := analysis.At(rows, analysis.Cublas, analysis.ProblemOf(best)); ok {
 		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": overCell(library, best, true)})
 	}
 	sentence += b.Say("stop")
-	if r, ok := fastest(func(r compare.Record) bool { return !exact(r) }); ok {
+	if r, ok := fastest(func(r compare.Record) bool { return !analysis.Exact(r) }); ok {
 		sentence += b.Say("summary.gputf32", text.Args{
-			"Rung": document.Literal(r.Variant), "Speed": tflops(r), "Size": b.sizes([]problem{problemOf(r)}),
+			"Rung": document.Literal(r.Variant), "Speed": tflops(r), "Size": b.sizes([]analysis.Problem{analysis.ProblemOf(r)}),
 		})
 	}
 	return sentence + b.Say("summary.gpumore", text.Args{"Section": document.Link(b.Say("gpu.title"), "#gpu")})
@@ -212,30 +216,20 @@ func (b *builder) gpuBest(v *view, typ string) document.Text {
 // record says how fast a row is, of the peak and over the baseline, as far as
 // these are known.
 func (b *builder) record(rows []compare.Record, r compare.Record) document.Text {
-	value, unit := speed(r)
+	value, unit := analysis.Speed(r)
 	sentence := b.Say("summary.speed", text.Args{
-		"Variant": b.name(r), "Speed": significant(float64(value)), "Unit": unit,
-		"Size": b.sizes([]problem{problemOf(r)}),
+		"Variant": b.name(r), "Speed": number.Significant(float64(value)), "Unit": unit,
+		"Size": b.sizes([]analysis.Problem{analysis.ProblemOf(r)}),
 	})
 	if r.PercentPeak.Known() {
-		sentence += b.Say("summary.peak", text.Args{"Share": significant(float64(r.PercentPeak))})
+		sentence += b.Say("summary.peak", text.Args{"Share": number.Significant(float64(r.PercentPeak))})
 	}
-	if naive, ok := at(rows, baseline, problemOf(r)); ok && naive.Speed() && r.Variant != baseline {
+	if naive, ok := analysis.At(rows, analysis.Baseline, analysis.ProblemOf(r)); ok && naive.Speed() && r.Variant != analysis.Baseline {
 		sentence += b.Say("summary.naive", text.Args{
-			"Ratio": significant(float64(naive.Median / r.Median)), "Baseline": document.Literal(baseline),
+			"Ratio": number.Significant(float64(naive.Median / r.Median)), "Baseline": document.Literal(analysis.Baseline),
 		})
 	}
 	return sentence
-}
-
-// baseline returns a timed row of the baseline.
-func (v *view) baseline(rows []compare.Record) (compare.Record, bool) {
-	for _, r := range rows {
-		if r.Variant == baseline && r.Speed() {
-			return r, true
-		}
-	}
-	return compare.Record{}, false
 }
 
 // name returns a row's variant and the parameters that it was asked to have.

@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 )
 
 // sizes returns points as "n = 64, 128" for cubes, followed by the other shapes.
-func (b *builder) sizes(ps []problem) document.Text {
+func (b *builder) sizes(ps []analysis.Problem) document.Text {
 	var cubes, others []document.Text
 	for _, p := range ps {
-		if p.cube() && p.label() == fmt.Sprint(p.n) {
-			cubes = append(cubes, document.Text(fmt.Sprint(p.n)))
+		if p.Cube() && p.Label() == fmt.Sprint(p.N) {
+			cubes = append(cubes, document.Text(fmt.Sprint(p.N)))
 		} else {
-			others = append(others, document.Escape(p.label()))
+			others = append(others, document.Escape(p.Label()))
 		}
 	}
 	if len(cubes) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/analysis"
 )
 
 // threaded returns records such as an evening's experiments on threads leave on a host
@@ -40,7 +41,7 @@ func threaded() compare.Document {
 			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: threads, Params: params, Resolved: resolved,
 			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
 		}
-		if family(variant) == "parallel" {
+		if analysis.Family(variant) == "parallel" {
 			r.Turn = fmt.Sprintf("%s %s %d", experiment, variant, n)
 			if experiment == "chunk" || experiment == "load" {
 				r.Turn += fmt.Sprintf(", %d threads", threads)
@@ -191,8 +192,8 @@ func played(n, p int, schedule string, load int, unit float64) compare.Trace {
 	switch schedule {
 	case "static":
 		for i := 0; i < n; {
-			w, j := staticOwner(i, n, p, 0), i
-			for j < n && staticOwner(j, n, p, 0) == w {
+			w, j := analysis.StaticOwner(i, n, p, 0), i
+			for j < n && analysis.StaticOwner(j, n, p, 0) == w {
 				j++
 			}
 			run(w, i, j)

@@ -24,13 +24,13 @@ import (
 
 // small is a few rows with all that a row can have or lack.
 func small() compare.Document {
-	full := row("serial/strassen", 64, 1.25e-3, param("cutoff", 16), experiment("cutoff"))
+	full := reporttest.Row("serial/strassen", 64, 1.25e-3, param("cutoff", 16), reporttest.Experiment("cutoff"))
 	full.Samples = []float64{1.25e-3, 1.3e-3, 1.2e-3}
 	full.Inner, full.Turn, full.Warnings = 4, "t1", []string{"spread 12 %", "a, \"b\""}
 	full.Resolved = gemm.Params{"cutoff": 16, "leaf": "packed"}
 	full.CI = &[2]float64{1.2e-3, 1.3e-3}
 	full.Phases = map[string]float64{"pack": 1e-4, "compute": 1e-3}
-	bytewise := row("serial/naive", 8, 1e-6, field)
+	bytewise := reporttest.Row("serial/naive", 8, 1e-6, field)
 	bytewise.Samples = []float64{1e-6}
 	bytewise.CI = nil
 	none := compare.Record{
@@ -39,10 +39,10 @@ func small() compare.Document {
 		Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(),
 		Residual: compare.None(), Bound: compare.None(), BoundKind: gemm.Componentwise,
 	}
-	wrong := row("serial/ikj", 64, 1e-3, came(compare.Wrong, "residual is NaN"))
+	wrong := reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(compare.Wrong, "residual is NaN"))
 	wrong.Residual = compare.Number(math.Inf(1))
-	shared := row("mpi/summa", 64, 1e-3, onRanks("ladder", 2))
-	return planted(full, bytewise, none, wrong, shared)
+	shared := reporttest.Row("mpi/summa", 64, 1e-3, reporttest.OnRanks("ladder", 2))
+	return reporttest.Planted(full, bytewise, none, wrong, shared)
 }
 
 func TestCSVGolden(t *testing.T) {
@@ -173,7 +173,7 @@ func TestJSON(t *testing.T) {
 // drawable returns small with rows for two figures.
 func drawable() compare.Document {
 	doc := small()
-	doc.Records = append(doc.Records, row("serial/naive", 64, 1e-3), row("serial/naive", 128, 9e-3), row("serial/packed", 128, 1e-3))
+	doc.Records = append(doc.Records, reporttest.Row("serial/naive", 64, 1e-3), reporttest.Row("serial/naive", 128, 9e-3), reporttest.Row("serial/packed", 128, 1e-3))
 	return doc
 }
 

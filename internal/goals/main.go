@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gemm/compare"
-	"gemm/compare/report"
+	"gemm/compare/report/analysis"
 )
 
 func main() {
@@ -19,7 +19,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "goals:", err)
 			os.Exit(1)
 		}
-		for _, g := range report.Goals(doc) {
+		for _, g := range analysis.Goals(doc) {
 			fmt.Println(strings.TrimSuffix(name, ".json")+":", g)
 			if g.Verdict() == "missed" {
 				missed++

@@ -1,4 +1,4 @@
-package report
+package analysis
 
 import (
 	"fmt"
@@ -62,13 +62,13 @@ func (g Goal) String() string {
 // Goals returns the goals of the hosts of a document that has rows which they are about.
 func Goals(doc compare.Document) []Goal {
 	var all []Goal
-	for _, v := range views(doc) {
+	for _, v := range Views(doc) {
 		var goals []Goal
-		if c := newContest(v); len(c.matches) > 0 {
+		if c := NewContest(v); len(c.Matches) > 0 {
 			goals = append(goals, libraryGoals(c, "f64")...)
 			goals = append(goals, libraryGoals(c, "f32")...)
 		}
-		if v.has(onGPU) {
+		if v.HasFamily(OnGPU) {
 			goals = append(goals, v.gpuGoals()...)
 		}
 		for _, g := range goals {
@@ -81,25 +81,25 @@ func Goals(doc compare.Document) []Goal {
 
 // libraryGoals are those of the packed products of one type beside the libraries of others.
 // Shares are of the ceiling measured in turn.
-func libraryGoals(c contest, typ string) []Goal {
+func libraryGoals(c Contest, typ string) []Goal {
 	others, gonum := 0.85, 10.0
 	if typ == "f32" {
 		others, gonum = 0.82, 18.0
 	}
 	squares, small, skinny := c.of(typ, 1, kinds[0]), c.of(typ, 1, kinds[1]), c.of(typ, 1, kinds[2])
 	double := c.of(typ, 2, kinds[0])
-	from := func(matches []match, n int) []match {
-		return slices.DeleteFunc(slices.Clone(matches), func(m match) bool { return m.n < n })
+	from := func(matches []Match, n int) []Match {
+		return slices.DeleteFunc(slices.Clone(matches), func(m Match) bool { return m.N < n })
 	}
-	at := func(sizes ...int) []match {
-		return slices.DeleteFunc(slices.Clone(squares), func(m match) bool { return !slices.Contains(sizes, m.n) })
+	at := func(sizes ...int) []Match {
+		return slices.DeleteFunc(slices.Clone(squares), func(m Match) bool { return !slices.Contains(sizes, m.N) })
 	}
-	ofCeiling := func(m match) float64 { return share(m.own) }
-	ofTwice := func(m match) float64 { x, _ := c.scaling(m); return x }
+	ofCeiling := func(m Match) float64 { return Share(m.Own) }
+	ofTwice := func(m Match) float64 { x, _ := c.Scaling(m); return x }
 	goals := []Goal{
 		each("of the ceiling, 1 thread", 0.88, at(1024, 2048, 4096), ofCeiling, 1024, 2048, 4096),
-		each("of the ceiling, 1 thread, other sizes", others, slices.DeleteFunc(from(squares, 512), func(m match) bool {
-			return slices.Contains([]int{1024, 2048, 4096}, m.n)
+		each("of the ceiling, 1 thread, other sizes", others, slices.DeleteFunc(from(squares, 512), func(m Match) bool {
+			return slices.Contains([]int{1024, 2048, 4096}, m.N)
 		}), ofCeiling),
 		average("of MKL, 1 thread, square", 1, squares, "reference/mkl"),
 		average("of OpenBLAS, 1 thread, square", 1.15, squares, "reference/openblas"),
@@ -108,12 +108,12 @@ func libraryGoals(c contest, typ string) []Goal {
 		average("of MKL, 2 threads, square", 1, double, "reference/mkl"),
 		average("of OpenBLAS, 1 thread, small", 1, small, "reference/openblas"),
 		average("of OpenBLAS, 1 thread, skinny", 1, skinny, "reference/openblas"),
-		each("of gonum, 1 thread", gonum, at(1024), func(m match) float64 {
-			r, ok := m.peer("serial/gonum")
+		each("of gonum, 1 thread", gonum, at(1024), func(m Match) float64 {
+			r, ok := m.Peer("serial/gonum")
 			if !ok {
 				return math.NaN()
 			}
-			return contrast(r, m.own).Ratio
+			return Contrast(r, m.Own).Ratio
 		}, 1024),
 	}
 	for i := range goals {
@@ -123,24 +123,24 @@ func libraryGoals(c contest, typ string) []Goal {
 }
 
 // ahead returns the ratio to the fastest library, NaN where there is none.
-func ahead(m match) float64 {
+func ahead(m Match) float64 {
 	best, ok := m.best()
 	if !ok {
 		return math.NaN()
 	}
-	return contrast(best, m.own).Ratio
+	return Contrast(best, m.Own).Ratio
 }
 
 // each returns the goal that what of says is at least so much in each of the matches, and at
 // each of the sizes.
-func each(text string, least float64, matches []match, of func(match) float64, sizes ...int) Goal {
+func each(text string, least float64, matches []Match, of func(Match) float64, sizes ...int) Goal {
 	g := Goal{Text: text, Least: least}
 	for _, m := range matches {
-		sizes = slices.DeleteFunc(sizes, func(n int) bool { return n == m.n })
+		sizes = slices.DeleteFunc(sizes, func(n int) bool { return n == m.N })
 		if x := of(m); math.IsNaN(x) {
-			g.Missing = append(g.Missing, m.label())
+			g.Missing = append(g.Missing, m.Label())
 		} else {
-			g.Reached = append(g.Reached, Reached{m.label(), x})
+			g.Reached = append(g.Reached, Reached{m.Label(), x})
 		}
 	}
 	for _, n := range sizes {
@@ -150,61 +150,61 @@ func each(text string, least float64, matches []match, of func(match) float64, s
 }
 
 // average returns the goal that the geometric mean against a library is at least so much.
-func average(text string, least float64, matches []match, variant string) Goal {
+func average(text string, least float64, matches []Match, variant string) Goal {
 	g := Goal{Text: text + ", geometric mean", Least: least}
-	if m := meanOf(matches, variant); m.Count > 0 {
+	if m := MeanOf(matches, variant); m.Count > 0 {
 		g.Reached = []Reached{{fmt.Sprintf("%d of %d sizes", m.Count, len(matches)), m.Ratio}}
 	}
 	return g
 }
 
 // gpuGoals are those of the ladder on the GPU.
-func (v *view) gpuGoals() []Goal {
-	f32, f64 := v.rungs("f32"), v.rungs("f64")
-	best := func(p problem) (compare.Record, bool) { return quickest(f32, p, simt) }
-	of := func(rows []compare.Record, variant string) func(problem) (compare.Record, bool) {
-		return func(p problem) (compare.Record, bool) { return at(rows, variant, p) }
+func (v *View) gpuGoals() []Goal {
+	f32, f64 := v.Rungs("f32"), v.Rungs("f64")
+	best := func(p Problem) (compare.Record, bool) { return Quickest(f32, p, Simt) }
+	of := func(rows []compare.Record, variant string) func(Problem) (compare.Record, bool) {
+		return func(p Problem) (compare.Record, bool) { return At(rows, variant, p) }
 	}
-	cubes := func(typ string, sizes ...int) (out []problem) {
+	cubes := func(typ string, sizes ...int) (out []Problem) {
 		for _, n := range sizes {
 			out = append(out, cubeOf(typ, n))
 		}
 		return out
 	}
-	hold := func(text string, least float64, places []problem, ours, theirs func(problem) (compare.Record, bool)) Goal {
+	hold := func(text string, least float64, places []Problem, ours, theirs func(Problem) (compare.Record, bool)) Goal {
 		g := Goal{Text: text, Least: least}
 		for _, p := range places {
 			r, ok := ours(p)
 			o, too := theirs(p)
 			if !ok || !too {
-				g.Missing = append(g.Missing, p.label())
+				g.Missing = append(g.Missing, p.Label())
 				continue
 			}
-			g.Reached = append(g.Reached, Reached{p.label() + " by " + algorithm(r.Variant), beside(o, r).Ratio})
+			g.Reached = append(g.Reached, Reached{p.Label() + " by " + Algorithm(r.Variant), Beside(o, r).Ratio})
 		}
 		return g
 	}
 	goals := []Goal{
-		hold("f32 without tensor cores, of cuBLAS", 1, cubes("f32", 4096, 6144, 8192), best, of(f32, cublas)),
-		hold("f32 without tensor cores, of cuBLAS", 1.05, cubes("f32", 4095), best, of(f32, cublas)),
+		hold("f32 without tensor cores, of cuBLAS", 1, cubes("f32", 4096, 6144, 8192), best, of(f32, Cublas)),
+		hold("f32 without tensor cores, of cuBLAS", 1.05, cubes("f32", 4095), best, of(f32, Cublas)),
 		hold("f32 without tensor cores, of cuBLAS, where tiles do not fill the multiprocessors", 0.95,
-			cubes("f32", 2048, 2049, 3072), best, of(f32, cublas)),
-		hold("f32 without tensor cores, of cuBLAS, shapes of the SGEMM collection", 0.95, sgemmShapes, best, of(f32, cublas)),
-		hold("tf32-wmma, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), of(f32, tf32WMMA), best),
-		hold("dmma, of cuBLAS", 0.9, cubes("f64", 4096, 8192), of(f64, dmma), of(f64, cublas)),
-		hold("dmma, of cuBLAS", 1.1, cubes("f64", 4095), of(f64, dmma), of(f64, cublas)),
+			cubes("f32", 2048, 2049, 3072), best, of(f32, Cublas)),
+		hold("f32 without tensor cores, of cuBLAS, shapes of the SGEMM collection", 0.95, SgemmShapes, best, of(f32, Cublas)),
+		hold("tf32-wmma, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), of(f32, Tf32WMMA), best),
+		hold("dmma, of cuBLAS", 0.9, cubes("f64", 4096, 8192), of(f64, Dmma), of(f64, Cublas)),
+		hold("dmma, of cuBLAS", 1.1, cubes("f64", 4095), of(f64, Dmma), of(f64, Cublas)),
 	}
 	for _, typ := range []string{"f32", "f64"} {
 		g := Goal{Text: typ + " rungs that copy 16 bytes at once, speed at 4095 of that at 4096", Least: 0.8}
-		for _, k := range v.kept(typ) {
-			if k.ragged.N == 4095 && k.even.N == 4096 && copies(k.ragged) {
-				g.Reached = append(g.Reached, Reached{algorithm(k.ragged.Variant), k.share()})
+		for _, k := range v.Kept(typ) {
+			if k.Ragged.N == 4095 && k.Even.N == 4096 && Copies(k.Ragged) {
+				g.Reached = append(g.Reached, Reached{Algorithm(k.Ragged.Variant), k.Share()})
 			}
 		}
 		if len(g.Reached) == 0 {
 			g.Missing = []string{"4095"}
 		}
-		if len(v.rungs(typ)) > 0 {
+		if len(v.Rungs(typ)) > 0 {
 			goals = append(goals, g)
 		}
 	}

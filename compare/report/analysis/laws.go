@@ -1,4 +1,4 @@
-package report
+package analysis
 
 import (
 	"math"
@@ -81,12 +81,12 @@ func (l *law) note(measured, fitted float64) {
 	l.Largest = max(l.Largest, math.Abs(r))
 }
 
-// karpFlatt returns the serial fraction that a speed-up on p threads amounts to
+// KarpFlatt returns the serial fraction that a speed-up on p threads amounts to
 // (Karp and Flatt, Measuring parallel processor performance, CACM 33(5), 1990):
 // e = (1/ψ − 1/p)/(1 − 1/p). Unlike an efficiency it is the same for all p where
 // Amdahl's law holds; one that grows with p is overhead. It is below 0 where p
 // threads are more than p times as fast.
-func karpFlatt(speedup float64, p int) float64 {
+func KarpFlatt(speedup float64, p int) float64 {
 	share := 1 / float64(p)
 	return (1/speedup - share) / (1 - share)
 }

@@ -1,4 +1,4 @@
-package report
+package analysis
 
 import (
 	"math"
@@ -21,7 +21,7 @@ func TestLaws(t *testing.T) {
 			}
 		}
 		for i, p := range threads {
-			if e := karpFlatt(1/relative[i], p); !(math.Abs(e-serial) <= 1e-12) {
+			if e := KarpFlatt(1/relative[i], p); !(math.Abs(e-serial) <= 1e-12) {
 				t.Errorf("Karp and Flatt's fraction is %g on %d threads, want %g", e, p, serial)
 			}
 		}
@@ -31,7 +31,7 @@ func TestLaws(t *testing.T) {
 // TestOnePoint wants a fraction without an interval, that of Karp and Flatt.
 func TestOnePoint(t *testing.T) {
 	l := amdahl([]int{4}, []float64{0.4})
-	if !(math.Abs(l.Serial-karpFlatt(2.5, 4)) <= 1e-12) || !math.IsNaN(l.Lo) || !math.IsNaN(l.Hi) || !(l.Largest <= 1e-12) {
+	if !(math.Abs(l.Serial-KarpFlatt(2.5, 4)) <= 1e-12) || !math.IsNaN(l.Lo) || !math.IsNaN(l.Hi) || !(l.Largest <= 1e-12) {
 		t.Errorf("%+v", l)
 	}
 }
@@ -40,7 +40,7 @@ func TestOnePoint(t *testing.T) {
 // that count alike: the fraction of two points between theirs.
 func TestResiduals(t *testing.T) {
 	l := amdahl([]int{2, 16}, []float64{0.6, 0.1})
-	if !(l.Serial > karpFlatt(10, 16) && l.Serial < karpFlatt(1/0.6, 2)) {
+	if !(l.Serial > KarpFlatt(10, 16) && l.Serial < KarpFlatt(1/0.6, 2)) {
 		t.Errorf("a fraction of %g", l.Serial)
 	}
 	for i, p := range []float64{2, 16} {

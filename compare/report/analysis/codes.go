@@ -1,0 +1,165 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gemm/compare"
+)
+
+// ReedSolomon is the library that products over GF(2⁸) are held against.
+const ReedSolomon = "reference/reedsolomon"
+
+// mostShards is how many shards a code over GF(2⁸) has at most.
+const mostShards = 256
+
+// encodes reports whether a row is a Reed–Solomon code: k rows of B are its data shards, m
+// rows of C its parity shards, n bytes each.
+func encodes(r compare.Record) bool {
+	p := ProblemOf(r)
+	return r.Type == "gf256" && r.Experiment == "ladder" && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 && r.M+r.K <= mostShards
+}
+
+// Coder is a variant with a number of threads, which is 0 of a GPU.
+type Coder struct {
+	Variant string
+	Threads int
+}
+
+// CoderOf returns what computed a row.
+func CoderOf(r compare.Record) Coder {
+	if ByGPU(r) {
+		return Coder{Variant: r.Variant}
+	}
+	return Coder{r.Variant, max(r.Threads, 1)}
+}
+
+// CodeName names the code of a problem by its data and parity shards.
+func CodeName(p Problem) string { return fmt.Sprintf("%d+%d", p.K, p.M) }
+
+// CodeRows returns the rows of codes, one a coder and problem: that with its parameters at
+// their defaults, if it was measured with several.
+func (v *View) CodeRows() []compare.Record {
+	type place struct {
+		Problem
+		variant string
+	}
+	all := v.Pick(encodes)
+	var out []compare.Record
+	for _, p := range Distinct(all, func(r compare.Record) place { return place{ProblemOf(r), r.Variant} }) {
+		if r, ok := At(all, p.variant, p.Problem); ok {
+			out = append(out, r)
+		}
+	}
+	families := []string{"serial", "parallel", "reference", OverRanks.Family, OnGPU}
+	rungs := v.gpuVariants()
+	slices.SortStableFunc(out, func(x, y compare.Record) int {
+		return cmp.Or(
+			cmp.Compare(x.N, y.N), cmp.Compare(x.M, y.M), cmp.Compare(x.K, y.K), cmp.Compare(slices.Index(families, Family(x.Variant)), slices.Index(families, Family(y.Variant))),
+			cmp.Compare(slices.Index(rungs, x.Variant), slices.Index(rungs, y.Variant)), cmp.Compare(x.Threads, y.Threads))
+	})
+	return out
+}
+
+// memoryShare is the part of what a product over GF(2⁸) moves that is data: it reads k
+// shards and writes m.
+func memoryShare(p Problem) float64 { return float64(p.K) / float64(p.K+p.M) }
+
+// DataLimit is the data a second, in GB/s, at which memory would read the data and take the
+// parity of a row, each once: by the triad at as many threads, or the GPU's own copies. It
+// is NaN where these were not measured.
+func (v *View) DataLimit(r compare.Record) float64 {
+	if ByGPU(r) {
+		return memoryShare(ProblemOf(r)) * v.DeviceCopy()
+	}
+	if triad, ok := v.Bandwidth(max(r.Threads, 1)); ok {
+		return memoryShare(ProblemOf(r)) * float64(triad.GBps)
+	}
+	return math.NaN()
+}
+
+// DeviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s, the
+// highest where several runs measured it; NaN where none did.
+func (v *View) DeviceCopy() float64 {
+	fastest := math.NaN()
+	for _, w := range v.Bandwidths {
+		if w.Unit == "gpu" && w.Name == "copy" && w.GBps.Known() && !(float64(w.GBps) <= fastest) {
+			fastest = float64(w.GBps)
+		}
+	}
+	return fastest
+}
+
+// HostRate is the data a second, in GB/s, that a GPU encodes from and to the memory of the
+// host; NaN where copies were not timed.
+func HostRate(r compare.Record) float64 {
+	return Known(r, compare.Number(float64(r.K)*float64(r.N)/WithCopies(r)/1e9))
+}
+
+// CodeThreads returns the numbers of threads of the processor's rows, ascending.
+func (v *View) CodeThreads(rows []compare.Record) []int {
+	var out []int
+	for _, r := range rows {
+		if !ByGPU(r) && !slices.Contains(out, max(r.Threads, 1)) {
+			out = append(out, max(r.Threads, 1))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// SweptCode returns the code that was measured at the most widths of shards, three at least,
+// as the problem of its least width.
+func SweptCode(rows []compare.Record) (Problem, bool) {
+	widths := map[string]int{}
+	least := map[string]Problem{}
+	most := ""
+	for _, p := range Distinct(rows, Alone) {
+		name := CodeName(p)
+		widths[name]++
+		if q, ok := least[name]; !ok || p.N < q.N {
+			least[name] = p
+		}
+		if widths[name] > widths[most] {
+			most = name
+		}
+	}
+	return least[most], widths[most] >= 3
+}
+
+// SameCode returns the rows of the code of p.
+func SameCode(rows []compare.Record, p Problem) []compare.Record {
+	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.K != p.K || r.M != p.M })
+}
+
+// AtWidths returns the widths of shards at which several codes were measured, ascending, and
+// the rows of these; where there is none, all rows.
+func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
+	codes := map[int]int{}
+	for _, p := range Distinct(rows, Alone) {
+		if codes[p.N]++; codes[p.N] == 2 {
+			widths = append(widths, p.N)
+		}
+	}
+	slices.Sort(widths)
+	if len(widths) == 0 {
+		return nil, rows
+	}
+	return widths, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
+}
+
+// CodeLadder returns the timed rungs at the problem that most of them have, the largest of
+// those that are level.
+func (v *View) CodeLadder() []compare.Record {
+	rows := slices.DeleteFunc(v.Rungs("gf256"), func(r compare.Record) bool { return !encodes(r) })
+	var best []compare.Record
+	for _, p := range Problems(rows) {
+		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return ProblemOf(r) != p })
+		if len(here) >= len(best) {
+			best = here
+		}
+	}
+	return best
+}

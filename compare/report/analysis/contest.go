@@ -1,0 +1,286 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gemm/compare"
+)
+
+// kind is a sort of shape that is averaged and tabled together.
+type kind struct {
+	Id, Title string // title: in figures
+	has       func(p Problem) bool
+}
+
+// kinds are all kinds of shapes, in the order of the report.
+var kinds = []kind{
+	{"square", "Square matrices", func(p Problem) bool { return p.Cube() && p.N >= 64 }},
+	{"small", "Small matrices", func(p Problem) bool { return p.Cube() && p.N < 64 }},
+	{"skinny", "Skinny matrices", func(p Problem) bool { return !p.Cube() }},
+}
+
+// Match is one shape with all that was measured in turn on it at as many threads.
+type Match struct {
+	Problem
+	Own   compare.Record   // of the suite; its status says whether it has a speed
+	Peers []compare.Record // of others, those without a speed too
+}
+
+// Contest is the matches of one host, by type, threads and size.
+type Contest struct {
+	*View
+	Matches []Match
+}
+
+// NewContest returns the matches of v: the rows of the ladder that were measured in
+// turn with a library. On one thread we are serial/packed, on several parallel/packed.
+func NewContest(v *View) Contest {
+	c := Contest{View: v}
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Experiment == "ladder" && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 && (entrant(r) || !Ours(r))
+	})
+	for _, typ := range Types(rows) {
+		var found []Match
+		for _, p := range Problems(rows) {
+			if p.Type != typ {
+				continue
+			}
+			m := Match{Problem: p}
+			for _, r := range rows {
+				switch {
+				case ProblemOf(r) != p:
+				case entrant(r):
+					m.Own = r
+				default:
+					m.Peers = append(m.Peers, r)
+				}
+			}
+			if m.Own.Variant != "" && len(m.Peers) > 0 {
+				found = append(found, m)
+			}
+		}
+		slices.SortStableFunc(found, func(a, b Match) int { return cmp.Compare(a.Threads, b.Threads) })
+		c.Matches = append(c.Matches, found...)
+	}
+	return c
+}
+
+// entrant reports whether a row is the one that we enter: serial/packed on one thread
+// and parallel/packed on several.
+func entrant(r compare.Record) bool {
+	return r.Variant == Packed && r.Threads <= 1 || r.Variant == ParallelPacked && r.Threads > 1
+}
+
+// ParallelPacked is our fastest variant on several threads.
+const ParallelPacked = "parallel/packed"
+
+// MatchRows returns the rows of matches, each ours first.
+func MatchRows(matches []Match) []compare.Record {
+	var rows []compare.Record
+	for _, m := range matches {
+		rows = append(append(rows, m.Own), m.Peers...)
+	}
+	return rows
+}
+
+// of returns the matches of a type, number of threads and kind.
+func (c Contest) of(typ string, threads int, k kind) []Match {
+	var out []Match
+	for _, m := range c.Matches {
+		if m.Type == typ && m.Threads == threads && k.has(m.Problem) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Group is the matches of one type, number of threads and kind: those of one table.
+type Group struct {
+	Kind    kind
+	Type    string
+	Threads int
+	Matches []Match
+}
+
+// Groups returns the groups that have matches, in the order of the report.
+func (c Contest) Groups() []Group {
+	var out []Group
+	type place struct {
+		typ     string
+		threads int
+	}
+	for _, at := range Distinct(c.Matches, func(m Match) place { return place{m.Type, m.Threads} }) {
+		for _, k := range kinds {
+			if matches := c.of(at.typ, at.threads, k); len(matches) > 0 {
+				out = append(out, Group{k, at.typ, at.threads, matches})
+			}
+		}
+	}
+	return out
+}
+
+// Figure is the ID of the figure of g, without the host.
+func (g Group) Figure() string { return fmt.Sprintf("%s-%s-%d", g.Kind.Id, g.Type, g.Threads) }
+
+// Id is the ID of the section of g, without the host.
+func (g Group) Id() string { return "shapes-" + g.Figure() }
+
+// Own returns the variant that we enter in g.
+func (g Group) Own() string { return g.Matches[0].Own.Variant }
+
+// loss is a match that a library wins, or may win.
+type loss struct {
+	Match
+	Peer compare.Record // the fastest library
+	Comparison
+}
+
+// Losses returns the matches at which the fastest library is ahead, the worst first, those
+// of the others at which the ratio is below 1 though they cannot be told apart, and how many
+// matches were compared.
+func (c Contest) Losses() (losses, level []loss, compared int) {
+	for _, m := range c.Matches {
+		best, ok := m.best()
+		if !ok {
+			continue
+		}
+		compared++
+		l := loss{m, best, Contrast(best, m.Own)}
+		switch {
+		case l.Outcome == Slower:
+			losses = append(losses, l)
+		case !(l.Ratio >= 1):
+			level = append(level, l)
+		}
+	}
+	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	return losses, level, compared
+}
+
+// Row returns the row of a variant in m.
+func (m Match) Row(variant string) (compare.Record, bool) {
+	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
+		if r.Variant == variant {
+			return r, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// Peer returns the row of a peer; false where it has no speed or we have none.
+func (m Match) Peer(variant string) (compare.Record, bool) {
+	for _, r := range m.Peers {
+		if r.Variant == variant && r.Speed() && m.Own.Speed() {
+			return r, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// best returns the peer that takes the least time.
+func (m Match) best() (compare.Record, bool) {
+	best := compare.Record{Median: compare.None()}
+	for _, r := range m.Peers {
+		if r.Speed() && m.Own.Speed() && !(r.Median >= best.Median) {
+			best = r
+		}
+	}
+	return best, best.Median.Known()
+}
+
+// Share returns the part of the ceiling that a row reaches, NaN where it is not known.
+func Share(r compare.Record) float64 { return Known(r, r.PercentPeak) / 100 }
+
+// mean is a geometric mean of ratios with its 95 % interval.
+type mean struct {
+	Ratio, Lo, Hi float64 // NaN where there is none
+	Count         int
+}
+
+// MeanOf returns the mean over the matches in which the peer was timed.
+func MeanOf(matches []Match, variant string) mean {
+	var sum, down, up float64
+	n := 0
+	for _, m := range matches {
+		r, ok := m.Peer(variant)
+		if !ok {
+			continue
+		}
+		c := Contrast(r, m.Own)
+		sum += math.Log(c.Ratio)
+		down += math.Pow(math.Log(c.Ratio/c.Lo), 2)
+		up += math.Pow(math.Log(c.Hi/c.Ratio), 2)
+		n++
+	}
+	if n == 0 {
+		return mean{math.NaN(), math.NaN(), math.NaN(), 0}
+	}
+	ratio := math.Exp(sum / float64(n))
+	return mean{ratio, ratio * math.Exp(-math.Sqrt(down)/float64(n)), ratio * math.Exp(math.Sqrt(up)/float64(n)), n}
+}
+
+// order is that of contenders in tables and figures.
+var order = []string{Packed, ParallelPacked, "reference/openblas", "reference/mkl", "reference/blis", "serial/gonum"}
+
+// Rank orders variants: ours first, then their rivals.
+func Rank(variant string) int {
+	i := slices.Index(order, variant)
+	if i < 0 {
+		return len(order)
+	}
+	return i
+}
+
+// PeersOf returns the peers of matches in the order of tables.
+func PeersOf(matches []Match) []string {
+	var rows []compare.Record
+	for _, m := range matches {
+		rows = append(rows, m.Peers...)
+	}
+	names := Distinct(rows, VariantOf)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(Rank(a), Rank(b)) })
+	return names
+}
+
+// Top returns the ceiling that was measured in turn with m, NaN where none was.
+func (m Match) Top() float64 {
+	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
+		if r.Ceiling > 0 {
+			return r.Ceiling
+		}
+	}
+	return math.NaN()
+}
+
+// Scaling returns our speed on several threads over as many times that on one; false
+// where one of the two was not timed.
+func (c Contest) Scaling(m Match) (float64, bool) {
+	one := m.Problem
+	one.Threads = 1
+	for _, o := range c.Matches {
+		if o.Problem == one && o.Own.Speed() && m.Own.Speed() {
+			return float64(o.Own.Median) / float64(m.Own.Median) / float64(m.Threads), true
+		}
+	}
+	return math.NaN(), false
+}
+
+// SpeedAt returns our GFLOP/s on one thread for n×n matrices, NaN where it was not
+// measured.
+func (c Contest) SpeedAt(typ string, n int) float64 {
+	for _, m := range c.Matches {
+		if m.Type == typ && m.Threads == 1 && m.Cube() && m.N == n {
+			return Known(m.Own, m.Own.Gflops)
+		}
+	}
+	return math.NaN()
+}
+
+// Middle returns the median of samples.
+func Middle(samples []float64) float64 {
+	s := slices.Sorted(slices.Values(samples))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}

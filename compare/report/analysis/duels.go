@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"fmt"
+
+	"gemm/compare"
+)
+
+// Verdict is what the data says of a finding.
+type Verdict int
+
+// The verdicts: nothing was measured, nothing is decided, all cases that are decided speak for
+// the finding, some do, none does.
+const (
+	Unmeasured Verdict = iota
+	Undecided
+	Supported
+	Partly
+	Refuted
+)
+
+// Judge returns the verdict of cases that speak for a finding, against it, and that do
+// not decide.
+func Judge(pro, contra, open int) Verdict {
+	switch {
+	case pro > 0 && contra > 0:
+		return Partly
+	case pro > 0:
+		return Supported
+	case contra > 0:
+		return Refuted
+	case open > 0:
+		return Undecided
+	}
+	return Unmeasured
+}
+
+// Slack is how far the product of time and threads may be from constant for time to
+// be called inverse to threads.
+const Slack = 0.1
+
+// The tolerance and the slack in prose.
+var Tolerated, Slackened = fmt.Sprintf("%g %%", 100*Tolerance), fmt.Sprintf("%g %%", 100*Slack)
+
+// Duel is two rows of one case that differ in what a finding is about.
+type Duel struct{ First, Second compare.Record }
+
+// Fought is the outcome of duels, with p values adjusted for their number.
+type Fought struct {
+	Duel
+	Comparison
+}
+
+// Fight compares the pairs as beside does. P and Outcome are adjusted by Holm's
+// procedure.
+func Fight(duels []Duel) []Fought {
+	out := make([]Fought, len(duels))
+	p := make([]float64, len(duels))
+	for i, d := range duels {
+		out[i] = Fought{d, Beside(d.First, d.Second)}
+		p[i] = out[i].P
+	}
+	for i, adjusted := range holm(p) {
+		out[i].P = adjusted
+		if o := out[i].Outcome; (o == Quicker || o == Slower) && !(adjusted < Significance) {
+			out[i].Outcome = TooFew
+		}
+	}
+	return out
+}
+
+// Steady reports whether the ratio of a duel is known to lie within the tolerance.
+func (f Fought) Steady() bool { return f.Lo >= 1/(1+Tolerance) && f.Hi <= 1+Tolerance }
+
+// Duels pairs the timed parallel rows of which second differs from first as change
+// says, in one experiment and all else equal; threads says which to take of the
+// numbers of threads above one that a case was measured with, nil: all.
+func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string, threads func([]int) int) []Duel {
+	rows := v.Pick(func(r compare.Record) bool {
+		return Family(r.Variant) == "parallel" && r.Speed() && r.Median > 0 && r.Threads > 1 && !v.IsCrowded(r.Threads)
+	})
+	key := func(r compare.Record, as string) string {
+		p := ProblemOf(r)
+		return fmt.Sprint(r.Experiment, "|", p, "|", as)
+	}
+	byKey := map[string]compare.Record{}
+	counts := map[string][]int{} // of threads, by what is left of a row without them
+	apart := func(r compare.Record) string {
+		p := ProblemOf(r)
+		p.Threads = 0
+		return fmt.Sprint(r.Experiment, r.Variant, p, Omit(r.Params, "threads"))
+	}
+	for _, r := range rows {
+		byKey[key(r, r.Variant+" "+r.Params.String())] = r
+		counts[apart(r)] = append(counts[apart(r)], r.Threads)
+	}
+	var out []Duel
+	for _, r := range rows {
+		if !keep(r) || threads != nil && r.Threads != threads(counts[apart(r)]) {
+			continue
+		}
+		if other, ok := byKey[key(r, change(r))]; ok {
+			out = append(out, Duel{r, other})
+		}
+	}
+	return out
+}
+
+// ToDynamic is the row that a static one is held against: both with the chunk at its
+// default.
+func ToDynamic(r compare.Record) string {
+	p := Omit(r.Params)
+	p["schedule"] = "dynamic"
+	return r.Variant + " " + p.String()
+}
+
+// IsStatic reports whether a row has a static schedule without a chunk of its own.
+func IsStatic(r compare.Record) bool {
+	return r.Params["schedule"] == "static" && ChunkOf(r.Params) == 0 && r.Experiment != "load"
+}
+
+// ManyThreads is how many threads, or ranks, are many.
+const ManyThreads = 4
+
+// Drift is the factor by which the speed of a machine is taken to change between two
+// turns: processors of shared machines run at two thirds of their speed at times.
+const Drift = 1.5

@@ -1,0 +1,396 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Distributes reports whether there is anything to say in the chapter on ranks.
+func (v *View) Distributes() bool { return len(Timed(v.OfRanks())) > 0 }
+
+// SpreadVariants are those whose operands are spread over the ranks; those of the other
+// variants are on rank 0.
+var SpreadVariants = []string{"mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"}
+
+// OfRanks returns the rows of the family mpi that say how many ranks they have, timed or
+// not, once each: those of the experiments of a fixed size, or all where those have none.
+func (v *View) OfRanks() []compare.Record {
+	all := v.Pick(func(r compare.Record) bool {
+		return Family(r.Variant) == OverRanks.Family && OverRanks.Count(r) > 0
+	})
+	var out []compare.Record
+	seen := map[string]bool{}
+	for _, experiment := range OverRanks.fixed() {
+		for _, r := range all {
+			if key := fmt.Sprint(r.Variant, ProblemOf(r), r.Params); r.Experiment == experiment && !seen[key] {
+				seen[key] = true
+				out = append(out, r)
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = all
+	}
+	variants := Distinct(v.Records, VariantOf)
+	slices.SortStableFunc(out, func(x, y compare.Record) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
+			Alone(x).Compare(Alone(y)), cmp.Compare(OverRanks.Count(x), OverRanks.Count(y)), cmp.Compare(x.Threads, y.Threads))
+	})
+	return out
+}
+
+// OfRanksIn returns the timed of those rows of one type.
+func (v *View) OfRanksIn(typ string) []compare.Record {
+	return slices.DeleteFunc(v.OfRanks(), func(r compare.Record) bool { return r.Type != typ || !r.Speed() || !(r.Median > 0) })
+}
+
+// Alone returns the problem of a row without its threads.
+func Alone(r compare.Record) Problem {
+	p := ProblemOf(r)
+	p.Threads = 1
+	return p
+}
+
+// Muted is the class of a row whose ranks take turns on processors.
+func (v *View) Muted(r compare.Record) string {
+	if v.IsCrowded(r.Threads) || !r.Speed() {
+		return "muted"
+	}
+	return ""
+}
+
+// Ran returns rows that were asked to have the parameters that they were run with, as far
+// as those are of the family and not of its local variants.
+func Ran(rows []compare.Record) []compare.Record {
+	out := Timed(rows)
+	for i, r := range out {
+		p := gemm.Params{}
+		for _, name := range []string{"local", "affinity", "master", "panel"} {
+			if value := cmp.Or(r.Resolved[name], r.Params[name]); value != nil {
+				p[name] = value
+			}
+		}
+		out[i].Params = p
+	}
+	return out
+}
+
+// OneRank returns the timed row of one rank that r is held against: of the same variant,
+// problem and parameters.
+func OneRank(rows []compare.Record, r compare.Record) (compare.Record, bool) {
+	rest := Omit(r.Params, OverRanks.Param)
+	for _, o := range rows {
+		if OverRanks.Count(o) == 1 && o.Variant == r.Variant && o.Speed() && o.Median > 0 &&
+			Alone(o) == Alone(r) && maps.Equal(Omit(o.Params, OverRanks.Param), rest) {
+			return o, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// PhaseNames are the phases of a product in the order of its course.
+var PhaseNames = []string{"skew", "distribute", "communicate", "compute", "reduce", "collect"}
+
+// PhaseSpread returns the longest and the shortest that a phase took among the ranks that
+// have it; the longest alone is known where the row does not tell its ranks apart.
+func PhaseSpread(r compare.Record, phase string) (most, least float64, ok bool) {
+	for _, rank := range r.Ranks {
+		s, has := rank.Phases[phase]
+		switch {
+		case !has:
+		case !ok:
+			most, least, ok = s, s, true
+		default:
+			most, least = max(most, s), min(least, s)
+		}
+	}
+	if !ok {
+		most, ok = r.Phases[phase]
+		least = most
+	}
+	return most, least, ok
+}
+
+// Slowest returns the phases of the rank that they take longest together.
+func Slowest(r compare.Record) map[string]float64 {
+	total := func(phases map[string]float64) float64 {
+		sum := 0.0
+		for _, name := range PhaseNames {
+			sum += phases[name]
+		}
+		return sum
+	}
+	best := r.Phases
+	for i, rank := range r.Ranks {
+		if i == 0 || total(rank.Phases) > total(best) {
+			best = rank.Phases
+		}
+	}
+	return best
+}
+
+// Phased returns the rows of a type whose phases are known.
+func (v *View) Phased(typ string) []compare.Record {
+	return slices.DeleteFunc(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Phases) == 0 && len(Slowest(r)) == 0 })
+}
+
+// Foremost returns, of rows, those that a figure of one size and number of ranks shows:
+// at the largest size that most variants have, on the most ranks that there are
+// processors for, a row a variant, its quickest.
+func (v *View) Foremost(rows []compare.Record) []compare.Record {
+	if tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.IsCrowded(r.Threads) }); len(tame) > 0 {
+		rows = tame
+	}
+	type place struct {
+		Problem
+		ranks int
+	}
+	of := func(r compare.Record) place { return place{ProblemOf(r), OverRanks.Count(r)} }
+	variants := map[place]map[string]bool{}
+	most := 0
+	for _, r := range rows {
+		if variants[of(r)] == nil {
+			variants[of(r)] = map[string]bool{}
+		}
+		variants[of(r)][r.Variant] = true
+		most = max(most, len(variants[of(r)]))
+	}
+	var best place
+	for p, names := range variants {
+		if len(names) == most && cmp.Or(p.Problem.Compare(best.Problem), cmp.Compare(p.ranks, best.ranks)) > 0 {
+			best = p
+		}
+	}
+	var out []compare.Record
+	for _, r := range rows {
+		if of(r) != best {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o compare.Record) bool { return o.Variant == r.Variant })
+		switch {
+		case i < 0:
+			out = append(out, r)
+		case r.Median < out[i].Median:
+			out[i] = r
+		}
+	}
+	return out
+}
+
+// extreme is a row with a ratio.
+type extreme struct {
+	compare.Record
+	Ratio float64
+}
+
+// Ends returns the rows of the least and the greatest ratio, of those where it is finite.
+func Ends(rows []compare.Record, ratio func(compare.Record) float64) (least, most extreme, ok bool) {
+	for _, r := range rows {
+		x := ratio(r)
+		if !compare.Number(x).Known() {
+			continue
+		}
+		if !ok || x < least.Ratio {
+			least = extreme{r, x}
+		}
+		if !ok || x > most.Ratio {
+			most = extreme{r, x}
+		}
+		ok = true
+	}
+	return least, most, ok
+}
+
+// agree reports whether two rows were asked to have equal values of the parameters that
+// both were asked to have, and compute on their ranks in the same way.
+func agree(a, o compare.Record) bool {
+	for name, value := range a.Params {
+		if other, ok := o.Params[name]; ok && other != value {
+			return false
+		}
+	}
+	for _, name := range []string{"local", "threads", "affinity"} {
+		x, y := cmp.Or(a.Resolved[name], a.Params[name]), cmp.Or(o.Resolved[name], o.Params[name])
+		if x != nil && y != nil && x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// Couples pairs the timed rows of two variants of the family mpi that are of one
+// experiment, problem and turn and agree.
+func (v *View) Couples(typ, first, second string) []Duel {
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Type == typ && OverRanks.Count(r) > 1 && r.Speed() && r.Median > 0
+	})
+	var out []Duel
+	for _, a := range rows {
+		if a.Variant != first {
+			continue
+		}
+		for _, o := range rows {
+			if o.Variant == second && a.Experiment == o.Experiment && ProblemOf(a) == ProblemOf(o) && InTurn(a, o) && agree(a, o) {
+				out = append(out, Duel{a, o})
+			}
+		}
+	}
+	return out
+}
+
+// Hiding is what overlapping hides of the communication of a product.
+type Hiding struct {
+	Duel            // blocking and overlapped
+	Compute float64 // seconds
+	Share   float64 // of the communication; NaN where there is none to hide
+	Lo, Hi  float64 // 95 % interval; NaN where there are too few samples
+}
+
+// hidden is the formula: 1 − (overlapped − compute)/(blocking − compute), NaN where the
+// blocking product takes no longer than its computing.
+func hidden(blocking, overlapped, compute float64) float64 {
+	if !(blocking > compute) {
+		return math.NaN()
+	}
+	return 1 - (overlapped-compute)/(blocking-compute)
+}
+
+// hides computes what d hides. The interval holds 95 % of what the medians of samples
+// drawn again from those of the two rows give (Efron, Bootstrap methods: another look at
+// the jackknife, Annals of Statistics 7, 1979), always the same draws.
+func hides(d Duel) (Hiding, bool) {
+	h := Hiding{Duel: d, Lo: math.NaN(), Hi: math.NaN()}
+	compute, ok := d.First.Phases["compute"]
+	if !ok {
+		return h, false
+	}
+	h.Compute = compute
+	h.Share = hidden(float64(d.First.Median), float64(d.Second.Median), compute)
+	const fewest, draws = 6, 1000 // samples that an interval of a median takes
+	if math.IsNaN(h.Share) || len(d.First.Samples) < fewest || len(d.Second.Samples) < fewest {
+		return h, true
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	again := func(samples []float64) float64 {
+		drawn := make([]float64, len(samples))
+		for i := range drawn {
+			drawn[i] = samples[rng.IntN(len(samples))]
+		}
+		slices.Sort(drawn)
+		return (drawn[(len(drawn)-1)/2] + drawn[len(drawn)/2]) / 2
+	}
+	shares := make([]float64, draws)
+	for i := range shares {
+		shares[i] = hidden(again(d.First.Samples), again(d.Second.Samples), compute)
+		if math.IsNaN(shares[i]) {
+			return h, true // whether there is anything to hide is within the noise
+		}
+	}
+	slices.Sort(shares)
+	h.Lo, h.Hi = shares[draws/40], shares[draws-1-draws/40]
+	return h, true
+}
+
+// Hidings returns what p2p-rows-overlap hides, by size and ranks.
+func (v *View) Hidings(typ string) []Hiding {
+	var out []Hiding
+	for _, d := range v.Couples(typ, "mpi/p2p-rows", "mpi/p2p-rows-overlap") {
+		if h, ok := hides(d); ok {
+			out = append(out, h)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Hiding) int { return ProblemOf(x.First).Compare(ProblemOf(y.First)) })
+	return out
+}
+
+// Roomy keeps the duels that have a processor for every thread.
+func (v *View) Roomy(all []Duel) []Duel {
+	return slices.DeleteFunc(all, func(d Duel) bool { return v.IsCrowded(d.First.Threads) })
+}
+
+// gap is point-to-point rows held against the rows of a collective variant at one size,
+// by ranks.
+type gap struct {
+	Problem
+	Variant string // the collective one
+	Set     string // the setting of the point-to-point rows
+	By      []Fought
+}
+
+// Gaps returns them, the pairs of each by ranks, ascending.
+func (v *View) Gaps(typ string) []gap {
+	var out []gap
+	for _, variant := range []string{"mpi/scatter-rows", "mpi/bcast-rows"} {
+		at := map[string]int{}
+		for _, f := range Fight(v.Couples(typ, "mpi/p2p-rows", variant)) {
+			p, second := f.First, f.Second
+			key := fmt.Sprint(p.Experiment, Alone(p), Omit(p.Params, OverRanks.Param), Omit(second.Params, OverRanks.Param))
+			i, ok := at[key]
+			if !ok {
+				i = len(out)
+				at[key] = i
+				out = append(out, gap{Problem: Alone(p), Variant: variant, Set: v.Trait(p.Variant, p.Params)})
+			}
+			out[i].By = append(out[i].By, f)
+		}
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g.By, func(x, y Fought) int { return OverRanks.Count(x.First) - OverRanks.Count(y.First) })
+	}
+	slices.SortStableFunc(out, func(x, y gap) int { return x.Problem.Compare(y.Problem) })
+	return out
+}
+
+// FarAhead is the ratio from which collective calls are called far ahead.
+const FarAhead = 1.25
+
+// Closes reports whether the gap is wide on the fewest ranks and less on the most.
+func (g gap) Closes(v *View) (few, many Fought, out Verdict) {
+	by := slices.DeleteFunc(slices.Clone(g.By), func(f Fought) bool { return v.IsCrowded(f.First.Threads) })
+	if len(by) < 2 {
+		return few, many, Unmeasured
+	}
+	few, many = by[0], by[len(by)-1]
+	switch {
+	case few.Lo >= FarAhead && many.Hi < few.Lo:
+		return few, many, Supported
+	case few.Hi < FarAhead || many.Lo >= few.Hi:
+		return few, many, Refuted
+	}
+	return few, many, Undecided
+}
+
+// rankLibrary is the library of others that multiplies on ranks.
+const rankLibrary = "reference/scalapack"
+
+// FastestBeside pairs the library's rows with the fastest row of its turn, size and
+// number of ranks whose operands are spread, by size and ranks.
+func (v *View) FastestBeside(typ string) []Duel {
+	var out []Duel
+	at := map[string]int{}
+	for _, variant := range SpreadVariants {
+		for _, d := range v.Couples(typ, rankLibrary, variant) {
+			key := fmt.Sprint(d.First.Turn, d.First.Experiment, ProblemOf(d.First))
+			i, ok := at[key]
+			switch {
+			case !ok:
+				at[key] = len(out)
+				out = append(out, d)
+			case d.Second.Median < out[i].Second.Median:
+				out[i] = d
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Duel) int {
+		return cmp.Or(Alone(x.First).Compare(Alone(y.First)), cmp.Compare(OverRanks.Count(x.First), OverRanks.Count(y.First)))
+	})
+	return out
+}

@@ -1,0 +1,172 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gemm"
+	"gemm/compare"
+	"gemm/compare/report/reporttest"
+)
+
+// TestPortions wants the report's equations, and its condition as it is in full.
+func TestPortions(t *testing.T) {
+	if got := RowPortion(6, 10, 4, 3); got != (portion{6*4/3. + 4*10, 2 * 6 * 4 * 10 / 3.}) {
+		t.Errorf("rows: %v", got)
+	}
+	if got := BlockPortion(6, 10, 4, 3, 2); got != (portion{6*4/3. + 4*10/2., 2 * 6 * 4 * 10 / 6.}) {
+		t.Errorf("blocks: %v", got)
+	}
+	for _, m := range []int{1, 7, 64, 500} {
+		for _, n := range []int{1, 8, 60, 300} {
+			for p := 1; p <= 5; p++ {
+				for q := 1; q <= 5; q++ {
+					blocks, rows := BlockPortion(m, n, 9, p, q), RowPortion(m, n, 9, p*q)
+					if !(math.Abs(blocks.Work/rows.Work-1) <= 1e-12) {
+						t.Errorf("%d×%d on %d×%d: the work differs", m, n, p, q)
+					}
+					difference := 9 * (1 - 1/float64(q)) * (float64(m)/float64(p) - float64(n))
+					if !(math.Abs(blocks.Data-rows.Data-difference) <= 1e-9*rows.Data) {
+						t.Errorf("%d×%d on %d×%d: blocks need %g more, want %g", m, n, p, q, blocks.Data-rows.Data, difference)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSides wants grids of one layer alone.
+func TestSides(t *testing.T) {
+	for grid, want := range map[any][2]int{"2x4": {2, 4}, "2x2x2": {}, "auto": {}, "0x3": {}, "3": {}, 4: {}, nil: {}} {
+		p, q, ok := Sides(grid)
+		if ok != (want[0] > 0) || ok && (p != want[0] || q != want[1]) {
+			t.Errorf("%v: %d×%d, %v", grid, p, q, ok)
+		}
+	}
+}
+
+// TestHidden wants the formula, and NaN where there is nothing to hide or no number.
+func TestHidden(t *testing.T) {
+	nan := math.NaN()
+	for _, test := range [][4]float64{ // blocking, overlapped, compute, share
+		{2, 1, 1, 1}, {2, 2, 1, 0}, {2, 1.5, 1, 0.5}, {2, 3, 1, -1}, {2, 0.5, 1, 1.5}, {1, 1, 1, nan}, {1, 1, 2, nan}, {nan, 1, 0, nan}, {2, nan, 1, nan}, {2, 1, nan, nan},
+	} {
+		got := hidden(test[0], test[1], test[2])
+		if !(math.Abs(got-test[3]) <= 1e-12) && !(math.IsNaN(got) && math.IsNaN(test[3])) {
+			t.Errorf("hidden(%v) = %v, want %v", test[:3], got, test[3])
+		}
+	}
+}
+
+// TestHides wants an interval that has the share in it and is as wide as the samples
+// scatter, the same each time, and none where noise could be all that there is to hide.
+func TestHides(t *testing.T) {
+	blocking, overlapped := reporttest.Raced("p2p-rows", map[int]float64{4: 2})[0], reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.5})[0]
+	spread := func(r *compare.Record, by float64) {
+		for i := range r.Samples {
+			r.Samples[i] = float64(r.Median) * (1 + by*(float64(i)-9.5)/9.5)
+		}
+	}
+	spread(&blocking, 0.1)
+	spread(&overlapped, 0.1)
+	h, ok := hides(Duel{blocking, overlapped})
+	if again, _ := hides(Duel{blocking, overlapped}); !ok || again.Lo != h.Lo || again.Hi != h.Hi {
+		t.Errorf("another interval the second time: %v, %v", h, again)
+	}
+	if !(math.Abs(h.Share-0.5) <= 1e-9 && h.Lo < 0.48 && h.Hi > 0.52 && h.Lo > 0 && h.Hi < 1) {
+		t.Errorf("%g of %g to %g", h.Share, h.Lo, h.Hi)
+	}
+	spread(&blocking, 2)
+	if h, ok = hides(Duel{blocking, overlapped}); !ok || !math.IsNaN(h.Lo) || !math.IsNaN(h.Hi) {
+		t.Errorf("an interval of %g to %g where the noise is greater than what there is to hide", h.Lo, h.Hi)
+	}
+	blocking.Ranks, blocking.Phases = nil, nil
+	if _, ok := hides(Duel{blocking, overlapped}); ok {
+		t.Error("a share without a time of computing")
+	}
+}
+
+// TestCouples wants pairs of one turn, experiment and problem whose common parameters are
+// equal, both timed.
+func TestCouples(t *testing.T) {
+	first := func() compare.Record {
+		return reporttest.Row("mpi/p2p-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
+	}
+	second := func() compare.Record {
+		return reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
+	}
+	for name, test := range map[string]struct {
+		change func(*compare.Record)
+		want   int
+	}{
+		"as they are":  {func(*compare.Record) {}, 1},
+		"another turn": {func(r *compare.Record) { r.Turn = "other" }, 0},
+		"no turn":      {func(r *compare.Record) { r.Turn = "" }, 0},
+		"another run":  {func(r *compare.Record) { r.Run = "r2" }, 0},
+		"another size": {func(r *compare.Record) { r.N = 300 }, 0},
+		"another that ran": {func(r *compare.Record) {
+			r.Params = gemm.Params{"ranks": 4}
+			r.Resolved = gemm.Params{"local": "serial/naive"}
+		}, 0},
+		"another local":     {func(r *compare.Record) { r.Params["local"] = "serial/naive" }, 0},
+		"other ranks":       {func(r *compare.Record) { r.Params["ranks"] = 2 }, 0},
+		"not ok":            {reporttest.Came(compare.Failed, "x"), 0},
+		"no time":           {func(r *compare.Record) { r.Median = 0 }, 0},
+		"NaN":               {func(r *compare.Record) { r.Median = compare.None() }, 0},
+		"another parameter": {func(r *compare.Record) { r.Params["panel"] = 64 }, 1},
+		"another type":      {reporttest.Single, 0},
+	} {
+		other := second()
+		test.change(&other)
+		if got := Views(reporttest.Many(first(), other))[0].Couples("f64", "mpi/p2p-rows", "mpi/scatter-rows"); len(got) != test.want {
+			t.Errorf("%s: %d pairs, want %d", name, len(got), test.want)
+		}
+	}
+}
+
+// TestPhaseSpread wants the longest and shortest of the ranks that have a phase, and the
+// rank that its phases take longest together.
+func TestPhaseSpread(t *testing.T) {
+	r := compare.Record{Phases: map[string]float64{"compute": 9, "collect": 4}}
+	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 9 || least != 9 {
+		t.Errorf("without ranks: %g, %g, %v", most, least, ok)
+	}
+	r.Ranks = []gemm.Rank{
+		{Phases: map[string]float64{"distribute": 3}}, {Phases: map[string]float64{"compute": 2, "distribute": 1.5}}, {Phases: map[string]float64{"compute": 1}},
+	}
+	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 2 || least != 1 {
+		t.Errorf("with ranks: %g, %g, %v", most, least, ok)
+	}
+	if _, _, ok := PhaseSpread(r, "skew"); ok {
+		t.Error("a phase that nobody has")
+	}
+	if got := Slowest(r); got["compute"] != 2 {
+		t.Errorf("the slowest rank is that of %v", got)
+	}
+}
+
+// TestTrait wants the names of those parameters that tell rows apart.
+func TestTrait(t *testing.T) {
+	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64), reporttest.Raced("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
+	v := Views(reporttest.Many(rows...))[0]
+	if got := v.Trait("mpi/summa", rows[0].Params); got != "panel=64" {
+		t.Errorf("got %q", got)
+	}
+	hybrid := reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2, "local", "serial/packed", "panel", 64))
+	hybrid.Params["threads"], hybrid.Threads = 4, 8
+	v = Views(reporttest.Many(append(rows, hybrid)...))[0]
+	if got := v.Trait("mpi/summa", hybrid.Params); got != "panel=64 threads=4" {
+		t.Errorf("got %q", got)
+	}
+	// What only some rows were asked to have tells them from those that were not.
+	bare := reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 16))
+	delete(bare.Params, "threads")
+	v = Views(reporttest.Many(bare, hybrid))[0]
+	if got := v.Trait("mpi/summa", hybrid.Params); got != "local=serial/packed panel=64 threads=4" {
+		t.Errorf("got %q", got)
+	}
+	if got := v.Trait("mpi/summa", bare.Params); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

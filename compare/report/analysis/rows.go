@@ -1,0 +1,214 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Baseline is the variant that speed-ups are over.
+const Baseline = "serial/naive"
+
+// Family returns the part of a variant's name before the slash.
+func Family(variant string) string {
+	name, _, _ := strings.Cut(variant, "/")
+	return name
+}
+
+// Algorithm returns the part of a variant's name after the slash.
+func Algorithm(variant string) string {
+	_, name, _ := strings.Cut(variant, "/")
+	return name
+}
+
+// Timed returns the rows that have a speed.
+func Timed(rows []compare.Record) []compare.Record {
+	var out []compare.Record
+	for _, r := range rows {
+		if r.Speed() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Ours reports whether a row is of the suite and not of a library of others, of
+// which gonum, the baseline of the serial family, is one, and NVIDIA's another.
+func Ours(r compare.Record) bool {
+	return Family(r.Variant) != "reference" && Algorithm(r.Variant) != "gonum" && !Vendor(r.Variant)
+}
+
+// Listed reports whether the parameters of rows have columns of their own.
+func Listed(rows []compare.Record) bool {
+	return rows[0].Experiment != "ladder" || Family(rows[0].Variant) == OverRanks.Family
+}
+
+// Guest returns the family whose tables have the serial rows of an experiment: parallel,
+// unless it is mpi alone that the experiment has rows of.
+func (v *View) Guest(experiment string) string {
+	for _, a := range []Axis{OverThreads, OverRanks} {
+		if slices.ContainsFunc(v.Records, func(r compare.Record) bool {
+			return r.Experiment == experiment && Family(r.Variant) == a.Family
+		}) {
+			return a.Family
+		}
+	}
+	return OverThreads.Family
+}
+
+// Fewer reports whether a variant executes fewer than 2mnk operations.
+func Fewer(variant string) bool {
+	return Algorithm(variant) == "strassen" || Algorithm(variant) == "winograd"
+}
+
+// Constants returns the parameters, but for those named, that all rows which have
+// them share.
+func Constants(rows []compare.Record, but ...string) gemm.Params {
+	out := gemm.Params{}
+	several := map[string]bool{}
+	for _, r := range rows {
+		for name, value := range Omit(r.Params, but...) {
+			if old, ok := out[name]; ok && old != value {
+				several[name] = true
+			}
+			out[name] = value
+		}
+	}
+	return Omit(out, slices.Collect(maps.Keys(several))...)
+}
+
+// Known returns a figure of a row that has a speed, NaN of one that has none.
+func Known(r compare.Record, x compare.Number) float64 {
+	if !r.Speed() {
+		return float64(compare.None())
+	}
+	return float64(x)
+}
+
+// Omit returns p without the parameters named.
+func Omit(p gemm.Params, names ...string) gemm.Params {
+	out := maps.Clone(p)
+	for _, name := range names {
+		delete(out, name)
+	}
+	return out
+}
+
+// Setting names parameters other than the threads as a reader would: the schedule by
+// its name, the others as name=value, those that are off left out.
+func Setting(p gemm.Params) string {
+	var parts []string
+	if schedule, ok := p["schedule"].(string); ok {
+		parts = append(parts, schedule)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if value := p[name]; name != "schedule" && name != "threads" && value != 0 && value != "none" {
+			parts = append(parts, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// SettingOf returns the setting of a row, with the schedule that was run where
+// another word was asked for, as auto and default are.
+func SettingOf(r compare.Record) string {
+	text := Setting(r.Params)
+	asked, ran := r.Params["schedule"], r.Resolved["schedule"]
+	if asked == nil || ran == nil || asked == ran {
+		return text
+	}
+	text += fmt.Sprintf(" → %v", ran)
+	if chunk, ok := r.Resolved["chunk"].(int); ok && chunk > 0 {
+		text += fmt.Sprintf(" %d", chunk)
+	}
+	return text
+}
+
+// ChunkOf returns the chunk asked for, 0 for the schedule's default.
+func ChunkOf(p gemm.Params) int {
+	chunk, _ := p["chunk"].(int)
+	return chunk
+}
+
+// Anchor returns text with everything but letters and digits as a dash, fit for
+// the ID of a section.
+func Anchor(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
+// Types returns the element types of rows, in the order f64, f32, gf256.
+func Types(rows []compare.Record) []string {
+	rank := func(t string) int { return (slices.Index([]string{"f64", "f32", "gf256"}, t) + 4) % 4 }
+	seen := map[string]bool{}
+	for _, r := range rows {
+		seen[r.Type] = true
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+	})
+}
+
+// Distinct returns what of says of each row, in order of first appearance.
+func Distinct[R any, K comparable](rows []R, of func(R) K) []K {
+	var out []K
+	seen := map[K]bool{}
+	for _, r := range rows {
+		if k := of(r); !seen[k] {
+			seen[k] = true
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// VariantOf returns the variant of a row.
+func VariantOf(r compare.Record) string { return r.Variant }
+
+// At returns the row of a variant at a point: with its default parameters if it
+// was measured with several.
+func At(rows []compare.Record, variant string, p Problem) (compare.Record, bool) {
+	var found *compare.Record
+	for i, r := range rows {
+		if r.Variant == variant && ProblemOf(r) == p && (found == nil || len(r.Params) < len(found.Params)) {
+			found = &rows[i]
+		}
+	}
+	if found == nil {
+		return compare.Record{}, false
+	}
+	return *found, true
+}
+
+// Quickest returns the row of the least time at p among those that keep says.
+func Quickest(rows []compare.Record, p Problem, keep func(compare.Record) bool) (compare.Record, bool) {
+	best := compare.Record{Median: compare.None()}
+	for _, r := range rows {
+		if r.Speed() && ProblemOf(r) == p && keep(r) && !(r.Median >= best.Median) {
+			best = r
+		}
+	}
+	return best, best.Median.Known()
+}
+
+// Speed returns a row's speed in the unit of its type: GFLOP/s, or for the field
+// of bytes Gmul/s. It is absent where the row is not ok.
+func Speed(r compare.Record) (compare.Number, string) {
+	value, unit := r.Gflops, "GFLOP/s"
+	if r.Type == "gf256" {
+		value, unit = r.Rate, "Gmul/s"
+	}
+	if !r.Speed() {
+		return compare.None(), unit
+	}
+	return value, unit
+}

@@ -1,0 +1,318 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// WeakSeries returns the series of one type whose m grows along the axis.
+func (v *View) WeakSeries(a Axis, typ string) []Series {
+	return v.seriesOf(a, v.Along(a, typ, "weak"), true)
+}
+
+// SharesWork reports whether there is anything to say in the chapter on sharing.
+func (v *View) SharesWork() bool {
+	return v.HasFamily("parallel") || len(v.traces) > 0 || len(v.Overheads()) > 0
+}
+
+// Experiments are those of the families parallel and mpi, whose tables have the serial
+// rows beside them that they are held against.
+var Experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs", "panel", "schedule"}
+
+// Axis is what the rows of a series differ in.
+type Axis struct {
+	Param  string // as messages and parameters have it
+	Family string // whose rows it is of
+	Prefix string // of sections, figures and messages
+	One    string // one of them, in letters of figures
+}
+
+// The axes: the threads of the family parallel, and the ranks of the family mpi.
+var (
+	OverThreads = Axis{"threads", "parallel", "", "thread"}
+	OverRanks   = Axis{"ranks", "mpi", "mpi-", "rank"}
+)
+
+// fixed names the experiments that have a problem of a fixed size, the best first.
+func (a Axis) fixed() []string {
+	if a == OverRanks {
+		return []string{"strong", "ladder"}
+	}
+	return []string{"strong", "chunk", "affinity", "gomaxprocs"}
+}
+
+// AxisOf returns the axis of a variant's series.
+func AxisOf(variant string) Axis {
+	if Family(variant) == OverRanks.Family {
+		return OverRanks
+	}
+	return OverThreads
+}
+
+// Count returns where a row is on the axis: its threads, or its ranks whatever threads
+// each of them has. 0: the row does not say.
+func (a Axis) Count(r compare.Record) int {
+	if a == OverThreads {
+		return r.Threads
+	}
+	if ranks, ok := r.Params[a.Param].(int); ok {
+		return ranks
+	}
+	return len(r.Ranks)
+}
+
+// Named puts the name of the axis into letters of a figure.
+func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.One) }
+
+// Shared returns the timed rows of the family parallel in the given experiments.
+func (v *View) Shared(typ string, experiments ...string) []compare.Record {
+	return v.Along(OverThreads, typ, experiments...)
+}
+
+// Along returns the timed rows of an axis in the given experiments.
+func (v *View) Along(a Axis, typ string, experiments ...string) []compare.Record {
+	return v.Pick(func(r compare.Record) bool {
+		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
+	})
+}
+
+// SharedTypes returns the element types of the rows of the family parallel.
+func (v *View) SharedTypes() []string { return v.TypesOf(OverThreads) }
+
+// TypesOf returns the element types of the rows of an axis.
+func (v *View) TypesOf(a Axis) []string {
+	return Types(v.Pick(func(r compare.Record) bool { return Family(r.Variant) == a.Family }))
+}
+
+// Series is the rows of one variant that differ in their place on an axis alone.
+type Series struct {
+	Problem    // of one thread
+	Axis       Axis
+	Variant    string
+	Rest       gemm.Params      // asked for, but for the axis
+	Set        string           // rest in words
+	Rows       []compare.Record // along the axis, ascending
+	experiment string
+	Grows      bool // along the axis, as m does: every worker has the same work
+}
+
+// seriesOf returns the series of rows in the order of their sizes. Where work grows, m
+// is that of one thread or rank times their number.
+func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
+	var out []Series
+	at := map[string]int{}
+	for _, r := range rows {
+		p := ProblemOf(r)
+		if grows {
+			if p.M%a.Count(r) != 0 {
+				continue
+			}
+			p = p.OfOne(a.Count(r))
+		}
+		p.Threads = 1
+		rest := Omit(r.Params, a.Param)
+		key := fmt.Sprint(r.Experiment, r.Variant, p, rest)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: v.Trait(r.Variant, rest), experiment: r.Experiment, Grows: grows})
+		}
+		if !slices.ContainsFunc(out[i].Rows, func(o compare.Record) bool { return a.Count(o) == a.Count(r) }) {
+			out[i].Rows = append(out[i].Rows, r)
+		}
+	}
+	out = slices.DeleteFunc(out, func(s Series) bool { return len(s.Rows) < 2 })
+	for _, s := range out {
+		slices.SortFunc(s.Rows, func(x, y compare.Record) int { return cmp.Compare(a.Count(x), a.Count(y)) })
+	}
+	slices.SortStableFunc(out, func(x, y Series) int { return x.Problem.Compare(y.Problem) })
+	return out
+}
+
+// Legend returns the same for a figure.
+func (s Series) Legend() string {
+	if s.Set != "" {
+		return Algorithm(s.Variant) + ", " + s.Set
+	}
+	return Algorithm(s.Variant)
+}
+
+// Setting returns what a row was asked to do and did, but for its place on the axis.
+func (s Series) Setting(r compare.Record) string {
+	if s.Axis == OverThreads {
+		return SettingOf(r)
+	}
+	return s.Set
+}
+
+// Most returns the row of the most threads.
+func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
+
+// Full returns the row of the most threads that v has processors for, that of the
+// fewest threads where it has for none.
+func (s Series) Full(v *View) compare.Record {
+	for _, r := range slices.Backward(s.Rows) {
+		if !v.IsCrowded(r.Threads) {
+			return r
+		}
+	}
+	return s.Rows[0]
+}
+
+// One returns the row of one thread or rank.
+func (s Series) One() (compare.Record, bool) { return s.Rows[0], s.Axis.Count(s.Rows[0]) == 1 }
+
+// Count returns where a row is on the axis.
+func (s Series) Count(r compare.Record) int { return s.Axis.Count(r) }
+
+// Speedup holds a row of the series against that of one thread: how many times as
+// fast it is, or, where the work grows, how many times that of one thread it does in
+// the same time.
+func (s Series) Speedup(r compare.Record) (Comparison, bool) {
+	one, ok := s.One()
+	if !ok || s.Count(r) == 1 {
+		return Comparison{}, false
+	}
+	c := Beside(one, r)
+	if s.Grows {
+		p := float64(s.Count(r))
+		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi
+	}
+	return c, true
+}
+
+// Fit fits Amdahl's law, or Gustafson's where the work grows, to the rows on several
+// threads, as many as there are processors at most. It needs one of those and the row
+// of one thread, all sampled in turn. Rows of different numbers of ranks are of different
+// launches and never in turn: their law is fitted, and what the scatter leaves for its
+// fraction is not known.
+func (s Series) Fit(v *View) (law, bool) {
+	if s.Axis == OverThreads && !InTurn(s.Rows...) {
+		return law{}, false
+	}
+	var threads []int
+	var values []float64
+	for _, r := range s.Rows {
+		c, ok := s.Speedup(r)
+		if !ok || v.IsCrowded(r.Threads) {
+			continue
+		}
+		threads = append(threads, s.Count(r))
+		if s.Grows {
+			values = append(values, c.Ratio)
+		} else {
+			values = append(values, 1/c.Ratio)
+		}
+	}
+	var l law
+	switch {
+	case len(threads) == 0:
+		return law{}, false
+	case s.Grows:
+		l = gustafson(threads, values)
+	default:
+		l = amdahl(threads, values)
+	}
+	if s.Axis == OverRanks {
+		l.Lo, l.Hi = math.NaN(), math.NaN()
+	}
+	return l, true
+}
+
+// StrongSeries returns, by variant, the series of one type over a fixed size: those of
+// the experiment that has them, of those with several chunks the one with the chunk at
+// its default, or else the quickest on the most threads.
+func (v *View) StrongSeries(a Axis, typ string) []Series {
+	var out []Series
+	all := v.Along(a, typ, a.fixed()...)
+	for _, variant := range Distinct(all, VariantOf) {
+		for _, experiment := range a.fixed() {
+			found := v.seriesOf(a, slices.DeleteFunc(slices.Clone(all), func(r compare.Record) bool {
+				return r.Variant != variant || r.Experiment != experiment
+			}), false)
+			if len(found) > 0 {
+				out = append(out, oneChunk(found)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// oneChunk keeps one of the series that differ in the chunk alone.
+func oneChunk(all []Series) []Series {
+	var out []Series
+	at := map[string]int{}
+	for _, s := range all {
+		key := fmt.Sprint(s.Problem, Omit(s.Rest, "chunk"))
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(out)
+			out = append(out, s)
+			continue
+		}
+		if own := ChunkOf(s.Rest) == 0; own || ChunkOf(out[i].Rest) != 0 && s.Most().Median < out[i].Most().Median {
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// MainSize returns the problem that the most variants have series for, the largest of
+// those that are level.
+func MainSize(all []Series) Problem {
+	variants := map[Problem]map[string]bool{}
+	var best Problem
+	for _, s := range all {
+		if variants[s.Problem] == nil {
+			variants[s.Problem] = map[string]bool{}
+		}
+		variants[s.Problem][s.Variant] = true
+	}
+	for p, names := range variants {
+		if n := len(names) - len(variants[best]); n > 0 || n == 0 && p.Compare(best) > 0 {
+			best = p
+		}
+	}
+	return best
+}
+
+// Leading returns one series a variant at a problem: the quickest on the most threads
+// that there are processors for.
+func (v *View) Leading(all []Series, p Problem) []Series {
+	var out []Series
+	for _, s := range all {
+		if s.Problem != p {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o Series) bool { return o.Variant == s.Variant })
+		switch {
+		case i < 0:
+			out = append(out, s)
+		case s.Full(v).Threads > out[i].Full(v).Threads,
+			s.Full(v).Threads == out[i].Full(v).Threads && s.Full(v).Median < out[i].Full(v).Median:
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// BestSerial returns the quickest serial row on the problem of one thread of s: of its
+// own experiment, or else of the ladder.
+func (v *View) BestSerial(s Series) (compare.Record, bool) {
+	for _, experiment := range []string{s.experiment, "ladder"} {
+		if best, ok := Quickest(v.Records, s.Problem, func(o compare.Record) bool {
+			return Family(o.Variant) == "serial" && o.Experiment == experiment
+		}); ok {
+			return best, true
+		}
+	}
+	return compare.Record{}, false
+}

@@ -1,0 +1,100 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gemm/compare"
+	"gemm/compare/report/reporttest"
+)
+
+// TestMainSize wants the size that the most variants have, and the largest of those.
+func TestMainSize(t *testing.T) {
+	at := func(n int, variants ...string) []compare.Record {
+		var rows []compare.Record
+		for _, v := range variants {
+			for _, p := range []int{1, 2} {
+				rows = append(rows, reporttest.Row("parallel/"+v, n, 1e-3/float64(p), reporttest.ThreadsOf("strong", p)))
+			}
+		}
+		return rows
+	}
+	v := Views(reporttest.Many(slices.Concat(at(64, "rows", "tiles"), at(128, "rows", "tiles"), at(256, "rows"))...))[0]
+	if p := MainSize(v.StrongSeries(OverThreads, "f64")); p.N != 128 {
+		t.Errorf("it is %d, want 128", p.N)
+	}
+}
+
+// TestBestSerial wants the row of the same experiment before that of the ladder.
+func TestBestSerial(t *testing.T) {
+	rows := reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5})
+	doc := reporttest.Many(append(rows, reporttest.Row("serial/ikj", 256, 7e-3, reporttest.Experiment("strong")))...)
+	v := Views(doc)[0]
+	s := v.StrongSeries(OverThreads, "f64")[0]
+	if best, ok := v.BestSerial(s); !ok || best.Variant != "serial/ikj" || best.Experiment != "strong" {
+		t.Errorf("it is %s of %s", best.Variant, best.Experiment)
+	}
+	v = Views(reporttest.Many(rows...))[0]
+	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" || best.Experiment != "ladder" {
+		t.Errorf("without one it is %s of %s", best.Variant, best.Experiment)
+	}
+}
+
+// TestPairings wants rows that two experiments have once, from the one that has more of
+// them, and none of a parameter that does not vary.
+func TestPairings(t *testing.T) {
+	rows := slices.Concat(
+		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
+		reporttest.Swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
+		reporttest.Swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
+	got := Pairings(rows, "schedule")
+	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != "chunk" {
+		t.Errorf("%d pairings: %+v", len(got), got)
+	}
+	if got := Pairings(rows, "affinity"); len(got) != 0 {
+		t.Errorf("%d pairings of a parameter that no row has", len(got))
+	}
+}
+
+// TestCrowded wants the report to call those threads too many that a measurement warns
+// of, down to the part of a processor.
+func TestCrowded(t *testing.T) {
+	doc := reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
+	for _, test := range []struct {
+		quota compare.Number
+		most  int // threads that are not too many
+	}{{2.5, 2}, {3, 3}, {20, 16}, {compare.None(), 16}} {
+		doc.Hosts[0].Quota = test.quota
+		v := Views(doc)[0]
+		for p := 1; p <= 20; p++ {
+			if got := v.IsCrowded(p); got != (p > test.most) || got != (doc.Hosts[0].Crowded(p) != "") {
+				t.Errorf("a quota of %v: %d threads are crowded: %v", test.quota, p, got)
+			}
+		}
+	}
+	doc.Hosts[0].Cores, doc.Hosts[0].Quota = 0, compare.None()
+	if Views(doc)[0].IsCrowded(64) {
+		t.Error("crowded on a host whose number of processors is not known")
+	}
+}
+
+// TestStaticOwner deals small loops out as libgomp does.
+func TestStaticOwner(t *testing.T) {
+	for _, test := range []struct {
+		n, p, chunk int
+		want        string
+	}{
+		{10, 4, 0, "0001112233"}, {8, 4, 0, "00112233"}, {3, 4, 0, "012"}, {5, 1, 0, "00000"},
+		{10, 4, 2, "0011223300"}, {7, 3, 1, "0120120"}, {5, 2, 9, "00000"},
+	} {
+		var got strings.Builder
+		for i := range test.n {
+			fmt.Fprint(&got, StaticOwner(i, test.n, test.p, test.chunk))
+		}
+		if got.String() != test.want {
+			t.Errorf("%d on %d by %d: %s, want %s", test.n, test.p, test.chunk, got.String(), test.want)
+		}
+	}
+}

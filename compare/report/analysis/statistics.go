@@ -1,0 +1,226 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"gemm/compare"
+)
+
+// Tolerance is the difference below which two times are called the same, as a part
+// of them.
+const Tolerance = 0.05
+
+// SpreadOutcome is what a comparison of all pairs of some rows says.
+type SpreadOutcome int
+
+const (
+	Untold SpreadOutcome = iota // the samples do not decide
+	Same                        // no pair can be told apart, and none differs by more than the tolerance
+	Slight                      // some can, but none differs by more than the tolerance
+	Differ                      // some can, and not all are known to be within the tolerance
+)
+
+// rivalry is what the pairs of some rows say together.
+type rivalry struct {
+	Outcome SpreadOutcome
+	// The pair that differs most, of those that can be told apart if any can.
+	Quick, Slow compare.Record
+	Comparison         // of Slow with Quick; P is adjusted for the number of pairs
+	Bounded     bool   // the intervals of all pairs lie within the tolerance
+	Apart       int    // pairs that can be told apart
+	Pairs       int    // all of them
+	Turn        string // that all rows were sampled in; empty: not all in one
+}
+
+// compete compares every two of rows, two at least, as beside does. Which pairs
+// can be told apart is decided by Holm's procedure (A simple sequentially rejective
+// multiple test procedure, Scandinavian Journal of Statistics 6, 1979): that one pair
+// or more of rows that do not differ is called different has the probability
+// significance at most, however many they are. That a test did not find a difference
+// does not show that there is none, so that same takes the intervals too.
+func compete(rows []compare.Record) rivalry {
+	type pair struct {
+		slow, quick compare.Record
+		Comparison
+	}
+	var pairs []pair
+	out := rivalry{Bounded: true, Turn: rows[0].Turn}
+	for i, a := range rows {
+		if a.Turn != out.Turn {
+			out.Turn = ""
+		}
+		for _, b := range rows[i+1:] {
+			if a.Median < b.Median {
+				pairs = append(pairs, pair{b, a, Beside(b, a)})
+			} else {
+				pairs = append(pairs, pair{a, b, Beside(a, b)})
+			}
+		}
+	}
+	out.Pairs = len(pairs)
+	p := make([]float64, len(pairs))
+	for i := range pairs {
+		p[i] = pairs[i].P
+	}
+	for i, adjusted := range holm(p) {
+		pairs[i].P = adjusted
+	}
+	slices.SortStableFunc(pairs, func(x, y pair) int {
+		apart := func(q pair) int {
+			if q.P < Significance {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(apart(y), apart(x)), cmp.Compare(y.Ratio, x.Ratio))
+	})
+	for _, q := range pairs {
+		if q.P < Significance {
+			out.Apart++
+		}
+		if !(q.Lo >= 1/(1+Tolerance) && q.Hi <= 1+Tolerance) {
+			out.Bounded = false
+		}
+	}
+	worst := pairs[0]
+	out.Slow, out.Quick, out.Comparison = worst.slow, worst.quick, worst.Comparison
+	switch {
+	case out.Apart > 0 && out.Bounded:
+		out.Outcome = Slight
+	case out.Apart > 0:
+		out.Outcome = Differ
+	case out.Bounded:
+		out.Outcome = Same
+	}
+	return out
+}
+
+// holm returns p values adjusted for their number: one is below a level exactly
+// where Holm's procedure rejects its hypothesis at that level. NaN stays NaN, and
+// counts as a test that was made.
+func holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	key := func(i int) float64 {
+		if math.IsNaN(p[i]) {
+			return math.Inf(1)
+		}
+		return p[i]
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(key(i), key(j)) })
+	adjusted := make([]float64, len(p))
+	highest := 0.0
+	for rank, i := range order {
+		if math.IsNaN(p[i]) {
+			adjusted[i] = p[i]
+			continue
+		}
+		highest = max(highest, min(1, float64(len(p)-rank)*p[i]))
+		adjusted[i] = highest
+	}
+	return adjusted
+}
+
+// InTurn reports whether rows were sampled in one turn, which is one of a run.
+func InTurn(rows ...compare.Record) bool {
+	return rows[0].Turn != "" && !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return r.Turn != rows[0].Turn || r.Run != rows[0].Run
+	})
+}
+
+// Beside compares two rows as contrast does where they were sampled in turn. Of others
+// it gives the ratio alone: what the machine did between them is in no sample, so that
+// neither an interval nor a test can speak of it.
+func Beside(a, b compare.Record) Comparison {
+	if InTurn(a, b) {
+		return Contrast(a, b)
+	}
+	return Comparison{Ratio: float64(a.Median) / float64(b.Median), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
+}
+
+// Significance is the probability of error below which two rows are called different.
+const Significance = 0.01
+
+// Outcome is what a comparison of two rows says.
+type Outcome int
+
+const (
+	TooFew  Outcome = iota // no samples could be told apart with p < significance: there are too few
+	Level                  // not distinguishable
+	Quicker                // the second row takes less time
+	Slower                 // the second row takes more time
+)
+
+// Comparison is a row held against another.
+type Comparison struct {
+	Ratio   float64 // the first row's median over the second's: above 1 where the second is faster
+	Lo, Hi  float64 // 95 % interval of the ratio; NaN where a row has none of its median
+	P       float64 // two-sided, of Mann and Whitney's test; NaN without samples
+	Outcome Outcome
+}
+
+// Contrast compares the times of two rows.
+//
+// The interval combines those of the two medians: on the logarithmic scale, where
+// the ratio is a difference, the distances from each estimate to the ends of its
+// interval add as the sides of a right angle (Zou and Donner, Construction of
+// confidence limits about effect measures: a general approach, Statistics in
+// Medicine 27, 2008). It assumes no distribution beyond what those of the medians
+// do, which is none, and needs both of them.
+//
+// Whether the rows differ is decided by Mann and Whitney's rank test (On a test
+// of whether one of two random variables is stochastically larger than the
+// other, 1947), which compares all samples and not the medians alone.
+func Contrast(a, b compare.Record) Comparison {
+	c := Comparison{
+		Ratio: float64(a.Median) / float64(b.Median),
+		Lo:    math.NaN(), Hi: math.NaN(), P: math.NaN(),
+	}
+	if a.CI != nil && b.CI != nil {
+		down := math.Hypot(math.Log(float64(a.Median)/a.CI[0]), math.Log(b.CI[1]/float64(b.Median)))
+		up := math.Hypot(math.Log(a.CI[1]/float64(a.Median)), math.Log(float64(b.Median)/b.CI[0]))
+		c.Lo, c.Hi = c.Ratio*math.Exp(-down), c.Ratio*math.Exp(up)
+	}
+	if len(a.Samples) == 0 || len(b.Samples) == 0 {
+		return c
+	}
+	c.P = rankTest(a.Samples, b.Samples)
+	switch {
+	case !(2/combinations(len(a.Samples)+len(b.Samples), len(a.Samples)) < Significance):
+		c.Outcome = TooFew
+	case c.P < Significance && c.Ratio > 1:
+		c.Outcome = Quicker
+	case c.P < Significance && c.Ratio < 1:
+		c.Outcome = Slower
+	default:
+		c.Outcome = Level
+	}
+	return c
+}
+
+// rankTest returns the two-sided p value of Mann and Whitney's test, 1 where all
+// samples are equal.
+func rankTest(a, b []float64) float64 {
+	result, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers)
+	if err != nil {
+		return 1
+	}
+	return math.Min(result.P, 1)
+}
+
+// combinations returns the number of ways to choose k of n: the number of equally
+// likely rankings under the hypothesis that the rows do not differ, of which the
+// two extreme ones are the most that a rank test can see.
+func combinations(n, k int) float64 {
+	c := 1.0
+	for i := 1; i <= min(k, n-k); i++ {
+		c *= float64(n-i+1) / float64(i)
+	}
+	return c
+}

@@ -1,0 +1,120 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Concert is the traces of one variant on one case that differ in the schedule and
+// its chunk: what is drawn over one axis of time.
+type Concert struct {
+	Problem
+	Variant string
+	Rest    gemm.Params // the other parameters, but for the threads
+	Traces  []compare.Trace
+}
+
+// Concerts groups the traces of a host, those of the most work and the most workers
+// first.
+func (v *View) Concerts() []Concert {
+	var out []Concert
+	at := map[string]int{}
+	for _, t := range v.traces {
+		if t.Workers < 1 || !(t.Seconds > 0) || len(t.Spans) == 0 {
+			continue
+		}
+		p := Problem{Type: t.Type, op: "nn", alpha: 1, M: t.M, N: t.N, K: t.K, lda: t.K, ldb: t.N, ldc: t.N, Threads: t.Workers}
+		rest := Omit(t.Params, "threads", "schedule", "chunk")
+		key := fmt.Sprint(t.Experiment, t.Variant, p, rest)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, Concert{Problem: p, Variant: t.Variant, Rest: rest})
+		}
+		out[i].Traces = append(out[i].Traces, t)
+	}
+	slices.SortStableFunc(out, func(x, y Concert) int { return y.Problem.Compare(x.Problem) })
+	return out
+}
+
+// BusyTimes returns the seconds that each worker of a trace was busy.
+func BusyTimes(t compare.Trace) []float64 {
+	out := make([]float64, t.Workers)
+	for _, s := range t.Spans {
+		if s.Worker >= 0 && s.Worker < t.Workers {
+			out[s.Worker] += s.End - s.Begin
+		}
+	}
+	return out
+}
+
+// Imbalance returns the most over the mean: how many times as long the last worker is
+// busy as all would be if they shared evenly.
+func Imbalance(shares []float64) float64 {
+	total := 0.0
+	for _, s := range shares {
+		total += s
+	}
+	return slices.Max(shares) / (total / float64(len(shares)))
+}
+
+// PredictedImbalance returns the imbalance that a static schedule has by the load
+// alone, NaN under another schedule: who has which index is known beforehand then,
+// and index i of n costs 1 + round(load·i/(n−1)).
+func PredictedImbalance(t compare.Trace) float64 {
+	if t.Resolved["schedule"] != "static" {
+		return math.NaN()
+	}
+	n := 0
+	for _, s := range t.Spans {
+		n = max(n, s.To)
+	}
+	load, _ := t.Resolved["load"].(int)
+	chunk, _ := t.Resolved["chunk"].(int)
+	cost := make([]float64, t.Workers)
+	for i := range n {
+		weight := 1.0
+		if n > 1 {
+			weight += math.Round(float64(load) * float64(i) / float64(n-1))
+		}
+		cost[StaticOwner(i, n, t.Workers, chunk)] += weight
+	}
+	return Imbalance(cost)
+}
+
+// StaticOwner returns the worker of p that a static schedule gives index i of n: chunks
+// go round, and without a chunk each worker has one block, of which the first n mod p
+// have one index more.
+func StaticOwner(i, n, p, chunk int) int {
+	if chunk > 0 {
+		return i / chunk % p
+	}
+	q, longer := n/p, n%p
+	if edge := longer * (q + 1); i >= edge {
+		return longer + (i-edge)/q
+	}
+	return i / (q + 1)
+}
+
+// Traced returns the row that a trace belongs to, as far as its setting goes.
+func Traced(t compare.Trace) compare.Record {
+	return compare.Record{
+		Host: t.Host, Run: t.Run, Experiment: t.Experiment, Variant: t.Variant, Type: t.Type, Op: "nn", Alpha: 1,
+		M: t.M, N: t.N, K: t.K, LDA: t.K, LDB: t.N, LDC: t.N, Threads: t.Workers, Params: t.Params, Resolved: t.Resolved,
+	}
+}
+
+// ScheduleOf names the schedule of a trace in the letters that figures have, with the
+// chunk asked for.
+func ScheduleOf(t compare.Trace) string {
+	row := Traced(t)
+	row.Params = gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")), "chunk": ChunkOf(t.Params)}
+	return strings.ReplaceAll(SettingOf(row), "→", "=")
+}

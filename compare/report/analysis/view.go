@@ -1,0 +1,179 @@
+// Package analysis has the numbers of reports: what rows can be compared, what comparisons
+// show, and what models and laws predict. It has no words; chapters and figures put words and
+// marks to its results.
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Asked returns those of the flags that the run which the first of rows comes
+// from was given, with their values.
+func (v *View) Asked(rows []compare.Record, flags ...string) []string {
+	i := slices.IndexFunc(v.Runs, func(run compare.RunInfo) bool { return run.ID == rows[0].Run })
+	if i < 0 {
+		return nil
+	}
+	words := strings.Fields(v.Runs[i].Command)
+	var out []string
+	for _, flag := range flags {
+		for j, word := range words {
+			if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
+				out = append(out, "--"+flag, value)
+			} else if word == "--"+flag && j+1 < len(words) {
+				out = append(out, word, words[j+1])
+			}
+		}
+	}
+	return out
+}
+
+// HasFamily reports whether there are rows of a family.
+func (v *View) HasFamily(fam string) bool {
+	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return Family(r.Variant) == fam })
+}
+
+// Granted returns the number of processors that this host lets a product have: those
+// that it may use, or as many as its quota is worth.
+func (v *View) Granted() float64 {
+	if v.Quota.Known() {
+		return min(float64(v.Cores), float64(v.Quota))
+	}
+	return float64(v.Cores)
+}
+
+// IsCrowded reports whether so many threads do not run at the same time on the host;
+// not where its processors are not known.
+func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
+
+// Trait names those parameters of a row as setting does that tell rows of its variant
+// apart: of the family mpi, whose rows have many, those that they do not all share.
+func (v *View) Trait(variant string, p gemm.Params) string {
+	if Family(variant) != OverRanks.Family {
+		return Setting(p)
+	}
+	alike, known := v.alike[variant]
+	if !known {
+		rows := v.Pick(func(r compare.Record) bool { return r.Variant == variant })
+		alike = Constants(rows, OverRanks.Param)
+		maps.DeleteFunc(alike, func(name string, _ any) bool {
+			return slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Params[name] == nil })
+		})
+		v.alike[variant] = alike
+	}
+	text := Setting(Omit(p, append(slices.Collect(maps.Keys(alike)), OverRanks.Param)...))
+	if alike["threads"] == nil && p["threads"] != nil {
+		text = strings.TrimSpace(fmt.Sprintf("%s threads=%v", text, p["threads"]))
+	}
+	return text
+}
+
+// Baseline returns a timed row of the baseline.
+func (v *View) Baseline(rows []compare.Record) (compare.Record, bool) {
+	for _, r := range rows {
+		if r.Variant == Baseline && r.Speed() {
+			return r, true
+		}
+	}
+	return compare.Record{}, false
+}
+
+// View is what one host contributed to a document. Rows are compared within a
+// view only.
+type View struct {
+	compare.Host
+	Suffix       string // of anchors: empty, or "-" and the host's id where there are several
+	Runs         []compare.RunInfo
+	Records      []compare.Record
+	Measurements []compare.Measurement
+	traces       []compare.Trace
+	chunkTests   map[string][]Bout      // by type: thousands of tests, and read twice
+	alike        map[string]gemm.Params // by variant of the family mpi: what its rows share
+}
+
+// Views splits a document by host, in the document's order. A host that rows
+// name but that is not described has only its id.
+func Views(doc compare.Document) []*View {
+	var list []*View
+	byID := map[string]*View{}
+	at := func(id string) *View {
+		v := byID[id]
+		if v == nil {
+			v = &View{Host: compare.Host{ID: id}, chunkTests: map[string][]Bout{}, alike: map[string]gemm.Params{}}
+			byID[id] = v
+			list = append(list, v)
+		}
+		return v
+	}
+	for _, h := range doc.Hosts {
+		at(h.ID).Host = h
+	}
+	for _, r := range doc.Runs {
+		v := at(r.Host)
+		v.Runs = append(v.Runs, r)
+	}
+	for _, r := range doc.Records {
+		v := at(r.Host)
+		v.Records = append(v.Records, r)
+	}
+	for _, m := range doc.Measurements {
+		v := at(m.Host)
+		v.Measurements = append(v.Measurements, m)
+	}
+	for _, t := range doc.Traces {
+		v := at(t.Host)
+		v.traces = append(v.traces, t)
+	}
+	for _, v := range list {
+		if len(list) > 1 {
+			v.Suffix = "-" + Anchor(v.ID)
+		}
+	}
+	return list
+}
+
+// Pick returns the rows of the view that keep says to keep.
+func (v *View) Pick(keep func(compare.Record) bool) []compare.Record {
+	var out []compare.Record
+	for _, r := range v.Records {
+		if keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Ladder returns the main rows of one type: those of the experiment "ladder".
+func (v *View) Ladder(typ string) []compare.Record {
+	return v.Pick(func(r compare.Record) bool { return r.Experiment == "ladder" && r.Type == typ })
+}
+
+// Ceiling returns the measured peak of a type at a number of busy threads, the
+// highest where several runs measured it.
+func (v *View) Ceiling(typ string, threads int) (compare.Ceiling, bool) {
+	var highest compare.Ceiling
+	for _, c := range v.Ceilings {
+		if c.Unit == "cpu" && c.Pipe == typ && c.Threads == threads && c.Gflops.Known() && c.Gflops > highest.Gflops {
+			highest = c
+		}
+	}
+	return highest, highest.Gflops > 0
+}
+
+// Bandwidth returns the measured triad at a number of busy threads, the highest
+// where several runs measured it.
+func (v *View) Bandwidth(threads int) (compare.Bandwidth, bool) {
+	var highest compare.Bandwidth
+	for _, w := range v.Bandwidths {
+		if w.Unit == "cpu" && w.Name == "triad" && w.Threads == threads && w.GBps.Known() && w.GBps > highest.GBps {
+			highest = w
+		}
+	}
+	return highest, highest.GBps > 0
+}

@@ -1,0 +1,148 @@
+// Package number writes numbers as a reader of a report wants them: rounded, with units, and
+// with a dash for what is not there.
+package number
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"gemm/compare"
+	"gemm/compare/report/document"
+)
+
+// Numbered returns a count that is not 0.
+func Numbered(n int) document.Text {
+	if n <= 0 {
+		return Absent
+	}
+	return document.Text(fmt.Sprint(n))
+}
+
+// Times returns a ratio with its interval.
+func Times(ratio, lo, hi float64) document.Text {
+	text := Significant(ratio)
+	if known := Extent(lo, hi, Significant); known != Absent {
+		text += " (" + strings.ReplaceAll(known, " ", "") + ")"
+	}
+	return document.Text(text)
+}
+
+// Absent stands for a number that is not there.
+const Absent = "—"
+
+// Revision shortens a revision to the twelve digits that tell it apart.
+func Revision(git string) string {
+	hash, dirty, _ := strings.Cut(git, "+")
+	if dirty != "" {
+		dirty = "+" + dirty
+	}
+	return hash[:min(12, len(hash))] + dirty
+}
+
+// Significant returns x with three significant digits, absent where it is not
+// finite. Very small and very large numbers are given as 1.23e-16.
+func Significant(x float64) string {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return Absent
+	case x == 0:
+		return "0"
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 2, 64), 64)
+	if a := math.Abs(rounded); a < 1e-3 || a >= 1e6 {
+		return strconv.FormatFloat(x, 'e', 2, 64)
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(rounded))))
+	return strconv.FormatFloat(rounded, 'f', max(decimals, 0), 64)
+}
+
+// Seconds returns a duration with three significant digits and its unit.
+func Seconds(s float64) string {
+	if math.IsNaN(s) || math.IsInf(s, 0) {
+		return Absent
+	}
+	if s == 0 || s >= 1 {
+		return Significant(s) + " s"
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(s, 'e', 2, 64), 64)
+	value, prefix := humanize.ComputeSI(rounded)
+	return Significant(value) + " " + prefix + "s"
+}
+
+// ByteSize returns a number of bytes with up to three significant digits and its
+// binary unit.
+func ByteSize(n float64) string {
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return Absent
+	}
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for n >= 999.5 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	text := Significant(n)
+	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " " + units[i]
+}
+
+// Extent returns "lo – hi", absent where there is none.
+func Extent(lo, hi float64, format func(float64) string) string {
+	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return Absent
+	}
+	return fmt.Sprintf("%s – %s", format(lo), format(hi))
+}
+
+// Signed returns x with its sign and one decimal.
+func Signed(x float64) string { return fmt.Sprintf("%+.1f", x) }
+
+// Probability returns a p value: two significant digits, "< 0.0001" below that,
+// which no line is broken in.
+func Probability(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return Absent
+	case p < 1e-4:
+		return "<\u00a00.0001"
+	}
+	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
+// Nanoseconds returns the median of a cost with its interval.
+func Nanoseconds(r compare.Record) document.Text {
+	if len(r.Samples) == 0 {
+		return Absent
+	}
+	if r.CI == nil {
+		return document.Text(Significant(float64(r.Median)))
+	}
+	return Times(float64(r.Median), r.CI[0], r.CI[1])
+}
+
+// Settled returns a setting as a cell, in one line where it is short.
+func Settled(text string) document.Text {
+	const short = 20 // characters
+	switch {
+	case text == "":
+		return Absent
+	case len(text) <= short:
+		text = strings.ReplaceAll(text, " ", "\u00a0")
+	}
+	return document.Escape(text)
+}
+
+// Percent returns a share of 1 in percent.
+func Percent(x float64) string {
+	sentence := Significant(100 * x)
+	if sentence == Absent {
+		return Absent
+	}
+	return sentence + " %"
+}

@@ -1,0 +1,203 @@
+package reporttest
+
+import (
+	"fmt"
+	"math"
+
+	"gemm"
+	"gemm/compare"
+)
+
+// Row returns an ok row of an n×n×n product with 20 samples, all within 0.1 % of
+// the given seconds: rows whose times differ by more are distinguishable.
+func Row(variant string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
+	r := compare.Record{
+		Host: "h1", Run: "r1", Experiment: "ladder", Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
+		M: n, N: n, K: n, LDA: n, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
+		Status: compare.OK, Inner: 1, Unit: "GFLOP/s", Rate: compare.None(), DataGBps: compare.None(),
+		Residual: 1e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
+	}
+	Sampled(20, seconds)(&r)
+	r.PercentPeak = r.Gflops / 40 * 100
+	work := 2 * math.Pow(float64(n), 3)
+	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, L1Traffic: work, L2Traffic: work, Traffic: work}
+	for _, f := range change {
+		f(&r)
+	}
+	return r
+}
+
+// Sampled gives a row n samples about the given seconds.
+func Sampled(n int, seconds float64) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Samples = nil
+		for i := range n {
+			r.Samples = append(r.Samples, seconds*(1+1e-4*(float64(i)-float64(n-1)/2)))
+		}
+		r.Median = compare.Number(seconds)
+		r.CI = nil
+		if n >= 6 {
+			r.CI = &[2]float64{r.Samples[n/4], r.Samples[n-1-n/4]}
+		}
+		r.Gflops = compare.Number(2 * float64(r.M) * float64(r.N) * float64(r.K) / seconds / 1e9)
+	}
+}
+
+// Came gives a row an outcome other than ok: it has no speed then.
+func Came(status compare.Status, reason string) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Status, r.Reason, r.Samples, r.CI = status, reason, nil, nil
+		r.Median, r.Gflops, r.PercentPeak = compare.None(), compare.None(), compare.None()
+		if status != compare.Wrong {
+			r.Residual, r.Bound = compare.None(), compare.None()
+		}
+	}
+}
+
+// Predicted gives a row a prediction.
+func Predicted(p compare.Predicted) func(*compare.Record) {
+	return func(r *compare.Record) { r.Predicted = &p }
+}
+
+// Unpredicted takes the prediction from a row.
+func Unpredicted(r *compare.Record) { r.Predicted = nil }
+
+// Experiment makes a row one of an experiment.
+func Experiment(name string) func(*compare.Record) {
+	return func(r *compare.Record) { r.Experiment = name }
+}
+
+// Turn puts a row into a group of interleaved contenders.
+func Turn(id string) func(*compare.Record) { return func(r *compare.Record) { r.Turn = id } }
+
+// Ladder returns three sizes of naive, ikj and packed.
+func Ladder() []compare.Record {
+	var rows []compare.Record
+	for _, n := range []int{64, 128, 256} {
+		s := math.Pow(float64(n)/64, 3)
+		work := 2 * math.Pow(float64(n), 3)
+		rows = append(rows,
+			Row("serial/naive", n, 1e-3*s, Predicted(compare.Predicted{Flops: work, Accesses: work, L1Traffic: 8 * work, L2Traffic: 4 * work, Traffic: 8 * work})),
+			Row("serial/ikj", n, 1e-4*s, Predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, L1Traffic: work, L2Traffic: work, Traffic: work})),
+			Row("serial/packed", n, 5e-5*s, Predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, L1Traffic: work / 8, L2Traffic: work / 8, Traffic: work / 8})),
+		)
+	}
+	return rows
+}
+
+// With returns the rows of the ladder and more.
+func With(more ...compare.Record) compare.Document { return Planted(append(Ladder(), more...)...) }
+
+// Single makes a row one of float32.
+func Single(r *compare.Record) { r.Type, r.Compute = "f32", "f32" }
+
+// OnRanks makes a row one of an experiment of the family mpi on some ranks, in the turn of
+// their number, with other parameters, name and value in turn: rank 1 and those after it
+// compute for half of the time, and rank 0 distributes for a quarter of it.
+func OnRanks(experiment string, ranks int, params ...any) func(*compare.Record) {
+	return func(r *compare.Record) {
+		ThreadsOf(experiment, 1, params...)(r)
+		r.Params["ranks"], r.Threads = ranks, ranks
+		r.Turn = fmt.Sprintf("mpi %s %d, %d ranks", experiment, r.N, ranks)
+		r.RanksUsed, r.BytesCounted, r.BytesPredicted, r.BytesBound = ranks, 300, 300, 200
+		if ranks == 1 {
+			r.BytesCounted, r.BytesPredicted, r.BytesBound = 0, 0, 0
+		}
+		r.ModelSeconds = float64(r.Median) / 2
+		r.Phases = map[string]float64{"compute": float64(r.Median) / 2}
+		for i := range ranks {
+			phases := map[string]float64{"compute": float64(r.Median) / 2}
+			if i == 0 {
+				phases = map[string]float64{"distribute": float64(r.Median) / 4}
+			}
+			r.Ranks = append(r.Ranks, gemm.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i), Phases: phases})
+		}
+	}
+}
+
+// Raced returns rows of a variant at n = 256 that take the given milliseconds by ranks.
+func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
+	var rows []compare.Record
+	for _, ranks := range []int{1, 2, 4, 8, 16, 32} {
+		if t, ok := ms[ranks]; ok {
+			rows = append(rows, Row("mpi/"+variant, 256, t/1e3, OnRanks("strong", ranks, params...)))
+		}
+	}
+	return rows
+}
+
+// Kernel returns a row of the family cuda for f32 operands at n.
+func Kernel(name string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
+	return Row("cuda/"+name, n, seconds, append([]func(*compare.Record){Single, func(r *compare.Record) {
+		r.Turn = fmt.Sprint("cuda ", r.Experiment, n)
+		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
+		r.PercentPeak = 50
+		work := math.Pow(float64(n), 3)
+		r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work}
+		switch name {
+		case "tf32-wmma", "cublas-tf32":
+			r.Compute, r.GPU.Pipe, r.Residual, r.Bound = "tf32", "tf32", 1e-3, 1e-2
+		case "dmma", "dmma-wmma":
+			r.GPU.Pipe = "f64-tensor"
+		}
+	}}, change...)...)
+}
+
+// Double makes a row of kernel one of f64.
+func Double(r *compare.Record) {
+	r.Type, r.Compute = "f64", "f64"
+	if r.GPU.Pipe == "f32" {
+		r.GPU.Pipe = "f64"
+	}
+}
+
+// Copied gives a row times of copies.
+func Copied(to, from, host float64) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Phases = map[string]float64{"h2d": to, "d2h": from}
+		if host > 0 {
+			r.Phases["host"] = host
+		}
+	}
+}
+
+// Of makes a row one of an experiment with a parameter.
+func Of(name string, param string, value any) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Experiment, r.Params, r.Resolved = name, gemm.Params{param: value}, gemm.Params{param: value}
+		r.Turn = fmt.Sprint("cuda ", name, r.N)
+	}
+}
+
+// ThreadsOf makes a row one of an experiment on some threads with other parameters,
+// name and value in turn.
+func ThreadsOf(experiment string, threads int, params ...any) func(*compare.Record) {
+	return func(r *compare.Record) {
+		r.Experiment, r.Threads, r.Params = experiment, threads, gemm.Params{"threads": threads}
+		for i := 0; i < len(params); i += 2 {
+			r.Params[params[i].(string)] = params[i+1]
+		}
+	}
+}
+
+// Scaled returns rows of parallel/rows that take the given milliseconds by threads, in
+// one turn.
+func Scaled(experiment string, ms map[int]float64, params ...any) []compare.Record {
+	var rows []compare.Record
+	for _, p := range []int{1, 2, 4, 8, 16, 32} {
+		if s, ok := ms[p]; ok {
+			rows = append(rows, Row("parallel/rows", 256, s/1e3, ThreadsOf(experiment, p, params...), Turn(experiment)))
+		}
+	}
+	return rows
+}
+
+// Swept returns rows of parallel/rows on 4 threads, one for each value of a parameter,
+// that take the given milliseconds, in one turn.
+func Swept(experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
+	var rows []compare.Record
+	for i, value := range values {
+		rows = append(rows, Row("parallel/rows", 256, ms[i]/1e3, ThreadsOf(experiment, 4, append([]any{param, value}, params...)...), Turn(experiment)))
+	}
+	return rows
+}
