@@ -311,6 +311,30 @@ func baselines(l compare.Ladder) []gemm.Variant {
 	})
 }
 
+// cases returns the cases that the flags ask for.
+func (f ladder) cases(c *cli.Context) ([]compare.Case, error) {
+	l, err := f.rows(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := positive(c, "reps", "time", "timeout"); err != nil {
+		return nil, err
+	}
+	cases := l.Cases()
+	if len(cases) == 0 {
+		return nil, usagef("none of the variants has the type %s", c.Generic("type"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Sweep)) {
+		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {
+			return nil, usagef("--%s: none of the variants has it", name)
+		}
+	}
+	if f.family == cuda.Family {
+		return withSettings(c, l, cases)
+	}
+	return cases, nil
+}
+
 func (f ladder) run(c *cli.Context) error {
 	useTuned(c)
 	if job := jobOf(c.Context); job != nil && job.Rank() > 0 {
@@ -319,26 +343,9 @@ func (f ladder) run(c *cli.Context) error {
 	if folder := c.String(taskName); folder != "" {
 		return runTask(c, folder)
 	}
-	l, err := f.rows(c)
+	cases, err := f.cases(c)
 	if err != nil {
 		return err
-	}
-	if err := positive(c, "reps", "time", "timeout"); err != nil {
-		return err
-	}
-	cases := l.Cases()
-	if len(cases) == 0 {
-		return usagef("none of the variants has the type %s", c.Generic("type"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(l.Sweep)) {
-		if !slices.ContainsFunc(cases, func(k compare.Case) bool { _, ok := k.Params[name]; return ok }) {
-			return usagef("--%s: none of the variants has it", name)
-		}
-	}
-	if f.family == cuda.Family {
-		if cases, err = withSettings(c, l, cases); err != nil {
-			return err
-		}
 	}
 	file := c.String("json")
 	how, err := mode(c)

@@ -65,26 +65,7 @@ func runMultiply(c *cli.Context) error {
 	p.warn = func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "gemm multiply: "+format+"\n", args...)
 	}
-	for _, name := range []string{"a", "b", "out", "c"} {
-		if c.String(name) == "" {
-			if name == "c" {
-				continue
-			}
-			return usagef("--%s is missing; see gemm multiply --help", name)
-		}
-		if err := matfile.CheckName(c.String(name)); err != nil {
-			return usagef("--%s %v", name, err)
-		}
-	}
-	switch typ := c.String("type"); {
-	case typ != "" && !slices.Contains(elementTypes, typ):
-		return usagef("--type %q: wants one of f64, f32, gf256", typ)
-	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
-		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
-	case c.IsSet("beta") && p.beta != 0 && !c.IsSet("c"):
-		return usagef("--beta %v wants the C that it multiplies: give --c", p.beta)
-	}
-	if err := checkFactors(c); err != nil {
+	if err := checkMultiply(c, p.beta); err != nil {
 		return err
 	}
 	if c.IsSet("c") && !c.IsSet("beta") {
@@ -127,6 +108,30 @@ func runMultiply(c *cli.Context) error {
 	default:
 		return multiply[gf256.Elem](c.Context, p)
 	}
+}
+
+// checkMultiply returns an error unless the flags go together.
+func checkMultiply(c *cli.Context, beta float64) error {
+	for _, name := range []string{"a", "b", "out", "c"} {
+		if c.String(name) == "" {
+			if name == "c" {
+				continue
+			}
+			return usagef("--%s is missing; see gemm multiply --help", name)
+		}
+		if err := matfile.CheckName(c.String(name)); err != nil {
+			return usagef("--%s %v", name, err)
+		}
+	}
+	switch typ := c.String("type"); {
+	case typ != "" && !slices.Contains(elementTypes, typ):
+		return usagef("--type %q: wants one of f64, f32, gf256", typ)
+	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
+		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
+	case c.IsSet("beta") && beta != 0 && !c.IsSet("c"):
+		return usagef("--beta %v wants the C that it multiplies: give --c", beta)
+	}
+	return checkFactors(c)
 }
 
 // checkShapes returns an error unless the files conform.
