@@ -30,10 +30,10 @@ func Occupy(capability occupancy.Capability, kernel occupancy.Kernel, swept bool
 }
 
 // Print writes the figures as tables, to a writer that takes all.
-func (o Occupied) Print(out io.Writer) {
-	printOccupancy(out, o.occupancy)
-	for _, s := range o.sweeps {
-		printSweep(out, o.occupancy, s)
+func (filled Occupied) Print(out io.Writer) {
+	printOccupancy(out, filled.occupancy)
+	for _, s := range filled.sweeps {
+		printSweep(out, filled.occupancy, s)
 	}
 }
 
