@@ -34,7 +34,7 @@ const module = "gemm"
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	{compare, parallel, reference} ← compare/probe ← cmd
 //	compare/report/chart ← compare/report/document ← compare/report/{text, number};  compare ← compare/report/{analysis, number}
-//	compare/report/{analysis, text, number} ← compare/report
+//	compare/report/{analysis, text, number} ← compare/report/figures ← compare/report
 //	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
 //	{cuda, compare} ← cuda/explain ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
@@ -81,11 +81,12 @@ var importTable = closure(map[string][]string{
 	"compare/probe":     {"compare", "parallel", "reference"},
 	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
 	"cuda/explain":      {"cuda", "compare"},
-	"compare/report":    {"compare/report/analysis", "compare/report/text", "compare/report/number"},
+	"compare/report":    {"compare/report/figures"},
 
 	"compare/report/chart":      nil,
 	"compare/report/document":   {"compare/report/chart"},
 	"compare/report/text":       {"compare/report/document"},
+	"compare/report/figures":    {"compare/report/analysis", "compare/report/text", "compare/report/number"},
 	"compare/report/number":     {"compare", "compare/report/document"},
 	"compare/report/analysis":   {"compare"},
 	"compare/report/reporttest": {"compare", "compare/report/chart", "internal/child"},
@@ -105,7 +106,7 @@ var testOnly = []string{"internal/gemmtest", "compare/report/reporttest"}
 var externalTable = map[string][]string{
 	"github.com/urfave/cli":            {"cmd/gemm"},
 	"github.com/schollz":               {"cmd/gemm"},
-	"gonum.org/v1/plot":                {"compare/report"},
+	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
 	"go.yaml.in/yaml":                  {"compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU

@@ -17,6 +17,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/text"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 // has one. The same records give the same report.
 func Build(doc compare.Document, opt Options) document.Report {
 	drawings := map[string]bool{}
-	for _, d := range Drawings(doc, opt.Lang) {
+	for _, d := range figures.Drawings(doc, opt.Lang) {
 		drawings[d.ID] = true
 	}
 	return build(doc, opt, drawings).report()

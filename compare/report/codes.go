@@ -10,6 +10,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
@@ -81,7 +82,7 @@ func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.S
 	b.codesLibrary(&s, all)
 	command := b.rerun(v, rows)
 	for _, width := range widths {
-		b.figure(&s, v, codesFigure(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
+		b.figure(&s, v, figures.Codes(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
 	}
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes"+v.Suffix, b.Say("codes-table.caption"), command
@@ -231,7 +232,7 @@ func (b *builder) codesWidths(v *analysis.View, all []compare.Record) (document.
 	s.Text(b.Say("codes-widths.intro", text.Args{"Code": analysis.CodeName(p)}))
 	b.codesFacing(&s, rows)
 	command := b.rerun(v, rows)
-	b.figure(&s, v, codesWidthFigure, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
+	b.figure(&s, v, figures.CodesWidth, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes-widths"+v.Suffix, b.Say("codes-widths.caption", text.Args{
 		"Code": analysis.CodeName(p),
@@ -311,7 +312,7 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(sentence)))})
 	s.List(not)
 	command := b.rerun(v, rows)
-	b.figure(&s, v, codesLadderFigure, "fig.codes-ladder", command, text.Args{
+	b.figure(&s, v, figures.CodesLadder, "fig.codes-ladder", command, text.Args{
 		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)),
 	})
 	t := document.Table{

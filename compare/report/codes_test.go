@@ -14,6 +14,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 )
 
@@ -177,10 +178,10 @@ var codesSentences = []sentence{
 func TestCodesDrawings(t *testing.T) {
 	doc := encoded()
 	want := "codes-64-KiB codes-1-MiB codes-width codes-rungs"
-	if got := strings.Join(ids(Drawings(doc, "en")), " "); got != want {
+	if got := strings.Join(ids(figures.Drawings(doc, "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
-	for _, d := range Drawings(doc, "zh") {
+	for _, d := range figures.Drawings(doc, "zh") {
 		if !strings.ContainsFunc(d.Title, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 			t.Errorf("%s: the title %q is not Chinese", d.ID, d.Title)
 		}
@@ -225,11 +226,11 @@ func TestCodesDrawings(t *testing.T) {
 	}
 	gpu := doc
 	gpu.Records = slices.DeleteFunc(slices.Clone(doc.Records), func(r compare.Record) bool { return !analysis.ByGPU(r) })
-	if got := strings.Join(ids(Drawings(gpu, "en")), " "); got != "codes-1-MiB codes-width codes-rungs" {
+	if got := strings.Join(ids(figures.Drawings(gpu, "en")), " "); got != "codes-1-MiB codes-width codes-rungs" {
 		t.Errorf("drawings of a GPU alone are %s", got)
 	}
 	alone := reporttest.Planted(coded("serial/packed", 10, 4, 4096, 1e-6), coded("serial/packed", 10, 4, 8192, 1e-6), coded("serial/packed", 17, 3, 8192, 1e-6))
-	if got := strings.Join(ids(Drawings(alone, "en")), " "); got != "codes-8-KiB" {
+	if got := strings.Join(ids(figures.Drawings(alone, "en")), " "); got != "codes-8-KiB" {
 		t.Errorf("drawings of two widths are %q", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 	"gemm/compare/report/text"
 )
@@ -412,14 +413,14 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width", "codes-rungs", "square-f64-1"} {
 			ids[id] = true
 		}
-		for _, figures := range scalingFigures {
+		for _, figures := range figures.Scaling {
 			for _, id := range figures {
 				ids[id+"-f64"] = true
 			}
 		}
 		b := build(test.doc, Options{}, ids)
 		b.report()
-		drawings(test.doc, b.Speaker)
+		figures.Titled(test.doc, b.Speaker)
 		maps.Copy(said, b.Said())
 	}
 	for _, key := range text.Keys("en") {
@@ -482,7 +483,7 @@ func TestContentHolds(t *testing.T) {
 				ids[id] = true
 			}
 			drawn := map[string]bool{}
-			for _, d := range Drawings(test.doc, lang) {
+			for _, d := range figures.Drawings(test.doc, lang) {
 				drawn[d.ID] = true
 			}
 			for _, s := range r.Sections {

@@ -7,6 +7,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
@@ -71,7 +72,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 		}
 		s.List(items)
 		for _, p := range sizes {
-			b.figure(&s, v, waysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.Label()})
+			b.figure(&s, v, figures.WaysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.Label()})
 		}
 		t := document.Table{
 			ID:      "table-mpi-variants-" + analysis.Anchor(typ) + v.Suffix,

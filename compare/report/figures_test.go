@@ -10,6 +10,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 )
 
@@ -25,7 +26,7 @@ func ids(drawings []chart.Drawing) []string {
 // drawingOf returns the chart of the given ID among the drawings of doc.
 func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
 	t.Helper()
-	drawings := Drawings(doc, "en")
+	drawings := figures.Drawings(doc, "en")
 	i := slices.Index(ids(drawings), id)
 	if i < 0 {
 		t.Fatalf("no drawing %s among %v", id, ids(drawings))
@@ -36,15 +37,15 @@ func drawingOf(t *testing.T, doc compare.Document, id string) chart.Chart {
 func TestDrawings(t *testing.T) {
 	want := "gflops-serial-f64 gflops-serial-f32 gflops-reference-f64 gflops-reference-f32 speedup-f64 speedup-f32 " +
 		"strassen-crossover-f64 cutoff-f64 strassen-crossover-f32 cutoff-f32 roofline-f64 roofline-f32 compiler-f64 compiler-f32 rate-gf256"
-	if got := strings.Join(ids(Drawings(realistic(), "en")), " "); got != want {
+	if got := strings.Join(ids(figures.Drawings(realistic(), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
 	want = "strong-speedup-f64 strong-serial-f64 strong-efficiency-f64 strong-ceiling-f64 strong-fraction-f64 strong-time-f64 " +
 		"weak-speedup-f64 weak-time-f64 chunk-static-f64 chunk-dynamic-f64 chunk-guided-f64 timeline-1"
-	if got := strings.Join(ids(Drawings(threaded(), "en")), " "); got != want {
+	if got := strings.Join(ids(figures.Drawings(threaded(), "en")), " "); got != want {
 		t.Errorf("drawings of threads are %s, want %s", got, want)
 	}
-	for _, d := range slices.Concat(Drawings(realistic(), "zh"), Drawings(threaded(), "zh")) {
+	for _, d := range slices.Concat(figures.Drawings(realistic(), "zh"), figures.Drawings(threaded(), "zh")) {
 		if !strings.ContainsFunc(d.Title, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 			t.Errorf("%s: the title %q is not Chinese", d.ID, d.Title)
 		}
@@ -66,7 +67,7 @@ func TestDrawings(t *testing.T) {
 		"no packed":    reporttest.Planted(reporttest.Row("serial/strassen", 64, 1e-3), reporttest.Row("serial/winograd", 64, 1e-3)),
 		"no time":      reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 0)),
 	} {
-		got := ids(Drawings(doc, "en"))
+		got := ids(figures.Drawings(doc, "en"))
 		if name == "no packed" { // these two have a roofline
 			got = slices.DeleteFunc(got, func(id string) bool { return id == "roofline-f64" })
 		}
@@ -89,7 +90,7 @@ func TestDrawingsOfHosts(t *testing.T) {
 		doc.Hosts[i].ID = []string{"../../a", "b"}[i]
 	}
 	var suffixes []string
-	for _, id := range ids(Drawings(doc, "en")) {
+	for _, id := range ids(figures.Drawings(doc, "en")) {
 		if strings.ContainsAny(id, "/.") {
 			t.Errorf("the ID %s is a path", id)
 		}
@@ -174,19 +175,6 @@ func TestSpeedups(t *testing.T) {
 	}
 }
 
-// TestRelative wants an interval that is as wide as both allow.
-func TestRelative(t *testing.T) {
-	r := compare.Record{Median: 2, CI: &[2]float64{1, 4}}
-	base := compare.Record{Median: 6, CI: &[2]float64{3, 12}}
-	if got, want := relative(r, base, 5), (chart.Point{X: 5, Y: 3, Lo: 0.75, Hi: 12}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	r.CI, base.CI = nil, nil
-	if got, want := relative(r, base, 5), (chart.Point{X: 5, Y: 3, Lo: 3, Hi: 3}); got != want {
-		t.Errorf("without intervals: got %v, want %v", got, want)
-	}
-}
-
 func TestStrassenFigures(t *testing.T) {
 	sweep := func(n, cut int, seconds float64) compare.Record {
 		return reporttest.Row("serial/strassen", n, seconds, reporttest.Experiment("cutoff"), param("cutoff", cut))
@@ -229,7 +217,7 @@ func TestRoofline(t *testing.T) {
 		t.Errorf("intensity %v, want 1", pt.X)
 	}
 	doc.Hosts[0].Bandwidths = nil
-	if got := ids(Drawings(doc, "en")); slices.Contains(got, "roofline-f64") {
+	if got := ids(figures.Drawings(doc, "en")); slices.Contains(got, "roofline-f64") {
 		t.Error("a roofline without a bandwidth")
 	}
 }
@@ -250,7 +238,7 @@ func TestCompilerFigure(t *testing.T) {
 // TestDrawingFormats wants all three formats of every drawing, the same twice. (The
 // pixels of all kinds of chart are those of package chart's tests.)
 func TestDrawingFormats(t *testing.T) {
-	for i, d := range slices.Concat(Drawings(realistic(), "zh"), Drawings(threaded(), "zh")) {
+	for i, d := range slices.Concat(figures.Drawings(realistic(), "zh"), figures.Drawings(threaded(), "zh")) {
 		for start, write := range map[string]func(*bytes.Buffer) error{
 			"<?xml":   func(b *bytes.Buffer) error { return d.SVG(b) },
 			"\x89PNG": func(b *bytes.Buffer) error { return d.PNG(b) },

@@ -15,6 +15,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 	"gemm/compare/report/text"
 	"gemm/cuda"
@@ -411,7 +412,7 @@ func TestGoals(t *testing.T) {
 // TestGPUFigures wants those that the chapter places, and the peak at the top.
 func TestGPUFigures(t *testing.T) {
 	want := "gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64"
-	if got := strings.Join(ids(Drawings(accelerated(false), "en")), " "); got != want {
+	if got := strings.Join(ids(figures.Drawings(accelerated(false), "en")), " "); got != want {
 		t.Errorf("drawings are %s, want %s", got, want)
 	}
 	curve := drawingOf(t, accelerated(true), "gpu-rates-f32").(chart.Curve)
@@ -426,7 +427,7 @@ func TestGPUFigures(t *testing.T) {
 		"not ok": reporttest.Planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Failed, "x"))), "one kernel": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
 		"one type too many": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3, field), reporttest.Kernel("smem", 64, 1e-3, field)),
 	} {
-		if got := ids(Drawings(doc, "en")); len(got) != 0 {
+		if got := ids(figures.Drawings(doc, "en")); len(got) != 0 {
 			t.Errorf("%s: drawings %v", name, got)
 		}
 	}

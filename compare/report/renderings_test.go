@@ -10,6 +10,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 	"gemm/compare/report/text"
 )
@@ -34,7 +35,7 @@ func render(t *testing.T, doc compare.Document, lang string, format func(io.Writ
 	t.Helper()
 	r := Build(doc, Options{Lang: lang})
 	var buf bytes.Buffer
-	if err := format(&buf, r, Drawings(doc, lang)); err != nil {
+	if err := format(&buf, r, figures.Drawings(doc, lang)); err != nil {
 		t.Fatal(err)
 	}
 	return r, buf.String()
@@ -136,7 +137,7 @@ func TestTeXCompiles(t *testing.T) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			r := Build(doc, Options{Lang: lang})
-			reporttest.CompileTeX(t, func(w io.Writer) error { return document.TeX(w, r) }, Drawings(doc, lang), 12)
+			reporttest.CompileTeX(t, func(w io.Writer) error { return document.TeX(w, r) }, figures.Drawings(doc, lang), 12)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
@@ -22,14 +23,6 @@ func (b *builder) weak(a analysis.Axis) func(*analysis.View) (document.Section, 
 	return func(v *analysis.View) (document.Section, bool) {
 		return b.scaling(v, a, "weak", (*analysis.View).WeakSeries)
 	}
-}
-
-// scalingFigures are those of each kind of scaling, without their types.
-var scalingFigures = map[string][]string{
-	"strong":     {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
-	"weak":       {"weak-speedup", "weak-time"},
-	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling"},
-	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
 }
 
 // scaling is the chapter's section on one kind of scaling: for each type a sentence a
@@ -57,7 +50,7 @@ func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string, of fun
 		}
 		s.Text(b.Say(kind+".of", text.Args{"Type": typ, "Size": b.sizes([]analysis.Problem{size})}))
 		s.List(items)
-		for _, figure := range scalingFigures[kind] {
+		for _, figure := range figures.Scaling[kind] {
 			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, text.Args{"Type": typ})
 		}
 		s.Add(b.scalingTable(v, a, sort, typ, all, command))

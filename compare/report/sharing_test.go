@@ -11,6 +11,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/reporttest"
 )
@@ -296,7 +297,7 @@ func TestImbalance(t *testing.T) {
 func TestTimelineIsDrawn(t *testing.T) {
 	doc := tracedAs("static", "guided")
 	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1}, gemm.Span{Worker: -1, To: 1, End: 1})
-	lanes := timeline(analysis.Views(doc)[0].Concerts()[0])
+	lanes := figures.Timeline(analysis.Views(doc)[0].Concerts()[0])
 	if len(lanes.Panels) != 2 || len(lanes.Panels[0].Lanes) != 4 || !strings.Contains(lanes.XLabel, "µs") {
 		t.Fatalf("%+v", lanes)
 	}

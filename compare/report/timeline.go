@@ -8,17 +8,11 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
-	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
-
-// drawnConcerts is how many of a host's concerts are drawn.
-const drawnConcerts = 3
-
-// concertID names the i-th concert of a host.
-func concertID(i int) string { return fmt.Sprintf("timeline-%d", i+1) }
 
 // loads says what becomes of uneven work under each schedule: what the tests find, and
 // when the workers were busy.
@@ -52,8 +46,8 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 	for i, c := range concerts {
 		command := b.retrace(v, c)
 		commands = append(commands, command)
-		if i < drawnConcerts {
-			b.figure(&s, v, concertID(i), "fig.timeline", command, text.Args{
+		if i < figures.Timelines {
+			b.figure(&s, v, figures.TimelineID(i), "fig.timeline", command, text.Args{
 				"Variant": c.Variant, "Size": c.Label(), "Workers": b.Count("workers", c.Threads),
 			})
 			items = append(items, b.hears(c))
@@ -118,52 +112,4 @@ func (b *builder) retrace(v *analysis.View, c analysis.Concert) string {
 		rows = append(rows, analysis.Traced(t))
 	}
 	return b.rerunShared(v, rows, "--timeline")
-}
-
-// timeUnit returns the unit of an axis of time that goes to so many seconds, and how many
-// of it are a second.
-func timeUnit(longest float64) (unit string, scale float64) {
-	switch {
-	case longest < 1e-3:
-		return "µs", 1e6
-	case longest < 1:
-		return "ms", 1e3
-	}
-	return "s", 1
-}
-
-// timeline is the chart of a concert.
-func timeline(c analysis.Concert) chart.Lanes {
-	longest := 0.0
-	for _, t := range c.Traces {
-		longest = max(longest, t.Seconds)
-	}
-	unit, scale := timeUnit(longest)
-	title := fmt.Sprintf("%s, %s, %s, %d workers", c.Variant, c.Type, c.Label(), c.Threads)
-	if set := analysis.Setting(c.Rest); set != "" {
-		title += ", " + set
-	}
-	lanes := chart.Lanes{Title: title, XLabel: "time, " + unit + " (faint: idle)"}
-	for _, t := range c.Traces {
-		shares := analysis.BusyTimes(t)
-		total := 0.0
-		for _, x := range shares {
-			total += x
-		}
-		panel := chart.Panel{
-			Label: fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds), number.Percent(total/t.Seconds/float64(t.Workers))),
-			End:   scale * t.Seconds,
-			Lanes: make([][]chart.Busy, t.Workers),
-		}
-		for _, s := range t.Spans {
-			if s.Worker >= 0 && s.Worker < t.Workers {
-				panel.Lanes[s.Worker] = append(panel.Lanes[s.Worker], chart.Busy{From: scale * s.Begin, To: scale * s.End})
-			}
-		}
-		for _, lane := range panel.Lanes {
-			slices.SortFunc(lane, func(x, y chart.Busy) int { return cmp.Compare(x.From, y.From) })
-		}
-		lanes.Panels = append(lanes.Panels, panel)
-	}
-	return lanes
 }

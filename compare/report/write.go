@@ -16,6 +16,7 @@ import (
 	"gemm/compare"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/internal/child"
 	"gemm/internal/output"
 )
@@ -72,7 +73,7 @@ func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error)
 	wants := func(f string) bool { return slices.Contains(wanted, f) }
 
 	r := Build(doc, Options{Lang: opt.Lang, Command: opt.Command})
-	drawings := Drawings(doc, r.Lang)
+	drawings := figures.Drawings(doc, r.Lang)
 	out := folder{dir: dir}
 	for _, d := range drawings {
 		name := filepath.Join("figures", d.ID)

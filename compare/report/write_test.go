@@ -19,6 +19,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
 )
 
@@ -217,7 +218,7 @@ func TestWrite(t *testing.T) {
 		named = append(named, name)
 	}
 	want := []string{"report.html", "report.md", "report.tex", "results.bench.txt", "results.csv", "results.json"}
-	for _, d := range Drawings(drawable(), "en") {
+	for _, d := range figures.Drawings(drawable(), "en") {
 		for _, ext := range []string{".svg", ".png", ".pdf"} {
 			want = append(want, filepath.Join("figures", d.ID+ext))
 		}

@@ -12,6 +12,7 @@ import (
 	"gemm/compare/report"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/document"
+	"gemm/compare/report/figures"
 	"gemm/compare/report/text"
 )
 
@@ -151,7 +152,7 @@ func (p page) render(root string) error {
 	if err != nil {
 		return err
 	}
-	drawings := report.Drawings(doc, "en")
+	drawings := figures.Drawings(doc, "en")
 	r := p.digest.of(report.Build(doc, report.Options{Lang: "en"}))
 	r.Title = p.title
 	var text bytes.Buffer
@@ -206,7 +207,7 @@ func renderShowcase(root string) error {
 		r := report.Build(doc, report.Options{Lang: lang})
 		name := "report.md"
 		if lang == "en" {
-			err = writeFigures(dir, r, report.Drawings(doc, lang))
+			err = writeFigures(dir, r, figures.Drawings(doc, lang))
 		} else {
 			name = "report." + lang + ".md"
 		}

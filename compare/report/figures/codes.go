@@ -1,4 +1,4 @@
-package report
+package figures
 
 import (
 	"fmt"
@@ -17,12 +17,12 @@ import (
 
 // The IDs of the figures of codes.
 const (
-	codesWidthFigure  = "codes-width"
-	codesLadderFigure = "codes-rungs"
+	CodesWidth  = "codes-width"
+	CodesLadder = "codes-rungs"
 )
 
-// codesFigure is the ID of the figure over codes at a width of shards.
-func codesFigure(width int) string {
+// Codes is the ID of the figure over codes at a width of shards.
+func Codes(width int) string {
 	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
 }
 
@@ -165,10 +165,10 @@ func codesDrawings(d drawn, add adder) {
 	for _, width := range widths {
 		size := number.ByteSize(float64(width))
 		ch, ok := d.codesCurve(rows, width)
-		add(codesFigure(width), "drawing.codes", ch, ok, text.Args{"Width": size})
+		add(Codes(width), "drawing.codes", ch, ok, text.Args{"Width": size})
 	}
 	ch, ok := d.widthsCurve(rows)
-	add(codesWidthFigure, "drawing.codes-width", ch, ok)
+	add(CodesWidth, "drawing.codes-width", ch, ok)
 	bars, ok := d.codesBars()
-	add(codesLadderFigure, "drawing.codes-ladder", bars, ok)
+	add(CodesLadder, "drawing.codes-ladder", bars, ok)
 }

@@ -1,4 +1,4 @@
-package report
+package figures
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 // and blocks.
 var ways = []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/bcast-rows", "mpi/scatter-blocks", "mpi/grid-blocks"}
 
-// waysID is the ID of the figure of one size.
-func waysID(typ string, p analysis.Problem) string {
+// WaysID is the ID of the figure of one size.
+func WaysID(typ string, p analysis.Problem) string {
 	return "mpi-ways-" + typ + "-" + analysis.Anchor(p.Label())
 }
 
@@ -205,7 +205,7 @@ func distributedDrawings(d drawn, add adder) {
 		}
 		for _, p := range slices.Backward(sizes) {
 			ch, ok := d.waysCurve(typ, all, p)
-			add(waysID(typ, p), "drawing.mpi-ways", ch, ok, text.Args{"Type": typ, "Size": p.Label()})
+			add(WaysID(typ, p), "drawing.mpi-ways", ch, ok, text.Args{"Type": typ, "Size": p.Label()})
 		}
 		stacks, ok := d.phaseStacks(typ)
 		add("mpi-phases-"+typ, "drawing.mpi-phases", stacks, ok, text.Args{"Type": typ})

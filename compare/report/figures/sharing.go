@@ -1,4 +1,4 @@
-package report
+package figures
 
 import (
 	"fmt"
@@ -11,6 +11,14 @@ import (
 	"gemm/compare/report/chart"
 	"gemm/compare/report/text"
 )
+
+// Scaling are those of each kind of scaling, without their types.
+var Scaling = map[string][]string{
+	"strong":     {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
+	"weak":       {"weak-speedup", "weak-time"},
+	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling"},
+	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
+}
 
 // scalingCurve is one figure of series along an axis, {one} in its letters.
 type scalingCurve struct {
@@ -241,7 +249,7 @@ func (d drawn) scalingDrawings(a analysis.Axis, kind, typ string, all []analysis
 		return
 	}
 	for _, f := range scalingCurves {
-		if id := a.Prefix + f.id; slices.Contains(scalingFigures[a.Prefix+kind], id) {
+		if id := a.Prefix + f.id; slices.Contains(Scaling[a.Prefix+kind], id) {
 			ch, ok := d.overAxis(f, a, typ, all)
 			add(id+"-"+typ, "drawing."+id, ch, ok, text.Args{"Type": typ})
 		}
@@ -264,8 +272,8 @@ func sharingDrawings(d drawn, add adder) {
 		}
 	}
 	for i, c := range d.Concerts() {
-		if i < drawnConcerts {
-			add(concertID(i), "drawing.timeline", timeline(c), true, text.Args{"Variant": c.Variant})
+		if i < Timelines {
+			add(TimelineID(i), "drawing.timeline", Timeline(c), true, text.Args{"Variant": c.Variant})
 		}
 	}
 }

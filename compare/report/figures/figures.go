@@ -1,4 +1,6 @@
-package report
+// Package figures draws what the analysis of records says, with charts; their titles are
+// messages of package text.
+package figures
 
 import (
 	"cmp"
@@ -55,15 +57,15 @@ import (
 // and C = A·B are drawn, but for codes and the series over threads and ranks. Titles are in the language lang (en, zh), the letters
 // inside of figures in English.
 func Drawings(doc compare.Document, lang string) []chart.Drawing {
-	return drawings(doc, text.In(cmp.Or(lang, "en")))
+	return Titled(doc, text.In(cmp.Or(lang, "en")))
 }
 
 // adder adds a drawing unless there is nothing to draw. Its title is the message called
 // key with args.
 type adder func(id, key string, ch chart.Chart, ok bool, args ...text.Args)
 
-// drawings returns the figures of doc with titles by s.
-func drawings(doc compare.Document, s *text.Speaker) []chart.Drawing {
+// Titled returns the figures of doc with titles by s.
+func Titled(doc compare.Document, s *text.Speaker) []chart.Drawing {
 	var all []chart.Drawing
 	for _, v := range analysis.Views(doc) {
 		d := newDrawn(v)
