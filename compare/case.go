@@ -15,7 +15,7 @@ import (
 
 // Case is one row to be measured.
 type Case struct {
-	Experiment string // ladder, cutoff, compiler, strong, weak, chunk, affinity, gomaxprocs, load, panel, schedule, block, stages, maxregs, l2
+	Experiment Experiment
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256
@@ -132,7 +132,7 @@ func (c Case) Pinned() bool {
 // Base returns the shape of the case on one thread or rank: in the experiment weak, m
 // grows with them, and a worker's share stays the same.
 func (c Case) Base() gemm.Shape {
-	if c.Experiment == "weak" {
+	if c.Experiment == WeakScaling {
 		return gemm.Shape{M: c.M / c.workers(), N: c.N, K: c.K}
 	}
 	return c.Shape

@@ -38,7 +38,7 @@ func TestCasesOfExperiments(t *testing.T) {
 	baselines := []gemm.Variant{variant("serial/packed", nil), variant("serial/ikj", nil)}
 	sweep := map[string][]any{"threads": {1, 2, 3}, "schedule": {"static", "dynamic"}, "chunk": {0, 16}}
 	for _, test := range []struct {
-		experiment string
+		experiment Experiment
 		groups     int // a shape
 	}{
 		{"strong", 2}, {"weak", 2}, {"affinity", 2}, {"gomaxprocs", 2}, {"chunk", 6}, {"load", 6},
@@ -71,7 +71,7 @@ func TestCasesOfExperiments(t *testing.T) {
 			if serial := c.Variant.Family() == "serial"; serial != (c.Turn == "") || serial == c.Timeline || serial && len(c.Params) > 0 {
 				t.Errorf("%s: %v has the turn %q, timeline %v", test.experiment, c, c.Turn, c.Timeline)
 			}
-			if want := base.M * c.Threads(); test.experiment == "weak" && c.M != want {
+			if want := base.M * c.Threads(); test.experiment == WeakScaling && c.M != want {
 				t.Errorf("weak: %v has m = %d, want %d", c, c.M, want)
 			}
 			if c.Turn != "" && (i == 0 || cases[i-1].Turn != c.Turn) {
@@ -138,7 +138,7 @@ func TestGOMAXPROCSOfARow(t *testing.T) {
 		}), nil
 	}
 	before := runtime.GOMAXPROCS(0)
-	rows := run(t, &Store{}, Ladder{Experiment: "gomaxprocs", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
+	rows := run(t, &Store{}, Ladder{Experiment: ProcessorLimits, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
 	if len(seen) != 2 || !seen["1 1"] || !seen[fmt.Sprint(before+3, " ", before+3)] || runtime.GOMAXPROCS(0) != before {
 		t.Errorf("asked for and set: %v; %d afterwards, want %d", seen, runtime.GOMAXPROCS(0), before)
 	}
@@ -176,11 +176,11 @@ func TestPinnedRowsAreNotGathered(t *testing.T) {
 			return product(ctx, c, a, b)
 		}), nil
 	}
-	run(t, &Store{}, Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
+	run(t, &Store{}, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
 	if masks["none"] != 1 {
 		t.Errorf("contenders on a thread may run on %d processors, want the fastest one", masks["none"])
 	}
-	run(t, &Store{}, Ladder{Experiment: "affinity", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
+	run(t, &Store{}, Ladder{Experiment: Affinities, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
 	if masks["none"] != len(all) || masks["close"] != len(all) {
 		t.Errorf("where one is pinned, contenders may run on %v processors, want %d", masks, len(all))
 	}
@@ -211,7 +211,7 @@ func TestPartsOfATurn(t *testing.T) {
 	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
 		return gemm.Model{Workspace: float64(p.Int("threads") * m * n)}
 	}
-	l := Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
+	l := Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
 	cases := l.Cases()
 	operands := cases[0].operands()
 	if got, want := bytesTogether(cases), operands+8*100*(1+2+3+4); got != want {
@@ -240,7 +240,7 @@ func TestPartsOfATurn(t *testing.T) {
 		}
 	}
 	// Shapes that grow have operands of their own.
-	l.Experiment = "weak"
+	l.Experiment = WeakScaling
 	if got, least := bytesTogether(l.Cases()), 4*operands; !(got > least) {
 		t.Errorf("together the rows of weak need %v bytes, want more than %v", got, least)
 	}
@@ -261,7 +261,7 @@ func TestTurnsOfRowsMeasuredLater(t *testing.T) {
 	}
 	store := &Store{}
 	measure := func(chunks ...any) string {
-		run(t, store, Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0)
+		run(t, store, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0)
 		var text []string
 		for _, r := range store.Document().Records {
 			part := strings.TrimPrefix(r.Turn, "strong parallel/rows f64 8 nn")
@@ -304,7 +304,7 @@ func TestTurnsOfParts(t *testing.T) {
 	store := &Store{}
 	var got []string
 	for _, chunks := range [][]any{{0, 1, 2}, {0, 1, 2, 3}} {
-		for _, r := range run(t, store, Ladder{Experiment: "strong", Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0) {
+		for _, r := range run(t, store, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0) {
 			got = append(got, strings.TrimPrefix(r.Turn, "strong parallel/rows f64 8 nn"))
 		}
 	}
@@ -389,7 +389,7 @@ func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
 	l := Ladder{
-		Experiment: "strong", Variants: []gemm.Variant{v}, Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
+		Experiment: StrongScaling, Variants: []gemm.Variant{v}, Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
 		Shapes: []gemm.Shape{{M: 4, N: 5, K: 6}, {M: 40, N: 5, K: 6}}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
@@ -422,7 +422,7 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 	}
 	library := shared("reference/library", product[float64])
 	run(t, &Store{}, Ladder{
-		Experiment: "load", Variants: []gemm.Variant{library, toucher("parallel/rows"), toucher("parallel/tiles")},
+		Experiment: ArtificialLoad, Variants: []gemm.Variant{library, toucher("parallel/rows"), toucher("parallel/tiles")},
 		Sweep: map[string][]any{"threads": {1, 2}, "load": {1}},
 	}, 0)
 	if want := []string{"2 8x8 8x8 8x8 true"}; !slices.Equal(touched, want) {
@@ -477,7 +477,7 @@ func TestTimelines(t *testing.T) {
 	measure := func(spans int, fails error, timeline bool) []Record {
 		calls = 0
 		return run(t, store, Ladder{
-			Experiment: "load", Variants: []gemm.Variant{shared("parallel/rows", chunked(spans, &calls, fails))},
+			Experiment: ArtificialLoad, Variants: []gemm.Variant{shared("parallel/rows", chunked(spans, &calls, fails))},
 			Sweep: map[string][]any{"schedule": {"static", "dynamic"}}, Timeline: timeline,
 		}, 0)
 	}
@@ -492,7 +492,7 @@ func TestTimelines(t *testing.T) {
 	for i, trace := range traces {
 		r := rows[i]
 		if !store.Traced(r) || trace.Params.String() != r.Params.String() || trace.Resolved.String() != r.Resolved.String() ||
-			trace.Experiment != "load" || trace.Op != "nn" || trace.M != 8 || trace.Host != r.Host || trace.Run != r.Run {
+			trace.Experiment != ArtificialLoad || trace.Op != "nn" || trace.M != 8 || trace.Host != r.Host || trace.Run != r.Run {
 			t.Errorf("trace %d is %+v, of the row %+v", i, trace, r)
 		}
 		if len(trace.Spans) != 4 || trace.Workers != 1 || !(trace.Seconds > 0) || !(trace.Spans[3].End <= trace.Seconds+1) {

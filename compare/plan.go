@@ -16,7 +16,7 @@ import (
 // and way to store the operands, with the parameters swept. The same for an
 // experiment.
 type Ladder struct {
-	Experiment  string // as in a Case; empty: ladder
+	Experiment  Experiment // empty: MainLadder
 	Variants    []gemm.Variant
 	Shapes      []gemm.Shape
 	Types       []string
@@ -47,7 +47,7 @@ func (l Ladder) Cases() []Case {
 				var rows []Case
 				row := func(v gemm.Variant, p gemm.Params) Case {
 					return Case{
-						Experiment: cmp.Or(l.Experiment, "ladder"), Variant: v, Type: typ, Shape: shape,
+						Experiment: cmp.Or(l.Experiment, MainLadder), Variant: v, Type: typ, Shape: shape,
 						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
 					}
 				}
@@ -55,7 +55,7 @@ func (l Ladder) Cases() []Case {
 					for _, p := range crossed(v, l.Sweep) {
 						c := row(v, p)
 						c.Turn, c.Timeline = c.turn(), l.Timeline
-						if c.Experiment == "weak" {
+						if c.Experiment == WeakScaling {
 							c.M *= c.workers()
 						}
 						if c.Ranks() > 0 { // no others have its shape
@@ -116,15 +116,15 @@ func (c Case) turn() string {
 	}
 	if c.OnDevice() {
 		name := fmt.Sprintf("cuda %s %s %s", c.Type, c.Shape, c.Op)
-		if c.Experiment != "ladder" {
-			name = c.Experiment + " " + name
+		if c.Experiment != MainLadder {
+			name = string(c.Experiment) + " " + name
 		}
 		return name
 	}
 	switch c.Experiment {
-	case "strong", "weak", "affinity", "gomaxprocs":
+	case StrongScaling, WeakScaling, Affinities, ProcessorLimits:
 		return fmt.Sprintf("%s %s %s %s %s", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op)
-	case "chunk", "load":
+	case ChunkSizes, ArtificialLoad:
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
 	}
 	switch {
@@ -231,7 +231,7 @@ func Profiles() []Profile {
 			Keep:     spread,
 			Ranks:    []int{max(2, processors)},
 			studies: slices.Concat(studies(counts), rankStudies(counts, []int{512, 1024, 2048}, 512, 1024),
-				[]study{{experiment: "strong", sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
+				[]study{{experiment: StrongScaling, sizes: []int{1024}, sweep: map[string][]any{"ranks": counts}, typ: "f32"}},
 				blockStudies, stageStudies),
 		},
 		{
@@ -437,14 +437,14 @@ func spread(c Case) bool {
 // types, which is f64 of most, are among those given.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
-	plain := func(experiment string, v gemm.Variant, n int) Case {
+	plain := func(experiment Experiment, v gemm.Variant, n int) Case {
 		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
 	}
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {
 			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.cutoffs[n])}) {
 				if len(set) > 0 && (v.Family() == "serial" || set.Int("cutoff") >= leastTask) {
-					c := plain("cutoff", v, n)
+					c := plain(CutoffSweep, v, n)
 					c.Params = set
 					cases = append(cases, c)
 				}
@@ -454,7 +454,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	for _, build := range Builds() {
 		for _, v := range variants {
 			if p.compiler > 0 && slices.Contains(compiled, v.Name) {
-				c := plain("compiler", v, p.compiler)
+				c := plain(CompilerOptions, v, p.compiler)
 				c.Build = build.Name
 				cases = append(cases, c)
 			}

@@ -98,11 +98,11 @@ func TestStudies(t *testing.T) {
 			if c.Variant.Family() == "serial" && !slices.Contains(baselines, c.Variant.Name) {
 				t.Errorf("%s: %v is no baseline", test.name, c)
 			}
-			if traced := c.Experiment == "load" && c.Variant.Family() == "parallel"; traced != c.Timeline {
+			if traced := c.Experiment == ArtificialLoad && c.Variant.Family() == "parallel"; traced != c.Timeline {
 				t.Errorf("%s: %v of %s has a timeline: %v", test.name, c, c.Experiment, c.Timeline)
 			}
 		}
-		for _, experiment := range []string{"strong", "chunk", "load"} {
+		for _, experiment := range []Experiment{StrongScaling, ChunkSizes, ArtificialLoad} {
 			for _, name := range append(baselines, "parallel/rows") {
 				if !slices.ContainsFunc(cases, func(c Case) bool { return c.Experiment == experiment && c.Variant.Name == name }) {
 					t.Errorf("%s: the experiment %s lacks %s", test.name, experiment, name)
@@ -120,7 +120,7 @@ func TestStudies(t *testing.T) {
 	for _, name := range names {
 		for _, threads := range []int{1, 2, 4, 8, 16} {
 			if !slices.ContainsFunc(all, func(c Case) bool {
-				return c.Experiment == "strong" && c.Variant.Name == "parallel/"+name && c.Threads() == threads
+				return c.Experiment == StrongScaling && c.Variant.Name == "parallel/"+name && c.Threads() == threads
 			}) {
 				t.Errorf("strong scaling lacks parallel/%s on %d threads", name, threads)
 			}
@@ -303,7 +303,7 @@ func TestBytes(t *testing.T) {
 func TestFieldTurn(t *testing.T) {
 	shape := gemm.Shape{M: 4, N: 65536, K: 10}
 	turn := func(name, typ string) string {
-		return Case{Experiment: "ladder", Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.turn()
+		return Case{Experiment: MainLadder, Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.turn()
 	}
 	ours := turn("serial/packed", "gf256")
 	if ours == "" || ours != turn("reference/reedsolomon", "gf256") || ours != turn("parallel/packed", "gf256") {

@@ -55,7 +55,7 @@ func TestCasesOnRanks(t *testing.T) {
 
 func TestTurnsOnRanks(t *testing.T) {
 	l := Ladder{
-		Experiment: "weak", Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+		Experiment: WeakScaling, Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {1, 3}, "threads": {2}},
 	}
 	var got []string
@@ -187,8 +187,8 @@ func TestTasksComeBack(t *testing.T) {
 	want := Task{
 		Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63, Ceilings: time.Millisecond,
 		Cases: []Case{
-			{Experiment: "weak", Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
-			{Experiment: "panel", Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
+			{Experiment: WeakScaling, Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
+			{Experiment: PanelWidths, Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
 		},
 		folder: t.TempDir(),
 	}
@@ -583,7 +583,7 @@ func TestCeilingOfFields(t *testing.T) {
 		return multiplier[gf256.Elem](product[gf256.Elem]), nil
 	}
 	l := Ladder{
-		Experiment: "strong", Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
+		Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond}

@@ -134,7 +134,7 @@ const (
 type Record struct {
 	Host       string      `json:"host"`
 	Run        string      `json:"run"`
-	Experiment string      `json:"experiment"` // ladder, cutoff, compiler, strong, weak, chunk, …
+	Experiment Experiment  `json:"experiment"`
 	Variant    string      `json:"variant"`
 	Build      string      `json:"build,omitempty"` // of the experiment compiler: v1, v3, v1 -B, v3 -B
 	Type       string      `json:"type"`            // f32, f64, gf256
@@ -243,7 +243,7 @@ type Measurement struct {
 type Trace struct {
 	Host       string      `json:"host"`
 	Run        string      `json:"run"`
-	Experiment string      `json:"experiment"`
+	Experiment Experiment  `json:"experiment"`
 	Variant    string      `json:"variant"`
 	Type       string      `json:"type"`
 	Op         string      `json:"op"`

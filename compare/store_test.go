@@ -15,7 +15,7 @@ import (
 // rowOf returns a row with threads.
 func rowOf(threads int) Record {
 	r := Case{
-		Experiment: "load", Variant: variant("parallel/rows", nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1,
+		Experiment: ArtificialLoad, Variant: variant("parallel/rows", nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1,
 		Params: gemm.Params{"threads": threads},
 	}.record()
 	r.Host, r.Status = "a", OK

@@ -9,7 +9,7 @@ import (
 
 // study is an experiment on threads, on ranks or on a GPU, of square matrices.
 type study struct {
-	experiment string   // as in a Case
+	experiment Experiment
 	variants   []string // nil: all of the family mpi
 	sizes      []int
 	sweep      map[string][]any
@@ -59,9 +59,9 @@ func quickStudies(threads []any) []study {
 	rows, sizes := []string{"parallel/rows"}, []int{256}
 	schedules := []any{"static", "dynamic", "guided"}
 	return []study{
-		{experiment: "strong", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules}},
-		{experiment: "chunk", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}},
-		{experiment: "load", variants: rows, sizes: sizes, sweep: map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, timeline: true},
+		{experiment: StrongScaling, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules}},
+		{experiment: ChunkSizes, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}},
+		{experiment: ArtificialLoad, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, timeline: true},
 	}
 }
 
@@ -73,24 +73,24 @@ func studies(threads []any) []study {
 		return map[string][]any{"threads": threads, "schedule": schedules}
 	}
 	return []study{
-		{experiment: "strong", variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024, 2048}, sweep: scheduled(schedules...)},
-		{experiment: "strong", variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{256, 512, 1024}, sweep: scheduled(schedules...)},
-		{experiment: "strong", variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048}, sweep: scheduled("static", "dynamic")},
-		{experiment: "strong", variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512}, sweep: scheduled(schedules...)},
-		{experiment: "strong", variants: []string{"parallel/inner"}, sizes: []int{256}, sweep: scheduled("static", "dynamic", "guided")},
-		{experiment: "strong", variants: []string{"parallel/packed", "parallel/strassen"}, sizes: []int{512, 1024, 2048, 4096}, sweep: map[string][]any{"threads": threads}},
-		{experiment: "weak", variants: []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, sizes: []int{512}, sweep: map[string][]any{"threads": threads}},
-		{experiment: "weak", variants: []string{"parallel/packed"}, sizes: []int{1024}, sweep: map[string][]any{"threads": threads}},
-		{experiment: "chunk", variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512}, sweep: map[string][]any{
+		{experiment: StrongScaling, variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024, 2048}, sweep: scheduled(schedules...)},
+		{experiment: StrongScaling, variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{256, 512, 1024}, sweep: scheduled(schedules...)},
+		{experiment: StrongScaling, variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048}, sweep: scheduled("static", "dynamic")},
+		{experiment: StrongScaling, variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512}, sweep: scheduled(schedules...)},
+		{experiment: StrongScaling, variants: []string{"parallel/inner"}, sizes: []int{256}, sweep: scheduled("static", "dynamic", "guided")},
+		{experiment: StrongScaling, variants: []string{"parallel/packed", "parallel/strassen"}, sizes: []int{512, 1024, 2048, 4096}, sweep: map[string][]any{"threads": threads}},
+		{experiment: WeakScaling, variants: []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, sizes: []int{512}, sweep: map[string][]any{"threads": threads}},
+		{experiment: WeakScaling, variants: []string{"parallel/packed"}, sizes: []int{1024}, sweep: map[string][]any{"threads": threads}},
+		{experiment: ChunkSizes, variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512}, sweep: map[string][]any{
 			"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 1, 4, 16, 64, 256},
 		}},
-		{experiment: "affinity", variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
+		{experiment: Affinities, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
 			"threads": threads, "affinity": {"none", "close", "spread"},
 		}},
-		{experiment: "gomaxprocs", variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
+		{experiment: ProcessorLimits, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
 			"threads": threads, "gomaxprocs": threads,
 		}},
-		{experiment: "load", variants: []string{"parallel/rows"}, sizes: []int{512}, sweep: map[string][]any{
+		{experiment: ArtificialLoad, variants: []string{"parallel/rows"}, sizes: []int{512}, sweep: map[string][]any{
 			"threads": last(threads), "schedule": schedules, "load": {4},
 		}, timeline: true},
 	}
@@ -114,17 +114,17 @@ func rankCounts(processors int, numbers ...int) []int {
 func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	most := last(ranks)
 	return []study{
-		{experiment: "strong", sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
+		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
 		{
-			experiment: "weak", variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"},
+			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"},
 			sizes: []int{base}, sweep: map[string][]any{"ranks": ranks},
 		},
 		{
-			experiment: "panel", variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/25d"},
+			experiment: PanelWidths, variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/25d"},
 			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "panel": {16, 64, 256, 1024}},
 		},
 		{
-			experiment: "affinity", variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa"},
+			experiment: Affinities, variants: []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/summa"},
 			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "affinity": {"none", "close"}},
 		},
 	}
@@ -135,27 +135,27 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 // cache gives products whose operands it can hold.
 var (
 	blockStudies = []study{
-		onGPU("block", "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},
+		onGPU(BlockSizes, "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},
 			"cuda/blocktile2d", "cuda/vectorized", "cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/cublas"),
-		onGPU("block", "f64", 2048, map[string][]any{"block": {8, 16, 32}}, "cuda/packed-global", "cuda/cublas"),
+		onGPU(BlockSizes, "f64", 2048, map[string][]any{"block": {8, 16, 32}}, "cuda/packed-global", "cuda/cublas"),
 	}
 	stageStudies = []study{
-		onGPU("stages", "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-wmma", "cuda/cublas-tf32"),
-		onGPU("stages", "f64", 4096, map[string][]any{"stages": {2, 3}}, "cuda/dmma", "cuda/cublas"),
+		onGPU(PipelineStages, "f32", 4096, map[string][]any{"stages": {2, 3}}, "cuda/tf32-wmma", "cuda/cublas-tf32"),
+		onGPU(PipelineStages, "f64", 4096, map[string][]any{"stages": {2, 3}}, "cuda/dmma", "cuda/cublas"),
 	}
 	registerStudies = []study{
-		onGPU("maxregs", "f32", 4096, map[string][]any{"maxregs": {0, 64, 96, 128}},
+		onGPU(RegisterLimits, "f32", 4096, map[string][]any{"maxregs": {0, 64, 96, 128}},
 			"cuda/conflictfree", "cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/cublas"),
 	}
 	cacheStudies = []study{
-		onGPU("l2", "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
+		onGPU(CacheStates, "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
 			"cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/cublas", "cuda/cublas-tf32"),
-		onGPU("l2", "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas"),
+		onGPU(CacheStates, "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas"),
 	}
 )
 
 // onGPU returns the experiment of that name on a GPU.
-func onGPU(experiment, typ string, size int, sweep map[string][]any, variants ...string) study {
+func onGPU(experiment Experiment, typ string, size int, sweep map[string][]any, variants ...string) study {
 	return study{experiment: experiment, variants: variants, sizes: []int{size}, sweep: sweep, typ: typ, apart: true}
 }
 

@@ -35,7 +35,7 @@ type taskFile struct {
 }
 
 type taskCase struct {
-	Experiment string      `json:"experiment"`
+	Experiment Experiment  `json:"experiment"`
 	Variant    string      `json:"variant"`
 	Type       string      `json:"type"`
 	Shape      gemm.Shape  `json:"shape"`

@@ -269,7 +269,7 @@ func TestWorkerMeasures(t *testing.T) {
 	starts := 0
 	store := &Store{}
 	var p silent
-	cases := slices.Concat(gpuCases(), []Case{{Experiment: "ladder", Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}})
+	cases := slices.Concat(gpuCases(), []Case{{Experiment: MainLadder, Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}})
 	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda", Worker: faultyWorker("none", 0, &starts)}
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)

@@ -228,11 +228,7 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 	case f.workers != "":
 		return l, f.experiment(c, &l)
 	case f.family == cuda.Family:
-		for _, name := range []string{"block", "bk", "stages", "maxregs", "l2"} {
-			if len(l.Sweep[name]) > 1 && l.Experiment == "" {
-				l.Experiment = strings.Replace(name, "bk", "block", 1)
-			}
-		}
+		l.Experiment = onGPUExperiment(l.Sweep)
 	}
 	return l, nil
 }
@@ -252,6 +248,23 @@ func choices(param string, variants []gemm.Variant) []string {
 	return found
 }
 
+// onGPUExperiment returns the experiment of the first parameter that has several values; empty
+// where there is none.
+func onGPUExperiment(sweep map[string][]any) compare.Experiment {
+	for _, of := range []struct {
+		param      string
+		experiment compare.Experiment
+	}{
+		{"block", compare.BlockSizes}, {"bk", compare.BlockSizes}, {"stages", compare.PipelineStages},
+		{"maxregs", compare.RegisterLimits}, {"l2", compare.CacheStates},
+	} {
+		if len(sweep[of.param]) > 1 {
+			return of.experiment
+		}
+	}
+	return ""
+}
+
 // mostTimelines is the number of rows up to which timelines are recorded: each is some
 // hundred kilobytes of a file that is written whole after every group of rows.
 const mostTimelines = 100
@@ -268,23 +281,23 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	case c.Bool("weak") && !several(workers) && !led(c.Context):
 		return usagef("--weak wants the numbers of %s that m grows with, such as --%s 1,2,4", workers, f.workers)
 	case c.Bool("weak"):
-		l.Experiment = "weak"
+		l.Experiment = compare.WeakScaling
 	case several("panel"):
-		l.Experiment = "panel"
+		l.Experiment = compare.PanelWidths
 	case several("gomaxprocs"):
-		l.Experiment = "gomaxprocs"
+		l.Experiment = compare.ProcessorLimits
 	case several("affinity"):
-		l.Experiment = "affinity"
+		l.Experiment = compare.Affinities
 	case slices.ContainsFunc(l.Sweep["load"], func(load any) bool { return load != 0 }):
-		l.Experiment = "load"
+		l.Experiment = compare.ArtificialLoad
 	case several("chunk"):
-		l.Experiment = "chunk"
+		l.Experiment = compare.ChunkSizes
 	case several(workers):
-		l.Experiment = "strong"
+		l.Experiment = compare.StrongScaling
 	case several("schedule") && f.family == mpiFamily:
-		l.Experiment = "schedule"
+		l.Experiment = compare.RankSchedules
 	case several("schedule"):
-		l.Experiment = "chunk"
+		l.Experiment = compare.ChunkSizes
 	}
 	if l.Experiment != "" && workers == "threads" {
 		l.Baselines = baselines(*l)

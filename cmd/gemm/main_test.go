@@ -704,7 +704,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 			for _, shape := range quick.Shapes {
 				kept := quick.Keep(compare.Case{Variant: v, Type: typ, Shape: shape})
 				if planned := slices.ContainsFunc(all, func(c compare.Case) bool {
-					return c.Experiment == "ladder" && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
+					return c.Experiment == compare.MainLadder && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
 				}); planned != kept {
 					t.Errorf("%s %s %v is planned: %v, want %v", v.Name, typ, shape, planned, kept)
 				}
@@ -714,7 +714,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	experiments := func(cases []compare.Case) map[string]bool {
 		found := map[string]bool{}
 		for _, c := range cases {
-			found[c.Experiment] = true
+			found[string(c.Experiment)] = true
 		}
 		return found
 	}

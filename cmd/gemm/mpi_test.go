@@ -52,7 +52,7 @@ func TestExperimentsOnRanks(t *testing.T) {
 	all := len(mpi.Variants())
 	for _, test := range []struct {
 		args       string
-		experiment string
+		experiment compare.Experiment
 		rows       int
 	}{
 		{"", "ladder", all},
@@ -118,7 +118,7 @@ func TestComparisonOnRanks(t *testing.T) {
 		cases, _ := planned(t, append([]string{"--families", "mpi"}, args...)...)
 		for _, c := range cases {
 			ranks[c.Params["ranks"]]++
-			experiments[c.Experiment] = true
+			experiments[string(c.Experiment)] = true
 		}
 		return ranks, experiments
 	}

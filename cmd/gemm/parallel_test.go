@@ -56,7 +56,7 @@ func swept(t *testing.T, args ...string) (cases []compare.Case) {
 func TestParallelExperiments(t *testing.T) {
 	for _, test := range []struct {
 		args       string
-		experiment string
+		experiment compare.Experiment
 		rows       int // of the variants with threads
 	}{
 		{"--variants parallel/rows", "ladder", 1},
@@ -92,7 +92,7 @@ func TestParallelExperiments(t *testing.T) {
 		if strings.Contains(test.args, "--trans") || strings.Contains(test.args, "--beta") {
 			want = want[1:]
 		}
-		if test.experiment == "ladder" {
+		if test.experiment == compare.MainLadder {
 			want = nil
 		}
 		if rows != test.rows || !slices.Equal(serial, want) {

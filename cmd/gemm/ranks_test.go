@@ -308,7 +308,7 @@ func TestRanks(t *testing.T) {
 	after := records(t, filepath.Join(s.dir, "r.json"))
 	strong := 0
 	for _, row := range after.Records[len(doc.Records):] {
-		if row.Status == compare.OK && row.Experiment == "strong" && row.Run != "" && row.Ceiling > 0 {
+		if row.Status == compare.OK && row.Experiment == compare.StrongScaling && row.Run != "" && row.Ceiling > 0 {
 			strong++
 		}
 	}
@@ -355,7 +355,7 @@ func TestOptionsOfRanks(t *testing.T) {
 	}
 	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time", "1ms", "--json", "-")
 	doc, err = compare.Parse([]byte(weak.stdout))
-	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 || doc.Records[1].Experiment != "weak" {
+	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 || doc.Records[1].Experiment != compare.WeakScaling {
 		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
 	}
 }

@@ -159,7 +159,7 @@ func TestTuneCUDA(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	for i, row := range rows.Records {
-		if row.Experiment != "tuned" || row.Variant != "cuda/warptile" || row.Status != compare.OK || (len(row.Params) == 0) != (i == 0) {
+		if row.Experiment != compare.TunedKernels || row.Variant != "cuda/warptile" || row.Status != compare.OK || (len(row.Params) == 0) != (i == 0) {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}

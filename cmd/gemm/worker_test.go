@@ -184,7 +184,7 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Experiment != "ladder" || row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
+		if row.Status != compare.OK || row.Experiment != compare.MainLadder || row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
 			t.Errorf("%s: %s %q of %s, turn %q", row.Variant, row.Status, row.Reason, row.Experiment, row.Turn)
 		}
 	}
@@ -221,7 +221,7 @@ func TestCUDASweeps(t *testing.T) {
 		found := false
 		for _, row := range doc.Records {
 			found = found || row.Variant+" "+row.Params.String() == test.row
-			if row.Experiment != test.experiment || row.Status != compare.OK {
+			if string(row.Experiment) != test.experiment || row.Status != compare.OK {
 				t.Errorf("%s: %s %v is of %s: %s", test.args, row.Variant, row.Params, row.Experiment, row.Reason)
 			}
 		}

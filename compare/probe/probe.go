@@ -27,7 +27,7 @@ func Of(cases []compare.Case) []compare.Probe {
 		out = append(out, parts[float32]()...)
 	}
 	onThreads := slices.DeleteFunc(slices.Clone(cases), func(c compare.Case) bool {
-		return c.Experiment == "ladder" || c.Experiment == "cutoff" || c.Experiment == "compiler"
+		return c.Experiment == compare.MainLadder || c.Experiment == compare.CutoffSweep || c.Experiment == compare.CompilerOptions
 	})
 	return append(out, overheads(onThreads)...)
 }

@@ -69,7 +69,7 @@ func (b *builder) row(variant string) document.Text {
 		for _, r := range v.Records {
 			switch {
 			case r.Variant != variant:
-			case r.Experiment == "ladder":
+			case r.Experiment == compare.MainLadder:
 				return document.Link(document.Literal(variant), "#"+resultsID("ladder", analysis.Family(variant), r.Type)+v.Suffix)
 			case target == "" && slices.Contains(analysis.Experiments, r.Experiment):
 				target = "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
@@ -116,7 +116,9 @@ func (b *builder) fate(s *document.Section, fam string) {
 	}
 	var places []document.Text
 	for _, v := range b.views {
-		for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return analysis.Family(r.Variant) == fam && r.Experiment == "ladder" })) {
+		for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool {
+			return analysis.Family(r.Variant) == fam && r.Experiment == compare.MainLadder
+		})) {
 			label := document.Text(typ)
 			if v.Suffix != "" {
 				label += b.Say("onhost", text.Args{"Host": v.ID})

@@ -36,12 +36,12 @@ func (b *builder) steps(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("ladder.intro"))
 	found := false
 	main := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == "ladder" && analysis.Family(r.Variant) != "reference" && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
+		return r.Experiment == compare.MainLadder && analysis.Family(r.Variant) != "reference" && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
 	for _, typ := range analysis.Types(main) {
 		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
 			rows := v.Pick(func(r compare.Record) bool {
-				return r.Experiment == "ladder" && r.Type == typ && analysis.Family(r.Variant) == fam
+				return r.Experiment == compare.MainLadder && r.Type == typ && analysis.Family(r.Variant) == fam
 			})
 			variants := analysis.Distinct(rows, analysis.VariantOf)
 			if len(variants) < 2 {

@@ -69,8 +69,8 @@ func benchName(r compare.Record) string {
 	if r.Alpha != 1 || r.Beta != 0 {
 		parts = append(parts, "alpha="+csvNumber(r.Alpha), "beta="+csvNumber(r.Beta))
 	}
-	if r.Experiment != "ladder" {
-		parts = append(parts, "experiment="+r.Experiment)
+	if r.Experiment != compare.MainLadder {
+		parts = append(parts, "experiment="+string(r.Experiment))
 	}
 	if r.Build != "" {
 		parts = append(parts, "build="+r.Build)

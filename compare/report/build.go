@@ -181,13 +181,13 @@ func (b *builder) rerun(v *analysis.View, rows []compare.Record) string {
 		return b.rerunShared(v, rows)
 	}
 	families := analysis.Distinct(rows, func(r compare.Record) string { return analysis.Family(r.Variant) })
-	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "tuned" }) {
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.TunedKernels }) {
 		args := append([]string{b.program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
 		return strings.Join(append(args, "--records", "tuned.json", "&&", b.program, "report", "--in", "tuned.json", "--out", "again"), " ")
 	}
 	typ := strings.Join(analysis.Types(rows), ",")
 	own := len(families) == 1 && families[0] != "reference" &&
-		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != "ladder" })
+		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.MainLadder })
 
 	args := []string{b.program}
 	if own {
@@ -227,7 +227,7 @@ func (b *builder) rerunShared(v *analysis.View, rows []compare.Record, flags ...
 		own = rows
 	}
 	shapes := analysis.Problems(own)
-	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == "weak" }) {
+	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == compare.WeakScaling }) {
 		flags = append(flags, "--weak")
 		shapes = nil
 		for _, r := range own {

@@ -21,14 +21,14 @@ var buildPairs = []struct{ before, after, key string }{
 // compiler says what the compiler's options do to each variant.
 func (b *builder) compiler(v *analysis.View) (document.Section, bool) {
 	s := b.of(v, "compiler", "compiler.title")
-	all := v.Pick(func(r compare.Record) bool { return r.Experiment == "compiler" })
+	all := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.CompilerOptions })
 	if len(all) == 0 {
 		s.Text(b.Say("compiler.absent", text.Args{"Command": document.Literal(b.program + " compare")}))
 		return s, v.HasCPU()
 	}
 	s.Text(b.Say("compiler.intro"))
 	for _, typ := range analysis.Types(all) {
-		rows := v.Pick(func(r compare.Record) bool { return r.Experiment == "compiler" && r.Type == typ })
+		rows := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.CompilerOptions && r.Type == typ })
 		command := b.rerun(v, rows)
 		table := document.Table{
 			ID: "table-compiler-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("compiler.caption", text.Args{"Type": typ}),

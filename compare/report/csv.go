@@ -25,7 +25,7 @@ var csvColumns = []struct {
 }{
 	{"host", func(r compare.Record) string { return r.Host }},
 	{"run", func(r compare.Record) string { return r.Run }},
-	{"experiment", func(r compare.Record) string { return r.Experiment }},
+	{"experiment", func(r compare.Record) string { return string(r.Experiment) }},
 	{"variant", func(r compare.Record) string { return r.Variant }},
 	{"build", func(r compare.Record) string { return r.Build }},
 	{"type", func(r compare.Record) string { return r.Type }},

@@ -38,7 +38,7 @@ func launched() compare.Document {
 	}
 	// add appends a row: what rank 0 or the busiest rank moves in bytes, a lower bound of
 	// that, and the seconds of each rank's phases.
-	add := func(experiment, variant string, m, n, k, ranks int, params gemm.Params, bytes, bound int64, phases []map[string]float64) {
+	add := func(experiment compare.Experiment, variant string, m, n, k, ranks int, params gemm.Params, bytes, bound int64, phases []map[string]float64) {
 		threads, ok := params["threads"].(int)
 		if !ok {
 			threads = 1
@@ -96,7 +96,7 @@ func launched() compare.Document {
 		}
 		return out
 	}
-	product := func(experiment, variant string, m, n, k, ranks int, params gemm.Params) {
+	product := func(experiment compare.Experiment, variant string, m, n, k, ranks int, params gemm.Params) {
 		workers := ranks
 		a, b, c := 8*int64(m)*int64(k), 8*int64(k)*int64(n), 8*int64(m)*int64(n)
 		crowd := math.Ceil(float64(ranks) / 16)
@@ -218,7 +218,7 @@ func launched() compare.Document {
 func growing(ms map[int]float64) []compare.Record {
 	rows := reporttest.Raced("summa", ms)
 	for i := range rows {
-		rows[i].Experiment = "weak"
+		rows[i].Experiment = compare.WeakScaling
 		rows[i].M *= analysis.OverRanks.Count(rows[i])
 	}
 	return rows

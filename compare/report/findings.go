@@ -204,7 +204,7 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 // are, decide where no drift can have made the difference.
 func (b *builder) between(v *analysis.View, key, first, second string, factor float64) document.Text {
 	all := analysis.Fight(v.Duels(
-		func(r compare.Record) bool { return r.Variant == first && r.Experiment != "load" },
+		func(r compare.Record) bool { return r.Variant == first && r.Experiment != compare.ArtificialLoad },
 		func(r compare.Record) string { return second + " " + r.Params.String() }, nil))
 	pro, contra, open, apart := 0, 0, 0, 0
 	for _, f := range all {

@@ -52,7 +52,7 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 // ofLibrary is the speed of a row of an experiment as a share of that of NVIDIA's library
 // in the same arithmetic and turn.
 func ofLibrary(v *analysis.View, r compare.Record) document.Text {
-	name := r.Experiment
+	name := string(r.Experiment)
 	for _, o := range v.Records {
 		if analysis.Vendor(o.Variant) && o.Compute == r.Compute && analysis.InTurn(o, r) && analysis.ProblemOf(o) == analysis.ProblemOf(r) &&
 			(o.Params[name] == nil || o.Params[name] == r.Params[name]) && o.Speed() && r.Speed() && r.Median > 0 {
@@ -68,7 +68,9 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("gpu-settings.intro"))
 	found := false
 	for _, name := range analysis.GpuSwept {
-		rows := v.Pick(func(r compare.Record) bool { return r.Experiment == name && analysis.ByGPU(r) && r.Params[name] != nil })
+		rows := v.Pick(func(r compare.Record) bool {
+			return r.Experiment == compare.Experiment(name) && analysis.ByGPU(r) && r.Params[name] != nil
+		})
 		if len(analysis.Timed(rows)) == 0 {
 			continue
 		}

@@ -48,7 +48,7 @@ func accelerated(processor bool) compare.Document {
 		}},
 	}
 	// add appends a row about a rate in TFLOP/s.
-	add := func(experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device, params, resolved gemm.Params) *compare.Record {
+	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device, params, resolved gemm.Params) *compare.Record {
 		r := compare.Record{
 			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: typ, Compute: typ, Op: "nn", Alpha: 1,
 			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: 1, Params: params, Resolved: resolved,

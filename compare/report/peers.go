@@ -13,7 +13,7 @@ import (
 // peers holds the libraries of others against the variants of the suite.
 func (b *builder) peers(v *analysis.View) []document.Section {
 	isPeer := func(r compare.Record) bool {
-		return r.Experiment == "ladder" && analysis.Family(r.Variant) == "reference"
+		return r.Experiment == compare.MainLadder && analysis.Family(r.Variant) == "reference"
 	}
 	s := b.of(v, "against", "peers.of")
 	rows := v.Pick(isPeer)

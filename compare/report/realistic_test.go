@@ -41,7 +41,7 @@ func realistic() compare.Document {
 			Libraries: map[string]string{"gonum.org/v1/gonum": "v0.17.0", "openblas": "OpenBLAS 0.3.21 SkylakeX"},
 		}},
 	}
-	base := func(experiment, variant, typ string, m, n, k int) compare.Record {
+	base := func(experiment compare.Experiment, variant, typ string, m, n, k int) compare.Record {
 		return compare.Record{
 			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: typ, Compute: typ, Op: "nn", Alpha: 1,
 			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},

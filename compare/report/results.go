@@ -18,7 +18,10 @@ import (
 // that are held against them. The sweeps of cut-offs and the builds with
 // other compiler options have theirs in the analysis.
 func (b *builder) results(v *analysis.View) []document.Section {
-	type group struct{ experiment, family, typ string }
+	type group struct {
+		experiment  compare.Experiment
+		family, typ string
+	}
 	home := func(r compare.Record) string {
 		fam := analysis.Family(r.Variant)
 		if fam != analysis.OverRanks.Family && slices.Contains(analysis.Experiments, r.Experiment) {
@@ -26,9 +29,11 @@ func (b *builder) results(v *analysis.View) []document.Section {
 		}
 		return fam
 	}
-	rows := v.Pick(func(r compare.Record) bool { return r.Experiment != "cutoff" && r.Experiment != "compiler" })
+	rows := v.Pick(func(r compare.Record) bool {
+		return r.Experiment != compare.CutoffSweep && r.Experiment != compare.CompilerOptions
+	})
 	var sections []document.Section
-	for _, experiment := range analysis.Distinct(rows, func(r compare.Record) string { return r.Experiment }) {
+	for _, experiment := range analysis.Distinct(rows, func(r compare.Record) compare.Experiment { return r.Experiment }) {
 		for _, fam := range analysis.Distinct(rows, home) {
 			for _, typ := range analysis.Types(rows) {
 				part := v.Pick(func(r compare.Record) bool {
@@ -44,23 +49,23 @@ func (b *builder) results(v *analysis.View) []document.Section {
 }
 
 // resultsID is the anchor of a section of results.
-func resultsID(experiment, fam, typ string) string {
+func resultsID(experiment compare.Experiment, fam, typ string) string {
 	id := "results-"
-	if experiment != "ladder" {
-		id += analysis.Anchor(experiment) + "-"
+	if experiment != compare.MainLadder {
+		id += analysis.Anchor(string(experiment)) + "-"
 	}
 	return id + analysis.Anchor(fam) + "-" + analysis.Anchor(typ)
 }
 
-func (b *builder) resultsOf(v *analysis.View, experiment, fam, typ string, rows []compare.Record) document.Section {
+func (b *builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam, typ string, rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
 	key, args := "results.of", text.Args{"Family": fam, "Type": typ}
-	if experiment != "ladder" {
-		key, args["Experiment"] = "results.experiment", experiment
+	if experiment != compare.MainLadder {
+		key, args["Experiment"] = "results.experiment", string(experiment)
 	}
 	s := b.of(v, id, key, args)
 	command := b.rerun(v, rows)
-	if experiment == "ladder" {
+	if experiment == compare.MainLadder {
 		b.figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, text.Args{"Family": fam, "Type": typ})
 		if typ == "gf256" && fam == "serial" {
 			b.figure(&s, v, "rate-gf256", "fig.rate", command)
@@ -69,7 +74,7 @@ func (b *builder) resultsOf(v *analysis.View, experiment, fam, typ string, rows 
 	table, notes := b.rows(v, rows)
 	table.ID, table.Command = "table-"+id+v.Suffix, command
 	table.Caption = b.Say("results.caption", text.Args{"Family": fam, "Type": typ})
-	if experiment != "ladder" {
+	if experiment != compare.MainLadder {
 		table.Caption = b.Say("results.caption.experiment", text.Args{
 			"Family": fam, "Type": typ, "Experiment": experiment,
 		})
@@ -92,7 +97,7 @@ func (b *builder) resultsOf(v *analysis.View, experiment, fam, typ string, rows 
 func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table, []document.Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
-	ladder := rows[0].Experiment == "ladder"
+	ladder := rows[0].Experiment == compare.MainLadder
 	var columns []string
 	if analysis.Listed(rows) {
 		columns = sweptParams(rows)

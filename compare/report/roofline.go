@@ -18,7 +18,7 @@ func (b *builder) roofline(v *analysis.View) (document.Section, bool) {
 	s := b.of(v, "roofline", "roofline.title")
 	s.Text(b.Say("roofline.intro"))
 	found := false
-	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return r.Experiment == "ladder" })) {
+	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder })) {
 		if typ == "gf256" {
 			continue // codes have a chapter of their own, with what limits them
 		}

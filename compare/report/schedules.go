@@ -43,7 +43,7 @@ func (b *builder) placing(a analysis.Axis, param string) func(*analysis.View) (d
 		s.Text(b.Say(kind + ".intro"))
 		found := false
 		for _, typ := range v.TypesOf(a) {
-			all := analysis.Bouts(v.Along(a, typ, param), param)
+			all := analysis.Bouts(v.Along(a, typ, compare.Experiment(param)), param)
 			for i, g := range all {
 				all[i].Set = v.Trait(g.Variant, g.Rest)
 			}

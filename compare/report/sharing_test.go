@@ -154,7 +154,7 @@ var sharingSentences = []sentence{
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
 	{"chunks that samples cannot tell", changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...), func(d *compare.Document) {
 		for i := range d.Records {
-			if d.Records[i].Experiment == "chunk" {
+			if d.Records[i].Experiment == compare.ChunkSizes {
 				reporttest.Sampled(2, float64(d.Records[i].Median))(&d.Records[i])
 			}
 		}
@@ -259,7 +259,7 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 		if experiment == "panel" || experiment == "schedule" {
 			continue // of ranks
 		}
-		want["table-results-"+experiment+"-parallel-f64"] = experiment
+		want["table-results-"+string(experiment)+"-parallel-f64"] = string(experiment)
 	}
 	for _, s := range Build(threaded(), Options{}).Sections {
 		for _, block := range s.Blocks {

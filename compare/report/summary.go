@@ -93,7 +93,7 @@ func (b *builder) revisions() []document.Text {
 // leaders says for each type of one host which variant is, on the processor and on the
 // GPU, and names the baseline.
 func (b *builder) leaders(s *document.Section, v *analysis.View) {
-	rows := v.Pick(func(r compare.Record) bool { return r.Experiment == "ladder" && !analysis.ByGPU(r) })
+	rows := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && !analysis.ByGPU(r) })
 	if len(rows) == 0 {
 		rows = v.Pick(func(r compare.Record) bool {
 			return slices.Contains(analysis.Experiments, r.Experiment) && !analysis.ByGPU(r)

@@ -35,7 +35,7 @@ func threaded() compare.Document {
 		doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings, compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: p, Gflops: compare.Number(110 * float64(p) * (1 - 0.01*float64(p))), Run: run})
 	}
 	// add appends a row of about the given seconds.
-	add := func(experiment, variant string, m, n, k, threads int, params, resolved gemm.Params, seconds float64) {
+	add := func(experiment compare.Experiment, variant string, m, n, k, threads int, params, resolved gemm.Params, seconds float64) {
 		r := compare.Record{
 			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
 			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: threads, Params: params, Resolved: resolved,
@@ -86,7 +86,7 @@ func threaded() compare.Document {
 		}
 		return gemm.Params{"schedule": schedule, "chunk": chunk}
 	}
-	baselines := func(experiment string, n int) {
+	baselines := func(experiment compare.Experiment, n int) {
 		work := 2 * math.Pow(float64(n), 3) / 1e9
 		add(experiment, "serial/packed", n, n, n, 1, gemm.Params{}, gemm.Params{}, work/106)
 		add(experiment, "serial/ikj", n, n, n, 1, gemm.Params{}, gemm.Params{}, work/4)
@@ -178,7 +178,7 @@ func threaded() compare.Document {
 // played simulates a loop over n indices on p workers under a schedule, index i of which
 // takes unit·(1 + round(load·i/(n−1))) seconds.
 func played(n, p int, schedule string, load int, unit float64) compare.Trace {
-	t := compare.Trace{Experiment: "load", Variant: "parallel/rows", Type: "f64", M: n, N: n, K: n, Workers: p}
+	t := compare.Trace{Experiment: compare.ArtificialLoad, Variant: "parallel/rows", Type: "f64", M: n, N: n, K: n, Workers: p}
 	free := make([]float64, p) // when each worker is
 	run := func(w, from, to int) {
 		s := gemm.Span{Worker: w, From: from, To: to, Begin: free[w]}

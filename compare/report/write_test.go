@@ -35,7 +35,7 @@ func small() compare.Document {
 	bytewise.Samples = []float64{1e-6}
 	bytewise.CI = nil
 	none := compare.Record{
-		Host: "h1", Run: "r1", Experiment: "ladder", Variant: "reference/blis", Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
+		Host: "h1", Run: "r1", Experiment: compare.MainLadder, Variant: "reference/blis", Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
 		M: 3, N: 5, K: 7, LDA: 7, LDB: 5, LDC: 5, Threads: 1, Status: compare.Unavailable, Reason: "no library; install it,\nor not",
 		Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(),
 		Residual: compare.None(), Bound: compare.None(), BoundKind: gemm.Componentwise,

@@ -152,7 +152,7 @@ func (h headline) matches(doc compare.Document, r compare.Record, c contender) b
 	if r.Variant != c.variant || r.Type != c.typ || !r.Speed() || r.Op != "nn" {
 		return false
 	}
-	if r.Experiment != "ladder" && r.Experiment != "strong" {
+	if r.Experiment != compare.MainLadder && r.Experiment != compare.StrongScaling {
 		return false
 	}
 	for name := range r.Params {

@@ -58,7 +58,7 @@ func TestIndexWantsAPage(t *testing.T) {
 func TestHeadlines(t *testing.T) {
 	row := func(variant, turn string, n int, median float64) compare.Record {
 		return compare.Record{
-			Host: "h", Run: "r", Experiment: "ladder", Variant: variant, Type: "f64", Op: "nn", M: n, N: n, K: n, Threads: 1,
+			Host: "h", Run: "r", Experiment: compare.MainLadder, Variant: variant, Type: "f64", Op: "nn", M: n, N: n, K: n, Threads: 1,
 			Status: compare.OK, Turn: turn, Median: compare.Number(median), Gflops: 50, Rate: 50, PercentPeak: 90,
 		}
 	}

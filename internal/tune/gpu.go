@@ -345,9 +345,9 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 // notes them as trials. In the last round the library, if there is one, is behind them.
 func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
 	v := variant(cuda.Family + "/" + t.Rung)
-	experiment := "tune"
+	experiment := compare.TuningTrials
 	if round == 3 {
-		experiment = "tuned"
+		experiment = compare.TunedKernels
 	}
 	name := fmt.Sprintf("%s %s %s %s nn", experiment, v.Name, t.Type, t.Shape)
 	row := func(v gemm.Variant, p gemm.Params) compare.Case {

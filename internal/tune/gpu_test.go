@@ -156,7 +156,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 			t.Errorf("%s: a gain of %v, %v over cuBLAS", c.GPUTask, c.Gain, c.Library)
 		}
 		doc := s.rows[i]
-		if len(doc.Records) != 2 || len(doc.Records[0].Params) != 0 || len(doc.Records[1].Params) == 0 || doc.Records[0].Experiment != "tuned" || doc.Records[0].Turn != doc.Records[1].Turn {
+		if len(doc.Records) != 2 || len(doc.Records[0].Params) != 0 || len(doc.Records[1].Params) == 0 || doc.Records[0].Experiment != compare.TunedKernels || doc.Records[0].Turn != doc.Records[1].Turn {
 			t.Errorf("%s: the rows %+v", c.GPUTask, doc.Records)
 		}
 	}
@@ -177,7 +177,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 			t.Errorf("a turn of %d begins with %s", len(turn), turn[0])
 		}
 		last := turn[len(turn)-1].Variant.Name
-		if library := strings.HasPrefix(last, "cuda/cublas"); library != (turn[0].Experiment == "tuned" && turn[0].Type != "gf256") || strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-wmma") {
+		if library := strings.HasPrefix(last, "cuda/cublas"); library != (turn[0].Experiment == compare.TunedKernels && turn[0].Type != "gf256") || strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-wmma") {
 			t.Errorf("a turn of %s ends with %s", turn[0], last)
 		}
 	}

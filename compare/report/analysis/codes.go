@@ -19,7 +19,7 @@ const mostShards = 256
 // rows of C its parity shards, n bytes each.
 func encodes(r compare.Record) bool {
 	p := ProblemOf(r)
-	return r.Type == "gf256" && r.Experiment == "ladder" && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 && r.M+r.K <= mostShards
+	return r.Type == "gf256" && r.Experiment == compare.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 && r.M+r.K <= mostShards
 }
 
 // Coder is a variant with a number of threads, which is 0 of a GPU.

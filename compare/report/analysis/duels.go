@@ -116,7 +116,7 @@ func ToDynamic(r compare.Record) string {
 
 // IsStatic reports whether a row has a static schedule without a chunk of its own.
 func IsStatic(r compare.Record) bool {
-	return r.Params["schedule"] == "static" && ChunkOf(r.Params) == 0 && r.Experiment != "load"
+	return r.Params["schedule"] == "static" && ChunkOf(r.Params) == 0 && r.Experiment != compare.ArtificialLoad
 }
 
 // ManyThreads is how many threads, or ranks, are many.

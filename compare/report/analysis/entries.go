@@ -16,7 +16,7 @@ type tuning struct{ Before, After compare.Record }
 // those of a run before were not found again. A row that is alone is held against that of the
 // ladder.
 func (v *View) Tunings() []tuning {
-	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == "tuned" && ByGPU(r) && r.Median > 0 }))
+	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.TunedKernels && ByGPU(r) && r.Median > 0 }))
 	type place struct {
 		variant string
 		Problem
@@ -100,7 +100,7 @@ func settingIn(r compare.Record, name string) int {
 // ladder: in the order of the ladder, large blocks first.
 func (v *View) Entries(typ string) []Entry {
 	rows := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == "block" && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()
+		return r.Experiment == compare.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()
 	})
 	n := 0
 	for _, r := range rows {

@@ -68,7 +68,7 @@ func (v *View) HasCPU() bool {
 // with several.
 func (v *View) Rungs(typ string) []compare.Record {
 	all := Timed(v.Pick(func(r compare.Record) bool {
-		return r.Experiment == "ladder" && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
+		return r.Experiment == compare.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
 	}))
 	variants := v.gpuVariants()
 	var out []compare.Record

@@ -45,12 +45,12 @@ func Ours(r compare.Record) bool {
 
 // Listed reports whether the parameters of rows have columns of their own.
 func Listed(rows []compare.Record) bool {
-	return rows[0].Experiment != "ladder" || Family(rows[0].Variant) == OverRanks.Family
+	return rows[0].Experiment != compare.MainLadder || Family(rows[0].Variant) == OverRanks.Family
 }
 
 // Guest returns the family whose tables have the serial rows of an experiment: parallel,
 // unless it is mpi alone that the experiment has rows of.
-func (v *View) Guest(experiment string) string {
+func (v *View) Guest(experiment compare.Experiment) string {
 	for _, a := range []Axis{OverThreads, OverRanks} {
 		if slices.ContainsFunc(v.Records, func(r compare.Record) bool {
 			return r.Experiment == experiment && Family(r.Variant) == a.Family

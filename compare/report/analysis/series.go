@@ -23,7 +23,10 @@ func (v *View) SharesWork() bool {
 
 // Experiments are those of the families parallel and mpi, whose tables have the serial
 // rows beside them that they are held against.
-var Experiments = []string{"strong", "weak", "chunk", "load", "affinity", "gomaxprocs", "panel", "schedule"}
+var Experiments = []compare.Experiment{
+	compare.StrongScaling, compare.WeakScaling, compare.ChunkSizes, compare.ArtificialLoad,
+	compare.Affinities, compare.ProcessorLimits, compare.PanelWidths, compare.RankSchedules,
+}
 
 // Axis is what the rows of a series differ in.
 type Axis struct {
@@ -40,11 +43,11 @@ var (
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
-func (a Axis) fixed() []string {
+func (a Axis) fixed() []compare.Experiment {
 	if a == OverRanks {
-		return []string{"strong", "ladder"}
+		return []compare.Experiment{compare.StrongScaling, compare.MainLadder}
 	}
-	return []string{"strong", "chunk", "affinity", "gomaxprocs"}
+	return []compare.Experiment{compare.StrongScaling, compare.ChunkSizes, compare.Affinities, compare.ProcessorLimits}
 }
 
 // AxisOf returns the axis of a variant's series.
@@ -71,12 +74,12 @@ func (a Axis) Count(r compare.Record) int {
 func (a Axis) Named(letters string) string { return strings.ReplaceAll(letters, "{one}", a.One) }
 
 // Shared returns the timed rows of the family parallel in the given experiments.
-func (v *View) Shared(typ string, experiments ...string) []compare.Record {
+func (v *View) Shared(typ string, experiments ...compare.Experiment) []compare.Record {
 	return v.Along(OverThreads, typ, experiments...)
 }
 
 // Along returns the timed rows of an axis in the given experiments.
-func (v *View) Along(a Axis, typ string, experiments ...string) []compare.Record {
+func (v *View) Along(a Axis, typ string, experiments ...compare.Experiment) []compare.Record {
 	return v.Pick(func(r compare.Record) bool {
 		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
 	})
@@ -98,7 +101,7 @@ type Series struct {
 	Rest       gemm.Params      // asked for, but for the axis
 	Set        string           // rest in words
 	Rows       []compare.Record // along the axis, ascending
-	experiment string
+	experiment compare.Experiment
 	Grows      bool // along the axis, as m does: every worker has the same work
 }
 
@@ -307,7 +310,7 @@ func (v *View) Leading(all []Series, p Problem) []Series {
 // BestSerial returns the quickest serial row on the problem of one thread of s: of its
 // own experiment, or else of the ladder.
 func (v *View) BestSerial(s Series) (compare.Record, bool) {
-	for _, experiment := range []string{s.experiment, "ladder"} {
+	for _, experiment := range []compare.Experiment{s.experiment, compare.MainLadder} {
 		if best, ok := Quickest(v.Records, s.Problem, func(o compare.Record) bool {
 			return Family(o.Variant) == "serial" && o.Experiment == experiment
 		}); ok {

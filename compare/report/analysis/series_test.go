@@ -33,11 +33,11 @@ func TestBestSerial(t *testing.T) {
 	doc := reporttest.Many(append(rows, reporttest.Row("serial/ikj", 256, 7e-3, reporttest.Experiment("strong")))...)
 	v := Views(doc)[0]
 	s := v.StrongSeries(OverThreads, "f64")[0]
-	if best, ok := v.BestSerial(s); !ok || best.Variant != "serial/ikj" || best.Experiment != "strong" {
+	if best, ok := v.BestSerial(s); !ok || best.Variant != "serial/ikj" || best.Experiment != compare.StrongScaling {
 		t.Errorf("it is %s of %s", best.Variant, best.Experiment)
 	}
 	v = Views(reporttest.Many(rows...))[0]
-	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" || best.Experiment != "ladder" {
+	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" || best.Experiment != compare.MainLadder {
 		t.Errorf("without one it is %s of %s", best.Variant, best.Experiment)
 	}
 }
@@ -50,7 +50,7 @@ func TestPairings(t *testing.T) {
 		reporttest.Swept("chunk", "schedule", []any{"static", "dynamic", "guided"}, []float64{1, 2, 3}, "chunk", 0),
 		reporttest.Swept("chunk", "schedule", []any{"static"}, []float64{1}, "chunk", 4))
 	got := Pairings(rows, "schedule")
-	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != "chunk" {
+	if len(got) != 1 || len(got[0].Rows) != 3 || got[0].Rows[0].Experiment != compare.ChunkSizes {
 		t.Errorf("%d pairings: %+v", len(got), got)
 	}
 	if got := Pairings(rows, "affinity"); len(got) != 0 {

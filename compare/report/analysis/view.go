@@ -151,7 +151,7 @@ func (v *View) Pick(keep func(compare.Record) bool) []compare.Record {
 
 // Ladder returns the main rows of one type: those of the experiment "ladder".
 func (v *View) Ladder(typ string) []compare.Record {
-	return v.Pick(func(r compare.Record) bool { return r.Experiment == "ladder" && r.Type == typ })
+	return v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ })
 }
 
 // Ceiling returns the measured peak of a type at a number of busy threads, the

@@ -152,7 +152,7 @@ func newDrawn(v *analysis.View) drawn {
 }
 
 // of returns the drawn rows of one experiment and type.
-func (d drawn) of(experiment, typ string) []compare.Record {
+func (d drawn) of(experiment compare.Experiment, typ string) []compare.Record {
 	var rows []compare.Record
 	for _, r := range d.rows {
 		if r.Experiment == experiment && r.Type == typ {
@@ -321,7 +321,7 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 			rank = 3
 		case p.Experiment == r.Experiment:
 			rank = 2
-		case p.Experiment == "ladder":
+		case p.Experiment == compare.MainLadder:
 			rank = 1
 		}
 		if rank > best {

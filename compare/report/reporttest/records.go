@@ -12,7 +12,7 @@ import (
 // the given seconds: rows whose times differ by more are distinguishable.
 func Row(variant string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
 	r := compare.Record{
-		Host: "h1", Run: "r1", Experiment: "ladder", Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
+		Host: "h1", Run: "r1", Experiment: compare.MainLadder, Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
 		M: n, N: n, K: n, LDA: n, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
 		Status: compare.OK, Inner: 1, Unit: "GFLOP/s", Rate: compare.None(), DataGBps: compare.None(),
 		Residual: 1e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
@@ -63,7 +63,7 @@ func Predicted(p compare.Predicted) func(*compare.Record) {
 func Unpredicted(r *compare.Record) { r.Predicted = nil }
 
 // Experiment makes a row one of an experiment.
-func Experiment(name string) func(*compare.Record) {
+func Experiment(name compare.Experiment) func(*compare.Record) {
 	return func(r *compare.Record) { r.Experiment = name }
 }
 
@@ -94,7 +94,7 @@ func Single(r *compare.Record) { r.Type, r.Compute = "f32", "f32" }
 // OnRanks makes a row one of an experiment of the family mpi on some ranks, in the turn of
 // their number, with other parameters, name and value in turn: rank 1 and those after it
 // compute for half of the time, and rank 0 distributes for a quarter of it.
-func OnRanks(experiment string, ranks int, params ...any) func(*compare.Record) {
+func OnRanks(experiment compare.Experiment, ranks int, params ...any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		ThreadsOf(experiment, 1, params...)(r)
 		r.Params["ranks"], r.Threads = ranks, ranks
@@ -162,7 +162,7 @@ func Copied(to, from, host float64) func(*compare.Record) {
 }
 
 // Of makes a row one of an experiment with a parameter.
-func Of(name string, param string, value any) func(*compare.Record) {
+func Of(name compare.Experiment, param string, value any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		r.Experiment, r.Params, r.Resolved = name, gemm.Params{param: value}, gemm.Params{param: value}
 		r.Turn = fmt.Sprint("cuda ", name, r.N)
@@ -171,7 +171,7 @@ func Of(name string, param string, value any) func(*compare.Record) {
 
 // ThreadsOf makes a row one of an experiment on some threads with other parameters,
 // name and value in turn.
-func ThreadsOf(experiment string, threads int, params ...any) func(*compare.Record) {
+func ThreadsOf(experiment compare.Experiment, threads int, params ...any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		r.Experiment, r.Threads, r.Params = experiment, threads, gemm.Params{"threads": threads}
 		for i := 0; i < len(params); i += 2 {
@@ -182,11 +182,11 @@ func ThreadsOf(experiment string, threads int, params ...any) func(*compare.Reco
 
 // Scaled returns rows of parallel/rows that take the given milliseconds by threads, in
 // one turn.
-func Scaled(experiment string, ms map[int]float64, params ...any) []compare.Record {
+func Scaled(experiment compare.Experiment, ms map[int]float64, params ...any) []compare.Record {
 	var rows []compare.Record
 	for _, p := range []int{1, 2, 4, 8, 16, 32} {
 		if s, ok := ms[p]; ok {
-			rows = append(rows, Row("parallel/rows", 256, s/1e3, ThreadsOf(experiment, p, params...), Turn(experiment)))
+			rows = append(rows, Row("parallel/rows", 256, s/1e3, ThreadsOf(experiment, p, params...), Turn(string(experiment))))
 		}
 	}
 	return rows
@@ -194,10 +194,10 @@ func Scaled(experiment string, ms map[int]float64, params ...any) []compare.Reco
 
 // Swept returns rows of parallel/rows on 4 threads, one for each value of a parameter,
 // that take the given milliseconds, in one turn.
-func Swept(experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
+func Swept(experiment compare.Experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
 	var rows []compare.Record
 	for i, value := range values {
-		rows = append(rows, Row("parallel/rows", 256, ms[i]/1e3, ThreadsOf(experiment, 4, append([]any{param, value}, params...)...), Turn(experiment)))
+		rows = append(rows, Row("parallel/rows", 256, ms[i]/1e3, ThreadsOf(experiment, 4, append([]any{param, value}, params...)...), Turn(string(experiment))))
 	}
 	return rows
 }
