@@ -18,7 +18,6 @@ import (
 	"gemm/cuda"
 	"gemm/cuda/explain"
 	"gemm/cuda/occupancy"
-	"gemm/cuda/remote"
 )
 
 // cudaCommand returns the command that measures the family, explains it or computes
@@ -280,7 +279,7 @@ func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, row
 			return fmt.Errorf("the row %s %s %s was not asked for", rows[i].Variant, rows[i].Type, rows[i].Shape())
 		}
 		p.describe("counters of " + cases[at].String())
-		counters, err := explain.Counters(c.Context, cases[at], rows[i], c.Uint64("seed"), remote.Serve)
+		counters, err := explain.Counters(c.Context, cases[at], rows[i], c.Uint64("seed"), workerOf(c.Context).Serve)
 		switch {
 		case c.Context.Err() != nil:
 			return withoutCounters(c, len(todo)-n, len(rows))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +65,7 @@ func noTunedFlag() cli.Flag {
 func useTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
-		_ = os.Setenv(settings.Variable, "off") // it fails for names that cannot be
+		workerOf(c.Context).Environment = []string{settings.Variable + "=off"}
 		return
 	}
 	if _, err := settings.Load(); err != nil {

@@ -23,11 +23,14 @@ func withWorkerOf(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKey{}, &remote.Worker{})
 }
 
+// workerOf returns the worker of the command.
+func workerOf(ctx context.Context) *remote.Worker { return ctx.Value(workerKey{}).(*remote.Worker) }
+
 // system returns what the worker finds on this host. The error wraps gemm.ErrUnavailable where
 // there is no worker, no driver or no GPU; it is errInterrupted where the context ends before
 // there is an answer.
 func system(ctx context.Context) (cuda.System, error) {
-	s, err := ctx.Value(workerKey{}).(*remote.Worker).System(ctx)
+	s, err := workerOf(ctx).System(ctx)
 	if errors.Is(err, context.Canceled) {
 		err = errInterrupted
 	}

@@ -17,7 +17,6 @@ import (
 	"gemm/compare"
 	"gemm/compare/probe"
 	"gemm/cuda"
-	"gemm/cuda/remote"
 	"gemm/internal/catalog"
 	"gemm/internal/sample"
 	"gemm/mpi"
@@ -478,7 +477,7 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	d.Probes, d.Progress, d.Command = append(probe.Of(cases), pingPongs(c.Context)...), p, commandLine(os.Args[1:])
 	d.MPI = mpi.Version()
 	if d.Lead == nil {
-		d.Launch, d.Worker = launcher(c), remote.Serve
+		d.Launch, d.Worker = launcher(c), workerOf(c.Context).Serve
 		d.Warn = func(text string) {
 			p.Close() // the line takes the place of the bar
 			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)

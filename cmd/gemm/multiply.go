@@ -287,7 +287,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	}
 	// Those of a GPU are computed by the worker.
 	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Family() == cuda.Family })
-	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{})))
+	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{Worker: workerOf(ctx)})))
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}

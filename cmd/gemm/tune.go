@@ -14,7 +14,6 @@ import (
 
 	"gemm/compare"
 	"gemm/cuda"
-	"gemm/cuda/remote"
 	"gemm/internal/settings"
 	"gemm/internal/tune"
 )
@@ -134,7 +133,7 @@ func checkTuned(c *cli.Context, file string) error {
 // tunedDevice returns the GPU with what tuning it needs.
 func tunedDevice(c *cli.Context, p *progress, gpu cuda.GPU, records *compare.Store) *tune.Device {
 	return &tune.Device{
-		GPU: gpu, Worker: remote.Serve, Command: commandLine(os.Args[1:]), Records: records,
+		GPU: gpu, Worker: workerOf(c.Context).Serve, Command: commandLine(os.Args[1:]), Records: records,
 		Warn: func(text string) { fmt.Fprintf(c.App.ErrWriter, "gemm tune: %s\n", text) },
 		Chosen: func(s tune.GPUChoice) {
 			if p.bar == nil {

@@ -53,15 +53,6 @@ func Find() (string, error) {
 		WithRemedy("make build CUDA=yes builds it")
 }
 
-// Serve returns the command with which a driver has the worker serve its cases.
-func Serve(ctx context.Context) (*exec.Cmd, error) {
-	program, err := Find()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, program, "serve"), nil
-}
-
 // How long the worker has to describe the GPUs, and to end when it is told to.
 const (
 	describeTime = 10 * time.Second
@@ -70,6 +61,8 @@ const (
 
 // Worker is the worker as this program knows it.
 type Worker struct {
+	Environment []string // of its processes, beside that of this one
+
 	once  sync.Once
 	found cuda.System
 	err   error
@@ -79,19 +72,32 @@ type Worker struct {
 // where there is no worker, no driver or no GPU; it is that of the context where this one ends
 // before there is an answer.
 func (w *Worker) System(ctx context.Context) (cuda.System, error) {
-	w.once.Do(func() { w.found, w.err = describe(ctx) })
+	w.once.Do(func() { w.found, w.err = w.describe(ctx) })
 	return w.found, w.err
 }
 
-// describe asks the worker for what it finds.
-func describe(interruptible context.Context) (s cuda.System, err error) {
+// Serve returns the command with which a driver has the worker serve its cases.
+func (w *Worker) Serve(ctx context.Context) (*exec.Cmd, error) { return w.command(ctx, "serve") }
+
+// command returns the command that runs the worker with an argument.
+func (w *Worker) command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	program, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, argument)
+	cmd.Env = append(cmd.Environ(), w.Environment...)
+	return cmd, nil
+}
+
+// describe asks the worker for what it finds.
+func (w *Worker) describe(interruptible context.Context) (s cuda.System, err error) {
+	ctx, cancel := context.WithTimeout(interruptible, describeTime)
+	defer cancel()
+	cmd, err := w.command(ctx, "describe")
 	if err != nil {
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(interruptible, describeTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "describe")
 	var stdout strings.Builder
 	var stderr child.Tail
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -167,31 +173,32 @@ func Check(s cuda.System, v gemm.Variant) error {
 
 // Backend is the backend of variants of the family cuda whose products the worker computes, one
 // a process.
-type Backend struct{}
+type Backend struct{ Worker *Worker }
 
 // F32 implements cuda.Backend.
-func (Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
-	return gemmer[float32]{newMultiplier[float32](name, p)}, nil
+func (b Backend) F32(name string, p gemm.Params) (gemm.Multiplier[float32], error) {
+	return gemmer[float32]{newMultiplier[float32](b.Worker, name, p)}, nil
 }
 
 // F64 implements cuda.Backend.
-func (Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
-	return gemmer[float64]{newMultiplier[float64](name, p)}, nil
+func (b Backend) F64(name string, p gemm.Params) (gemm.Multiplier[float64], error) {
+	return gemmer[float64]{newMultiplier[float64](b.Worker, name, p)}, nil
 }
 
 // GF256 implements cuda.Backend.
-func (Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
-	return newMultiplier[gf256.Elem](name, p), nil
+func (b Backend) GF256(name string, p gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
+	return newMultiplier[gf256.Elem](b.Worker, name, p), nil
 }
 
 // multiplier computes the products of a variant in the worker.
 type multiplier[T gemm.Element] struct {
+	worker  *Worker
 	variant string
 	params  gemm.Params
 }
 
-func newMultiplier[T gemm.Element](name string, p gemm.Params) multiplier[T] {
-	return multiplier[T]{cuda.Family + "/" + name, p}
+func newMultiplier[T gemm.Element](w *Worker, name string, p gemm.Params) multiplier[T] {
+	return multiplier[T]{w, cuda.Family + "/" + name, p}
 }
 
 // Multiply implements gemm.Multiplier.
@@ -201,11 +208,10 @@ func (m multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 
 // product computes C ← α·A·B + β·C.
 func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) error {
-	program, err := Find()
+	cmd, err := m.worker.command(ctx, "multiply")
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, "multiply")
 	return wire.Multiply(ctx, cmd, wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
 }
 
