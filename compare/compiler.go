@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,95 +43,61 @@ func Builds() []Build {
 	}
 }
 
+// buildOf returns the build with the name.
+func buildOf(name string) Build {
+	i := slices.IndexFunc(Builds(), func(b Build) bool { return b.Name == name })
+	return Builds()[i]
+}
+
 // compiled names the variants of the experiment: loops whose speed is the
 // compiler's doing.
 var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted", "serial/blocked", "serial/packed"}
 
-// measureBuild builds this program with the options of the cases and has the
-// child measure them.
-func (d *Driver) measureBuild(ctx context.Context, cases []Case) ([]Record, error) {
-	doc, err := d.child(ctx, cases)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	var run RunInfo
-	if err == nil {
-		run = doc.Runs[0]
-		run.Host = d.host.ID
-	}
-	var records []Record
-	for _, c := range cases {
-		r := c.record()
-		status := Failed
-		if errors.Is(err, gemm.ErrUnavailable) {
-			status = Unavailable
-		}
-		r.Host, r.Run, r.Status = d.host.ID, d.run.ID, status
-		if err != nil {
-			r.Reason = err.Error()
-		} else if m, ok := childRow(doc.Records, r); ok {
-			m.Host, m.Run, m.Experiment, m.Build, m.Params = r.Host, run.ID, r.Experiment, r.Build, r.Params
-			m.Turn, m.Ceiling = r.Turn, r.Ceiling // it had the turn to itself
-			if peak, ok := d.ceiling(m.Type, m.Threads); ok && m.Speed() {
-				m.PercentPeak = Number(100 * float64(m.Gflops) / peak)
-			}
-			r = m
-		} else {
-			r.Reason = "the build returned no such row"
-		}
-		records = append(records, r)
-	}
-	if err != nil {
-		return records, nil
-	}
-	for i := range doc.Measurements {
-		doc.Measurements[i].Host = d.host.ID
-		doc.Measurements[i].Params["build"] = cases[0].Build
-	}
-	return records, errors.Join(d.Store.PutRun(run), d.Store.PutMeasurements(doc.Measurements...))
+// compilation is the party of a build of this program with other options of the compiler.
+type compilation struct {
+	Build
+	serve func(ctx context.Context, program string) *exec.Cmd
 }
 
-// childRow finds the row of the child that r asked for.
-func childRow(rows []Record, r Record) (Record, bool) {
-	for _, m := range rows {
-		if m.Variant == r.Variant && m.Type == r.Type && m.M == r.M && m.N == r.N && m.K == r.K {
-			return m, true
-		}
-	}
-	return Record{}, false
+func (b compilation) names() names {
+	silent := errors.New(b.name() + " hangs: it shows no sign of life")
+	return names{b.name(), b.name() + " was started again", silent, silent}
 }
 
-// child builds the program for the cases, which share a build, runs it and
-// returns what it measured in its one run.
-func (d *Driver) child(ctx context.Context, cases []Case) (Document, error) {
+func (b compilation) name() string { return "build " + b.Name }
+
+// run implements party.
+func (b compilation) run(ctx context.Context, task []byte, out io.Writer) error {
 	if runtime.GOARCH != "amd64" {
-		return Document{}, gemm.Unavailablef("GOAMD64 is an option for amd64, this is %s", runtime.GOARCH)
-	}
-	var build Build
-	for _, b := range Builds() {
-		if b.Name == cases[0].Build {
-			build = b
-		}
+		return gemm.Unavailablef("GOAMD64 is an option for amd64, this is %s", runtime.GOARCH)
 	}
 	scratch, err := output.NewScratch("build")
 	if err != nil {
-		return Document{}, err
+		return err
 	}
 	defer scratch.Remove()
 	program := filepath.Join(scratch.Path, "gemm")
-	if err := build.compile(ctx, program); err != nil {
-		return Document{}, err
+	if err := b.compile(ctx, program); err != nil {
+		return err
 	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, d.Serial(cases, d.Budget, d.Seed)...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	runErr := child.Run(cmd, stopTime)
-	doc, err := Parse(stdout.Bytes())
-	if err != nil || len(doc.Runs) != 1 {
-		// A row that is wrong makes the child fail too, but with its records written.
-		return Document{}, fmt.Errorf("build %s: %w: %s", build.Name, errors.Join(runErr, err), lastLine(stderr.String()))
+	return talk(b.serve(ctx, program), b.name(), task, out, stopTime)
+}
+
+// meet implements party: rows of a build are of a run of their own, which this command started.
+func (b compilation) meet(d *Driver, f found) (string, error) {
+	f.Run.Host, f.Run.Command = d.host.ID, d.Command
+	for i := range f.Measurements {
+		m := &f.Measurements[i]
+		m.Host, m.Run, m.Params["build"] = d.host.ID, f.Run.ID, b.Name
 	}
-	return doc, nil
+	return f.Run.ID, errors.Join(d.Store.PutRun(f.Run), d.Store.PutMeasurements(f.Measurements...))
+}
+
+// complete implements party: the rows of all builds are compared with the ceiling of this process.
+func (compilation) complete(d *Driver, r *Record) {
+	if peak, ok := d.ceiling(r.Type, r.Threads); ok && r.Speed() {
+		r.PercentPeak = Number(100 * float64(r.Gflops) / peak)
+	}
 }
 
 // compile builds cmd/gemm with b's options from the source that this program is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
@@ -50,11 +51,9 @@ type Driver struct {
 	// Bandwidth says that the memory bandwidth is measured as well, at the numbers of threads
 	// of rows that a report compares with it.
 	Bandwidth bool
-	// Serial returns the arguments with which this program measures the given
-	// cases of the ladder in a process of its own and writes their records to
-	// standard output; the experiment on the compiler's options starts builds of
-	// it so.
-	Serial func(cases []Case, b Budget, seed uint64) []string
+	// Build returns the command by which the program, a build of this one with other options of
+	// the compiler, serves a task. It is nil in a process that measures such cases itself.
+	Build func(ctx context.Context, program string) *exec.Cmd
 
 	Probes []Probe // measured before the cases
 
@@ -76,7 +75,8 @@ type Driver struct {
 	setting setting
 	rates   map[string]float64 // flops a second of a variant and type, from its last row
 	left    float64            // bytes of workspaces that the last cases let go of
-	device  *device            // of a process that serves one
+	device  *Device            // of a process that serves one
+	tell    func(found)        // is told what was found before the first case; nil: nobody is
 	other   string             // a warning of all rows: the worker is of another revision; empty: it is not
 
 	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
@@ -107,48 +107,66 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 		return err
 	}
 	defer func() { d.setting = setting{} }()
+	var away []Case
 	if d.Worker != nil {
-		var away []Case
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {
 			if c.OnDevice() {
 				away = append(away, c)
 			}
 			return c.OnDevice()
 		})
-		if err := d.runHere(ctx, cases); err != nil || len(away) == 0 {
+	}
+	for _, group := range d.groups(cases) {
+		var err error
+		switch first := group[0]; {
+		case d.onRanks(first):
+			err = d.runRanks(ctx, group)
+		case d.built(first):
+			err = d.runAway(ctx, group, compilation{buildOf(first.Build), d.Build})
+		default:
+			err = d.runGroup(ctx, group)
+		}
+		if err != nil {
 			return err
 		}
-		return d.runWorker(ctx, away)
 	}
-	return d.runHere(ctx, cases)
+	return d.runAway(ctx, away, worker{d.Worker, cmp.Or(d.stop, stopTime)})
 }
 
-// runHere measures cases that no worker measures.
-func (d *Driver) runHere(ctx context.Context, cases []Case) error {
-	for len(cases) > 0 {
-		group := 1
-		for d.Launch != nil && cases[0].Ranks() > 0 && group < len(cases) && cases[group].Ranks() > 0 {
-			group++
+// onRanks reports whether ranks that are started measure the case.
+func (d *Driver) onRanks(c Case) bool { return d.Launch != nil && c.Ranks() > 0 }
+
+// built reports whether a build that is made for it measures the case.
+func (d *Driver) built(c Case) bool { return d.Build != nil && c.Build != "" }
+
+// groups cuts the cases into those that are measured together: by ranks, by one build or in turn.
+func (d *Driver) groups(cases []Case) [][]Case {
+	together := func(a, b Case) bool {
+		switch {
+		case d.onRanks(a) || d.onRanks(b):
+			return d.onRanks(a) && d.onRanks(b)
+		case d.built(a) || d.built(b):
+			return a.Build == b.Build
 		}
-		if d.Launch != nil && cases[0].Ranks() > 0 {
-			if err := d.runRanks(ctx, cases[:group]); err != nil {
-				return err
-			}
-			cases = cases[group:]
-			continue
-		}
-		for cases[0].Turn != "" && group < len(cases) && cases[group].Turn == cases[0].Turn {
-			group++
-		}
-		for cases[0].Build != "" && group < len(cases) && cases[group].Build == cases[0].Build {
-			group++
-		}
-		if err := d.runGroup(ctx, cases[:group]); err != nil {
-			return err
-		}
-		cases = cases[group:]
+		return a.Turn != "" && a.Turn == b.Turn
 	}
-	return nil
+	var out [][]Case
+	for from, i := 0, 1; from < len(cases); i++ {
+		if i == len(cases) || !together(cases[i-1], cases[i]) {
+			out = append(out, cases[from:i])
+			from = i
+		}
+	}
+	return out
+}
+
+// runAway has the party measure cases, but for those whose rows are kept.
+func (d *Driver) runAway(ctx context.Context, cases []Case, p party) error {
+	todo, err := d.admit(cases)
+	if err != nil || len(todo) == 0 {
+		return err
+	}
+	return d.launch(ctx, todo, p)
 }
 
 // admit returns those of the cases that are to be measured: not those whose rows are kept,
@@ -185,14 +203,7 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 		d.reclaim()
 		freeTurn(part, taken)
 		d.Progress.Begin(part)
-		var measured []Record
-		var traces []Trace
-		var err error
-		if part[0].Build != "" {
-			measured, err = d.measureBuild(ctx, part)
-		} else {
-			measured, traces, err = d.measure(ctx, part)
-		}
+		measured, traces, err := d.measure(ctx, part)
 		if err != nil {
 			return err
 		}
@@ -399,10 +410,18 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 			return err
 		}
 	}
-	if err := d.beginDevice(ctx, cases); err != nil {
+	libraries := maps.Clone(d.run.Libraries)
+	missing, err := d.beginDevice(ctx, cases)
+	if err != nil {
 		return err
 	}
 	measurements, err := d.probe(ctx)
+	measurements = append(measurements, missing...)
+	if d.tell != nil && err == nil {
+		f := found{Host: d.host, Run: d.run, Measurements: measurements, Libraries: maps.Clone(d.run.Libraries)}
+		maps.DeleteFunc(f.Libraries, func(name, version string) bool { return libraries[name] == version })
+		d.tell(f)
+	}
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
 }
 

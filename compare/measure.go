@@ -120,7 +120,7 @@ func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *contender {
 	t := &contender{c: c, record: c.record(), busy: busy, timeout: d.Budget.Timeout, close: func() error { return nil }}
 	t.guard = func(limit time.Duration, f func() error) error { return d.guard(t, limit, f) }
-	if c.Ranks() > 0 {
+	if !c.OnDevice() {
 		d.now(c) // memory may end already when operands are drawn
 	}
 	t.params, t.err = c.Variant.Resolve(c.Params)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -223,18 +226,19 @@ func (d *Driver) runRanks(ctx context.Context, cases []Case) error {
 		for n < len(cases) && cases[n].Ranks() == cases[0].Ranks() {
 			n++
 		}
-		todo, err := d.admit(cases[:n])
-		if err != nil {
-			return err
-		}
-		d.nameTurns(todo)
-		ranks := party{"the ranks", "the ranks were started again", errSilent, d.attemptRanks}
-		if err := d.launch(ctx, todo, ranks); err != nil {
+		if err := d.runAway(ctx, cases[:n], ranks{d.Launch, cases[0].Ranks()}); err != nil {
 			return err
 		}
 		cases = cases[n:]
 	}
 	return nil
+}
+
+// ranks is the party of so many ranks, which the launch starts. They read the task from a
+// file and write messages to one.
+type ranks struct {
+	launch Launch
+	count  int
 }
 
 // The ranks that were started show no sign of life, or none since they began.
@@ -243,82 +247,47 @@ var (
 	errSilent = errors.New("rank 0 hangs: it shows no sign of life")
 )
 
-// attemptRanks starts ranks for the cases; it is the attempt of a party.
-func (d *Driver) attemptRanks(ctx context.Context, cases []Case, notes map[string]string) (attempt, error) {
-	f := d.follow(cases, notes)
-	scratch, err := output.NewScratch("ranks")
-	if err != nil {
-		return f.attempt, err
-	}
-	defer scratch.Remove()
-	task := Task{Cases: cases, Budget: d.Budget, Seed: d.Seed, Ceilings: d.Ceilings, folder: scratch.Path}
-	if err := task.write(); err != nil {
-		return f.attempt, err
-	}
-	launched, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- d.Launch(launched, cases[0].Ranks(), scratch.Path) }()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	var sign, state string // as they were seen last
-	for over := false; !over; {
-		select {
-		case f.lost = <-ended:
-			over = true
-		case <-look.C:
-		}
-		if now, text := task.sign(); text != sign && !f.silent {
-			sign = text
-			f.sign(now)
-		}
-		if f.overdue() {
-			cancel()
-		}
-		if s := task.state(); s != state || over {
-			state = s
-			if err := f.adopt(task, over); err != nil {
-				cancel()
-				if !over {
-					<-ended
-				}
-				return f.attempt, err
-			}
-		}
-	}
-	if f.silent && ctx.Err() == nil {
-		f.lost = errSilent
-		if !f.born {
-			f.lost = errUnborn
-		}
-	}
-	return f.attempt, ctx.Err()
+func (ranks) names() names {
+	return names{"the ranks", "the ranks were started again", errUnborn, errSilent}
 }
 
-// adopt keeps the rows of the task that are not done yet, and, at the end, what was
-// measured beside them.
-func (f *following) adopt(task Task, end bool) error {
-	doc, err := Load(task.Records())
+// run implements party.
+func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
+	scratch, err := output.NewScratch("ranks")
 	if err != nil {
-		return nil // the ranks have not come so far, and what they did write is whole
-	}
-	if f.silent { // rank 0 hung, is woken to be ended, and may go on for a second
-		doc.Records = nil
-	}
-	if err := f.keep(doc.Records); err != nil || !end {
 		return err
 	}
-	d := f.d
-	for _, h := range doc.Hosts {
-		for _, c := range h.Ceilings {
-			if _, ok := d.ceiling(c.Pipe, c.Threads); !ok {
-				c.Run = d.run.ID
-				d.host.Ceilings = append(d.host.Ceilings, c)
+	defer scratch.Remove()
+	if err := os.WriteFile(filepath.Join(scratch.Path, taskFile), task, 0o600); err != nil {
+		return err
+	}
+	messages, err := os.OpenFile(filepath.Join(scratch.Path, messageFile), os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = messages.Close() }()
+	ended := make(chan error, 1)
+	go func() { ended <- r.launch(ctx, r.count, scratch.Path) }()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			_, lost := io.Copy(out, messages)
+			return cmp.Or(err, lost)
+		case <-look.C: // what has come since the last time
+			if _, err := io.Copy(out, messages); err != nil {
+				return errors.Join(err, <-ended)
 			}
 		}
 	}
-	for i := range doc.Measurements {
-		doc.Measurements[i].Host, doc.Measurements[i].Run = d.host.ID, d.run.ID
-	}
-	return errors.Join(d.Store.PutHost(d.host), d.Store.PutMeasurements(doc.Measurements...))
 }
+
+// meet implements party.
+func (ranks) meet(d *Driver, f found) (string, error) {
+	d.adopt(f, "cpu")
+	return d.run.ID, errors.Join(d.Store.PutHost(d.host), d.Store.PutMeasurements(f.Measurements...))
+}
+
+// complete implements party.
+func (ranks) complete(*Driver, *Record) {}

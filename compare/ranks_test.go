@@ -2,14 +2,17 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -182,60 +185,6 @@ func TestPhasesAreOfTheMedian(t *testing.T) {
 	}
 }
 
-func TestTasksComeBack(t *testing.T) {
-	variants := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
-	want := Task{
-		Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63, Ceilings: time.Millisecond,
-		Cases: []Case{
-			{Experiment: WeakScaling, Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4, Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2"},
-			{Experiment: PanelWidths, Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"ranks": 2, "panel": 16}},
-		},
-		folder: t.TempDir(),
-	}
-	if err := want.write(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadTask(want.folder, variants)
-	if err != nil || got.Budget != want.Budget || got.Seed != want.Seed || got.Ceilings != want.Ceilings || len(got.Cases) != 2 {
-		t.Fatalf("%+v, %v; want %+v", got, err, want)
-	}
-	for i, c := range want.Cases {
-		if g := got.Cases[i]; g.key("") != c.key("") || g.Turn != c.Turn || g.Threads() != c.Threads() {
-			t.Errorf("%+v, want %+v", g, c)
-		}
-	}
-	if _, err := ReadTask(want.folder, variants[:1]); err == nil || !strings.Contains(err.Error(), "mpi/b") {
-		t.Errorf("an unknown variant: %v", err)
-	}
-	if _, err := ReadTask(t.TempDir(), variants); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no task: %v", err)
-	}
-	if now, text := want.sign(); now != -1 || text != "" {
-		t.Errorf("before the first sign: %d, %q", now, text)
-	}
-	signs, err := got.Signs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, text := want.sign()
-	signs.Now(got.Cases[1])
-	second, later := want.sign()
-	if first != -1 || second != 1 || text == later {
-		t.Errorf("signs of %d, then %d: %q, %q", first, second, text, later)
-	}
-	for deadline := time.Now().Add(10 * signEvery); ; time.Sleep(signEvery / 10) {
-		if _, alive := want.sign(); alive != later {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no sign of life without a case")
-		}
-	}
-	if err := signs.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // ranked stands in for the ranks that a driver starts: a driver of its own measures the
 // task, until something that is planted happens.
 type ranked struct {
@@ -248,71 +197,78 @@ type ranked struct {
 }
 
 func (r *ranked) launch(ctx context.Context, ranks int, folder string) error {
-	task, err := ReadTask(folder, r.variants)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, c := range task.Cases {
-		names = append(names, c.Variant.Name)
-		if c.Ranks() != ranks {
-			return fmt.Errorf("%d ranks were started for %v", ranks, c)
-		}
-	}
-	r.starts = append(r.starts, names)
-	if r.early != nil {
-		if err := r.early(len(r.starts)); err != nil {
-			return err
-		}
-	}
-	store, err := OpenStore(task.Records(), Create)
-	if err != nil {
-		return err
-	}
-	signs, err := task.Signs()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = signs.Close() }()
 	over := make(chan error, 64)
-	ended := false // what is deferred runs once more, which it does not where a process ends
+	var ended atomic.Bool // what is deferred runs then, which it does not where a process ends
 	end := func(err error) {
 		over <- err
-		ended = true
+		ended.Store(true)
 		runtime.Goexit()
 	}
-	d := Driver{
-		Store: store, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Progress: &silent{}, MPI: "an MPI",
-		Probes: []Probe{{
+	s := Served{Variants: r.variants}
+	s.Probes = func(cases []Case) []Probe {
+		var names []string
+		for _, c := range cases {
+			names = append(names, c.Variant.Name)
+			if c.Ranks() != ranks {
+				end(fmt.Errorf("%d ranks were started for %v", ranks, c))
+			}
+		}
+		r.starts = append(r.starts, names)
+		if r.early != nil {
+			if err := r.early(len(r.starts)); err != nil {
+				end(err)
+			}
+		}
+		return []Probe{{
 			Name: "ping-pong", Params: gemm.Params{"bytes": 1, "ranks": ranks}, Unit: "s",
 			Samples: func(context.Context) ([]float64, error) { return []float64{1}, nil },
-		}},
-		Lead: &Lead{
+		}}
+	}
+	s.Lead = func(Budget) (*Lead, error) {
+		return &Lead{
 			Peak: func(_ string, threads int, _ time.Duration) (float64, error) {
 				return 1000 * float64(threads*ranks), nil
 			},
 			GiveUp: func(reason string) { end(errors.New(reason)) },
 			Now: func(c Case) {
-				if ended {
-					return
-				}
-				signs.Now(c)
-				if r.plant == nil {
+				if ended.Load() || r.plant == nil {
 					return
 				}
 				if err := r.plant(len(r.starts), c); err != nil {
 					end(err)
 				}
 			},
-		},
+		}, nil
 	}
-	go func() { over <- d.Run(ctx, task.Cases) }()
+	in, err := os.Open(filepath.Join(folder, taskFile))
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(filepath.Join(folder, messageFile), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = errors.Join(in.Close(), out.Close()) }()
+	go func() { over <- Serve(ctx, in, until{out, &ended}, s) }()
 	select {
 	case err := <-over:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// until writes nothing any more once it has ended.
+type until struct {
+	to    io.Writer
+	ended *atomic.Bool
+}
+
+func (u until) Write(data []byte) (int, error) {
+	if u.ended.Load() {
+		return len(data), nil
+	}
+	return u.to.Write(data)
 }
 
 // measured has a driver that starts r measure three variants at each number of ranks, and
@@ -467,16 +423,12 @@ func TestSilentRanksAreEnded(t *testing.T) {
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Millisecond}, Progress: &silent{}, dead: 300 * time.Millisecond}
 	d.Launch = func(ctx context.Context, _ int, folder string) error {
 		starts++
-		task, err := ReadTask(folder, v)
+		out, err := os.OpenFile(filepath.Join(folder, messageFile), os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
-		signs, err := task.Signs()
-		if err != nil {
-			return err
-		}
-		signs.Now(task.Cases[0])
-		if err := signs.Close(); err != nil {
+		first := 0
+		if err := errors.Join(json.NewEncoder(out).Encode(message{Now: &first}), out.Close()); err != nil {
 			return err
 		}
 		<-ctx.Done()

@@ -101,7 +101,7 @@ func fakeWorker(fault string) {
 	out := &oneByOne{to: os.Stdout}
 	say := func(text string) { _, _ = out.Write([]byte(text)) }
 	lost := false
-	s := Served{
+	s := Served{Device: &Device{
 		Describe: func(h *Host, r *RunInfo) {
 			h.GPUs, h.Driver, h.CUDA = []string{"a GPU"}, "580.1", "13.0"
 			r.Libraries["nvrtc"] = "13.0"
@@ -113,7 +113,7 @@ func fakeWorker(fault string) {
 			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: Number(1e9 * (1 + float64(device)))}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
 		},
 		Lost: func() bool { return lost },
-	}
+	}}
 	block := func() { select {} }
 	s.Variants = gpuVariants(func(ctx context.Context) error {
 		switch fault {
@@ -465,15 +465,15 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 		var told []string
 		cases := gpuCases()
 		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine}, Warn: func(text string) { told = append(told, text) }}
-		w := working{following: d.follow(cases, nil)}
+		a := d.follow(cases, worker{}, nil)
 		row := cases[0].record()
-		for _, m := range []message{{Device: &found{Git: test.its}}, {Device: &found{Git: test.its}}, {Row: &row}} {
+		for _, m := range []message{{Found: &found{Run: RunInfo{Git: test.its}}}, {Found: &found{Run: RunInfo{Git: test.its}}}, {Row: &row}} {
 			line, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if broken, err := w.take(line); broken != nil || err != nil {
-				t.Fatal(broken, err)
+			if err := a.take(line); err != nil || a.broken != nil {
+				t.Fatal(err, a.broken)
 			}
 		}
 		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) || !slices.Equal(told, test.want) {

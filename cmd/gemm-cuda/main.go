@@ -72,9 +72,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	return compare.Serve(ctx, in, out, compare.Served{
-		Variants: cuda.Variants(b),
-		Lost:     b.Lost,
+	return compare.Serve(ctx, in, out, compare.Served{Variants: cuda.Variants(b), Device: &compare.Device{
+		Lost: b.Lost,
 		Describe: func(h *compare.Host, r *compare.RunInfo) {
 			for _, g := range system.GPUs {
 				h.GPUs = append(h.GPUs, g.Name)
@@ -89,7 +88,7 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 		Ceilings: func(ctx context.Context, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 			return ceilings(ctx, b, gpu, each)
 		},
-	})
+	}})
 }
 
 // ceilings measures the GPU with that number.

@@ -53,11 +53,13 @@ func init() {
 func serveCounted() error {
 	return compare.Serve(context.Background(), os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(countedBackend{tile: os.Getenv(profilerVariable + "_TILE")}),
-		Describe: func(h *compare.Host, _ *compare.RunInfo) { h.GPUs = []string{"Fake H1"} },
-		Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-			return nil, nil, errors.New("not faked")
+		Device: &compare.Device{
+			Describe: func(h *compare.Host, _ *compare.RunInfo) { h.GPUs = []string{"Fake H1"} },
+			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+				return nil, nil, errors.New("not faked")
+			},
+			Lost: func() bool { return false },
 		},
-		Lost: func() bool { return false },
 	})
 }
 

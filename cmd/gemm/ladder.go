@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,7 +176,7 @@ func (f ladder) command() *cli.Command {
 	case "np":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks: each rank computes as many rows as one rank of the given size"},
-			oversubscribeFlag(), taskFlag(),
+			oversubscribeFlag(),
 		)
 	}
 	flags = append(flags,
@@ -182,7 +184,7 @@ func (f ladder) command() *cli.Command {
 		&cli.DurationFlag{Name: "time", Value: longest, DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows), Usage: "`DURATION` of a row's samples at most"},
 		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION` after which a row is given up"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
-		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(),
+		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(), taskFlag(),
 	)
 	return &cli.Command{
 		Name: f.family, Usage: f.usage, UsageText: "[options]", Description: f.description,
@@ -483,12 +485,12 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 			fmt.Fprintf(c.App.ErrWriter, "gemm %s: %s\n", c.Command.Name, text)
 		}
 	}
-	d.Serial = func(cases []compare.Case, b compare.Budget, seed uint64) []string {
-		args := serialArgs(cases, b, seed)
+	d.Build = func(ctx context.Context, program string) *exec.Cmd {
+		args := []string{"serial", "--" + taskName, taskInput}
 		if c.Bool("no-tuned") {
 			args = append(args, "--no-tuned")
 		}
-		return args
+		return exec.CommandContext(ctx, program, args...)
 	}
 	err := d.Run(c.Context, cases)
 	switch {
@@ -528,25 +530,4 @@ func resumption(args []string) string {
 		}
 	}
 	return commandLine(append(kept, "--resume"))
-}
-
-// serialArgs returns the arguments that have a build of this program measure
-// cases of the ladder and write the records to standard output.
-func serialArgs(cases []compare.Case, b compare.Budget, seed uint64) []string {
-	var variants, sizes, types []string
-	add := func(set *[]string, s string) {
-		if !slices.Contains(*set, s) {
-			*set = append(*set, s)
-		}
-	}
-	for _, c := range cases {
-		add(&variants, c.Variant.Name)
-		add(&sizes, c.Shape.String())
-		add(&types, c.Type)
-	}
-	return []string{
-		"serial", "--variants", strings.Join(variants, ","), "--sizes", strings.Join(sizes, ","), "--type", strings.Join(types, ","),
-		"--reps", strconv.Itoa(b.Reps), "--time", b.Time.String(), "--timeout", b.Timeout.String(),
-		"--seed", strconv.FormatUint(seed, 10), "--json", stdoutName,
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/probe"
 	"gemm/internal/catalog"
 	"gemm/internal/child"
 	"gemm/internal/cpu"
@@ -226,41 +227,31 @@ func launcher(c *cli.Context) compare.Launch {
 	}
 }
 
-// taskName is the flag with which the driver of a process that is no rank starts ranks.
+// taskName is the flag with which a driver starts ranks or another build of this program.
 const taskName = "task"
+
+// taskInput is the value of that flag for a task on standard input.
+const taskInput = "-"
 
 func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} }
 
-// runTask measures, on the ranks that this process leads, what the driver that started them
-// has written to the folder. What is wrong with a row is in the row.
-func runTask(c *cli.Context, folder string) (err error) {
-	task, err := compare.ReadTask(folder, catalog.Variants())
-	if err != nil {
-		return err
+// runTask measures what the driver that started this process asks for: on the ranks that this
+// process leads, what is in the folder, and otherwise what comes on standard input. What is
+// wrong with a row is in the row.
+func runTask(c *cli.Context, folder string) error {
+	served := compare.Served{Variants: catalog.Variants()}
+	if folder == taskInput {
+		served.Probes = probe.Of
+		return compare.Serve(c.Context, c.App.Reader, c.App.Writer, served)
 	}
-	store, err := compare.OpenStore(task.Records(), compare.Create)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	signs, err := task.Signs()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, signs.Close()) }()
-	l, err := lead(c, task.Budget.Timeout, func() error { return nil })
-	if err != nil {
-		return err
-	}
-	if l == nil {
+	if !led(c.Context) {
 		return gemm.Unavailablef("--%s is for ranks that gemm has started", taskName)
 	}
-	l.Now = signs.Now
-	d := compare.Driver{
-		Store: store, Budget: task.Budget, Seed: task.Seed, Ceilings: task.Ceilings, Probes: pingPongs(c.Context),
-		Progress: compare.Quiet{}, Command: commandLine(os.Args[1:]), MPI: mpi.Version(), Lead: l,
+	served.Probes = func([]compare.Case) []compare.Probe { return pingPongs(c.Context) }
+	served.Lead = func(b compare.Budget) (*compare.Lead, error) {
+		return lead(c, b.Timeout, func() error { return nil })
 	}
-	return d.Run(c.Context, task.Cases)
+	return compare.ServeFolder(c.Context, folder, served)
 }
 
 // pingPongs returns the times of messages between the ranks that this process leads.

@@ -227,12 +227,14 @@ func (s *session) live() int {
 func (s *session) measuring(least int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("case %d is measured", least), func() bool {
-		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*", "now"))
+		names, _ := filepath.Glob(filepath.Join(s.dir, "gemm-ranks-*", "messages"))
 		for _, name := range names {
 			data, err := os.ReadFile(name)
-			now := -1
-			if _, scanned := fmt.Sscan(string(data), &now); err == nil && scanned == nil && now >= least {
-				return true
+			for line := range strings.Lines(string(data)) {
+				var sign struct{ Now *int }
+				if err == nil && json.Unmarshal([]byte(line), &sign) == nil && sign.Now != nil && *sign.Now >= least {
+					return true
+				}
 			}
 		}
 		return false

@@ -151,11 +151,13 @@ func serveFake(kind string) error {
 	}
 	return compare.Serve(ctx, os.Stdin, os.Stdout, compare.Served{
 		Variants: cuda.Variants(backend),
-		Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
-		Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
-			return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
+		Device: &compare.Device{
+			Describe: func(h *compare.Host, r *compare.RunInfo) { h.GPUs, r.Libraries["NVRTC"] = []string{"Fake H1"}, "13.0" },
+			Ceilings: func(context.Context, int, time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+				return []compare.Ceiling{{Pipe: "f64", Gflops: 1e6}}, nil, nil
+			},
+			Lost: func() bool { return false },
 		},
-		Lost: func() bool { return false },
 	})
 }
 
