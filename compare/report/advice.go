@@ -70,7 +70,7 @@ func (b *builder) row(variant string) document.Text {
 			switch {
 			case r.Variant != variant:
 			case r.Experiment == compare.MainLadder:
-				return document.Link(document.Literal(variant), "#"+resultsID("ladder", analysis.Family(variant), r.Type)+v.Suffix)
+				return document.Link(document.Literal(variant), "#"+resultsID(compare.MainLadder, analysis.Family(variant), r.Type)+v.Suffix)
 			case target == "" && slices.Contains(analysis.Experiments, r.Experiment):
 				target = "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
 			}
@@ -123,7 +123,7 @@ func (b *builder) fate(s *document.Section, fam string) {
 			if v.Suffix != "" {
 				label += b.Say("onhost", text.Args{"Host": v.ID})
 			}
-			places = append(places, document.Link(label, "#"+resultsID("ladder", fam, typ)+v.Suffix))
+			places = append(places, document.Link(label, "#"+resultsID(compare.MainLadder, fam, typ)+v.Suffix))
 		}
 	}
 	switch {

@@ -22,7 +22,7 @@ func (b *builder) distributed(v *analysis.View) []document.Section {
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
 		b.ranked, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
-		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, "panel"), b.placing(analysis.OverRanks, "schedule"), b.placing(analysis.OverRanks, "affinity"),
+		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, compare.PanelWidths), b.placing(analysis.OverRanks, compare.RankSchedules), b.placing(analysis.OverRanks, compare.Affinities),
 		b.overlap, b.rankFindings,
 	} {
 		if s, ok := part(v); ok {

@@ -76,7 +76,7 @@ func (b *builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 	table.Caption = b.Say("results.caption", text.Args{"Family": fam, "Type": typ})
 	if experiment != compare.MainLadder {
 		table.Caption = b.Say("results.caption.experiment", text.Args{
-			"Family": fam, "Type": typ, "Experiment": experiment,
+			"Family": fam, "Type": typ, "Experiment": string(experiment),
 		})
 	}
 	if everywhere := analysis.Constants(rows, "threads"); analysis.Listed(rows) && len(everywhere) > 0 {

@@ -36,8 +36,9 @@ func (b *builder) chunks(v *analysis.View) (document.Section, bool) {
 }
 
 // placing returns the section on an experiment that sweeps the parameter of its name.
-func (b *builder) placing(a analysis.Axis, param string) func(*analysis.View) (document.Section, bool) {
+func (b *builder) placing(a analysis.Axis, of compare.Experiment) func(*analysis.View) (document.Section, bool) {
 	return func(v *analysis.View) (document.Section, bool) {
+		param := string(of)
 		kind := a.Prefix + param
 		s := b.of(v, kind, kind+".title")
 		s.Text(b.Say(kind + ".intro"))
@@ -50,7 +51,7 @@ func (b *builder) placing(a analysis.Axis, param string) func(*analysis.View) (d
 			if len(all) > 0 {
 				found = true
 				b.decide(&s, v, kind, param, typ, all)
-				if param == "panel" {
+				if of == compare.PanelWidths {
 					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, analysis.RowsOf(all)), text.Args{"Type": typ})
 				} else {
 					s.Add(b.placements(v, kind, param, typ, all))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
 )
@@ -14,7 +15,7 @@ func (b *builder) sharing(v *analysis.View) []document.Section {
 	}
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
-		b.strong(analysis.OverThreads), b.weak(analysis.OverThreads), b.chunks, b.loads, b.placing(analysis.OverThreads, "affinity"), b.placing(analysis.OverThreads, "gomaxprocs"), b.overheads, b.findings,
+		b.strong(analysis.OverThreads), b.weak(analysis.OverThreads), b.chunks, b.loads, b.placing(analysis.OverThreads, compare.Affinities), b.placing(analysis.OverThreads, compare.ProcessorLimits), b.overheads, b.findings,
 	} {
 		if s, ok := part(v); ok {
 			sections = append(sections, s)

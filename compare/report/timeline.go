@@ -21,7 +21,7 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("load.intro"))
 	found := false
 	for _, typ := range v.SharedTypes() {
-		rows := v.Shared(typ, "load")
+		rows := v.Shared(typ, compare.ArtificialLoad)
 		for _, param := range []string{"schedule", "chunk"} {
 			if all := analysis.Bouts(rows, param); len(all) > 0 {
 				found = true

@@ -72,7 +72,7 @@ func Pairings(rows []compare.Record, param string) []Bout {
 // Chunked are the rows between which chunks are compared: all but those under auto,
 // which chooses its own.
 func (v *View) Chunked(typ string) []compare.Record {
-	return slices.DeleteFunc(v.Shared(typ, "chunk", "strong"), func(r compare.Record) bool {
+	return slices.DeleteFunc(v.Shared(typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
 		return r.Params["schedule"] == "auto"
 	})
 }
@@ -104,7 +104,7 @@ func starves(r compare.Record) bool {
 
 // ScheduleBouts are those between schedules, all with their default chunk.
 func (v *View) ScheduleBouts(typ string) []Bout {
-	return Bouts(slices.DeleteFunc(v.Shared(typ, "chunk", "strong"), func(r compare.Record) bool {
+	return Bouts(slices.DeleteFunc(v.Shared(typ, compare.ChunkSizes, compare.StrongScaling), func(r compare.Record) bool {
 		return ChunkOf(r.Params) != 0
 	}), "schedule")
 }

@@ -13,7 +13,7 @@ import (
 
 // WeakSeries returns the series of one type whose m grows along the axis.
 func (v *View) WeakSeries(a Axis, typ string) []Series {
-	return v.seriesOf(a, v.Along(a, typ, "weak"), true)
+	return v.seriesOf(a, v.Along(a, typ, compare.WeakScaling), true)
 }
 
 // SharesWork reports whether there is anything to say in the chapter on sharing.

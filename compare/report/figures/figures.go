@@ -214,7 +214,7 @@ func (c collection) places() []float64 {
 func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	sets := make(map[string][]string) // of parameters, by variant
 	var own, yard []compare.Record
-	for _, r := range d.of("ladder", typ) {
+	for _, r := range d.of(compare.MainLadder, typ) {
 		switch rate, _ := analysis.Speed(r); {
 		case !rate.Known() || !(rate > 0):
 		case fam == "" || analysis.Family(r.Variant) == fam:
@@ -272,7 +272,7 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 // speedups is the speed of all variants relative to the baseline, at the largest
 // n that the baseline has. Of several rows of a variant it is that of the fastest.
 func (d drawn) speedups(typ string) (chart.Bars, bool) {
-	rows := d.of("ladder", typ)
+	rows := d.of(compare.MainLadder, typ)
 	var base compare.Record
 	for _, r := range rows {
 		if r.Variant == analysis.Baseline && r.N > base.N {
@@ -337,7 +337,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	var c collection
 	best := make(map[string]chart.Point)
 	for _, variant := range analysis.FastVariants {
-		for _, r := range d.of("ladder", typ) {
+		for _, r := range d.of(compare.MainLadder, typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
 				c.add(analysis.Algorithm(variant), d.looks[variant], relative(r, base, float64(r.N)))
 			}
@@ -345,7 +345,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	}
 	for _, variant := range analysis.FastVariants {
 		clear(best)
-		for _, r := range d.of("cutoff", typ) {
+		for _, r := range d.of(compare.CutoffSweep, typ) {
 			if base, ok := d.packedFor(r); ok && r.Variant == variant {
 				pt := relative(r, base, float64(r.N))
 				if key := fmt.Sprint(r.N); pt.Y > best[key].Y {
@@ -366,7 +366,7 @@ func (d drawn) crossover(typ string) (chart.Curve, bool) {
 // over the size below which they no longer divide.
 func (d drawn) cutoffs(typ string) (chart.Curve, bool) {
 	var rows []compare.Record
-	for _, r := range d.of("cutoff", typ) {
+	for _, r := range d.of(compare.CutoffSweep, typ) {
 		if slices.Contains(analysis.FastVariants, r.Variant) && analysis.Cutoff(r) > 0 {
 			rows = append(rows, r)
 		}
@@ -412,7 +412,7 @@ func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 // one thread: operations executed a second over operations a byte of predicted
 // traffic.
 func (d drawn) roofline(typ string) (chart.Curve, bool) {
-	rows := d.of("ladder", typ)
+	rows := d.of(compare.MainLadder, typ)
 	var c collection
 	sizes := make(map[int]bool)
 	for _, variant := range analysis.Distinct(rows, analysis.VariantOf) {
@@ -460,7 +460,7 @@ var builds = []struct {
 // compiler is the speed of each variant in each build relative to that for v1, at
 // the n that most variants have, the largest of those that are level.
 func (d drawn) compiler(typ string) (chart.Bars, bool) {
-	rows := d.of("compiler", typ)
+	rows := d.of(compare.CompilerOptions, typ)
 	variants := make(map[int]map[string]bool)
 	n := 0
 	for _, r := range rows {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/chart"
 	"gemm/compare/report/text"
@@ -121,7 +122,7 @@ func (d drawn) networkCurve() (chart.Curve, bool) {
 // panelCurve is the speed over the width of panels at the largest size of each number of
 // ranks, a curve a variant.
 func (d drawn) panelCurve(typ string) (chart.Curve, bool) {
-	all := analysis.Bouts(d.Along(analysis.OverRanks, typ, "panel"), "panel")
+	all := analysis.Bouts(d.Along(analysis.OverRanks, typ, compare.PanelWidths), "panel")
 	var c collection
 	var unit string
 	largest := analysis.Problem{}
