@@ -31,19 +31,6 @@ type Bound struct {
 	Largest func(m, n, k int, p Params) float64
 }
 
-// UnitRoundoff returns the unit roundoff u of T: 2⁻²⁴ for float32, 2⁻⁵³ for
-// float64, and 0 for a field, whose arithmetic is exact.
-func UnitRoundoff[T Element]() float64 {
-	switch TypeName[T]() {
-	case "f32":
-		return 0x1p-24
-	case "f64":
-		return 0x1p-53
-	default:
-		return 0
-	}
-}
-
 // Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k
 // roundings (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
 // Lemma 3.1); +Inf where k·u ≥ 1.

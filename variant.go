@@ -52,32 +52,15 @@ func (v Variant) Family() string {
 	return family
 }
 
-// Types returns the element types that v implements, in the order f64, f32, gf256.
+// Types returns the names of the element types that v implements, in the order of reports.
 func (v Variant) Types() []string {
 	var types []string
-	if v.F64 != nil {
-		types = append(types, "f64")
-	}
-	if v.F32 != nil {
-		types = append(types, "f32")
-	}
-	if v.GF256 != nil {
-		types = append(types, "gf256")
+	for _, t := range Types() {
+		if ByType(t.Name, v.F64 != nil, v.F32 != nil, v.GF256 != nil) {
+			types = append(types, t.Name)
+		}
 	}
 	return types
-}
-
-// TypeName returns the name of T in commands and records: f32, f64 or gf256.
-func TypeName[T Element]() string {
-	var zero T
-	switch any(zero).(type) {
-	case float32:
-		return "f32"
-	case float64:
-		return "f64"
-	default:
-		return "gf256"
-	}
 }
 
 // New returns v's implementation for T with the parameters p, those left out at
@@ -87,18 +70,12 @@ func New[T Element](v Variant, p Params) (Multiplier[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	constructor := any(v.GF256)
-	missing := v.GF256 == nil
-	switch TypeName[T]() {
-	case "f32":
-		constructor, missing = v.F32, v.F32 == nil
-	case "f64":
-		constructor, missing = v.F64, v.F64 == nil
-	}
+	name := TypeOf[T]().Name
+	missing := ByType(name, v.F64 == nil, v.F32 == nil, v.GF256 == nil)
 	if missing {
-		return nil, fmt.Errorf("%w: %s has no %s, only %s", ErrType, v.Name, TypeName[T](), strings.Join(v.Types(), ", "))
+		return nil, fmt.Errorf("%w: %s has no %s, only %s", ErrType, v.Name, name, strings.Join(v.Types(), ", "))
 	}
-	return constructor.(func(Params) (Multiplier[T], error))(p)
+	return ByType[any](name, v.F64, v.F32, v.GF256).(func(Params) (Multiplier[T], error))(p)
 }
 
 // Param describes one parameter of a variant. Its Default is an int or a

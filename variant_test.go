@@ -94,7 +94,7 @@ func TestBounds(t *testing.T) {
 	if worst := gemm.Classical.Worst(4096, 4096, 4096, nil, u); !(large < worst/5) {
 		t.Errorf("for 4096 terms the random bound is %g, the worst-case one %g", large, worst)
 	}
-	if gemm.UnitRoundoff[float32]() != 0x1p-24 || gemm.UnitRoundoff[float64]() != u || gemm.UnitRoundoff[gf256.Elem]() != 0 {
+	if gemm.TypeOf[float32]().UnitRoundoff != 0x1p-24 || gemm.TypeOf[float64]().UnitRoundoff != u || gemm.TypeOf[gf256.Elem]().UnitRoundoff != 0 {
 		t.Error("a unit roundoff is wrong")
 	}
 }

@@ -157,7 +157,7 @@ func (c Case) operands() float64 {
 
 // given returns the bytes of the operands and of the verifier's copies of them.
 func (c Case) given() float64 {
-	size := elementSize(c.Type)
+	size := float64(gemm.TypeNamed(c.Type).Size)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
 	total := size * (m*float64(c.LDC()) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA()) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB()))
 	if c.Beta != 0 {
@@ -175,7 +175,7 @@ func (c Case) workspace() float64 {
 	if err != nil || c.Variant.Model == nil {
 		return 0
 	}
-	return elementSize(c.Type) * c.Variant.Model(c.M, c.N, c.K, p).Workspace
+	return float64(gemm.TypeNamed(c.Type).Size) * c.Variant.Model(c.M, c.N, c.K, p).Workspace
 }
 
 // Smaller says what to ask for where there is not enough memory for the case.
@@ -200,18 +200,6 @@ func rows(op byte, rows, cols int) int {
 		return cols
 	}
 	return rows
-}
-
-// elementSize returns the bytes of an element of the type.
-func elementSize(typ string) float64 {
-	switch typ {
-	case "f64":
-		return 8
-	case "f32":
-		return 4
-	default:
-		return 1
-	}
 }
 
 // String names the case as progress shows it.

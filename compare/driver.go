@@ -359,7 +359,7 @@ func flops(c Case) float64 {
 // predicted evaluates the variant's model for the case on this host.
 func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
 	m := c.Variant.Model(c.M, c.N, c.K, p)
-	size := elementSize(c.Type)
+	size := float64(gemm.TypeNamed(c.Type).Size)
 	out := &Predicted{Flops: m.Flops, Accesses: m.Accesses, Workspace: m.Workspace * size}
 	for _, cache := range d.host.Caches {
 		if m.Traffic == nil {

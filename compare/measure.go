@@ -107,14 +107,7 @@ var errNoGemmer = errors.New("computes C = A·B only, without transposes, α and
 // prepare constructs the multiplier of c and stages its operands. The setting is
 // reused where it fits and was touched by as many hands as c keeps busy.
 func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
-	switch c.Type {
-	case "f32":
-		return prepare[float32](ctx, d, c, busy)
-	case "f64":
-		return prepare[float64](ctx, d, c, busy)
-	default:
-		return prepare[gf256.Elem](ctx, d, c, busy)
-	}
+	return gemm.ByType(c.Type, prepare[float64], prepare[float32], prepare[gf256.Elem])(ctx, d, c, busy)
 }
 
 func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *contender {

@@ -145,15 +145,7 @@ func (r Rung) Widest() Widths {
 }
 
 // Size returns the bytes of an element.
-func (r Rung) Size() int {
-	switch r.Type {
-	case "f64":
-		return 8
-	case "gf256":
-		return 1
-	}
-	return 4
-}
+func (r Rung) Size() int { return gemm.TypeNamed(r.Type).Size }
 
 // Pipe returns what computes: f32, f64, tf32, f64-tensor or gf256.
 func (r Rung) Pipe() string {

@@ -243,7 +243,7 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 	if c.Rows == 0 || c.Cols == 0 {
 		return nil
 	}
-	width, chunks := chunked(c.Rows, c.Cols, a.Cols, int(comm.ElementSize[T]()))
+	width, chunks := chunked(c.Rows, c.Cols, a.Cols, gemm.TypeOf[T]().Size)
 	s := step{m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride), widthOrAdd: int64(width)}
 	s.aRank, s.a = w.at(a)
 	s.bRank, s.b = w.at(b)

@@ -371,16 +371,7 @@ func limited(ctx context.Context, c command) (context.Context, context.CancelFun
 
 // stage stages a product on a rank that does not lead.
 func (j *Job) stage(c command) error {
-	var made run
-	var err error
-	switch c.Type {
-	case "f32":
-		made, err = stageOn[float32](j, c)
-	case "f64":
-		made, err = stageOn[float64](j, c)
-	default:
-		made, err = stageOn[gf256.Elem](j, c)
-	}
+	made, err := gemm.ByType(c.Type, stageOn[float64], stageOn[float32], stageOn[gf256.Elem])(j, c)
 	if err == nil {
 		j.runs[c.Run] = made
 	}

@@ -8,7 +8,6 @@ import (
 
 	"gemm"
 	"gemm/internal/cpu"
-	"gemm/mpi/comm"
 )
 
 // matrix returns a matrix of zeros, its rows side by side, on huge pages where the system
@@ -23,7 +22,7 @@ func matrix[T gemm.Element](rows, cols int) gemm.Matrix[T] {
 
 // room returns an error where so many elements are more than the memory that is left.
 func room[T gemm.Element](elements float64, what string) error {
-	need, have := elements*float64(comm.ElementSize[T]()), float64(cpu.Available())
+	need, have := elements*float64(gemm.TypeOf[T]().Size), float64(cpu.Available())
 	if have > 0 && need > have {
 		return fmt.Errorf("%s need %.1f GiB of memory, %.1f GiB are available: choose a smaller size or fewer ranks", what, need/(1<<30), have/(1<<30))
 	}
@@ -76,13 +75,13 @@ const line = 64
 
 // arenaBytes returns how much so many matrices with so many elements may take.
 func arenaBytes[T gemm.Element](matrices, elements int) int {
-	return max(line, matrices*line+elements*int(comm.ElementSize[T]()))
+	return max(line, matrices*line+elements*gemm.TypeOf[T]().Size)
 }
 
 // reserve returns how far behind the beginning the next matrix is.
 func (a *arena[T]) reserve(rows, cols int) uintptr {
 	at := a.used
-	a.used += (uintptr(rows)*uintptr(cols)*uintptr(comm.ElementSize[T]()) + line - 1) / line * line
+	a.used += (uintptr(rows)*uintptr(cols)*uintptr(gemm.TypeOf[T]().Size) + line - 1) / line * line
 	return at
 }
 

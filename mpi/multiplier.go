@@ -176,7 +176,7 @@ func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*lead[T], error) 
 	defer j.within(doStage)()
 	j.last++
 	cmd := command{
-		Do: doStage, Run: j.last, Variant: m.name, Type: gemm.TypeName[T](),
+		Do: doStage, Run: j.last, Variant: m.name, Type: gemm.TypeOf[T]().Name,
 		M: c.Rows, N: c.Cols, K: a.Cols, Params: m.params,
 	}
 	if err := j.tell(cmd); err != nil {
@@ -225,7 +225,7 @@ func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.M
 			t.places = j.apart(s.affinity)
 		}
 	}
-	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * int(comm.ElementSize[T]())
+	s.bytes = (c.M*c.N + c.M*c.K + c.K*c.N) * gemm.TypeOf[T]().Size
 	s.settle()
 	err := func() (err error) {
 		if name, ok := m.params["local"].(string); ok {
@@ -374,7 +374,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // was planned.
 func (l *lead[T]) describe(all []report) error {
 	p := l.plan()
-	size := comm.ElementSize[T]()
+	size := int64(gemm.TypeOf[T]().Size)
 	d := gemm.Distribution{Used: p.busy, Bound: p.bound * float64(size)}
 	for r, did := range all {
 		t := p.traffic[r]

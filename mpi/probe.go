@@ -137,7 +137,7 @@ func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) 
 		return math.Inf(1), nil
 	}
 	// What was asked for is the same on all ranks; how many threads that makes is not.
-	key := fmt.Sprint(gemm.TypeName[T](), asked["local"], asked["threads"], s)
+	key := fmt.Sprint(gemm.TypeOf[T]().Name, asked["local"], asked["threads"], s)
 	if r, ok := j.rates[key]; ok {
 		return r, nil
 	}

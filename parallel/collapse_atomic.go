@@ -64,7 +64,7 @@ var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 // takePrivate returns so many matrices, whose elements are not cleared. The error says
 // how much memory they would need where there is not as much.
 func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], release func(), err error) {
-	pool := private[gemm.TypeName[T]()]
+	pool := private[gemm.TypeOf[T]().Name]
 	kept, _ := pool.Get().(*[][]T)
 	if kept == nil {
 		kept = new([][]T)

@@ -54,7 +54,7 @@ func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 		return nil, l.tooFew(most, threads)
 	}
 	routine := r.dgemm
-	if gemm.TypeName[T]() == "f32" {
+	if gemm.TypeOf[T]().Name == "f32" {
 		routine = r.sgemm
 	}
 	return &multiplier[T]{library: l, lib: r, routine: routine, threads: threads}, nil

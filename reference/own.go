@@ -231,7 +231,7 @@ func (r *run[T]) Close() error {
 
 // stage copies the operands of c = a·b into the process.
 func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) error {
-	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeName[T](), c.Rows, c.Cols, a.Cols, a.Stride, b.Stride, c.Stride)
+	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeOf[T]().Name, c.Rows, c.Cols, a.Cols, a.Stride, b.Stride, c.Stride)
 	_, err := p.ask(ctx, request, func(w io.Writer) error {
 		for _, x := range []gemm.Matrix[T]{a, b} {
 			for i := range x.Rows {

@@ -486,7 +486,7 @@ func BenchmarkMultiply(b *testing.B) {
 
 func benchmark[T gemm.Float](b *testing.B, v gemm.Variant) {
 	for _, n := range []int{64, 256, 1024} {
-		b.Run(fmt.Sprintf("%s/%s/n=%d", v.Name, gemm.TypeName[T](), n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/%s/n=%d", v.Name, gemm.TypeOf[T]().Name, n), func(b *testing.B) {
 			m, err := gemm.New[T](v, nil)
 			if err != nil {
 				b.Fatal(err)

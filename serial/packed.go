@@ -63,7 +63,7 @@ func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 func (p Packed[T]) Resolved() gemm.Params {
 	blocking, kernel := p.engine.Blocking(), p.engine.Kernel().Name
 	measured := 0
-	if _, ok := tuned.For(gemm.TypeName[T](), kernel); ok {
+	if _, ok := tuned.For(gemm.TypeOf[T]().Name, kernel); ok {
 		measured = 1
 	}
 	return gemm.Params{"kernel": kernel, "mc": blocking.MC, "kc": blocking.KC, "nc": blocking.NC, "tuned": measured}
@@ -131,7 +131,7 @@ func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 	bound := gemm.Classical
 	bound.Worst = func(m, n, k int, p gemm.Params, u float64) float64 {
 		var roundings int
-		if u == gemm.UnitRoundoff[float32]() {
+		if u == gemm.TypeOf[float32]().UnitRoundoff {
 			roundings = block.Host[float32](loop(p)).Roundings(m, n, k)
 		} else {
 			roundings = block.Host[float64](loop(p)).Roundings(m, n, k)

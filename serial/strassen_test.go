@@ -235,7 +235,7 @@ func benchStrassen[T gemm.Float](b *testing.B) {
 				for i := range c.Data {
 					difference = max(difference, math.Abs(float64(c.Data[i]-d.Data[i])))
 				}
-				u := gemm.UnitRoundoff[T]()
+				u := gemm.TypeOf[T]().UnitRoundoff
 				slices.Sort(ratios)
 				slices.Sort(seconds)
 				b.ReportMetric(ratios[len(ratios)/2], "packed/strassen")

@@ -87,7 +87,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	}
 	l.Types = profile.Types
 	if l.Types == nil {
-		l.Types = elementTypes
+		l.Types = gemm.TypeNames()
 	}
 	if c.IsSet("type") {
 		l.Types = listed[string](c, "type")

@@ -41,10 +41,10 @@ func sizesFlag(value, def string) cli.Flag {
 
 // typeFlag is the flag of the element types that there are of the variants.
 func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
-	types := slices.DeleteFunc(slices.Clone(elementTypes), func(typ string) bool {
+	types := slices.DeleteFunc(gemm.TypeNames(), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return listFlag("type", value, def, "`LIST` of element types: "+strings.Join(types, ", "), among(elementTypes))
+	return listFlag("type", value, def, "`LIST` of element types: "+strings.Join(types, ", "), among(gemm.TypeNames()))
 }
 
 func resumeFlag() cli.Flag {
@@ -206,9 +206,6 @@ func anys[T any](values []T) []any {
 	}
 	return out
 }
-
-// elementTypes are the values of --type.
-var elementTypes = []string{"f64", "f32", "gf256"}
 
 // parseVariants returns those of the given variants that --variants lists, in the
 // order of the list, with what it names of more; all but more where there

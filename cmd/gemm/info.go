@@ -164,7 +164,7 @@ func describeEngine[T kernel.Float]() engine {
 	e := block.Host[T](block.Serial)
 	b := e.Blocking()
 	d := engine{
-		Type: gemm.TypeName[T](), Kernel: e.Kernel().Name,
+		Type: gemm.TypeOf[T]().Name, Kernel: e.Kernel().Name,
 		InUse: tuned.Values{MC: b.MC, KC: b.KC, NC: b.NC, Direct: b.Direct, Parallel: b.Parallel, Cutoff: tune.Cutoff()},
 	}
 	if t, ok := tuned.InUse().Find(d.Type, d.Kernel); ok {

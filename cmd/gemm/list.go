@@ -77,18 +77,16 @@ func available(ctx context.Context, v gemm.Variant) error {
 	if v.Family() == cuda.Family {
 		return onGPU(ctx, v)
 	}
-	var err error
-	switch v.Types()[0] {
-	case "f64":
-		_, err = gemm.New[float64](v, nil)
-	case "f32":
-		_, err = gemm.New[float32](v, nil)
-	default:
-		_, err = gemm.New[gf256.Elem](v, nil)
-	}
+	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[gf256.Elem])(v)
 	if v.Family() == mpiFamily && err == nil {
 		_, err = launch.Find()
 	}
+	return err
+}
+
+// made returns why the variant cannot be made for T.
+func made[T gemm.Element](v gemm.Variant) error {
+	_, err := gemm.New[T](v, nil)
 	return err
 }
 

@@ -100,14 +100,7 @@ func runMultiply(c *cli.Context) error {
 	if err := matfile.Writable(p.out); err != nil {
 		return err
 	}
-	switch typ {
-	case "f32":
-		return multiply[float32](c.Context, p)
-	case "f64":
-		return multiply[float64](c.Context, p)
-	default:
-		return multiply[gf256.Elem](c.Context, p)
-	}
+	return gemm.ByType(typ, multiply[float64], multiply[float32], multiply[gf256.Elem])(c.Context, p)
 }
 
 // checkMultiply returns an error unless the flags go together.
@@ -124,7 +117,7 @@ func checkMultiply(c *cli.Context, beta float64) error {
 		}
 	}
 	switch typ := c.String("type"); {
-	case typ != "" && !slices.Contains(elementTypes, typ):
+	case typ != "" && !slices.Contains(gemm.TypeNames(), typ):
 		return usagef("--type %q: wants one of f64, f32, gf256", typ)
 	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
 		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
@@ -166,7 +159,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 		return err
 	}
 	job := compare.Case{
-		Variant: v, Type: gemm.TypeName[T](), Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
+		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
 	}
 	if err := checkMemory("the product", job.ProductBytes(), "multiply on a host with more"); err != nil {
@@ -241,7 +234,7 @@ func verdictOf[T gemm.Element](op verify.Operation[T], c gemm.Matrix[T], limit v
 	case !verdict.OK():
 		return "", verdict.Reason
 	case verdict.Void:
-		result = limit.Unproven(gemm.TypeName[T](), op.A.Cols)
+		result = limit.Unproven(gemm.TypeOf[T]().Name, op.A.Cols)
 	default:
 		result = fmt.Sprintf("verified: residual %.2g <= bound %.2g (%s)", verdict.Residual, verdict.Bound, verdict.Kind)
 	}
@@ -291,7 +284,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}
-	if v.Family() == cuda.Family && slices.Contains(v.Types(), gemm.TypeName[T]()) {
+	if v.Family() == cuda.Family && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
 		if err := onGPU(ctx, v); err != nil {
 			return v, nil, err
 		}
@@ -321,7 +314,7 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 		}
 		p := threaded(v)
 		m, err := gemm.New[T](v, p)
-		if err != nil || (gemm.TypeName[T]() != "gf256" && !production(m)) {
+		if err != nil || (gemm.TypeOf[T]().Name != "gf256" && !production(m)) {
 			continue // not here, or not made for speed
 		}
 		for range calls { // the first warms up
@@ -335,7 +328,7 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 		}
 	}
 	if best.Name == "" {
-		return best, nil, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeName[T]())
+		return best, nil, gemm.Unavailablef("no variant for %s can run here; see gemm list", gemm.TypeOf[T]().Name)
 	}
 	return best, params, ctx.Err()
 }

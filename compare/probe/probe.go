@@ -42,7 +42,7 @@ func parts[T kernel.Float]() []compare.Probe {
 	e := block.Host[T](block.Serial)
 	k, blocking := e.Kernel(), e.Blocking()
 	probe := func(name string, call func(), flops float64, size gemm.Params) compare.Probe {
-		params := gemm.Params{"type": gemm.TypeName[T](), "kernel": k.Name}
+		params := gemm.Params{"type": gemm.TypeOf[T]().Name, "kernel": k.Name}
 		maps.Copy(params, size)
 		return compare.Probe{Name: name, Params: params, Call: call, Flops: flops}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"gemm"
 	"math"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 			if blocks.Data < rows.Data {
 				less = "yes"
 			}
-			size := analysis.ElementBytes(typ)
+			size := float64(gemm.TypeNamed(typ).Size)
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(ranks)),
 				document.Text(number.ByteSize(size * idle.Data)), document.Text(number.Significant(idle.Work / 1e9)), document.Text(number.ByteSize(size * rows.Data)),

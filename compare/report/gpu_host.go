@@ -1,6 +1,7 @@
 package report
 
 import (
+	"gemm"
 	"math"
 	"slices"
 
@@ -25,7 +26,7 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 		b.crossing(&s, typ, all)
 		last := all[len(all)-1]
 		copied := last.Copied
-		bytes := map[string]float64{"f32": 4, "f64": 8}[typ] * (float64(last.M)*float64(last.K) + float64(last.K)*float64(last.N))
+		bytes := float64(gemm.TypeNamed(typ).Size) * (float64(last.M)*float64(last.K) + float64(last.K)*float64(last.N))
 		if to := copied.Phases["h2d"]; to > 0 {
 			s.Text(b.Say("gpu-host.copies", text.Args{
 				"Size": b.sizes([]analysis.Problem{last.Problem}), "Bandwidth": number.Significant(bytes / to / 1e9),

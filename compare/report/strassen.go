@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"gemm"
 	"slices"
 
 	"gemm/compare"
@@ -274,7 +275,7 @@ func (b *builder) reasons(rows []compare.Record) []document.Text {
 	}
 	r, base := large[0], large[1]
 	n := r.N
-	matrices := number.ByteSize(3 * float64(n) * float64(n) * analysis.ElementBytes(r.Type))
+	matrices := number.ByteSize(3 * float64(n) * float64(n) * float64(gemm.TypeNamed(r.Type).Size))
 
 	constant := b.Say("reason.constant") + b.Say("reason.constant.here", text.Args{
 		"Variant": document.Literal(variant), "N": small[0].N,
@@ -306,7 +307,7 @@ func (b *builder) reasons(rows []compare.Record) []document.Text {
 	if gained < len(pairs) {
 		at := pairs[gained]
 		rare += b.Say("reason.rare.from", text.Args{
-			"N": at[0].N, "Matrices": number.ByteSize(3 * float64(at[0].N) * float64(at[0].N) * analysis.ElementBytes(at[0].Type)),
+			"N": at[0].N, "Matrices": number.ByteSize(3 * float64(at[0].N) * float64(at[0].N) * float64(gemm.TypeNamed(at[0].Type).Size)),
 			"Time": number.Seconds(float64(at[1].Median)),
 		})
 	} else {

@@ -18,7 +18,7 @@ const farTerms = 1 << 26 // terms of the rows of a large product, at most, but o
 // span is the range of the element type T as exponents of two: numbers are below 2^top, and
 // those that are not rounded to a multiple of the least one are 2^bottom or more.
 func span[T gemm.Float]() (top, bottom int) {
-	if gemm.TypeName[T]() == "f32" {
+	if gemm.TypeOf[T]().Name == "f32" {
 		return 128, -126
 	}
 	return 1024, -1022
@@ -26,7 +26,7 @@ func span[T gemm.Float]() (top, bottom int) {
 
 // largestOf returns the largest finite number of T, and the least above 0.
 func largestOf[T gemm.Float]() (most, tiny float64) {
-	if gemm.TypeName[T]() == "f32" {
+	if gemm.TypeOf[T]().Name == "f32" {
 		return math.MaxFloat32, math.SmallestNonzeroFloat32
 	}
 	return math.MaxFloat64, math.SmallestNonzeroFloat64
@@ -62,7 +62,7 @@ func (v *floatVerifier[T]) isFar(maxA, maxB, maxC float64) bool {
 	// The least products, or their rests, are below the range, and α brings them back. Those of
 	// float32 are exact in float64.
 	const rest = 64
-	return v.paired && math.Abs(v.alpha)*gemm.UnitRoundoff[T]() > 1 && minExponent(v.a)+minExponent(v.b)-rest < bottom
+	return v.paired && math.Abs(v.alpha)*gemm.TypeOf[T]().UnitRoundoff > 1 && minExponent(v.a)+minExponent(v.b)-rest < bottom
 }
 
 // minExponent returns the exponent of the least magnitude in m but 0; m has elements.
@@ -175,7 +175,7 @@ func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual
 // it is, as far as Gemmers apply α to sums.
 func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) bool {
 	most, _ := largestOf[T]()
-	u := gemm.UnitRoundoff[T]()
+	u := gemm.TypeOf[T]().UnitRoundoff
 	if limit.Kind == gemm.Normwise { // an algorithm whose sums are of other terms
 		weight := math.Min(math.Max(1, limit.Bound/u), 0x1p900)
 		return exponent(weight)+v.norm.exp+exponent(v.norm.x)+1 >= exponent(most)
@@ -221,7 +221,7 @@ func (v *floatVerifier[T]) checkFar(c gemm.Matrix[T], limit Limit) Verdict {
 		out.Reason = out.exceeds(out.Reason)
 	}
 	var notes []string
-	typ := gemm.TypeName[T]()
+	typ := gemm.TypeOf[T]().Name
 	if !v.whole {
 		out.Weak = true
 		rows := len(v.elements) / max(1, v.b.Cols)

@@ -62,7 +62,7 @@ func (f farCase[T]) run(t *testing.T) {
 	op.Alpha = f.alpha
 	v := New(op, 1)
 	check := func(result float64) Verdict {
-		return v.Check(column(T(result)), Limit{gemm.Componentwise, gemm.Gamma(4, gemm.UnitRoundoff[T]())})
+		return v.Check(column(T(result)), Limit{gemm.Componentwise, gemm.Gamma(4, gemm.TypeOf[T]().UnitRoundoff)})
 	}
 	at := fmt.Sprintf("%g·%g·%g", f.alpha, f.a.Data, f.b.Data)
 	for _, result := range f.right {

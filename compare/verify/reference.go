@@ -57,11 +57,11 @@ func newFloatVerifier[T gemm.Float](op Operation[T], seed uint64) *floatVerifier
 	v := &floatVerifier[T]{
 		a: widened(op.A, op.TransA), b: widened(op.B, op.TransB), c0: op.C0,
 		alpha: float64(T(op.Alpha)), beta: float64(T(op.Beta)), seed: seed,
-		paired: gemm.TypeName[T]() == "f64",
+		paired: gemm.TypeOf[T]().Name == "f64",
 		blocks: map[int]*projection{},
 	}
 	_, tiny := largestOf[T]()
-	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/gemm.UnitRoundoff[T]())
+	enlarged := math.Min(math.Max(1, math.Abs(v.alpha)), 1/gemm.TypeOf[T]().UnitRoundoff)
 	v.underflow = tiny * (enlarged*float64(v.a.Cols) + 2)
 	maxA, maxB, maxC := maxAbs(v.a), maxAbs(v.b), 0.0
 	v.norm = magnitude(v.alpha, maxA, maxB)

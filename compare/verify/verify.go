@@ -106,10 +106,10 @@ func New[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
 // LimitOf returns the limit of v's results for the operation's shape: the random
 // bound for the operands that measuring draws, the worst-case one otherwise.
 func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64, random bool) Limit {
-	if gemm.TypeName[T]() == "gf256" {
+	if gemm.TypeOf[T]().Name == "gf256" {
 		return Limit{Kind: gemm.Exact}
 	}
-	bound, u := v.BoundWith(p), gemm.UnitRoundoff[T]()
+	bound, u := v.BoundWith(p), gemm.TypeOf[T]().UnitRoundoff
 	limit := bound.Worst
 	if random {
 		limit = bound.Random
@@ -132,7 +132,7 @@ const maxInteger = 64
 // ExactIntegers returns the magnitude, a power of two, of integers that v multiplies without
 // rounding; 0 where there is none.
 func ExactIntegers[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64) int {
-	u := gemm.UnitRoundoff[T]()
+	u := gemm.TypeOf[T]().UnitRoundoff
 	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {
 		return 0
 	}

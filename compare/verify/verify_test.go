@@ -116,7 +116,7 @@ func product[T gemm.Element](a, b gemm.Matrix[T]) Operation[T] {
 func plantFloat[T gemm.Float](t *testing.T, n int) {
 	o, right := rightFloat[T](n)
 	v := New(product(o.A, o.B), 1)
-	u := gemm.UnitRoundoff[T]()
+	u := gemm.TypeOf[T]().UnitRoundoff
 	other := right.At(n/3, n/2+1)
 	other += other / 4 // wrong by a quarter of itself
 	limits := map[string]Limit{
@@ -194,7 +194,7 @@ func TestWideField(t *testing.T) {
 // row's errors in the worst case is as large as an element of C.
 func TestWorstCaseBoundAloneWouldPass(t *testing.T) {
 	const n = 4096
-	u := gemm.UnitRoundoff[float32]()
+	u := gemm.TypeOf[float32]().UnitRoundoff
 	worst := n * gemm.Classical.Worst(n, n, n, nil, u)
 	if worst < 0.9 {
 		t.Fatalf("the worst case of a row's sum is %g elements: the premise is gone", worst)
@@ -213,7 +213,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 			c := layout(m, n, k, op, scalars[0], scalars[1], 3)
 			o := Draw[float64](c, 5, nil)
 			v := New(o.Operation, 1)
-			limit := Limit{gemm.Componentwise, gemm.Classical.Random(m, n, k+3, nil, gemm.UnitRoundoff[float64]())}
+			limit := Limit{gemm.Componentwise, gemm.Classical.Random(m, n, k+3, nil, gemm.TypeOf[float64]().UnitRoundoff)}
 			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
 				if trans != blas.NoTrans {
 					i, j = j, i
@@ -250,7 +250,7 @@ func TestProbesAgreeWithElements(t *testing.T) {
 	const n = 100
 	o, right := rightFloat[float64](n)
 	v := newFloatVerifier(product(o.A, o.B), 1)
-	limit := gemm.Classical.Random(n, n, n, nil, gemm.UnitRoundoff[float64]())
+	limit := gemm.Classical.Random(n, n, n, nil, gemm.TypeOf[float64]().UnitRoundoff)
 	for _, width := range []int{16, 64, n} {
 		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
 			p := v.projection(width, kind == gemm.Componentwise)
@@ -311,7 +311,7 @@ func TestLongEmptyProducts(t *testing.T) {
 func longEmptyProducts[T gemm.Element](t *testing.T) {
 	const long = math.MaxInt >> 8
 	ops := []string{"nn", "tt"}
-	if gemm.TypeName[T]() == "gf256" {
+	if gemm.TypeOf[T]().Name == "gf256" {
 		ops = ops[:1]
 	}
 	for _, s := range [][3]int{{long, 0, 0}, {0, long, 0}, {0, 0, long}} {

@@ -77,7 +77,7 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 	if err != nil {
 		return nil, err
 	}
-	typ := gemm.TypeName[T]()
+	typ := gemm.TypeOf[T]().Name
 	tooOld := func(least int) error {
 		if d.arch() >= least {
 			return nil

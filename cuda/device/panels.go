@@ -44,10 +44,10 @@ func newConveyor[T gemm.Element](p *product[T], op operation, a, b, c gemm.Matri
 		x.all.K = 0 // A and B are not read
 	}
 	panels := panels
-	if gemm.TypeName[T]() == "gf256" {
+	if gemm.TypeOf[T]().Name == "gf256" {
 		panels.Most = math.MaxInt // copies are what takes the time
 	}
-	x.cut = panels.Cut(x.all, int(sizeOf[T]()), free)
+	x.cut = panels.Cut(x.all, gemm.TypeOf[T]().Size, free)
 	if x.cut.Columns {
 		x.moving, x.staying = b, a
 	}

@@ -60,13 +60,7 @@ type layout struct {
 // asStored is the leading dimension of a matrix on the host, aligned that of rows that begin at a
 // sector of the device's memory.
 func asStored[T gemm.Element](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
-func aligned[T gemm.Element](cols int) int          { return cuda.AlignedLD(cols, int(sizeOf[T]())) }
-
-// sizeOf returns the bytes of an element.
-func sizeOf[T gemm.Element]() int64 {
-	var zero T
-	return int64(unsafe.Sizeof(zero))
-}
+func aligned[T gemm.Element](cols int) int          { return cuda.AlignedLD(cols, gemm.TypeOf[T]().Size) }
 
 // roomFor returns the bytes that x takes with the leading dimension: none without columns,
 // however many rows it has.
@@ -79,7 +73,7 @@ func roomFor[T gemm.Element](x gemm.Matrix[T], ld int) int64 {
 
 // roomOf returns the bytes that rows with the leading dimension take.
 func roomOf[T gemm.Element](rows, ld int) int64 {
-	return (sizeOf[T]()*int64(rows)*int64(ld) + align - 1) / align * align
+	return (int64(gemm.TypeOf[T]().Size)*int64(rows)*int64(ld) + align - 1) / align * align
 }
 
 // layoutOf lays out operands as they are stored.
@@ -191,7 +185,7 @@ type staged[T gemm.Element] struct {
 
 // copied returns the bytes of a matrix without what lies between its rows.
 func copied[T gemm.Element](rows, cols int) int64 {
-	return sizeOf[T]() * int64(rows) * int64(cols)
+	return int64(gemm.TypeOf[T]().Size) * int64(rows) * int64(cols)
 }
 
 // Stage implements gemm.Stager. The operands must not change while the Run is open: others of
@@ -266,7 +260,7 @@ func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b
 	l := layoutOf(c, a, b)
 	key := placement{
 		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)),
-		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, int(sizeOf[T]()), 1,
+		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, gemm.TypeOf[T]().Size, 1,
 	}
 	if !warm && l.bytes > 0 {
 		const times = 3 // the size of the cache that lies between two uses of a set

@@ -111,7 +111,7 @@ func inParallel(n int, f func(from, to int)) {
 
 // upload starts copies of the matrix to the device, on the ring's stream.
 func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.DevicePtr, ld int, m gemm.Matrix[T]) error {
-	size := int(sizeOf[T]())
+	size := gemm.TypeOf[T]().Size
 	return blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
 		p, err := r.take(ctx, d)
 		if err != nil {
@@ -134,7 +134,7 @@ func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.Devic
 // download copies the matrix from the device, and returns when it is there. A part is on
 // its way while the one before is taken out of the ring.
 func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr, ld int) error {
-	size := int(sizeOf[T]())
+	size := gemm.TypeOf[T]().Size
 	take := func() error { return nil } // the part before
 	err := blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
 		p, err := r.take(ctx, d)

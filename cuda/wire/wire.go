@@ -113,7 +113,7 @@ var errAnswered = errors.New("the product failed")
 // ask writes the request.
 func ask[T gemm.Element](to io.Writer, p Product[T]) error {
 	w := bufio.NewWriter(to)
-	head := request{protocol, p.Variant, gemm.TypeName[T](), p.Params, p.C.Rows, p.C.Cols, p.A.Cols, p.Alpha, p.Beta}
+	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params, p.C.Rows, p.C.Cols, p.A.Cols, p.Alpha, p.Beta}
 	if err := json.NewEncoder(w).Encode(head); err != nil {
 		return err
 	}
@@ -168,18 +168,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 	if i < 0 {
 		return fmt.Errorf("there is no variant %q: build both programs from one source", head.Variant)
 	}
-	var err error
-	switch head.Type {
-	case "f32":
-		err = serve(ctx, r, w, variants[i], head, full[float32])
-	case "f64":
-		err = serve(ctx, r, w, variants[i], head, full[float64])
-	case "gf256":
-		err = serve(ctx, r, w, variants[i], head, plain)
-	default:
-		err = fmt.Errorf("there is no type %q", head.Type)
+	if gemm.TypeNamed(head.Type).Size == 0 {
+		return errors.Join(fmt.Errorf("there is no type %q", head.Type), w.Flush())
 	}
+	err := gemm.ByType(head.Type, serveFloat[float64], serveFloat[float32], serveField)(ctx, r, w, variants[i], head)
 	return errors.Join(err, w.Flush())
+}
+
+func serveFloat[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
+	return serve(ctx, r, w, v, head, full[T])
+}
+
+func serveField(ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
+	return serve(ctx, r, w, v, head, plain)
 }
 
 // blasOf computes the product of a request that is more than C = A·B.

@@ -95,7 +95,7 @@ func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.Data, want.Data) {
-		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows", gemm.TypeName[T](), m, n, k, alpha, beta)
+		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows", gemm.TypeOf[T]().Name, m, n, k, alpha, beta)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // and no others. Its Run, where it is a Stager, is that of the variant's location.
 func checkDeclared[T gemm.Element](u under[T]) error {
 	declared := u.v.Can &^ u.s.Lacks
-	if gemm.TypeName[T]() == "gf256" {
+	if gemm.TypeOf[T]().Name == "gf256" {
 		declared &^= gemm.Gemms | gemm.GemmStages
 	}
 	var errs []error

@@ -23,14 +23,10 @@ func Fuzz(f *testing.F, variants []gemm.Variant) {
 		gap := [3]int{int(gapA) % 8, int(gapB) % 8, int(gapC) % 8}
 		p := randomParams(v, rng)
 		types := v.Types()
-		switch types[int(typ)%len(types)] {
-		case "f64":
-			fuzzOnce(t, v, p, floatKind[float64](), rng, shape, gap, rounded[float64])
-		case "f32":
-			fuzzOnce(t, v, p, floatKind[float32](), rng, shape, gap, rounded[float32])
-		default:
-			fuzzOnce(t, v, p, fieldKind(), rng, shape, gap, exact)
-		}
+		gemm.ByType(types[int(typ)%len(types)],
+			func() { fuzzOnce(t, v, p, floatKind[float64](), rng, shape, gap, rounded[float64]) },
+			func() { fuzzOnce(t, v, p, floatKind[float32](), rng, shape, gap, rounded[float32]) },
+			func() { fuzzOnce(t, v, p, fieldKind(), rng, shape, gap, exact) })()
 	})
 }
 
@@ -69,6 +65,6 @@ func fuzzOnce[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, kind 
 		t.Fatal(err)
 	}
 	if err := check(under[T]{m: m, v: v, p: resolved, kind: kind}, rng, shape, gap); err != nil {
-		t.Errorf("%s %s %v: %v", v.Name, gemm.TypeName[T](), p, err)
+		t.Errorf("%s %s %v: %v", v.Name, gemm.TypeOf[T]().Name, p, err)
 	}
 }

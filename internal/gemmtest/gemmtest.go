@@ -67,14 +67,11 @@ func (s Suite) Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 			name = "defaults"
 		}
 		t.Run(name, func(t *testing.T) {
-			if v.F64 != nil {
-				t.Run("f64", func(t *testing.T) { run(t, s, v, p, floatKind[float64]()) })
-			}
-			if v.F32 != nil {
-				t.Run("f32", func(t *testing.T) { run(t, s, v, p, floatKind[float32]()) })
-			}
-			if v.GF256 != nil {
-				t.Run("gf256", func(t *testing.T) { run(t, s, v, p, fieldKind()) })
+			for _, typ := range v.Types() {
+				t.Run(typ, gemm.ByType(typ,
+					func(t *testing.T) { run(t, s, v, p, floatKind[float64]()) },
+					func(t *testing.T) { run(t, s, v, p, floatKind[float32]()) },
+					func(t *testing.T) { run(t, s, v, p, fieldKind()) }))
 			}
 		})
 	}

@@ -245,7 +245,7 @@ func replace(which func(float64) bool, by float64) func(c, a, b gemm.Matrix[floa
 func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
 	return func(c, a, b gemm.Matrix[float64]) {
 		p := newPrecise(a, b)
-		bound := gemm.Classical.Random(c.Rows, c.Cols, a.Cols, nil, gemm.UnitRoundoff[float64]())
+		bound := gemm.Classical.Random(c.Rows, c.Cols, a.Cols, nil, gemm.TypeOf[float64]().UnitRoundoff)
 		if e := times * bound * p.abs[0]; p.hi[0]+e != p.hi[0] {
 			c.Set(0, 0, p.hi[0]+e)
 		}

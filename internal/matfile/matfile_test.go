@@ -258,7 +258,7 @@ func roundTrip[T gemm.Element](t *testing.T, extension string, at func(i, j int)
 	}
 	got, err := read[T](name)
 	if err != nil || !same(got, want) {
-		t.Errorf("%s %s: %v, %v", extension, gemm.TypeName[T](), got, err)
+		t.Errorf("%s %s: %v, %v", extension, gemm.TypeOf[T]().Name, got, err)
 	}
 }
 

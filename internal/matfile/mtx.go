@@ -220,7 +220,7 @@ func put[T gemm.Element](m gemm.Matrix[T], i, j int, v T, symmetry string) error
 	}
 	sum := plus(m.At(i, j), v)
 	if isInf(sum) && !isInf(m.At(i, j)) && !isInf(v) {
-		return fmt.Errorf("the entries (%d, %d) have a sum that is out of the range of %s", i+1, j+1, gemm.TypeName[T]())
+		return fmt.Errorf("the entries (%d, %d) have a sum that is out of the range of %s", i+1, j+1, gemm.TypeOf[T]().Name)
 	}
 	m.Set(i, j, sum)
 	if i != j && symmetry != "general" {
@@ -287,7 +287,7 @@ func negative[T gemm.Element](x T) T {
 // writeMTX writes m as a general array.
 func writeMTX[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
 	field := "real"
-	if gemm.TypeName[T]() == "gf256" {
+	if gemm.TypeOf[T]().Name == "gf256" {
 		field = "integer"
 	}
 	fmt.Fprintf(w, "%%%%MatrixMarket matrix array %s general\n%d %d\n", field, m.Rows, m.Cols)

@@ -196,7 +196,7 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 		}
 	}
 	if decode == nil {
-		return fmt.Errorf("its elements are %s, which cannot be read as %s; save them as what they are to be", npyTypes[f.Type], gemm.TypeName[T]())
+		return fmt.Errorf("its elements are %s, which cannot be read as %s; save them as what they are to be", npyTypes[f.Type], gemm.TypeOf[T]().Name)
 	}
 	if f.Rows == 0 || f.Cols == 0 {
 		return nil // however long the other dimension is
@@ -247,7 +247,7 @@ func npyFloat[T gemm.Float](body npyBody) func([]byte) (T, error) {
 
 // writeNPY writes m in version 1.0, row by row, little-endian.
 func writeNPY[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
-	descr := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeName[T]()]
+	descr := map[string]string{"f32": "<f4", "f64": "<f8", "gf256": "|u1"}[gemm.TypeOf[T]().Name]
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, m.Rows, m.Cols)
 	// The elements start at a multiple of 64 bytes; the header ends in a line feed.
 	length := (10+len(header)+1+63)&^63 - 10

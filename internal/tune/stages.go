@@ -23,14 +23,14 @@ import (
 
 // values returns the settings of T so far.
 func values[T kernel.Float](t *tuner) tuned.Values {
-	found, _ := t.Settings.Find(gemm.TypeName[T](), kernel.Best[T]().Name)
+	found, _ := t.Settings.Find(gemm.TypeOf[T]().Name, kernel.Best[T]().Name)
 	return found.Values
 }
 
 // keep makes v the settings of T, also for what is measured from now on.
 func keep[T kernel.Float](t *tuner, v tuned.Values) {
 	t.Settings = t.Settings.With(tuned.Tune{
-		Type: gemm.TypeName[T](), Kernel: kernel.Best[T]().Name, Values: v,
+		Type: gemm.TypeOf[T]().Name, Kernel: kernel.Best[T]().Name, Values: v,
 		Time: time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision, Go: runtime.Version(),
 		OS: cpu.Host().OS, Cores: runtime.NumCPU(),
 	})
@@ -39,13 +39,13 @@ func keep[T kernel.Float](t *tuner, v tuned.Values) {
 
 // decided notes what became of a setting of T.
 func decided[T kernel.Float](t *tuner, c Choice) {
-	c.Type, c.Kernel = gemm.TypeName[T](), kernel.Best[T]().Name
+	c.Type, c.Kernel = gemm.TypeOf[T]().Name, kernel.Best[T]().Name
 	t.Chosen = append(t.Chosen, c)
 }
 
 // try has a candidate race against the incumbent on w, and notes the outcome.
 func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial, incumbent, candidate func(ctx context.Context) error) (Gain, error) {
-	what.Type, what.Shape = gemm.TypeName[T](), w.Shape.String()
+	what.Type, what.Shape = gemm.TypeOf[T]().Name, w.Shape.String()
 	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate, what.Incumbent))
 	g, err := match(ctx, r, w, incumbent, candidate)
 	if err != nil {
@@ -344,7 +344,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		shape := compare.Case{Variant: strassen, Type: gemm.TypeName[T](), Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}
+		shape := compare.Case{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}
 		// Both ways are computed once to be verified, and once a pair.
 		calls := float64(2 * (1 + search.pairs))
 		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {

@@ -59,14 +59,7 @@ const (
 )
 
 func elementOf[T gemm.Element]() element {
-	switch gemm.TypeName[T]() {
-	case "f64":
-		return float64s
-	case "f32":
-		return float32s
-	default:
-		return bytes
-	}
+	return gemm.ByType(gemm.TypeOf[T]().Name, float64s, float32s, bytes)
 }
 
 // bufferOf returns m as a message.
@@ -234,7 +227,7 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 //	                          before   rows 0–2     ·      ·
 //	                          after    rows 0, 1  row 2    –
 func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	b, err := countParts(c, root, spans, int64(mine.Cols)*ElementSize[T](), all, mine)
+	b, err := countParts(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
 	}
@@ -247,7 +240,7 @@ func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherRows is the reverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	b, err := countGathered(c, root, spans, int64(mine.Cols)*ElementSize[T](), all, mine)
+	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
 	}
@@ -265,7 +258,7 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 //	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
 //	                          second call: column 4 → rank 2
 func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	b, err := countParts(c, root, spans, int64(mine.Rows)*ElementSize[T](), all, mine)
+	b, err := countParts(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
 	}
@@ -283,7 +276,7 @@ func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 
 // GatherCols is the reverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
-	b, err := countGathered(c, root, spans, int64(mine.Rows)*ElementSize[T](), all, mine)
+	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
 		return err
 	}
@@ -394,7 +387,7 @@ func ScatterJoined[T gemm.Element](c *Comm, root int, all, first, second []T) er
 	if err := Countable(max(len(first), len(second)), "in a block for a rank", "use more ranks"); err != nil {
 		return err
 	}
-	part := (int64(len(first)) + int64(len(second))) * ElementSize[T]()
+	part := (int64(len(first)) + int64(len(second))) * int64(gemm.TypeOf[T]().Size)
 	if c.rank == root {
 		c.traffic.Sent += part * int64(c.size-1)
 	} else {
@@ -412,7 +405,7 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 	if err := Countable(len(mine), "of a rank", "use more ranks"); err != nil {
 		return err
 	}
-	part := int64(len(mine)) * ElementSize[T]()
+	part := int64(len(mine)) * int64(gemm.TypeOf[T]().Size)
 	if c.rank == root {
 		c.traffic.Recv += part * int64(c.size-1)
 	} else {
@@ -438,7 +431,7 @@ func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Spa
 	for r, s := range spans {
 		counts[r] = s.Len() * all.Cols
 		if r != c.rank {
-			c.traffic.Sent += int64(counts[r]) * ElementSize[T]()
+			c.traffic.Sent += int64(counts[r]) * int64(gemm.TypeOf[T]().Size)
 		}
 	}
 	c.traffic.Recv += int64(c.size-1) * bytesOf(mine)

@@ -55,17 +55,5 @@ func layoutOf(m, n, stride int) (layout, error) {
 
 // bytesOf returns the bytes of a matrix's elements.
 func bytesOf[T gemm.Element](m gemm.Matrix[T]) int64 {
-	return int64(m.Rows) * int64(m.Cols) * ElementSize[T]()
-}
-
-// ElementSize returns the bytes of an element.
-func ElementSize[T gemm.Element]() int64 {
-	switch gemm.TypeName[T]() {
-	case "f64":
-		return 8
-	case "f32":
-		return 4
-	default:
-		return 1
-	}
+	return int64(m.Rows) * int64(m.Cols) * int64(gemm.TypeOf[T]().Size)
 }

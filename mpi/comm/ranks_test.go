@@ -208,7 +208,7 @@ func TestRanksMessages(t *testing.T) {
 
 // messages sends from rank 0 to each other and back, and round.
 func messages[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
-	bytes := int64(m) * int64(n) * ElementSize[T]()
+	bytes := int64(m) * int64(n) * int64(gemm.TypeOf[T]().Size)
 	for r := 1; r < c.Size(); r++ {
 		there, back := k.filled(m, n, f.out, from(r, 1)), k.empty(m, n, f.in)
 		switch c.Rank() {
@@ -260,7 +260,7 @@ func messages[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
 // requests has messages under way while the garbage is collected.
 func requests[T gemm.Element](c *Comm, k kind[T], f form, m, n, right, left int) error {
 	const count = 4
-	bytes := count * int64(m) * int64(n) * ElementSize[T]()
+	bytes := count * int64(m) * int64(n) * int64(gemm.TypeOf[T]().Size)
 	var ins []gemm.Matrix[T]
 	err := moved(c, bytes, bytes, func() error {
 		var under []*Request
@@ -371,7 +371,7 @@ func collectives[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
 
 // broadcast tries every root.
 func broadcast[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
-	bytes := int64(m) * int64(n) * ElementSize[T]()
+	bytes := int64(m) * int64(n) * int64(gemm.TypeOf[T]().Size)
 	for root := range c.Size() {
 		x, y := k.empty(m, n, f.in), k.empty(m, n, f.in)
 		sent, recv := int64(0), bytes
@@ -440,7 +440,7 @@ func parts[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
 			// The root counts the parts of the others, and each of them its own.
 			there, back2 := int64(0), bytesOf(mine)
 			if c.Rank() == root {
-				there, back2 = (int64(m)*int64(n))*ElementSize[T]()-bytesOf(mine), 0
+				there, back2 = (int64(m)*int64(n))*int64(gemm.TypeOf[T]().Size)-bytesOf(mine), 0
 			}
 			err := moved(c, there, back2, func() error { return way.scatter(spans, mine) })
 			if err == nil {
@@ -468,10 +468,10 @@ func parts[T gemm.Element](c *Comm, k kind[T], f form, m, n int) error {
 
 // joined scatters two blocks a rank of m and n elements, and gathers the first.
 func joined[T gemm.Element](c *Comm, k kind[T], m, n int) error {
-	bytes, others := int64(m+n)*ElementSize[T](), int64(c.Size()-1)
+	bytes, others := int64(m+n)*int64(gemm.TypeOf[T]().Size), int64(c.Size()-1)
 	for root := range c.Size() {
 		var whole, back []T
-		sent, recv, came, went := int64(0), bytes, int64(0), int64(m)*ElementSize[T]()
+		sent, recv, came, went := int64(0), bytes, int64(0), int64(m)*int64(gemm.TypeOf[T]().Size)
 		if c.Rank() == root {
 			for r := range c.Size() {
 				for i := range m + n {
@@ -479,7 +479,7 @@ func joined[T gemm.Element](c *Comm, k kind[T], m, n int) error {
 				}
 			}
 			back = make([]T, m*c.Size())
-			sent, recv, came, went = others*bytes, 0, others*int64(m)*ElementSize[T](), 0
+			sent, recv, came, went = others*bytes, 0, others*int64(m)*int64(gemm.TypeOf[T]().Size), 0
 		}
 		first, second := make([]T, m), make([]T, n)
 		if err := moved(c, sent, recv, func() error { return ScatterJoined(c, root, whole, first, second) }); err != nil {

@@ -104,15 +104,3 @@ func ErrorRatio(r, base compare.Record) float64 {
 	}
 	return float64(r.Residual) / scale / float64(base.Residual)
 }
-
-// ElementBytes returns the size of an element of a type.
-func ElementBytes(typ string) float64 {
-	switch typ {
-	case "f64":
-		return 8
-	case "f32":
-		return 4
-	default:
-		return 1
-	}
-}

@@ -148,7 +148,7 @@ func Anchor(text string) string {
 
 // Types returns the element types of rows, in the order f64, f32, gf256.
 func Types(rows []compare.Record) []string {
-	rank := func(t string) int { return (slices.Index([]string{"f64", "f32", "gf256"}, t) + 4) % 4 }
+	rank := func(t string) int { return (slices.Index(gemm.TypeNames(), t) + 4) % 4 }
 	seen := map[string]bool{}
 	for _, r := range rows {
 		seen[r.Type] = true
