@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs every test of the module in the form that can find most, and the packages whose
+# Runs every test of the module once, in the form that can find most, and the packages whose
 # code GEMM_CPU chooses once more for each choice of micro-kernels that this processor has:
 #
+#   ranks   mpi and mpi/comm, where MPI can be built with: under Go's checks of the pointers
+#           that cgo passes
 #   raced   packages whose goroutines meet, and in which no test leaves anything out because
 #           of the race detector: under it, in a build without MPI
-#   plain   the others, with MPI where it can; those with goroutines, such as cmd/gemm, run
-#           under the race detector too, and those of ranks under Go's checks of the pointers
-#           that cgo passes, both with -short
+#   plain   the others; those with goroutines, such as cmd/gemm, run under the race detector
+#           too, with -short
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain.
 set -euo pipefail
@@ -15,6 +16,7 @@ go="${GO:-go}"
 sets="avx512 avx2 avx2-nogfni ssse3 generic"
 chosen="./internal/cpu ./internal/kernel/... ./internal/block ./internal/tuned ./serial ./parallel ./blas"
 named="./internal/cpu ./internal/kernel/..." # what differs where the kernels do not
+ranks='^gemm/mpi(/comm)?$'
 raced='^gemm/(compare|reference)$' # the plain run would take as long and find nothing else
 single='/(gf256|serial|compare/report(/.*)?|internal/matfile|mpi/plan)$' # packages of one goroutine
 
@@ -25,11 +27,12 @@ if command -v "$("$go" env CC)" >/dev/null; then race=yes; fi
 plain="$("$go" list ./...)"
 if [ "$race" = yes ]; then plain="$(grep -vE "$raced" <<<"$plain")"; fi
 if [ "$(scripts/mpi.sh)" = yes ]; then
+	plain="$(grep -vE "$ranks" <<<"$plain")"
 	title "go test -tags mpi, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
 	CGO_ENABLED=1 "$go" test -tags mpi $plain
-	title "GOEXPERIMENT=cgocheck2 go test -short -tags mpi ./mpi ./mpi/comm"
-	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 "$go" test -short -tags mpi ./mpi ./mpi/comm
+	title "GOEXPERIMENT=cgocheck2 go test -tags mpi ./mpi ./mpi/comm"
+	CGO_ENABLED=1 GOEXPERIMENT=cgocheck2 "$go" test -tags mpi ./mpi ./mpi/comm
 else
 	title "go test, of $(wc -l <<<"$plain") packages"
 	# shellcheck disable=SC2086 # a list of packages
