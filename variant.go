@@ -52,6 +52,11 @@ func (v Variant) Family() string {
 	return family
 }
 
+// Has reports whether v understands the parameter called name.
+func (v Variant) Has(name string) bool {
+	return slices.ContainsFunc(v.Params, func(q Param) bool { return q.Name == name })
+}
+
 // Types returns the names of the element types that v implements, in the order of reports.
 func (v Variant) Types() []string {
 	var types []string

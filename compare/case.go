@@ -3,10 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"gemm/compare/verify"
 	"math"
 	"runtime"
 	"strings"
+
+	"gemm/compare/verify"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -94,7 +95,26 @@ func (c Case) Ranks() int {
 }
 
 // OnDevice reports whether a GPU computes the case, in the process of its worker.
-func (c Case) OnDevice() bool { return c.Variant.Family() == "cuda" }
+func (c Case) OnDevice() bool { return c.Variant.Location == gemm.OnGPU }
+
+// foreign reports whether a library of others computes the case, on the processor and without
+// ranks.
+func (c Case) foreign() bool {
+	return c.Variant.Role == gemm.Library && c.Variant.Location == gemm.InProcess
+}
+
+// onRanks reports whether a variant of the suite computes the case on ranks.
+func (c Case) onRanks() bool { return ownOnRanks(c.Variant) }
+
+// ownOnRanks reports whether v is of the suite and computes on ranks.
+func ownOnRanks(v gemm.Variant) bool {
+	return v.Location == gemm.OnRanks && v.Role != gemm.Library
+}
+
+// shared reports whether a variant of the suite computes the case on threads of this process.
+func (c Case) shared() bool {
+	return c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && c.Variant.Has("threads")
+}
 
 // device returns the number of the GPU that the case is for.
 func (c Case) device() int {

@@ -52,9 +52,24 @@ func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
 	return nil
 }
 
-// variant returns a variant whose f64 implementation is f.
+// variant returns a variant whose f64 implementation is f, which declares what those of its
+// family do.
 func variant(name string, f multiplier[float64]) gemm.Variant {
+	location, role := gemm.InProcess, gemm.Rung
+	switch family, algorithm, _ := strings.Cut(name, "/"); {
+	case family == "cuda":
+		location = gemm.OnGPU
+	case family == "mpi":
+		location = gemm.OnRanks
+	case family == "reference":
+		role = gemm.Library
+	case algorithm == "packed":
+		role = gemm.Production
+	case algorithm == "gonum":
+		role = gemm.Baseline
+	}
 	return gemm.Variant{
+		Location: location, Role: role,
 		Name: name, Doc: "A planted variant.", Bound: gemm.Classical,
 		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
 			return gemm.Model{Flops: 2 * float64(m) * float64(n) * float64(k)}

@@ -190,11 +190,11 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 		return time.Since(start), nil
 	}
 	t.stage = stager(m, c, o)
-	t.sampler.Unlocked = c.Variant.Family() == "reference" && c.Type == "gf256" && c.Threads() > 1 // a library in Go
+	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go
 	if c.Beta != 0 && t.stage == nil {
 		t.sampler.Before = o.Restore
 	}
-	if c.Variant.Family() == "reference" && t.stage == nil && c.Terms() < smallPeer {
+	if c.foreign() && t.stage == nil && c.Terms() < smallPeer {
 		t.overhead = callOverhead(ctx, m)
 	}
 	return t
@@ -581,7 +581,7 @@ func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
 // come after our variants with as many.
 func mostThreadsFirst(cases []Case, procs int) []int {
 	foreign := func(c Case) int {
-		if c.Variant.Family() == "reference" {
+		if c.foreign() {
 			return 1
 		}
 		return 0
@@ -629,7 +629,7 @@ func rest() {
 // is on the processor of the product it takes 20 µs each time: 24×24×24 in doubles takes 0.87 µs
 // in place of 0.55 on an EPYC.
 func (t *contender) disturbs(next *contender) bool {
-	workers := t.record.Threads > 1 && (next.record.Threads == 1 || next.c.Variant.Family() == "reference")
+	workers := t.record.Threads > 1 && (next.record.Threads == 1 || next.c.foreign())
 	return workers || t.stage != nil && next.stage == nil
 }
 
@@ -670,7 +670,7 @@ func processors(c Case, all int) int {
 		return c.each()
 	case c.OnDevice():
 		return all
-	case c.Variant.Family() == "serial":
+	case c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && !c.Variant.Has("threads"):
 		return 1
 	case c.Turn != "":
 		return min(c.Threads(), all)
@@ -791,7 +791,7 @@ func (d *Driver) finish(t *contender) Record {
 	}
 	if ok {
 		r.PercentPeak = Number(100 * float64(r.Rate) / c)
-		if t.c.Variant.Family() == "reference" && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+		if t.c.foreign() && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
 			r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
 		}
 	}

@@ -128,7 +128,7 @@ func (c Case) turn() string {
 		return fmt.Sprintf("%s %s %s %s %s, %d threads", c.Experiment, c.Variant.Name, c.Type, c.Shape, c.Op, c.Threads())
 	}
 	switch {
-	case !inTurn(c.Variant.Name):
+	case !inTurn(c.Variant):
 		return ""
 	case c.Type == "gf256" && c.M+c.K <= gf256.MaxShards && leastShard <= c.N && c.N <= shortShard:
 		return fmt.Sprintf("peers %s, shards of %d bytes", c.Type, c.N)
@@ -146,9 +146,14 @@ const (
 
 // inTurn reports whether a variant is measured in turn with its peers: the
 // production variants, gonum and the libraries of others.
-func inTurn(name string) bool {
-	v := gemm.Variant{Name: name}
-	return slices.Contains([]string{"serial/packed", "parallel/packed", "serial/gonum"}, name) || v.Family() == "reference"
+func inTurn(v gemm.Variant) bool {
+	switch v.Location {
+	case gemm.InProcess:
+		return v.Role != gemm.Rung
+	case gemm.OnRanks:
+		return v.Role == gemm.Library
+	}
+	return false
 }
 
 // crossed returns every combination of the swept values of the parameters that v
@@ -360,7 +365,7 @@ func encodes(c Case) bool {
 // a GPU computes, and the production variant on all processors for cubes, of which the
 // largest would take longer than all the rest.
 func besideGPU(c Case) bool {
-	return c.OnDevice() || c.Variant.Name == "parallel/packed" && c.Shape == gemm.Cube(c.N) && c.N <= 4096
+	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
 
 func cubes(sizes []int) []gemm.Shape {
@@ -379,14 +384,14 @@ func contends(c Case) bool {
 	switch {
 	case c.Ranks() > 0 || c.Type == "gf256":
 		return false
-	case c.Variant.Name == "serial/packed":
-		return true
-	case c.Variant.Name == "serial/gonum":
-		return c.Terms() <= 1<<30
-	case c.Variant.Name == "parallel/packed":
-		return c.Threads() > 1 && large
-	case c.Variant.Family() == "reference":
+	case c.foreign():
 		return c.Threads() == 1 || large
+	case c.Variant.Location != gemm.InProcess:
+		return false
+	case c.Variant.Role == gemm.Baseline:
+		return c.Terms() <= 1<<30
+	case c.Variant.Role == gemm.Production:
+		return !c.shared() || c.Threads() > 1 && large
 	}
 	return false
 }
@@ -411,10 +416,10 @@ func swift(c Case) bool {
 	case "parallel/packed", "parallel/strassen":
 		return true
 	}
-	switch c.Variant.Family() {
-	case "parallel":
+	switch {
+	case c.shared():
 		return c.Type == "f64"
-	case "mpi":
+	case c.onRanks():
 		return c.Type == "f64" && c.Terms() >= 256*256*256
 	}
 	return true
@@ -428,7 +433,7 @@ func spread(c Case) bool {
 	if c.OnDevice() {
 		return c.Shape == gemm.Cube(c.N)
 	}
-	return c.Variant.Family() != "mpi" || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
+	return !c.onRanks() || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 
 // Experiments returns the rows that a comparison adds to its ladder: the sweep of
@@ -443,7 +448,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {
 			for _, set := range crossed(v, map[string][]any{"cutoff": anys(p.cutoffs[n])}) {
-				if len(set) > 0 && (v.Family() == "serial" || set.Int("cutoff") >= leastTask) {
+				if len(set) > 0 && (!v.Has("threads") || set.Int("cutoff") >= leastTask) {
 					c := plain(CutoffSweep, v, n)
 					c.Params = set
 					cases = append(cases, c)

@@ -131,14 +131,13 @@ func TestStudies(t *testing.T) {
 // TestCutoffs sweeps the cut-offs of recursive variants, those of parallel ones only
 // where their tasks are worth the name.
 func TestCutoffs(t *testing.T) {
-	recursive := func(name string) gemm.Variant {
-		v := variant(name, nil)
-		v.Params = []gemm.Param{{Name: "cutoff", Default: 64, Min: 1}}
+	recursive := func(v gemm.Variant) gemm.Variant {
+		v.Params = append(v.Params, gemm.Param{Name: "cutoff", Default: 64, Min: 1})
 		return v
 	}
 	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
 	var got []string
-	for _, c := range p.Experiments([]gemm.Variant{recursive("serial/divide"), variant("serial/naive", nil), recursive("parallel/strassen")}, []string{"f64"}) {
+	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil), recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
 		got = append(got, c.String())
 	}
 	want := []string{
@@ -173,7 +172,7 @@ func onDevice(params ...string) []gemm.Variant {
 // library, and those of an experiment in another.
 func TestCUDAProfile(t *testing.T) {
 	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "cuda" })]
-	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), variant("parallel/packed", nil)}, onDevice("block", "bk", "stages", "maxregs"))
+	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), shared("parallel/packed", nil)}, onDevice("block", "bk", "stages", "maxregs"))
 	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep}
 	rows := map[string]int{}
 	for _, c := range l.Cases() {

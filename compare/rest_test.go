@@ -10,7 +10,7 @@ import (
 // TestDisturbs names the contenders after which the next one has to wait.
 func TestDisturbs(t *testing.T) {
 	at := func(name string, threads int, elsewhere bool) *contender {
-		c := &contender{c: Case{Variant: gemm.Variant{Name: name}}}
+		c := &contender{c: Case{Variant: variant(name, nil)}}
 		c.record.Threads = threads
 		if elsewhere {
 			c.stage = func(context.Context) (gemm.Run, error) { return nil, nil }

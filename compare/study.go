@@ -33,7 +33,7 @@ func (s study) cases(variants []gemm.Variant) []Case {
 		Ops: []string{"nn"}, Alpha: 1, Sweep: s.sweep, Timeline: s.timeline,
 	}
 	if s.variants == nil {
-		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return v.Family() != "mpi" })
+		l.Variants = slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !ownOnRanks(v) })
 	}
 	if len(l.Variants) == 0 {
 		return nil

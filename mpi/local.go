@@ -59,7 +59,7 @@ func localVariant(name string) gemm.Variant {
 // parameters. A serial one has more than one thread by way of the family parallel: as a
 // variant that is the same but for that, or as one that computes rows.
 func onThreads(name string, threads int) (string, gemm.Params, error) {
-	if threads <= 1 || (gemm.Variant{Name: name}).Family() != "serial" {
+	if threads <= 1 || localVariant(name).Has("threads") {
 		return name, gemm.Params{}, nil
 	}
 	if other, ok := threaded[name]; ok {
@@ -78,7 +78,7 @@ func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 		return nil, err
 	}
 	v := localVariant(name)
-	if slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
+	if v.Has("threads") {
 		params["threads"] = threads
 	}
 	m, err := gemm.New[T](v, params)

@@ -221,7 +221,7 @@ func localParams(loop string) []gemm.Param {
 // for gonum, which would begin goroutines of its own.
 func locals() []gemm.Variant {
 	return slices.DeleteFunc(serial.Variants(), func(v gemm.Variant) bool {
-		return v.Bound.Kind != gemm.Componentwise || v.Name == "serial/gonum"
+		return v.Bound.Kind != gemm.Componentwise || v.Role == gemm.Baseline
 	})
 }
 

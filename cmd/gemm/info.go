@@ -178,7 +178,7 @@ func describeEngine[T kernel.Float]() engine {
 func backends() []backend {
 	var found []backend
 	for _, v := range catalog.Variants() {
-		if v.Family() != "reference" || v.F64 == nil { // what is Go is part of this program
+		if v.Role != gemm.Library || v.Location == gemm.OnGPU || v.F64 == nil { // what is Go is part of this program
 			continue
 		}
 		b := backend{Name: v.Name}

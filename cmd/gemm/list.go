@@ -12,7 +12,6 @@ import (
 
 	"gemm"
 	"gemm/compare"
-	"gemm/cuda"
 	"gemm/gf256"
 	"gemm/internal/catalog"
 	"gemm/mpi/launch"
@@ -74,11 +73,11 @@ func runList(c *cli.Context) error {
 // available constructs v for its first type and returns the error, or that of finding
 // what starts it or computes it.
 func available(ctx context.Context, v gemm.Variant) error {
-	if v.Family() == cuda.Family {
+	if v.Location == gemm.OnGPU {
 		return onGPU(ctx, v)
 	}
 	err := gemm.ByType(v.Types()[0], made[float64], made[float32], made[gf256.Elem])(v)
-	if v.Family() == mpiFamily && err == nil {
+	if v.Location == gemm.OnRanks && err == nil {
 		_, err = launch.Find()
 	}
 	return err

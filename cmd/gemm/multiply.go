@@ -279,12 +279,12 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 		return fastest[T](ctx)
 	}
 	// Those of a GPU are computed by the worker.
-	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Family() == cuda.Family })
+	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Location == gemm.OnGPU })
 	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{Worker: workerOf(ctx)})))
 	if err != nil {
 		return v, nil, fmt.Errorf("--variant: %w", err)
 	}
-	if v.Family() == cuda.Family && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
+	if v.Location == gemm.OnGPU && slices.Contains(v.Types(), gemm.TypeOf[T]().Name) {
 		if err := onGPU(ctx, v); err != nil {
 			return v, nil, err
 		}
@@ -309,7 +309,7 @@ func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, er
 	least := time.Duration(math.MaxInt64)
 	a, b, c := gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size), gemm.NewMatrix[T](size, size)
 	for _, v := range catalog.Variants() {
-		if v.Family() == mpiFamily {
+		if v.Location == gemm.OnRanks {
 			continue // for several processes, and this is one
 		}
 		p := threaded(v)
@@ -345,7 +345,7 @@ func production[T gemm.Element](m gemm.Multiplier[T]) bool {
 
 // threaded returns the parameters that have v use all processors.
 func threaded(v gemm.Variant) gemm.Params {
-	if slices.ContainsFunc(v.Params, func(q gemm.Param) bool { return q.Name == "threads" }) {
+	if v.Has("threads") {
 		return gemm.Params{"threads": runtime.GOMAXPROCS(0)}
 	}
 	return gemm.Params{}
