@@ -85,7 +85,7 @@ func (x *exit) Error() string {
 	}
 	text := fmt.Sprintf("%s ended with %s", x.name, strings.Replace(x.state.String(), "signal: ", "signal ", 1))
 	if x.reason != "" {
-		text += ": " + strings.TrimPrefix(x.reason, x.name+": ")
+		text += ": " + x.reason
 	}
 	return text
 }
@@ -97,7 +97,7 @@ func NoWorker(state *os.ProcessState, stdout, stderr string) error {
 	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
 	_, library, loads := strings.Cut(stderr, loading)
 	_, why, _ := strings.Cut(stdout, "details on: ")
-	reason := strings.TrimPrefix(strings.TrimPrefix(stderr, workerName+": "), gemm.ErrUnavailable.Error()+": ")
+	reason := stderr
 	switch {
 	case state.ExitCode() == 127 && loads: // of the system's loader
 		library, _, _ = strings.Cut(library, ":")

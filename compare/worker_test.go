@@ -167,7 +167,7 @@ func fakeWorker(fault string) {
 	})
 	switch fault {
 	case "absent":
-		end("gemm-cuda: there is no NVIDIA driver")
+		end("there is no NVIDIA driver")
 	case "no driver":
 		fmt.Fprintln(os.Stderr, "gemm-cuda: error while loading shared libraries: libcuda.so.1: cannot open shared object file: No such file or directory")
 		os.Exit(127)
@@ -187,7 +187,7 @@ func fakeWorker(fault string) {
 		os.Exit(0)
 	}
 	if err := Serve(ctx, os.Stdin, out, s); err != nil {
-		end("gemm-cuda: %v", err)
+		end("%v", err)
 	}
 	os.Exit(0)
 }

@@ -28,7 +28,8 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "gemm-cuda: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		// Only the reason: gemm, which reads it, says who gives it.
+		fmt.Fprintln(os.Stderr, strings.ReplaceAll(gemm.Why(err), "\n", "; "))
 		os.Exit(1)
 	}
 }

@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "gemm-cuda: this build computes nothing: build it with the tag cuda, where there are cuda.h and a C compiler: make build")
+	fmt.Fprintln(os.Stderr, "this build of gemm-cuda computes nothing: build it with the tag cuda, where there are cuda.h and a C compiler: make build")
 	os.Exit(1)
 }

@@ -38,7 +38,7 @@ func fakeWorker() {
 		return
 	}
 	end := func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, cuda.Worker+": "+format+"\n", args...)
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
 		os.Exit(1)
 	}
 	if kind == "none" {

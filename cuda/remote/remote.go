@@ -128,7 +128,7 @@ func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
 	if why := compare.NoWorker(cmd.ProcessState, stdout, reason); why != nil {
 		return why
 	}
-	text := strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", cuda.Worker, err, strings.TrimPrefix(reason, cuda.Worker+": ")), ": ")
+	text := strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", cuda.Worker, err, reason), ": ")
 	return gemm.Unavailablef("%s", text)
 }
 

@@ -102,7 +102,7 @@ func Multiply[T gemm.Element](ctx context.Context, cmd *exec.Cmd, p Product[T]) 
 		if cmd.ProcessState == nil {
 			return gemm.Unavailablef("%s cannot be started: %w", name, ended)
 		}
-		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, strings.TrimPrefix(stderr.Reason(), name+": ")), ": "))
+		return errors.New(strings.TrimSuffix(fmt.Sprintf("%s ended with %v: %s", name, ended, stderr.Reason()), ": "))
 	}
 	return fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
 }
