@@ -2,16 +2,14 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"runtime"
 	"strings"
 
-	"gemm/compare/verify"
-
 	"gonum.org/v1/gonum/blas"
 
 	"gemm"
+	"gemm/compare/verify"
 )
 
 // Case is one row to be measured.
@@ -209,9 +207,11 @@ func (c Case) Smaller() string {
 	return "choose a smaller size"
 }
 
-// setting names the operands of the case: cases with the same name share them.
-func (c Case) setting() string {
-	return fmt.Sprint(c.Type, c.Shape, c.Op, c.Alpha, c.Beta, c.LD)
+// problem returns the operation of the case: cases with the same one share their operands.
+func (c Case) problem() Problem {
+	return Problem{
+		Type: c.Type, Op: c.Op, Alpha: c.Alpha, Beta: c.Beta, Shape: c.Shape, LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
+	}
 }
 
 // rows returns the stored rows of an operand whose op is rows×cols.
@@ -237,17 +237,13 @@ func (c Case) String() string {
 	return strings.Join(parts, " ")
 }
 
-// key identifies the row of the case on one host: what was asked for, not how it
-// came out.
-func (c Case) key(host string) string {
-	return rowKey(host, c.record())
+// key returns what the case asks for, but for the parameters, on no host.
+func (c Case) key() Key {
+	return Key{Experiment: c.Experiment, Variant: c.Variant.Name, Build: c.Build, Problem: c.problem()}
 }
 
-// rowKey returns the identity of r.
-func rowKey(host string, r Record) string {
-	return fmt.Sprint(host, "|", r.Experiment, "|", r.Build, "|", r.Variant, "|", r.Type, "|", r.M, "x", r.N, "x", r.K,
-		"|", r.Op, "|", r.Alpha, "|", r.Beta, "|", r.LDA, ",", r.LDB, ",", r.LDC, "|", r.Params)
-}
+// identity tells the row of the case from others, on no host.
+func (c Case) identity() identity { return c.key().with(c.Params) }
 
 // record returns the case's row before it is measured.
 func (c Case) record() Record {
@@ -265,9 +261,7 @@ func (c Case) record() Record {
 		bound = c.Variant.BoundWith(resolved)
 	}
 	r := Record{
-		Experiment: c.Experiment, Variant: c.Variant.Name, Build: c.Build,
-		Type: c.Type, Compute: compute, Op: c.Op, Alpha: c.Alpha, Beta: c.Beta,
-		M: c.M, N: c.N, K: c.K, LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
+		Key: c.key(), Compute: compute,
 		Threads: c.Threads(), Params: params, Resolved: gemm.Params{},
 		Samples: []float64{}, Turn: c.Turn, Unit: unit,
 		Median: None(), Gflops: None(), Rate: None(), DataGBps: None(), PercentPeak: None(),

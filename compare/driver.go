@@ -175,7 +175,7 @@ func (d *Driver) admit(group []Case) ([]Case, error) {
 	var todo []Case
 	var records []Record
 	for _, c := range group {
-		if r, ok := d.Store.Find(c.key(d.host.ID)); ok && d.keeps(c, r) {
+		if r, ok := d.Store.find(c.key().of(d.host.ID).with(c.Params)); ok && d.keeps(c, r) {
 			d.learn(c, r)
 			d.Progress.Done(r, true)
 			continue
@@ -309,11 +309,11 @@ func parts(cases []Case, have float64) [][]Case {
 // bytesTogether returns the memory that the cases need at the same time.
 func bytesTogether(cases []Case) float64 {
 	total := 0.0
-	seen := map[string]bool{}
+	seen := map[Problem]bool{}
 	for _, c := range cases {
 		total += c.workspace()
-		if !seen[c.setting()] {
-			seen[c.setting()] = true
+		if !seen[c.problem()] {
+			seen[c.problem()] = true
 			total += c.operands()
 		}
 	}

@@ -29,7 +29,7 @@ func shared(name string, f multiplier[float64]) gemm.Variant {
 }
 
 // anIdentity is what a row is known by, for tests.
-func anIdentity(c Case) string { return c.key("h") }
+func anIdentity(c Case) identity { return c.identity() }
 
 // TestCasesOfExperiments wants the rows of an experiment in turn as their times are
 // compared, next to each other, with the baselines beside them.
@@ -52,7 +52,7 @@ func TestCasesOfExperiments(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", test.experiment, len(cases), want)
 		}
 		var turns []string
-		keys := map[string]bool{}
+		keys := map[identity]bool{}
 		for i, c := range cases {
 			if keys[anIdentity(c)] {
 				t.Errorf("%s: %v is there twice", test.experiment, c)

@@ -118,6 +118,6 @@ type journalling struct{ f *os.File }
 func (journalling) Begin([]Case) {}
 func (j journalling) Done(r Record, kept bool) {
 	if !kept {
-		_, _ = j.f.WriteString(r.Shape() + "\n")
+		_, _ = j.f.WriteString(r.Shape.Label() + "\n")
 	}
 }

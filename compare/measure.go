@@ -56,7 +56,7 @@ const (
 
 // setting holds the operands and the verifiers that consecutive cases share.
 type setting struct {
-	key      string
+	key      Problem
 	hands    int // workers that touched the operands at the same time; 1 where none did
 	operands any // verify.Operands[T]
 	verifier any // verify.Verifier[T]
@@ -144,10 +144,10 @@ func prepare[T gemm.Element](ctx context.Context, d *Driver, c Case, busy int) *
 	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
 		hands, touch = busy, toucher.Touch
 	}
-	if d.setting.key != c.setting() || d.setting.hands < hands {
+	if d.setting.key != c.problem() || d.setting.hands < hands {
 		d.setting = setting{} // lets go of the last operands before taking new ones
 		o := verify.Draw(c.layout(), d.Seed, touch)
-		d.setting = setting{key: c.setting(), hands: hands, operands: o}
+		d.setting = setting{key: c.problem(), hands: hands, operands: o}
 		everywhere(func() { d.setting.verifier = verify.New(o.Operation, d.Seed) })
 		runtime.GC()
 	}
@@ -587,17 +587,17 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 		return 0
 	}
 	order := make([]int, len(cases))
-	settings := map[string]int{}
+	settings := map[Problem]int{}
 	for i, c := range cases {
 		order[i] = i
-		if _, ok := settings[c.setting()]; !ok {
-			settings[c.setting()] = len(settings)
+		if _, ok := settings[c.problem()]; !ok {
+			settings[c.problem()] = len(settings)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		x, y := cases[i], cases[j]
 		return cmp.Or(
-			cmp.Compare(settings[x.setting()], settings[y.setting()]),
+			cmp.Compare(settings[x.problem()], settings[y.problem()]),
 			cmp.Compare(busy(y, procs), busy(x, procs)),
 			cmp.Compare(y.Threads(), x.Threads()),
 			cmp.Compare(foreign(x), foreign(y)),

@@ -47,15 +47,15 @@ const (
 // measured without a turn: they have lost the samples that they could be compared with.
 func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 	d.nameTurns(cases)
-	notes := map[string]string{} // warnings of rows, by what identifies them
-	worked, idle := false, 0     // a party has begun a case; parties in a row that did not
+	notes := map[identity]string{} // warnings of rows, by what identifies them
+	worked, idle := false, 0       // a party has begun a case; parties in a row that did not
 	for len(cases) > 0 {
 		d.reclaim()
 		a, err := d.attempt(ctx, cases, p, notes)
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.key("")] })
+		left := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return a.done[c.identity()] })
 		if len(left) == 0 {
 			return nil
 		}
@@ -73,7 +73,7 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 			if idle >= most {
 				return d.fail(left, status, a.lost)
 			}
-			notes[left[0].key("")] = fmt.Sprintf("%s: %v", p.names().again, a.lost)
+			notes[left[0].identity()] = fmt.Sprintf("%s: %v", p.names().again, a.lost)
 			select {
 			case <-time.After(cmp.Or(d.pause, restartPause) << idle):
 			case <-ctx.Done():
@@ -93,8 +93,8 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
 
 // blame fails the case in whose product the attempt was ended, unless its row is there, and
 // returns what is left of the cases.
-func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[string]string) ([]Case, error) {
-	if !a.done[culprit.key("")] {
+func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity]string) ([]Case, error) {
+	if !a.done[culprit.identity()] {
 		status := Failed
 		if errors.Is(a.lost, a.party.names().silent) {
 			status = Timeout
@@ -102,11 +102,11 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[string]s
 		if err := d.fail([]Case{culprit}, status, a.lost); err != nil {
 			return nil, err
 		}
-		left = slices.DeleteFunc(left, func(c Case) bool { return c.key("") == culprit.key("") })
+		left = slices.DeleteFunc(left, func(c Case) bool { return c.identity() == culprit.identity() })
 	}
 	for i, c := range left {
 		if c.Turn != "" && c.Turn == culprit.Turn {
-			notes[c.key("")] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.party.names().party, a.lost)
+			notes[c.identity()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.party.names().party, a.lost)
 			left[i].Turn = ""
 		}
 	}
@@ -178,14 +178,14 @@ type attempt struct {
 	d     *Driver
 	party party
 	cases []Case
-	of    map[string]Case   // the same, by what identifies them
-	notes map[string]string // warnings of their rows
-	run   string            // the run that rows are of
+	of    map[identity]Case   // the same, by what identifies them
+	notes map[identity]string // warnings of their rows
+	run   string              // the run that rows are of
 
-	done     map[string]bool // cases whose rows are there, by what identifies them
-	now      int             // the case that is measured, or was when the party ended; -1: none yet
-	begun    []Case          // those that progress was told of
-	heard    time.Time       // when the last sign of life came
+	done     map[identity]bool // cases whose rows are there, by what identifies them
+	now      int               // the case that is measured, or was when the party ended; -1: none yet
+	begun    []Case            // those that progress was told of
+	heard    time.Time         // when the last sign of life came
 	patience time.Duration
 	born     bool  // there was one
 	silent   bool  // there was none for too long
@@ -194,20 +194,20 @@ type attempt struct {
 	lost     error // what ended the party; nil: it was done
 }
 
-func (d *Driver) follow(cases []Case, p party, notes map[string]string) *attempt {
+func (d *Driver) follow(cases []Case, p party, notes map[identity]string) *attempt {
 	a := &attempt{
-		d: d, party: p, cases: cases, of: map[string]Case{}, notes: notes, run: d.run.ID,
-		done: map[string]bool{}, now: -1, heard: time.Now(), patience: bornTime,
+		d: d, party: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
+		done: map[identity]bool{}, now: -1, heard: time.Now(), patience: bornTime,
 	}
 	for _, c := range cases {
-		a.of[c.key("")] = c
+		a.of[c.identity()] = c
 	}
 	return a
 }
 
 // attempt starts the party for the cases, and keeps their rows as they come. The error is
 // that of the context or of the store.
-func (d *Driver) attempt(ctx context.Context, cases []Case, p party, notes map[string]string) (*attempt, error) {
+func (d *Driver) attempt(ctx context.Context, cases []Case, p party, notes map[identity]string) (*attempt, error) {
 	a := d.follow(cases, p, notes)
 	task, err := json.Marshal(d.task(cases))
 	if err != nil {
@@ -292,7 +292,7 @@ func (a *attempt) take(line []byte) error {
 		return err
 	case m.Row != nil:
 		a.sign(-1)
-		key := rowKey("", *m.Row)
+		key := m.Row.Key.of("").with(m.Row.Params)
 		c, asked := a.of[key]
 		if !asked || a.done[key] {
 			a.broken = fmt.Errorf("%s wrote a row that was not asked for: %s", name, short(line))
@@ -312,7 +312,7 @@ func (a *attempt) take(line []byte) error {
 func (a *attempt) keep(c Case, r *Record) error {
 	r.Host, r.Run = a.d.host.ID, a.run
 	a.party.complete(a.d, r)
-	if note, ok := a.notes[c.key("")]; ok {
+	if note, ok := a.notes[c.identity()]; ok {
 		r.Warnings = append(r.Warnings, note)
 	}
 	a.d.learn(c, *r)

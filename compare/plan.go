@@ -479,9 +479,9 @@ const leastTask = 16
 // once returns the cases without those that are there before: experiments of one name
 // share their baselines.
 func once(cases []Case) []Case {
-	seen := map[string]bool{}
+	seen := map[identity]bool{}
 	return slices.DeleteFunc(cases, func(c Case) bool {
-		key := c.key("")
+		key := c.identity()
 		if seen[key] {
 			return true
 		}

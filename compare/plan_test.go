@@ -86,7 +86,7 @@ func TestStudies(t *testing.T) {
 	}{{"quick", quickStudies(threadCounts(16))}, {"full", studies(threadCounts(16))}} {
 		p := Profile{studies: test.studies}
 		cases := p.Experiments(slices.Concat(serial, variants), []string{"f64"})
-		seen := map[string]bool{}
+		seen := map[identity]bool{}
 		for _, c := range cases {
 			if _, err := c.Variant.Resolve(c.Params); err != nil {
 				t.Errorf("%s: %v: %v", test.name, c, err)

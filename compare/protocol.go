@@ -131,14 +131,14 @@ type line struct {
 	mu     sync.Mutex
 	out    *json.Encoder
 	failed context.CancelCauseFunc // is called where nobody reads any more
-	index  map[string]int          // of the task's cases, by what identifies them
+	index  map[identity]int        // of the task's cases, by what identifies them
 	now    int
 }
 
 func newLine(out io.Writer, cases []Case, failed context.CancelCauseFunc) *line {
-	l := &line{out: json.NewEncoder(out), failed: failed, index: map[string]int{}, now: -1}
+	l := &line{out: json.NewEncoder(out), failed: failed, index: map[identity]int{}, now: -1}
 	for i, c := range cases {
-		l.index[c.key("")] = i
+		l.index[c.identity()] = i
 	}
 	return l
 }
@@ -188,7 +188,7 @@ func (l *line) live() (stop func()) {
 func (l *line) at(c Case) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i, ok := l.index[c.key("")]; ok && i != l.now {
+	if i, ok := l.index[c.identity()]; ok && i != l.now {
 		l.now = i
 		l.write(message{Now: &i})
 	}

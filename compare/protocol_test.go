@@ -33,7 +33,7 @@ func TestTasksComeBack(t *testing.T) {
 		t.Fatalf("%+v, %v; want that of %+v", task, err, d)
 	}
 	for i, c := range want {
-		if g := got[i]; g.key("") != c.key("") || g.Turn != c.Turn || g.Threads() != c.Threads() {
+		if g := got[i]; g.identity() != c.identity() || g.Turn != c.Turn || g.Threads() != c.Threads() {
 			t.Errorf("%+v, want %+v", g, c)
 		}
 	}

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -132,28 +131,15 @@ const (
 
 // Record is one row: one variant on one case.
 type Record struct {
-	Host       string      `json:"host"`
-	Run        string      `json:"run"`
-	Experiment Experiment  `json:"experiment"`
-	Variant    string      `json:"variant"`
-	Build      string      `json:"build,omitempty"` // of the experiment compiler: v1, v3, v1 -B, v3 -B
-	Type       string      `json:"type"`            // f32, f64, gf256
-	Compute    string      `json:"compute"`         // arithmetic used: f32, tf32, f64, gf256
-	Op         string      `json:"op"`              // nn, nt, tn, tt
-	Alpha      float64     `json:"alpha"`
-	Beta       float64     `json:"beta"`
-	M          int         `json:"m"`
-	N          int         `json:"n"`
-	K          int         `json:"k"`
-	LDA        int         `json:"lda"`
-	LDB        int         `json:"ldb"`
-	LDC        int         `json:"ldc"`
-	Threads    int         `json:"threads"`  // busy threads; 1 for the serial family
-	Params     gemm.Params `json:"params"`   // as asked
-	Resolved   gemm.Params `json:"resolved"` // as run
-	Status     Status      `json:"status"`
-	Reason     string      `json:"reason,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`
+	Key
+	Run      string      `json:"run"`
+	Compute  string      `json:"compute"`  // arithmetic used: f32, tf32, f64, gf256
+	Threads  int         `json:"threads"`  // busy threads; 1 for the serial family
+	Params   gemm.Params `json:"params"`   // as asked
+	Resolved gemm.Params `json:"resolved"` // as run
+	Status   Status      `json:"status"`
+	Reason   string      `json:"reason,omitempty"`
+	Warnings []string    `json:"warnings,omitempty"`
 
 	Samples     []float64   `json:"samples_s"` // seconds a call, at most 1000
 	Inner       int         `json:"inner"`     // calls a sample
@@ -203,14 +189,6 @@ type Predicted struct {
 // Speed reports whether r may be quoted with a speed: it is ok and was timed.
 func (r Record) Speed() bool { return r.Status == OK && r.Median.Known() }
 
-// Shape returns "n" for a cube and "m×n×k" otherwise.
-func (r Record) Shape() string {
-	if r.M == r.N && r.N == r.K {
-		return fmt.Sprint(r.N)
-	}
-	return fmt.Sprintf("%d×%d×%d", r.M, r.N, r.K)
-}
-
 // Note returns the reason of r and what its warnings are about, in one line. The record has the
 // warnings in full.
 func (r Record) Note() string {
@@ -241,24 +219,12 @@ type Measurement struct {
 
 // Trace is the timeline of one more product of a row, made after its samples.
 type Trace struct {
-	Host       string      `json:"host"`
-	Run        string      `json:"run"`
-	Experiment Experiment  `json:"experiment"`
-	Variant    string      `json:"variant"`
-	Type       string      `json:"type"`
-	Op         string      `json:"op"`
-	Alpha      float64     `json:"alpha"`
-	Beta       float64     `json:"beta"`
-	M          int         `json:"m"`
-	N          int         `json:"n"`
-	K          int         `json:"k"`
-	LDA        int         `json:"lda"`
-	LDB        int         `json:"ldb"`
-	LDC        int         `json:"ldc"`
-	Params     gemm.Params `json:"params"`   // as asked
-	Resolved   gemm.Params `json:"resolved"` // as run
-	Workers    int         `json:"workers"`
-	Seconds    float64     `json:"seconds"` // of the whole product
+	Key
+	Run      string      `json:"run"`
+	Params   gemm.Params `json:"params"`   // as asked
+	Resolved gemm.Params `json:"resolved"` // as run
+	Workers  int         `json:"workers"`
+	Seconds  float64     `json:"seconds"` // of the whole product
 	// Spans are at most 4000: where there are more chunks, those of a worker that
 	// follow one another most closely are joined. A span of several chunks goes from
 	// the first index of the first to the last of the last one, other workers may have
@@ -266,20 +232,13 @@ type Trace struct {
 	Spans []gemm.Span `json:"spans"`
 }
 
+// identity returns what tells r from other rows.
+func (r Record) identity() identity { return r.Key.with(r.Params) }
+
 // trace returns the trace of r before it is made.
 func (r Record) trace() Trace {
-	return Trace{
-		Host: r.Host, Run: r.Run, Experiment: r.Experiment, Variant: r.Variant, Type: r.Type,
-		Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, M: r.M, N: r.N, K: r.K, LDA: r.LDA, LDB: r.LDB, LDC: r.LDC,
-		Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{},
-	}
+	return Trace{Key: r.Key, Run: r.Run, Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{}}
 }
 
-// key returns the identity of t, which is that of its row.
-func (t Trace) key() string {
-	return rowKey(t.Host, Record{
-		Experiment: t.Experiment, Variant: t.Variant, Type: t.Type,
-		Op: t.Op, Alpha: t.Alpha, Beta: t.Beta, M: t.M, N: t.N, K: t.K, LDA: t.LDA, LDB: t.LDB, LDC: t.LDC,
-		Params: t.Params,
-	})
-}
+// identity returns that of t's row.
+func (t Trace) identity() identity { return t.Key.with(t.Params) }

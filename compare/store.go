@@ -36,10 +36,10 @@ type Store struct {
 	path    string
 	lock    *output.Lock
 	doc     Document
-	encoded [][]byte       // of doc.Records, so that a row is encoded once
-	index   map[string]int // of doc.Records by identity
-	traced  [][]byte       // of doc.Traces
-	traces  map[string]int // of doc.Traces by identity
+	encoded [][]byte         // of doc.Records, so that a row is encoded once
+	index   map[identity]int // of doc.Records by identity
+	traced  [][]byte         // of doc.Traces
+	traces  map[identity]int // of doc.Traces by identity
 }
 
 // OpenStore opens the records at path and writes them back at once, so that a
@@ -179,7 +179,7 @@ func (s *Store) renamed(records []Record) []Record {
 	used := map[turn]bool{}
 	for _, r := range records {
 		used[of(r)] = true
-		old, ok := s.Find(rowKey(r.Host, r))
+		old, ok := s.find(r.identity())
 		common[of(r)] = ok && r.Speed() && old.Turn == r.Turn && slices.Equal(old.Samples, r.Samples) || common[of(r)]
 	}
 	names := map[turn]string{}
@@ -245,8 +245,8 @@ func (s *Store) Document() Document {
 	return doc
 }
 
-// Find returns the row with the identity key.
-func (s *Store) Find(key string) (Record, bool) {
+// find returns the row with the identity key.
+func (s *Store) find(key identity) (Record, bool) {
 	i, ok := s.index[key]
 	if !ok {
 		return Record{}, false
@@ -356,9 +356,9 @@ func (s *Store) putTrace(t Trace) error {
 		return fmt.Errorf("timeline of %s: %w", t.Variant, err)
 	}
 	if s.traces == nil {
-		s.traces = map[string]int{}
+		s.traces = map[identity]int{}
 	}
-	key := t.key()
+	key := t.identity()
 	if i, ok := s.traces[key]; ok {
 		s.doc.Traces[i], s.traced[i] = t, data
 		return nil
@@ -371,12 +371,12 @@ func (s *Store) putTrace(t Trace) error {
 
 // Traced reports whether there is a trace of the row.
 func (s *Store) Traced(r Record) bool {
-	_, ok := s.traces[r.trace().key()]
+	_, ok := s.traces[r.identity()]
 	return ok
 }
 
 // drop removes the trace with the identity, if there is one.
-func (s *Store) drop(key string) {
+func (s *Store) drop(key identity) {
 	at, ok := s.traces[key]
 	if !ok {
 		return
@@ -408,9 +408,9 @@ func (s *Store) put(r Record) error {
 		return fmt.Errorf("record of %s: %w", r.Variant, err)
 	}
 	if s.index == nil {
-		s.index = map[string]int{}
+		s.index = map[identity]int{}
 	}
-	key := rowKey(r.Host, r)
+	key := r.identity()
 	if i, ok := s.index[key]; ok {
 		s.doc.Records[i], s.encoded[i] = r, data
 		s.drop(key)

@@ -399,7 +399,7 @@ func TestSerial(t *testing.T) {
 	}
 	for _, row := range doc.Records {
 		if row.Status != compare.OK || !(row.Residual <= row.Bound) || !row.Speed() {
-			t.Errorf("%s %s %s: %s %s", row.Variant, row.Type, row.Shape(), row.Status, row.Reason)
+			t.Errorf("%s %s %s: %s %s", row.Variant, row.Type, row.Shape.Label(), row.Status, row.Reason)
 		}
 	}
 	if lines := strings.Count(r.stdout, "\n"); lines != 1+len(doc.Records) || !strings.Contains(r.stdout, "serial/strassen cutoff=4 ") {

@@ -275,7 +275,7 @@ func TestLinesOfProgress(t *testing.T) {
 	var stderr strings.Builder
 	p := newProgress(&stderr, 2)
 	defer p.Close()
-	row := compare.Record{Variant: "parallel/rows", Type: "f64", M: 8, N: 8, K: 8, Status: compare.OK}
+	row := compare.Record{Key: compare.Key{Variant: "parallel/rows", Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: compare.OK}
 	p.Done(row, false)
 	if stderr.Len() > 0 {
 		t.Errorf("a line within %v: %q", p.every, stderr.String())

@@ -295,10 +295,10 @@ func TestRanks(t *testing.T) {
 	}
 	for _, row := range doc.Records {
 		if row.Status != compare.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 || row.BytesCounted != row.BytesPredicted || row.Phases == nil {
-			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type, row.Shape(), row.Status, row.Reason,
+			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type, row.Shape.Label(), row.Status, row.Reason,
 				row.Params, len(row.Ranks), row.Threads, row.BytesCounted, row.BytesPredicted)
 		}
-		if want := fmt.Sprintf("mpi %s %s nn, 3 ranks", row.Type, strings.ReplaceAll(row.Shape(), "×", "x")); row.Turn != want {
+		if want := fmt.Sprintf("mpi %s %s nn, 3 ranks", row.Type, row.Shape.String()); row.Turn != want {
 			t.Errorf("the turn is %q, want %q", row.Turn, want)
 		}
 	}

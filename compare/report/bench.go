@@ -78,7 +78,7 @@ func benchName(r compare.Record) string {
 	for _, p := range slices.Sorted(maps.Keys(r.Params)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", p, r.Params[p]))
 	}
-	parts = append(parts, "size="+strings.ReplaceAll(r.Shape(), "×", "x"))
+	parts = append(parts, "size="+r.Shape.String())
 	for i, p := range parts {
 		// A slash would divide the part, a space would end the name.
 		parts[i] = strings.NewReplacer("/", ".", " ", "_").Replace(p)

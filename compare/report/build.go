@@ -248,7 +248,7 @@ func (b *builder) rerunShared(v *analysis.View, rows []compare.Record, flags ...
 func sizesOf(ps []analysis.Problem) string {
 	var sizes []string
 	for _, p := range ps {
-		size := strings.ReplaceAll(compare.Record{M: p.M, N: p.N, K: p.K}.Shape(), "×", "x")
+		size := p.Shape.String()
 		if !slices.Contains(sizes, size) {
 			sizes = append(sizes, size)
 		}

@@ -105,7 +105,7 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 		state, notes = b.state(r, notes)
 		over, verdict := b.overLibrary(all, r)
 		row := document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.name(compare.Record{Variant: r.Variant, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))), document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
 			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), over, verdict,
 		}}

@@ -48,10 +48,13 @@ func encoded() compare.Document {
 	// add appends a row about a rate of data in GB/s.
 	add := func(variant string, k, m, n, threads int, rate float64) *compare.Record {
 		r := compare.Record{
-			Host: host, Run: run, Experiment: compare.MainLadder, Variant: variant, Type: "gf256", Compute: "gf256", Op: "nn", Alpha: 1,
-			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: threads, Params: gemm.Params{}, Resolved: gemm.Params{},
-			Status: compare.OK, Inner: 1, Unit: "Gmul/s", Gflops: compare.None(), PercentPeak: compare.None(), BoundKind: gemm.Exact,
-			Turn: fmt.Sprintf("peers gf256 %dx%dx%d nn", m, n, k),
+			Key: compare.Key{
+				Host: host, Experiment: compare.MainLadder, Variant: variant,
+				Problem: compare.Problem{Type: "gf256", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+			},
+			Run: run, Compute: "gf256", Threads: threads, Params: gemm.Params{}, Resolved: gemm.Params{},
+			Status: compare.OK, Inner: 1, Unit: "Gmul/s", Gflops: compare.None(), PercentPeak: compare.None(),
+			BoundKind: gemm.Exact, Turn: fmt.Sprintf("peers gf256 %dx%dx%d nn", m, n, k),
 		}
 		data := float64(k) * float64(n)
 		for range 15 {

@@ -367,7 +367,7 @@ var sentences = slices.Concat([]sentence{
 	{"the reasons are given once", reporttest.With(append(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}),
 		append(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, reporttest.Single), reporttest.Row("serial/packed", 256, 3.2e-3, reporttest.Single))...)...),
 		[]string{"For f32:\n\n- `serial/strassen` does not pay up to n = 256", "measured here for f64:"}, []string{"measured here for f32:"}},
-	{"a row that says nothing", reporttest.Planted(compare.Record{Host: "h1"}), []string{"1 row of 1 variant"}, nil},
+	{"a row that says nothing", reporttest.Planted(compare.Record{Key: compare.Key{Host: "h1"}}), []string{"1 row of 1 variant"}, nil},
 	{"a row on a host that is not described", changed(reporttest.With(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }), []string{"Id | `h1`", "No peak was measured"}, nil},
 	{"a row that took no time", reporttest.With(reporttest.Row("serial/blocked", 64, 0)), []string{"| ok | 0 s |"}, nil},
 	{"markup in data is literal", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},

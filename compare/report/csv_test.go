@@ -31,14 +31,14 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		if got := cell("reason", compare.Record{Reason: text}); got != want {
 			t.Errorf("the reason %q is the cell %q, want %q", text, got, want)
 		}
-		if got := cell("host", compare.Record{Host: text}); got != want {
+		if got := cell("host", compare.Record{Key: compare.Key{Host: text}}); got != want {
 			t.Errorf("the host %q is the cell %q, want %q", text, got, want)
 		}
 	}
 	if got := cell("warnings", compare.Record{Warnings: []string{"=1", "b"}}); got != "'=1; b" {
 		t.Errorf("the warnings are %q", got)
 	}
-	if got := cell("alpha", compare.Record{Alpha: -2.5e-7}); got != "-2.5e-07" {
+	if got := cell("alpha", compare.Record{Key: compare.Key{Problem: compare.Problem{Alpha: -2.5e-7}}}); got != "-2.5e-07" {
 		t.Errorf("a negative number is %q", got)
 	}
 }

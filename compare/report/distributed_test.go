@@ -59,11 +59,16 @@ func launched() compare.Document {
 			resolved["grid"] = fmt.Sprintf("%dx%d", p, ranks/p)
 		}
 		r := compare.Record{
-			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
-			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: ranks * threads, Params: params, Resolved: resolved,
-			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
-			Turn:      fmt.Sprintf("%s f64 %s nn, %d ranks", experiment, compare.Record{M: m, N: n, K: k}.Shape(), ranks),
-			RanksUsed: ranks, BytesCounted: bytes, BytesPredicted: bytes, BytesBound: float64(bound), Phases: map[string]float64{},
+			Key: compare.Key{
+				Host: host, Experiment: experiment, Variant: variant,
+				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+			},
+			Run: run, Compute: "f64", Threads: ranks * threads, Params: params, Resolved: resolved,
+			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16,
+			Bound: 1e-14, BoundKind: gemm.Componentwise,
+			Turn:      fmt.Sprintf("%s f64 %s nn, %d ranks", experiment, gemm.Shape{M: m, N: n, K: k}.Label(), ranks),
+			RanksUsed: ranks, BytesCounted: bytes, BytesPredicted: bytes, BytesBound: float64(bound),
+			Phases: map[string]float64{},
 		}
 		if ranks > 16 {
 			r.Warnings = []string{"oversubscribed: 32 ranks on 16 processors; timings are scheduler noise"}

@@ -50,9 +50,12 @@ func accelerated(processor bool) compare.Document {
 	// add appends a row about a rate in TFLOP/s.
 	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device, params, resolved gemm.Params) *compare.Record {
 		r := compare.Record{
-			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: typ, Compute: typ, Op: "nn", Alpha: 1,
-			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: 1, Params: params, Resolved: resolved,
-			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), BoundKind: gemm.Componentwise,
+			Key: compare.Key{
+				Host: host, Experiment: experiment, Variant: variant,
+				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+			},
+			Run: run, Compute: typ, Threads: 1, Params: params, Resolved: resolved, Status: compare.OK, Inner: 1,
+			Unit: "GFLOP/s", DataGBps: compare.None(), BoundKind: gemm.Componentwise,
 			Turn: fmt.Sprintf("cuda %s %s %dx%dx%d nn", experiment, typ, m, n, k), GPU: device,
 		}
 		work := 2 * float64(m) * float64(n) * float64(k)

@@ -43,10 +43,14 @@ func realistic() compare.Document {
 	}
 	base := func(experiment compare.Experiment, variant, typ string, m, n, k int) compare.Record {
 		return compare.Record{
-			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: typ, Compute: typ, Op: "nn", Alpha: 1,
-			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
+			Key: compare.Key{
+				Host: host, Experiment: experiment, Variant: variant,
+				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+			},
+			Run: run, Compute: typ, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
 			Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(),
-			PercentPeak: compare.None(), Residual: compare.None(), Bound: compare.None(), BoundKind: gemm.Componentwise,
+			PercentPeak: compare.None(), Residual: compare.None(), Bound: compare.None(),
+			BoundKind: gemm.Componentwise,
 		}
 	}
 	// timed gives r samples about the rate in 10⁹ operations a second (for the field

@@ -37,9 +37,13 @@ func threaded() compare.Document {
 	// add appends a row of about the given seconds.
 	add := func(experiment compare.Experiment, variant string, m, n, k, threads int, params, resolved gemm.Params, seconds float64) {
 		r := compare.Record{
-			Host: host, Run: run, Experiment: experiment, Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
-			M: m, N: n, K: k, LDA: k, LDB: n, LDC: n, Threads: threads, Params: params, Resolved: resolved,
-			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
+			Key: compare.Key{
+				Host: host, Experiment: experiment, Variant: variant,
+				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+			},
+			Run: run, Compute: "f64", Threads: threads, Params: params, Resolved: resolved, Status: compare.OK,
+			Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16, Bound: 1e-14,
+			BoundKind: gemm.Componentwise,
 		}
 		if analysis.Family(variant) == "parallel" {
 			r.Turn = fmt.Sprintf("%s %s %d", experiment, variant, n)
@@ -178,7 +182,7 @@ func threaded() compare.Document {
 // played simulates a loop over n indices on p workers under a schedule, index i of which
 // takes unit·(1 + round(load·i/(n−1))) seconds.
 func played(n, p int, schedule string, load int, unit float64) compare.Trace {
-	t := compare.Trace{Experiment: compare.ArtificialLoad, Variant: "parallel/rows", Type: "f64", M: n, N: n, K: n, Workers: p}
+	t := compare.Trace{Key: compare.Key{Experiment: compare.ArtificialLoad, Variant: "parallel/rows", Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n)}}, Workers: p}
 	free := make([]float64, p) // when each worker is
 	run := func(w, from, to int) {
 		s := gemm.Span{Worker: w, From: from, To: to, Begin: free[w]}

@@ -35,10 +35,14 @@ func small() compare.Document {
 	bytewise.Samples = []float64{1e-6}
 	bytewise.CI = nil
 	none := compare.Record{
-		Host: "h1", Run: "r1", Experiment: compare.MainLadder, Variant: "reference/blis", Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
-		M: 3, N: 5, K: 7, LDA: 7, LDB: 5, LDC: 5, Threads: 1, Status: compare.Unavailable, Reason: "no library; install it,\nor not",
-		Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(),
-		Residual: compare.None(), Bound: compare.None(), BoundKind: gemm.Componentwise,
+		Key: compare.Key{
+			Host: "h1", Experiment: compare.MainLadder, Variant: "reference/blis",
+			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: 7, LDB: 5, LDC: 5, Shape: gemm.Shape{M: 3, N: 5, K: 7}},
+		},
+		Run: "r1", Compute: "f64", Threads: 1, Status: compare.Unavailable,
+		Reason: "no library; install it,\nor not", Median: compare.None(), Gflops: compare.None(),
+		Rate: compare.None(), DataGBps: compare.None(), PercentPeak: compare.None(), Residual: compare.None(),
+		Bound: compare.None(), BoundKind: gemm.Componentwise,
 	}
 	wrong := reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(compare.Wrong, "residual is NaN"))
 	wrong.Residual = compare.Number(math.Inf(1))

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"gemm"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -58,8 +59,12 @@ func TestIndexWantsAPage(t *testing.T) {
 func TestHeadlines(t *testing.T) {
 	row := func(variant, turn string, n int, median float64) compare.Record {
 		return compare.Record{
-			Host: "h", Run: "r", Experiment: compare.MainLadder, Variant: variant, Type: "f64", Op: "nn", M: n, N: n, K: n, Threads: 1,
-			Status: compare.OK, Turn: turn, Median: compare.Number(median), Gflops: 50, Rate: 50, PercentPeak: 90,
+			Key: compare.Key{
+				Host: "h", Experiment: compare.MainLadder, Variant: variant,
+				Problem: compare.Problem{Type: "f64", Op: "nn", Shape: gemm.Cube(n)},
+			},
+			Run: "r", Threads: 1, Status: compare.OK, Turn: turn, Median: compare.Number(median), Gflops: 50,
+			Rate: 50, PercentPeak: 90,
 		}
 	}
 	doc := compare.Document{

@@ -57,8 +57,11 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 	for _, c := range cases {
 		s.clock = s.clock.Add(time.Second)
 		r := compare.Record{
-			Experiment: c.Experiment, Variant: c.Variant.Name, Type: c.Type, M: c.M, N: c.N, K: c.K, Turn: c.Turn, Params: c.Params,
-			Status: compare.OK, Median: compare.None(), Gflops: compare.None(),
+			Key: compare.Key{
+				Experiment: c.Experiment, Variant: c.Variant.Name,
+				Problem: compare.Problem{Type: c.Type, Shape: gemm.Shape{M: c.M, N: c.N, K: c.K}},
+			},
+			Turn: c.Turn, Params: c.Params, Status: compare.OK, Median: compare.None(), Gflops: compare.None(),
 		}
 		took := s.library
 		name := strings.TrimPrefix(c.Variant.Name, "cuda/")

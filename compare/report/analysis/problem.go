@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"gemm"
 	"slices"
 	"strings"
 
@@ -11,14 +12,14 @@ import (
 
 // plain reports whether p is C = A·B of operands without gaps.
 func (p Problem) plain() bool {
-	return p.Label() == compare.Record{M: p.M, N: p.N, K: p.K}.Shape()
+	return p.Label() == p.Shape.Label()
 }
 
 // OfOne returns the problem of one of so many threads or ranks where m grows with them.
 func (p Problem) OfOne(count int) Problem {
 	m := p.M / count
-	if strings.HasPrefix(p.op, "t") { // A is stored in rows of m
-		p.lda -= p.M - m
+	if strings.HasPrefix(p.Op, "t") { // A is stored in rows of m
+		p.LDA -= p.M - m
 	}
 	p.M, p.Threads = m, 1
 	return p
@@ -26,42 +27,40 @@ func (p Problem) OfOne(count int) Problem {
 
 // Problem is a case: what must be equal of two rows for their times to be compared.
 type Problem struct {
-	Type, op               string
-	alpha, beta            float64
-	M, N, K                int
-	lda, ldb, ldc, Threads int
+	compare.Problem
+	Threads int
 }
 
 // ProblemOf returns the case of a row.
-func ProblemOf(r compare.Record) Problem {
-	return Problem{r.Type, r.Op, r.Alpha, r.Beta, r.M, r.N, r.K, r.LDA, r.LDB, r.LDC, max(r.Threads, 1)}
-}
+func ProblemOf(r compare.Record) Problem { return Problem{r.Problem, max(r.Threads, 1)} }
+
+// String returns all that p consists of.
+func (p Problem) String() string { return fmt.Sprint(p.Problem, " ", p.Threads) }
 
 // Cube reports whether p is C = A·B with square operands.
 func (p Problem) Cube() bool {
-	return p.M == p.N && p.N == p.K && (p.op == "nn" || p.op == "") && p.alpha == 1 && p.beta == 0
+	return p.IsCube() && (p.Op == "nn" || p.Op == "") && p.Alpha == 1 && p.Beta == 0
 }
 
 // Compare orders points by work, then by shape.
 func (p Problem) Compare(q Problem) int {
 	return cmp.Or(
-		cmp.Compare(float64(p.M)*float64(p.N)*float64(p.K), float64(q.M)*float64(q.N)*float64(q.K)),
-		cmp.Compare(p.M, q.M), cmp.Compare(p.N, q.N), cmp.Compare(p.Threads, q.Threads),
-		cmp.Compare(p.op, q.op), cmp.Compare(p.alpha, q.alpha), cmp.Compare(p.beta, q.beta),
-		cmp.Compare(p.lda, q.lda), cmp.Compare(p.ldb, q.ldb), cmp.Compare(p.ldc, q.ldc))
+		p.Shape.Compare(q.Shape), cmp.Compare(p.Threads, q.Threads),
+		cmp.Compare(p.Op, q.Op), cmp.Compare(p.Alpha, q.Alpha), cmp.Compare(p.Beta, q.Beta),
+		cmp.Compare(p.LDA, q.LDA), cmp.Compare(p.LDB, q.LDB), cmp.Compare(p.LDC, q.LDC))
 }
 
 // Label returns the shape of p, with what makes it more than a plain product.
 func (p Problem) Label() string {
-	text := compare.Record{M: p.M, N: p.N, K: p.K}.Shape()
-	if p.op != "nn" && p.op != "" {
-		text += " " + p.op
+	text := p.Shape.Label()
+	if p.Op != "nn" && p.Op != "" {
+		text += " " + p.Op
 	}
-	if p.alpha != 1 || p.beta != 0 {
-		text += fmt.Sprintf(" α=%g β=%g", p.alpha, p.beta)
+	if p.Alpha != 1 || p.Beta != 0 {
+		text += fmt.Sprintf(" α=%g β=%g", p.Alpha, p.Beta)
 	}
-	if p.lda > p.K || p.ldb > p.N || p.ldc > p.N {
-		text += fmt.Sprintf(" ld %d,%d,%d", p.lda, p.ldb, p.ldc)
+	if p.LDA > p.K || p.LDB > p.N || p.LDC > p.N {
+		text += fmt.Sprintf(" ld %d,%d,%d", p.LDA, p.LDB, p.LDC)
 	}
 	return text
 }
@@ -71,4 +70,9 @@ func Problems(rows []compare.Record) []Problem {
 	out := Distinct(rows, ProblemOf)
 	slices.SortFunc(out, Problem.Compare)
 	return out
+}
+
+// plainOf returns the plain product of a type and shape on so many threads.
+func plainOf(typ string, s gemm.Shape, threads int) Problem {
+	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"gemm"
 	"math"
 	"slices"
 
@@ -72,8 +73,6 @@ var SgemmShapes = func() []Problem {
 }()
 
 // shapeOf returns the plain product of a type and shape.
-func shapeOf(typ string, m, n, k int) Problem {
-	return Problem{Type: typ, op: "nn", alpha: 1, M: m, N: n, K: k, lda: k, ldb: n, ldc: n, Threads: 1}
-}
+func shapeOf(typ string, m, n, k int) Problem { return plainOf(typ, gemm.Shape{M: m, N: n, K: k}, 1) }
 
 func cubeOf(typ string, n int) Problem { return shapeOf(typ, n, n, n) }

@@ -29,7 +29,7 @@ func (v *View) Concerts() []Concert {
 		if t.Workers < 1 || !(t.Seconds > 0) || len(t.Spans) == 0 {
 			continue
 		}
-		p := Problem{Type: t.Type, op: "nn", alpha: 1, M: t.M, N: t.N, K: t.K, lda: t.K, ldb: t.N, ldc: t.N, Threads: t.Workers}
+		p := plainOf(t.Type, t.Shape, t.Workers)
 		rest := Omit(t.Params, "threads", "schedule", "chunk")
 		key := fmt.Sprint(t.Experiment, t.Variant, p, rest)
 		i, ok := at[key]
@@ -106,8 +106,10 @@ func StaticOwner(i, n, p, chunk int) int {
 // Traced returns the row that a trace belongs to, as far as its setting goes.
 func Traced(t compare.Trace) compare.Record {
 	return compare.Record{
-		Host: t.Host, Run: t.Run, Experiment: t.Experiment, Variant: t.Variant, Type: t.Type, Op: "nn", Alpha: 1,
-		M: t.M, N: t.N, K: t.K, LDA: t.K, LDB: t.N, LDC: t.N, Threads: t.Workers, Params: t.Params, Resolved: t.Resolved,
+		Key: compare.Key{
+			Host: t.Host, Experiment: t.Experiment, Variant: t.Variant, Problem: plainOf(t.Type, t.Shape, t.Workers).Problem,
+		},
+		Run: t.Run, Threads: t.Workers, Params: t.Params, Resolved: t.Resolved,
 	}
 }
 

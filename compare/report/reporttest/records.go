@@ -12,8 +12,11 @@ import (
 // the given seconds: rows whose times differ by more are distinguishable.
 func Row(variant string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
 	r := compare.Record{
-		Host: "h1", Run: "r1", Experiment: compare.MainLadder, Variant: variant, Type: "f64", Compute: "f64", Op: "nn", Alpha: 1,
-		M: n, N: n, K: n, LDA: n, LDB: n, LDC: n, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
+		Key: compare.Key{
+			Host: "h1", Experiment: compare.MainLadder, Variant: variant,
+			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, Shape: gemm.Cube(n), LDA: n, LDB: n, LDC: n},
+		},
+		Run: "r1", Compute: "f64", Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
 		Status: compare.OK, Inner: 1, Unit: "GFLOP/s", Rate: compare.None(), DataGBps: compare.None(),
 		Residual: 1e-16, Bound: 1e-14, BoundKind: gemm.Componentwise,
 	}
