@@ -34,7 +34,7 @@ const module = "gemm"
 //	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
 //	{compare, parallel, reference} ← compare/probe ← cmd
 //	compare/report/chart ← compare/report/document ← compare/report/{text, number};  compare ← compare/report/{analysis, number}
-//	compare/report/{analysis, text, number} ← compare/report/figures ← compare/report
+//	compare/report/{analysis, text, number} ← compare/report/figures ← compare/report/chapters ← compare/report
 //	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
 //	{cuda, compare} ← cuda/explain ← cmd
 //	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
@@ -81,12 +81,13 @@ var importTable = closure(map[string][]string{
 	"compare/probe":     {"compare", "parallel", "reference"},
 	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
 	"cuda/explain":      {"cuda", "compare"},
-	"compare/report":    {"compare/report/figures"},
+	"compare/report":    {"compare/report/chapters"},
 
 	"compare/report/chart":      nil,
 	"compare/report/document":   {"compare/report/chart"},
 	"compare/report/text":       {"compare/report/document"},
 	"compare/report/figures":    {"compare/report/analysis", "compare/report/text", "compare/report/number"},
+	"compare/report/chapters":   {"compare/report/figures"},
 	"compare/report/number":     {"compare", "compare/report/document"},
 	"compare/report/analysis":   {"compare"},
 	"compare/report/reporttest": {"compare", "compare/report/chart", "internal/child"},

@@ -15,6 +15,7 @@ import (
 
 	"gemm"
 	"gemm/compare"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/reporttest"
@@ -418,8 +419,8 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 				ids[id+"-f64"] = true
 			}
 		}
-		b := build(test.doc, Options{}, ids)
-		b.report()
+		b := chapters.New(test.doc, "", "", ids)
+		assemble(b)
 		figures.Titled(test.doc, b.Speaker)
 		maps.Copy(said, b.Said())
 	}
@@ -444,7 +445,7 @@ func TestNoEnglishSentenceInChinese(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range advice {
+	for _, a := range chapters.Items {
 		if found := words.FindString(literal.ReplaceAllString(text.In("zh").Plain("advice."+a.ID), "")); found != "" {
 			t.Errorf("%s: %q is English", a.ID, found)
 		}
@@ -608,7 +609,7 @@ func TestAdviceIsComplete(t *testing.T) {
 	family := map[string]string{"1": "serial", "2": "mpi", "3": "parallel", "4": "cuda"}
 	got := map[string]int{}
 	ids := map[string]bool{}
-	for _, a := range advice {
+	for _, a := range chapters.Items {
 		got[a.Source]++
 		if ids[a.ID] {
 			t.Errorf("%s is there twice", a.ID)
@@ -639,7 +640,7 @@ func TestAdviceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	if items != len(advice) {
-		t.Errorf("the report shows %d items of %d", items, len(advice))
+	if items != len(chapters.Items) {
+		t.Errorf("the report shows %d items of %d", items, len(chapters.Items))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
@@ -338,7 +339,7 @@ func TestPlacement(t *testing.T) {
 	for place, want := range map[string]document.Text{
 		"": number.Absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
 	} {
-		if got := placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {
+		if got := chapters.Placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {
 			t.Errorf("%q is shown as %q, want %q", place, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package gpu
 
 import (
 	"cmp"
@@ -9,15 +9,17 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// codes is what is said of Reed–Solomon codes on one host: how fast processors and GPUs
+// Codes is what is said of Reed–Solomon codes on one host: how fast processors and GPUs
 // encode, beside the library and what limits them.
-func (b *builder) codes(v *analysis.View) []document.Section {
+func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
+	b := &builder{base}
 	rows := v.CodeRows()
 	if len(rows) == 0 {
 		return nil
@@ -33,7 +35,7 @@ func (b *builder) codes(v *analysis.View) []document.Section {
 
 // codesMachine says by which instructions was multiplied, and what they and memory give.
 func (b *builder) codesMachine(v *analysis.View, rows []compare.Record) (document.Section, bool) {
-	s := b.of(v, "codes-machine", "codes-machine.title")
+	s := b.Of(v, "codes-machine", "codes-machine.title")
 	var kernels []document.Text
 	for _, r := range analysis.Timed(rows) {
 		if name, ok := r.Resolved["kernel"].(string); ok && !slices.Contains(kernels, document.Literal(name)) {
@@ -47,8 +49,8 @@ func (b *builder) codesMachine(v *analysis.View, rows []compare.Record) (documen
 	}
 	t := document.Table{
 		ID:      "table-codes-machine" + v.Suffix,
-		Caption: b.Say("codes-machine.caption"), Command: b.program + " info --peak",
-		Columns: b.columns("device", "#threads", "isa", "#gmuls", "#gbps"),
+		Caption: b.Say("codes-machine.caption"), Command: b.Program + " info --peak",
+		Columns: b.Columns("device", "#threads", "isa", "#gmuls", "#gbps"),
 	}
 	for _, threads := range v.CodeThreads(rows) {
 		peak, _ := v.Ceiling("gf256", threads)
@@ -77,16 +79,16 @@ func positive(x compare.Number) document.Text {
 
 // codesTable is every variant and code, beside the library.
 func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.Section, bool) {
-	s := b.of(v, "codes-table", "codes-table.title")
+	s := b.Of(v, "codes-table", "codes-table.title")
 	widths, rows := analysis.AtWidths(all)
 	b.codesLibrary(&s, all)
-	command := b.rerun(v, rows)
+	command := b.Rerun(v, rows)
 	for _, width := range widths {
-		b.figure(&s, v, figures.Codes(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
+		b.Figure(&s, v, figures.Codes(width), "fig.codes", command, text.Args{"Width": number.ByteSize(float64(width))})
 	}
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes"+v.Suffix, b.Say("codes-table.caption"), command
-	b.withNotes(&s, t, notes)
+	b.WithNotes(&s, t, notes)
 	return s, true
 }
 
@@ -97,15 +99,15 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 	if copied {
 		heads = append(heads, "#hostgbps")
 	}
-	t := document.Table{Columns: b.columns(heads...)}
+	t := document.Table{Columns: b.Columns(heads...)}
 	var notes []document.Text
 	for _, r := range rows {
 		p := analysis.ProblemOf(r)
 		var state document.Text
-		state, notes = b.state(r, notes)
+		state, notes = b.State(r, notes)
 		over, verdict := b.overLibrary(all, r)
 		row := document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.Name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))), document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
 			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), over, verdict,
 		}}
@@ -140,7 +142,7 @@ func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, ve
 	c := analysis.Beside(library, r)
 	verdict = number.Absent
 	if !math.IsNaN(c.P) {
-		verdict = b.verdict(c.Outcome)
+		verdict = b.Verdict(c.Outcome)
 	}
 	return number.Times(c.Ratio, c.Lo, c.Hi), verdict
 }
@@ -227,17 +229,17 @@ func (b *builder) codesWidths(v *analysis.View, all []compare.Record) (document.
 	if !ok {
 		return document.Section{}, false
 	}
-	s := b.of(v, "codes-widths", "codes-widths.title")
+	s := b.Of(v, "codes-widths", "codes-widths.title")
 	rows := analysis.SameCode(all, p)
 	s.Text(b.Say("codes-widths.intro", text.Args{"Code": analysis.CodeName(p)}))
 	b.codesFacing(&s, rows)
-	command := b.rerun(v, rows)
-	b.figure(&s, v, figures.CodesWidth, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
+	command := b.Rerun(v, rows)
+	b.Figure(&s, v, figures.CodesWidth, "fig.codes-width", command, text.Args{"Code": analysis.CodeName(p)})
 	t, notes := b.codeTable(v, rows, all)
 	t.ID, t.Caption, t.Command = "table-codes-widths"+v.Suffix, b.Say("codes-widths.caption", text.Args{
 		"Code": analysis.CodeName(p),
 	}), command
-	b.withNotes(&s, t, notes)
+	b.WithNotes(&s, t, notes)
 	return s, true
 }
 
@@ -286,7 +288,7 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 	if len(steps) == 0 {
 		return document.Section{}, false
 	}
-	s := b.of(v, "codes-ladder", "codes-ladder.title")
+	s := b.Of(v, "codes-ladder", "codes-ladder.title")
 	size := analysis.ProblemOf(rows[0])
 	up, most := 0, steps[0]
 	var not []document.Text
@@ -311,27 +313,27 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 	})
 	s.Add(document.Paragraph{Text: document.Text(strings.TrimSpace(string(sentence)))})
 	s.List(not)
-	command := b.rerun(v, rows)
-	b.figure(&s, v, figures.CodesLadder, "fig.codes-ladder", command, text.Args{
+	command := b.Rerun(v, rows)
+	b.Figure(&s, v, figures.CodesLadder, "fig.codes-ladder", command, text.Args{
 		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)),
 	})
 	t := document.Table{
 		ID:      "table-codes-ladder" + v.Suffix,
 		Caption: b.Say("codes-ladder.caption", text.Args{"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N))}),
 		Command: command,
-		Columns: b.columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
+		Columns: b.Columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
 	}
 	var notes []document.Text
 	for _, r := range rows {
 		var state document.Text
-		state, notes = b.state(r, notes)
+		state, notes = b.State(r, notes)
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))),
+			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))),
 			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), gain, p, verdict,
 		}})
 	}
-	b.withNotes(&s, t, notes)
+	b.WithNotes(&s, t, notes)
 	if needs := b.needs(v, "gf256", size, rows); len(needs.Rows) > 0 {
 		needs.Command = command
 		s.Add(needs)

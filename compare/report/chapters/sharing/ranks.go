@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"fmt"
@@ -6,16 +6,18 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/figures"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// distributed is what is said of the family mpi on one host: its variants by ranks and
+// Ranks is what is said of the family mpi on one host: its variants by ranks and
 // sizes, where their time goes, what they send against what they must, how they scale,
 // and what becomes of the findings of the report of 2024.
-func (b *builder) distributed(v *analysis.View) []document.Section {
+func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
+	b := &builder{base}
 	if !v.Distributes() {
 		return nil
 	}
@@ -42,7 +44,7 @@ func place(v *analysis.View, r compare.Record) []document.Text {
 
 // ranked is the section on all variants by ranks and sizes.
 func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-variants", "mpi-variants.title")
+	s := b.Of(v, "mpi-variants", "mpi-variants.title")
 	s.Text(b.Say("mpi-variants.intro"))
 	rows := v.OfRanks()
 	if common := analysis.Setting(analysis.Constants(analysis.Ran(rows))); common != "" {
@@ -53,7 +55,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 	}
 	for _, typ := range analysis.Types(rows) {
 		own := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Type != typ })
-		command := b.rerun(v, own)
+		command := b.Rerun(v, own)
 		var items []document.Text
 		sizes := analysis.Distinct(own, analysis.Alone)
 		slices.SortFunc(sizes, analysis.Problem.Compare)
@@ -66,18 +68,18 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 			}
 			if best.Median.Known() {
 				items = append(items, b.Say("mpi-variants.best", text.Args{
-					"Type": typ, "Row": b.where(v, best), "Time": number.Seconds(float64(best.Median)),
+					"Type": typ, "Row": b.Where(v, best), "Time": number.Seconds(float64(best.Median)),
 				}))
 			}
 		}
 		s.List(items)
 		for _, p := range sizes {
-			b.figure(&s, v, figures.WaysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.Label()})
+			b.Figure(&s, v, figures.WaysID(typ, p), "fig.mpi-ways", command, text.Args{"Type": typ, "Size": p.Label()})
 		}
 		t := document.Table{
 			ID:      "table-mpi-variants-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-variants.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank", "#ofceiling"),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank", "#ofceiling"),
 		}
 		for _, r := range own {
 			used := document.Text(number.Absent)
@@ -90,7 +92,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
-				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.status(r.Status), document.Text(b.median(r)), document.Text(b.ci(r)), over, document.Text(number.Percent(analysis.Share(r))))})
+				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status), document.Text(b.Median(r)), document.Text(b.Ci(r)), over, document.Text(number.Percent(analysis.Share(r))))})
 		}
 		s.Add(t)
 	}
@@ -99,7 +101,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 
 // phases is the section on where the time goes.
 func (b *builder) phases(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-phases", "mpi-phases.title")
+	s := b.Of(v, "mpi-phases", "mpi-phases.title")
 	s.Text(b.Say("mpi-phases.intro"))
 	found := false
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -108,7 +110,7 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
-		command := b.rerun(v, rows)
+		command := b.Rerun(v, rows)
 		main := v.Foremost(rows)
 		var parts []document.Text
 		for _, r := range main {
@@ -128,11 +130,11 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 		}
 		if len(parts) > 0 {
 			s.Text(b.Say("mpi-phases.most", text.Args{
-				"Type": typ, "Size": b.sizes([]analysis.Problem{analysis.Alone(main[0])}),
+				"Type": typ, "Size": b.Sizes([]analysis.Problem{analysis.Alone(main[0])}),
 				"Ranks": b.Count("ranks", analysis.OverRanks.Count(main[0])), "Parts": b.Join(parts),
 			}))
 		}
-		b.figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, text.Args{"Type": typ})
+		b.Figure(&s, v, "mpi-phases-"+typ, "fig.mpi-phases", command, text.Args{"Type": typ})
 		heads := []string{"variant", "setting", "size", "#ranks", "#median"}
 		var present []string
 		for _, phase := range analysis.PhaseNames {
@@ -144,10 +146,10 @@ func (b *builder) phases(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-phases-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-phases.caption", text.Args{"Type": typ}),
-			Command: command, Columns: b.columns(heads...),
+			Command: command, Columns: b.Columns(heads...),
 		}
 		for _, r := range rows {
-			cells := append(place(v, r), document.Text(b.median(r)))
+			cells := append(place(v, r), document.Text(b.Median(r)))
 			for _, phase := range present {
 				cell := document.Text(number.Absent)
 				if most, least, ok := analysis.PhaseSpread(r, phase); ok {

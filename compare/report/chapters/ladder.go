@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// analysis is what follows from the rows of one host.
-func (b *builder) analysis(v *analysis.View) []document.Section {
+// Analysis is what follows from the rows of one host.
+func (b *Builder) Analysis(v *analysis.View) []document.Section {
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){b.steps, b.strassen, b.compiler, b.roofline} {
 		if s, ok := part(v); ok {
@@ -31,8 +31,8 @@ type step struct {
 
 // steps reads the ladder of each family and type: what each variant gains over
 // the one before it. Ranks and the GPU have chapters of their own.
-func (b *builder) steps(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "ladder", "ladder.title")
+func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
+	s := b.Of(v, "ladder", "ladder.title")
 	s.Text(b.Say("ladder.intro"))
 	found := false
 	main := v.Pick(func(r compare.Record) bool {
@@ -52,8 +52,8 @@ func (b *builder) steps(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-ladder-" + analysis.Anchor(fam) + "-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
-				Columns: b.columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
-				Command: b.rerun(v, rows),
+				Columns: b.Columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
+				Command: b.Rerun(v, rows),
 			}
 			var items []document.Text
 			unexplained := false
@@ -76,7 +76,7 @@ func (b *builder) steps(v *analysis.View) (document.Section, bool) {
 }
 
 // step compares two neighbours of the ladder.
-func (b *builder) step(rows []compare.Record, from, to string) step {
+func (b *Builder) step(rows []compare.Record, from, to string) step {
 	name := document.Literal(analysis.Algorithm(from)) + " → " + document.Literal(analysis.Algorithm(to))
 	var lines []document.Row
 	sorted := map[analysis.Outcome][]analysis.Problem{}
@@ -101,7 +101,7 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 		lines = append(lines, document.Row{Cells: []document.Text{
 			name, document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
 			document.Text(number.Significant(predicted[0])), document.Text(number.Significant(predicted[1])), document.Text(number.Significant(predicted[2])), document.Text(number.Significant(predicted[3])),
-			b.verdict(c.Outcome),
+			b.Verdict(c.Outcome),
 		}})
 	}
 	sentence := b.Say("ladder.step", text.Args{"Step": name})
@@ -110,7 +110,7 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 	}
 	sentence += b.outcomes("ladder", sorted)
 	sentence += b.Say("ladder.largest", text.Args{
-		"Size": b.sizes([]analysis.Problem{last}), "Ratio": number.Significant(lastRatio.Ratio),
+		"Size": b.Sizes([]analysis.Problem{last}), "Ratio": number.Significant(lastRatio.Ratio),
 	})
 	if known := number.Extent(lastRatio.Lo, lastRatio.Hi, number.Significant); known != number.Absent {
 		sentence += b.Say("interval", text.Args{"Interval": known})
@@ -119,24 +119,24 @@ func (b *builder) step(rows []compare.Record, from, to string) step {
 	why, unexplained := b.explained(lastPair[0], lastPair[1], lastRatio)
 	sentence += why
 	if len(missing) > 0 {
-		sentence += b.Say("ladder.missing", text.Args{"Sizes": b.sizes(missing)})
+		sentence += b.Say("ladder.missing", text.Args{"Sizes": b.Sizes(missing)})
 	}
 	return step{sentence, lines, unexplained}
 }
 
-// verdict returns the word for an outcome.
-func (b *builder) verdict(o analysis.Outcome) document.Text {
+// Verdict returns the word for an outcome.
+func (b *Builder) Verdict(o analysis.Outcome) document.Text {
 	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "verdict.gain", analysis.Slower: "verdict.loss"}[o])
 }
 
 // outcomes says at which sizes a comparison came out how, in the words of one
 // chapter, the good news first.
-func (b *builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysis.Problem) document.Text {
+func (b *Builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysis.Problem) document.Text {
 	var parts []document.Text
 	for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 		if ps := sorted[o]; len(ps) > 0 {
 			key := []string{analysis.TooFew: ".few", analysis.Level: ".level", analysis.Quicker: ".gain", analysis.Slower: ".loss"}[o]
-			parts = append(parts, b.Say(chapter+key, text.Args{"Sizes": b.sizes(ps)}))
+			parts = append(parts, b.Say(chapter+key, text.Args{"Sizes": b.Sizes(ps)}))
 		}
 	}
 	return b.Sentence(parts)
@@ -145,7 +145,7 @@ func (b *builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysi
 // explained says which of the predictions accounts for a measured ratio: of those
 // on the same side of 1, the nearest, if it is within a factor of two. It reports
 // whether the rows differ and none does.
-func (b *builder) explained(before, after compare.Record, c analysis.Comparison) (sentence document.Text, unexplained bool) {
+func (b *Builder) explained(before, after compare.Record, c analysis.Comparison) (sentence document.Text, unexplained bool) {
 	predicted := analysis.Predictions(before, after)
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
 		return b.Say("explained.unpredicted"), false

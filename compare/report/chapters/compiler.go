@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"slices"
@@ -19,20 +19,20 @@ var buildPairs = []struct{ before, after, key string }{
 }
 
 // compiler says what the compiler's options do to each variant.
-func (b *builder) compiler(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "compiler", "compiler.title")
+func (b *Builder) compiler(v *analysis.View) (document.Section, bool) {
+	s := b.Of(v, "compiler", "compiler.title")
 	all := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.CompilerOptions })
 	if len(all) == 0 {
-		s.Text(b.Say("compiler.absent", text.Args{"Command": document.Literal(b.program + " compare")}))
+		s.Text(b.Say("compiler.absent", text.Args{"Command": document.Literal(b.Program + " compare")}))
 		return s, v.HasCPU()
 	}
 	s.Text(b.Say("compiler.intro"))
 	for _, typ := range analysis.Types(all) {
 		rows := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.CompilerOptions && r.Type == typ })
-		command := b.rerun(v, rows)
+		command := b.Rerun(v, rows)
 		table := document.Table{
 			ID: "table-compiler-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("compiler.caption", text.Args{"Type": typ}),
-			Columns: b.columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
+			Columns: b.Columns("variant", "size", "comparison", "#measured", "#interval", "#p", "verdict"), Command: command,
 		}
 		var items []document.Text
 		for _, pair := range buildPairs {
@@ -47,21 +47,21 @@ func (b *builder) compiler(v *analysis.View) (document.Section, bool) {
 			s.Text(b.Say("compiler.none"))
 		}
 		s.List(items)
-		b.figure(&s, v, "compiler-"+typ, "fig.compiler", command, text.Args{"Type": typ})
+		b.Figure(&s, v, "compiler-"+typ, "fig.compiler", command, text.Args{"Type": typ})
 		if len(table.Rows) > 0 {
 			s.Add(table)
 		}
 		timings := document.Table{
 			ID: "table-builds-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("builds.caption", text.Args{"Type": typ}),
-			Columns: b.columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
+			Columns: b.Columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
 		}
 		var notes []document.Text
 		for _, r := range rows {
 			var state document.Text
-			state, notes = b.state(r, notes)
+			state, notes = b.State(r, notes)
 			rate, _ := analysis.Speed(r)
 			timings.Rows = append(timings.Rows, document.Row{Class: analysis.Class(r), Cells: []document.Text{
-				b.name(r), document.Escape(analysis.ProblemOf(r).Label()), document.Literal(r.Build), state, document.Text(b.median(r)), document.Text(b.ci(r)),
+				b.Name(r), document.Escape(analysis.ProblemOf(r).Label()), document.Literal(r.Build), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
 				document.Text(number.Significant(float64(rate))), document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(r.Bound))),
 			}})
 		}
@@ -76,7 +76,7 @@ func (b *builder) compiler(v *analysis.View) (document.Section, bool) {
 
 // builds compares two builds: a sentence that sorts the variants by what came of
 // it at their largest size, and a table row for each case.
-func (b *builder) builds(rows []compare.Record, before, after, key string) (document.Text, []document.Row) {
+func (b *Builder) builds(rows []compare.Record, before, after, key string) (document.Text, []document.Row) {
 	of := func(build string) []compare.Record {
 		return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Build != build })
 	}
@@ -95,7 +95,7 @@ func (b *builder) builds(rows []compare.Record, before, after, key string) (docu
 			last = &c
 			lines = append(lines, document.Row{Cells: []document.Text{
 				document.Literal(variant), document.Escape(p.Label()), document.Literal(before) + " → " + document.Literal(after), document.Text(number.Significant(c.Ratio)),
-				document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.verdict(c.Outcome),
+				document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.Verdict(c.Outcome),
 			}})
 		}
 		if last != nil {

@@ -1,13 +1,13 @@
-package report
+package sharing
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -15,7 +15,7 @@ import (
 
 // chunks says what schedules and chunks do.
 func (b *builder) chunks(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "chunk", "chunk.title")
+	s := b.Of(v, "chunk", "chunk.title")
 	s.Text(b.Say("chunk.intro"))
 	found := false
 	for _, typ := range v.SharedTypes() {
@@ -26,7 +26,7 @@ func (b *builder) chunks(v *analysis.View) (document.Section, bool) {
 		found = true
 		b.decide(&s, v, "chunk", "chunk", typ, chunks)
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
-			b.figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.rerun(v, analysis.RowsOf(chunks)), text.Args{
+			b.Figure(&s, v, "chunk-"+schedule+"-"+typ, "fig.chunk", b.Rerun(v, analysis.RowsOf(chunks)), text.Args{
 				"Type": typ, "Schedule": schedule,
 			})
 		}
@@ -40,7 +40,7 @@ func (b *builder) placing(a analysis.Axis, of compare.Experiment) func(*analysis
 	return func(v *analysis.View) (document.Section, bool) {
 		param := string(of)
 		kind := a.Prefix + param
-		s := b.of(v, kind, kind+".title")
+		s := b.Of(v, kind, kind+".title")
 		s.Text(b.Say(kind + ".intro"))
 		found := false
 		for _, typ := range v.TypesOf(a) {
@@ -52,7 +52,7 @@ func (b *builder) placing(a analysis.Axis, of compare.Experiment) func(*analysis
 				found = true
 				b.decide(&s, v, kind, param, typ, all)
 				if of == compare.PanelWidths {
-					b.figure(&s, v, kind+"-"+typ, "fig."+kind, b.rerun(v, analysis.RowsOf(all)), text.Args{"Type": typ})
+					b.Figure(&s, v, kind+"-"+typ, "fig."+kind, b.Rerun(v, analysis.RowsOf(all)), text.Args{"Type": typ})
 				} else {
 					s.Add(b.placements(v, kind, param, typ, all))
 				}
@@ -75,23 +75,13 @@ func (b *builder) nodes(s *document.Section, v *analysis.View, kind string) {
 	}
 }
 
-// valueOf returns the value of a parameter that a row was asked to have, a chunk and
-// GOMAXPROCS of 0 as the word for what is not set.
-func (b *builder) valueOf(r compare.Record, param string) document.Text {
-	value, ok := r.Params[param]
-	if !ok || value == 0 {
-		return b.Say("value.default")
-	}
-	return document.Escape(fmt.Sprint(value))
-}
-
 // called returns the value of a parameter for prose, a number with the name of what it
 // is.
 func (b *builder) called(r compare.Record, param string) document.Text {
 	if n, ok := r.Params[param].(int); ok && n != 0 {
 		return document.Escape(fmt.Sprintf("%s=%d", param, n))
 	}
-	return b.valueOf(r, param)
+	return b.ValueOf(r, param)
 }
 
 // decide adds what the tests say of the bouts over one parameter: a sentence a variant
@@ -114,8 +104,8 @@ func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ
 	s.List(items)
 	t := document.Table{
 		ID:      "table-bouts-" + analysis.Anchor(kind) + "-" + analysis.Anchor(typ) + v.Suffix,
-		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.rerun(v, analysis.RowsOf(all)),
-		Columns: b.columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
+		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.Rerun(v, analysis.RowsOf(all)),
+		Columns: b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
 	for _, g := range all {
 		turn := "turn.apart"
@@ -124,7 +114,7 @@ func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Literal(g.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(fmt.Sprint(g.Count())),
-			b.valueOf(g.Quick, param), b.valueOf(g.Slow, param), number.Times(g.Ratio, g.Lo, g.Hi), document.Text(number.Probability(g.P)),
+			b.ValueOf(g.Quick, param), b.ValueOf(g.Slow, param), number.Times(g.Ratio, g.Lo, g.Hi), document.Text(number.Probability(g.P)),
 			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.Say(turn),
 		}})
 	}
@@ -166,7 +156,7 @@ func (b *builder) verdicts(all []analysis.Bout, param string) document.Text {
 
 // largest says which pair of a bout differs most, and by how much.
 func (b *builder) largest(g analysis.Bout, param string) document.Text {
-	where := []document.Text{b.sizes([]analysis.Problem{g.Problem}), b.Count(analysis.AxisOf(g.Variant).Param, g.Count())}
+	where := []document.Text{b.Sizes([]analysis.Problem{g.Problem}), b.Count(analysis.AxisOf(g.Variant).Param, g.Count())}
 	if g.Set != "" {
 		where = append(where, document.Escape(g.Set))
 	}
@@ -181,8 +171,8 @@ func (b *builder) largest(g analysis.Bout, param string) document.Text {
 func (b *builder) placements(v *analysis.View, kind, param, typ string, all []analysis.Bout) document.Table {
 	t := document.Table{
 		ID:      "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix,
-		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.rerun(v, analysis.RowsOf(all)),
-		Columns: slices.Insert(b.columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "placement", "#median", "#interval", "#overfree"), 4, b.named([]string{param})...),
+		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.Rerun(v, analysis.RowsOf(all)),
+		Columns: slices.Insert(b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "placement", "#median", "#interval", "#overfree"), 4, b.Named([]string{param})...),
 	}
 	for _, g := range all {
 		free := slices.IndexFunc(g.Rows, func(r compare.Record) bool {
@@ -192,7 +182,7 @@ func (b *builder) placements(v *analysis.View, kind, param, typ string, all []an
 		for i, r := range g.Rows {
 			cells := []document.Text{
 				document.Literal(r.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(strconv.Itoa(g.Count())),
-				b.valueOf(r, param), placement(r), document.Text(b.median(r)), document.Text(b.ci(r)),
+				b.ValueOf(r, param), chapters.Placement(r), document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			}
 			over := document.Text(number.Absent)
 			if free >= 0 && i != free {
@@ -203,39 +193,4 @@ func (b *builder) placements(v *analysis.View, kind, param, typ string, all []an
 		}
 	}
 	return t
-}
-
-// placement returns the processors that the workers of a row were pinned to, of many
-// that are as far apart from one another the first two and the last; of the family mpi
-// those of each rank.
-func placement(r compare.Record) document.Text {
-	if len(r.Ranks) > 0 {
-		var places []document.Text
-		for _, rank := range r.Ranks {
-			places = append(places, document.Escape(rank.CPUs))
-		}
-		return document.Join(slices.Compact(places), " / ")
-	}
-	place, _ := r.Resolved["placement"].(string)
-	if place == "" {
-		return number.Absent
-	}
-	names := strings.Split(place, ",")
-	var numbers []int
-	for _, name := range names {
-		n, err := strconv.Atoi(name)
-		if err != nil {
-			return document.Escape(place)
-		}
-		numbers = append(numbers, n)
-	}
-	const few = 4
-	even := len(numbers) > few
-	for i := 2; even && i < len(numbers); i++ {
-		even = numbers[i]-numbers[i-1] == numbers[1]-numbers[0]
-	}
-	if even {
-		names = []string{names[0], names[1], "…", names[len(names)-1]}
-	}
-	return document.Escape(strings.Join(names, ", "))
 }

@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func (b *builder) weak(a analysis.Axis) func(*analysis.View) (document.Section, 
 // variant, figures, a table of all rows and one of the laws that they follow.
 func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string, of func(*analysis.View, analysis.Axis, string) []analysis.Series) (document.Section, bool) {
 	kind := a.Prefix + sort
-	s := b.of(v, kind, kind+".title")
+	s := b.Of(v, kind, kind+".title")
 	s.Text(b.Say(kind + ".intro"))
 	found := false
 	for _, typ := range v.TypesOf(a) {
@@ -42,16 +42,16 @@ func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string, of fun
 		for _, one := range all {
 			used = append(used, one.Rows...)
 		}
-		command := b.rerun(v, used)
+		command := b.Rerun(v, used)
 		size := analysis.MainSize(all)
 		var items []document.Text
 		for _, lead := range v.Leading(all, size) {
 			items = append(items, b.scales(v, kind, lead))
 		}
-		s.Text(b.Say(kind+".of", text.Args{"Type": typ, "Size": b.sizes([]analysis.Problem{size})}))
+		s.Text(b.Say(kind+".of", text.Args{"Type": typ, "Size": b.Sizes([]analysis.Problem{size})}))
 		s.List(items)
 		for _, figure := range figures.Scaling[kind] {
-			b.figure(&s, v, figure+"-"+typ, "fig."+figure, command, text.Args{"Type": typ})
+			b.Figure(&s, v, figure+"-"+typ, "fig."+figure, command, text.Args{"Type": typ})
 		}
 		s.Add(b.scalingTable(v, a, sort, typ, all, command))
 		if laws := b.laws(v, a, sort, typ, all, command); len(laws.Rows) > 0 {
@@ -140,13 +140,13 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 	}
 	t := document.Table{
 		ID: "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say(kind+".caption", text.Args{"Type": typ}),
-		Columns: b.columns(heads...), Command: command,
+		Columns: b.Columns(heads...), Command: command,
 	}
 	for _, one := range all {
 		for _, r := range one.Rows {
 			cells := []document.Text{
 				document.Literal(r.Variant), number.Settled(one.Setting(r)), document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(one.Count(r))),
-				document.Text(b.median(r)), document.Text(b.ci(r)), b.overSerial(v, one, r),
+				document.Text(b.Median(r)), document.Text(b.Ci(r)), b.overSerial(v, one, r),
 			}
 			c, ok := one.Speedup(r)
 			if !ok {
@@ -197,7 +197,7 @@ func (b *builder) laws(v *analysis.View, a analysis.Axis, sort, typ string, all 
 	}
 	t := document.Table{
 		ID:      "table-" + kind + "-law-" + analysis.Anchor(typ) + v.Suffix,
-		Caption: b.Say(kind+".laws", text.Args{"Type": typ}), Command: command, Columns: b.columns(heads...),
+		Caption: b.Say(kind+".laws", text.Args{"Type": typ}), Command: command, Columns: b.Columns(heads...),
 	}
 	for _, one := range all {
 		l, ok := one.Fit(v)

@@ -1,12 +1,12 @@
-package report
+package sharing
 
 import (
 	"fmt"
-	"gemm"
 	"math"
 	"slices"
 	"strconv"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
@@ -24,7 +24,7 @@ func (b *builder) held(variant string) document.Text {
 
 // bytes is the section on what was sent.
 func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-bytes", "mpi-bytes.title")
+	s := b.Of(v, "mpi-bytes", "mpi-bytes.title")
 	s.Text(b.Say("mpi-bytes.intro"))
 	found := false
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -33,11 +33,11 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
-		command := b.rerun(v, rows)
+		command := b.Rerun(v, rows)
 		t := document.Table{
 			ID:      "table-mpi-bytes-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-bytes.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least", "#overleast"),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least", "#overleast"),
 		}
 		wrong := 0
 		for _, r := range rows {
@@ -64,13 +64,13 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 			})
 			if least, most, ok := analysis.Ends(own, analysis.OverLeast); ok {
 				items = append(items, b.Say("mpi-bytes."+kind, text.Args{
-					"Least": number.Significant(least.Ratio), "LeastRow": b.where(v, least.Record),
-					"Most": number.Significant(most.Ratio), "MostRow": b.where(v, most.Record),
+					"Least": number.Significant(least.Ratio), "LeastRow": b.Where(v, least.Record),
+					"Most": number.Significant(most.Ratio), "MostRow": b.Where(v, most.Record),
 				}))
 			}
 		}
 		s.List(items)
-		b.figure(&s, v, "mpi-bytes-"+typ, "fig.mpi-bytes", command, text.Args{"Type": typ})
+		b.Figure(&s, v, "mpi-bytes-"+typ, "fig.mpi-bytes", command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, found
@@ -78,14 +78,14 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 
 // shares is the section on the report's equations, for the grids that were run.
 func (b *builder) shares(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-shares", "mpi-shares.title")
+	s := b.Of(v, "mpi-shares", "mpi-shares.title")
 	s.Text(b.Say("mpi-shares.intro"))
 	found := false
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
 		t := document.Table{
 			ID:      "table-mpi-shares-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-shares.caption", text.Args{"Type": typ}),
-			Columns: b.columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework", "blocksless"),
+			Columns: b.Columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework", "blocksless"),
 		}
 		var used []compare.Record
 		type line struct{ m, n, k, ranks, p, q int }
@@ -113,7 +113,7 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 		}
 		if len(t.Rows) > 0 {
 			found = true
-			t.Command = b.rerun(v, used)
+			t.Command = b.Rerun(v, used)
 			s.Add(t)
 		}
 	}
@@ -122,7 +122,7 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 
 // modelled is the section on predicted times and what they come from.
 func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-model", "mpi-model.title")
+	s := b.Of(v, "mpi-model", "mpi-model.title")
 	s.Text(b.Say("mpi-model.intro"))
 	found := b.networks(&s, v)
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -134,18 +134,18 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 		tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.IsCrowded(r.Threads) })
 		if least, most, ok := analysis.Ends(tame, analysis.OverModel); ok {
 			s.Text(b.Say("mpi-model.range", text.Args{
-				"Type": typ, "Least": number.Significant(least.Ratio), "LeastRow": b.where(v, least.Record),
-				"Most": number.Significant(most.Ratio), "MostRow": b.where(v, most.Record),
+				"Type": typ, "Least": number.Significant(least.Ratio), "LeastRow": b.Where(v, least.Record),
+				"Most": number.Significant(most.Ratio), "MostRow": b.Where(v, most.Record),
 			}))
 		}
 		t := document.Table{
 			ID:      "table-mpi-model-" + analysis.Anchor(typ) + v.Suffix,
-			Caption: b.Say("mpi-model.caption", text.Args{"Type": typ}), Command: b.rerun(v, rows),
-			Columns: b.columns("variant", "setting", "size", "#ranks", "#modelled", "#median", "#interval", "#overmodel"),
+			Caption: b.Say("mpi-model.caption", text.Args{"Type": typ}), Command: b.Rerun(v, rows),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "#modelled", "#median", "#interval", "#overmodel"),
 		}
 		for _, r := range rows {
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
-				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(number.Significant(analysis.OverModel(r))))})
+				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(analysis.OverModel(r))))})
 		}
 		s.Add(t)
 	}
@@ -158,10 +158,10 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 	if len(all) == 0 {
 		return false
 	}
-	command := b.rerun(v, v.OfRanks())
+	command := b.Rerun(v, v.OfRanks())
 	t := document.Table{
 		ID: "table-mpi-network" + v.Suffix, Caption: b.Say("mpi-network.caption"), Command: command,
-		Columns: b.columns("#ranks", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
+		Columns: b.Columns("#ranks", "#bytes", "#oneway", "#interval", "#rate", "#fitted"),
 	}
 	var items []document.Text
 	for _, w := range all {
@@ -175,12 +175,12 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 		}))
 		for i, r := range w.Rows {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Text(fmt.Sprint(w.Ranks)), document.Text(fmt.Sprint(w.Sizes[i])), document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(rate(i)), document.Text(number.Seconds(w.Time(float64(w.Sizes[i])))),
+				document.Text(fmt.Sprint(w.Ranks)), document.Text(fmt.Sprint(w.Sizes[i])), document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(rate(i)), document.Text(number.Seconds(w.Time(float64(w.Sizes[i])))),
 			}})
 		}
 	}
 	s.List(items)
-	b.figure(s, v, "mpi-network", "fig.mpi-network", command)
+	b.Figure(s, v, "mpi-network", "fig.mpi-network", command)
 	s.Add(t)
 	return true
 }

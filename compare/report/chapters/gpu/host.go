@@ -1,12 +1,13 @@
-package report
+package gpu
 
 import (
-	"gemm"
 	"math"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -14,7 +15,7 @@ import (
 
 // gpuHost is the section that has the processor and the GPU on one page.
 func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-host", "gpu-host.title")
+	s := b.Of(v, "gpu-host", "gpu-host.title")
 	s.Text(b.Say("gpu-host.intro"))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -29,14 +30,14 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 		bytes := float64(gemm.TypeNamed(typ).Size) * (float64(last.M)*float64(last.K) + float64(last.K)*float64(last.N))
 		if to := copied.Phases["h2d"]; to > 0 {
 			s.Text(b.Say("gpu-host.copies", text.Args{
-				"Size": b.sizes([]analysis.Problem{last.Problem}), "Bandwidth": number.Significant(bytes / to / 1e9),
+				"Size": b.Sizes([]analysis.Problem{last.Problem}), "Bandwidth": number.Significant(bytes / to / 1e9),
 				"Share": number.Percent(1 - float64(copied.Median)/analysis.WithCopies(copied)),
 			}))
 		}
 		var used []compare.Record
 		t := document.Table{
 			ID: "table-gpu-host-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-host.caption", text.Args{"Type": typ}),
-			Columns: b.columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h", "#oneafterother", "#overlapped", "#cpuovercopies"),
+			Columns: b.Columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h", "#oneafterother", "#overlapped", "#cpuovercopies"),
 		}
 		for _, f := range all {
 			used = append(used, f.Kernel, f.Copied)
@@ -44,15 +45,15 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 			over, copies := math.NaN(), math.NaN()
 			if f.Cpu.Speed() {
 				used = append(used, f.Cpu)
-				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.Cpu.Variant), number.Numbered(f.Cpu.Threads), document.Text(b.median(f.Cpu))}
+				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.Cpu.Variant), number.Numbered(f.Cpu.Threads), document.Text(b.Median(f.Cpu))}
 				over, copies = float64(f.Cpu.Median/f.Kernel.Median), float64(f.Cpu.Median)/analysis.WithCopies(f.Copied)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: analysis.Held(f.Kernel), Cells: append(cells,
-				document.Literal(analysis.Algorithm(f.Kernel.Variant)), document.Text(b.median(f.Kernel)), document.Text(number.Significant(over)), phaseOf(f.Copied, "h2d"), phaseOf(f.Copied, "d2h"),
+				document.Literal(analysis.Algorithm(f.Kernel.Variant)), document.Text(b.Median(f.Kernel)), document.Text(number.Significant(over)), chapters.PhaseOf(f.Copied, "h2d"), chapters.PhaseOf(f.Copied, "d2h"),
 				document.Text(number.Seconds(analysis.CopiedApart(f.Copied))), document.Text(number.Seconds(analysis.Overlapped(f.Copied))), document.Text(number.Significant(copies)))})
 		}
-		t.Command = b.rerun(v, used)
-		b.figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, text.Args{"Type": typ})
+		t.Command = b.Rerun(v, used)
+		b.Figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, found
@@ -64,7 +65,7 @@ func (b *builder) crossing(s *document.Section, typ string, all []analysis.Facin
 	from, _ := analysis.Wins(all, func(f analysis.Facing) float64 { return analysis.WithCopies(f.Copied) })
 	if len(sizes) == 0 {
 		s.Text(b.Say("gpu-host.alone", text.Args{
-			"Type": typ, "Command": document.Literal(b.program + " compare --families serial,parallel,cuda"),
+			"Type": typ, "Command": document.Literal(b.Program + " compare --families serial,parallel,cuda"),
 		}))
 		return
 	}

@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // overlap is the section on what overlapping hides.
 func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-overlap", "mpi-overlap.title")
+	s := b.Of(v, "mpi-overlap", "mpi-overlap.title")
 	s.Text(b.Say("mpi-overlap.intro"))
 	found := false
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -25,7 +25,7 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-overlap-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-overlap.caption", text.Args{"Type": typ}),
-			Columns: b.columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden", "#interval"),
+			Columns: b.Columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden", "#interval"),
 		}
 		var used []compare.Record
 		var largest *analysis.Hiding
@@ -36,7 +36,7 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(h.First), Cells: []document.Text{
 				number.Settled(v.Trait(h.Second.Variant, h.Second.Params)), document.Escape(analysis.ProblemOf(h.First).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(h.First))),
-				document.Text(b.median(h.First)), document.Text(b.median(h.Second)), document.Text(number.Seconds(h.Compute)), document.Text(number.Significant(h.Share)), document.Text(number.Extent(h.Lo, h.Hi, number.Significant)),
+				document.Text(b.Median(h.First)), document.Text(b.Median(h.Second)), document.Text(number.Seconds(h.Compute)), document.Text(number.Significant(h.Share)), document.Text(number.Extent(h.Lo, h.Hi, number.Significant)),
 			}})
 		}
 		if largest != nil {
@@ -45,12 +45,12 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 				interval = b.Say("interval", text.Args{"Interval": known})
 			}
 			s.Text(b.Say("mpi-overlap.largest", text.Args{
-				"Type": typ, "Size": b.sizes([]analysis.Problem{analysis.Alone(largest.First)}),
+				"Type": typ, "Size": b.Sizes([]analysis.Problem{analysis.Alone(largest.First)}),
 				"Ranks": b.Count("ranks", analysis.OverRanks.Count(largest.First)), "Share": number.Percent(largest.Share),
 				"Interval": interval,
 			}))
 		}
-		t.Command = b.rerun(v, used)
+		t.Command = b.Rerun(v, used)
 		s.Add(t)
 	}
 	return s, found
@@ -59,7 +59,7 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 // rankFindings takes up what the report of 2024 found of MPI, section 2.2, and what its
 // figure 15 is about.
 func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-findings", "mpi-findings.title")
+	s := b.Of(v, "mpi-findings", "mpi-findings.title")
 	s.Text(b.Say("mpi-findings.intro", text.Args{"Ratio": number.Significant(analysis.FarAhead)}))
 	s.List([]document.Text{b.blocksAhead(v), b.gapCloses(v)})
 	for i, typ := range v.TypesOf(analysis.OverRanks) {
@@ -72,7 +72,7 @@ func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 		}
 		t := document.Table{
 			ID: "table-mpi-gap-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("mpi-gap.caption", text.Args{"Type": typ}),
-			Columns: b.columns("collective", "setting", "size", "#ranks", "#gap", "#p", "verdict"),
+			Columns: b.Columns("collective", "setting", "size", "#ranks", "#gap", "#p", "verdict"),
 		}
 		var used []compare.Record
 		for _, g := range all {
@@ -80,12 +80,12 @@ func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 				used = append(used, f.First, f.Second)
 				t.Rows = append(t.Rows, document.Row{Class: v.Muted(f.First), Cells: []document.Text{
 					document.Literal(f.Second.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(f.First))),
-					number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)), b.verdict(f.Outcome),
+					number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)), b.Verdict(f.Outcome),
 				}})
 			}
 		}
-		t.Command = b.rerun(v, used)
-		b.figure(&s, v, "mpi-gap-"+typ, "fig.mpi-gap", t.Command, text.Args{"Type": typ})
+		t.Command = b.Rerun(v, used)
+		b.Figure(&s, v, "mpi-gap-"+typ, "fig.mpi-gap", t.Command, text.Args{"Type": typ})
 		s.Add(t)
 	}
 	return s, true
@@ -127,7 +127,7 @@ func (b *builder) gapCloses(v *analysis.View) document.Text {
 	if v.IsCrowded(analysis.ManyThreads) {
 		return b.Say("finding", text.Args{"Claim": b.Say("finding.gap"), "Verdict": b.Say("finding.unmeasured")}) +
 			b.Say("finding.larger", text.Args{
-				"Processors": analysis.ManyThreads, "Command": document.Literal(b.program + " " + gapCommand),
+				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + gapCommand),
 			})
 	}
 	counts := map[analysis.Verdict]int{}
@@ -140,7 +140,7 @@ func (b *builder) gapCloses(v *analysis.View) document.Text {
 				continue
 			}
 			cases = append(cases, b.Say("evidence.gapcase", text.Args{
-				"Size": b.sizes([]analysis.Problem{g.Problem}), "Variant": document.Literal(analysis.Algorithm(g.Variant)),
+				"Size": b.Sizes([]analysis.Problem{g.Problem}), "Variant": document.Literal(analysis.Algorithm(g.Variant)),
 				"FewRatio":  number.Times(few.Ratio, few.Lo, few.Hi),
 				"FewRanks":  b.Count("ranks", analysis.OverRanks.Count(few.First)),
 				"ManyRatio": number.Times(many.Ratio, many.Lo, many.Hi),

@@ -1,15 +1,21 @@
-package report
+// Package sharing has the chapters on sharing the work among threads and among ranks.
+package sharing
 
 import (
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 )
 
-// sharing is what is said of the family parallel on one host: how its variants scale,
+// builder builds the sections of this package.
+type builder struct{ *chapters.Builder }
+
+// Threads is what is said of the family parallel on one host: how its variants scale,
 // what schedules, chunks and placement do to them, when their workers were busy, what
 // sharing costs at all, and what becomes of the findings of the report of 2024.
-func (b *builder) sharing(v *analysis.View) []document.Section {
+func Threads(base *chapters.Builder, v *analysis.View) []document.Section {
+	b := &builder{base}
 	if !v.SharesWork() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"maps"
@@ -10,19 +10,19 @@ import (
 	"gemm/compare/report/text"
 )
 
-// peers holds the libraries of others against the variants of the suite.
-func (b *builder) peers(v *analysis.View) []document.Section {
+// Peers holds the libraries of others against the variants of the suite.
+func (b *Builder) Peers(v *analysis.View) []document.Section {
 	isPeer := func(r compare.Record) bool {
 		return r.Experiment == compare.MainLadder && analysis.Family(r.Variant) == "reference"
 	}
-	s := b.of(v, "against", "peers.of")
+	s := b.Of(v, "against", "peers.of")
 	rows := v.Pick(isPeer)
 	if !v.HasCPU() {
 		return nil
 	}
 	if len(rows) == 0 {
 		s.Text(b.Say("peers.absent", text.Args{
-			"Command": document.Literal(b.program + " compare --families serial,reference"),
+			"Command": document.Literal(b.Program + " compare --families serial,reference"),
 		}))
 		return append([]document.Section{s}, b.contest(v)...)
 	}
@@ -30,7 +30,7 @@ func (b *builder) peers(v *analysis.View) []document.Section {
 		ladder := v.Ladder(typ)
 		table := document.Table{
 			ID: "table-peers-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("peers.caption", text.Args{"Type": typ}),
-			Columns: b.columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
+			Columns: b.Columns("peer", "against", "size", "#peerratio", "#interval", "#p", "verdict", "turn"),
 		}
 		var items []document.Text
 		var used []compare.Record
@@ -48,7 +48,7 @@ func (b *builder) peers(v *analysis.View) []document.Section {
 		s.Text(b.Say("peers.type", text.Args{"Type": typ}))
 		s.List(items)
 		if len(table.Rows) > 0 {
-			table.Command = b.rerun(v, used)
+			table.Command = b.Rerun(v, used)
 			s.Add(table)
 		}
 	}
@@ -57,7 +57,7 @@ func (b *builder) peers(v *analysis.View) []document.Section {
 
 // peer says where one library is faster and where the suite is, with a table row
 // for every case that both were timed on, and the rows compared.
-func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []document.Row, []compare.Record) {
+func (b *Builder) peer(ladder []compare.Record, peer string) (document.Text, []document.Row, []compare.Record) {
 	var lines []document.Row
 	var used []compare.Record
 	sorted := map[analysis.Outcome][]analysis.Problem{}
@@ -89,7 +89,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 		}
 		lines = append(lines, document.Row{Cells: []document.Text{
 			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
-			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.peerVerdict(c.Outcome), b.Say(turn),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.PeerVerdict(c.Outcome), b.Say(turn),
 		}})
 	}
 	switch {
@@ -104,7 +104,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 		"Library": document.Literal(peer), "Settings": ran,
 	}) + b.outcomes("peers", sorted)
 	sentence += b.Say("peers.largest", text.Args{
-		"Size": b.sizes([]analysis.Problem{lastPoint}), "Ratio": number.Significant(last.Ratio),
+		"Size": b.Sizes([]analysis.Problem{lastPoint}), "Ratio": number.Significant(last.Ratio),
 		"Variant": document.Literal(opponent),
 	})
 	if known := number.Extent(last.Lo, last.Hi, number.Significant); known != number.Absent {
@@ -116,7 +116,7 @@ func (b *builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 // opponent returns the row of the suite that a peer's row is held against: on the
 // same case with as many threads of the processor, the one that was measured in turn with it, or
 // else the fastest.
-func (b *builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
+func (b *Builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
 	if r, ok := analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool {
 		return analysis.Ours(r) && !analysis.ByGPU(r) && peer.Turn != "" && r.Turn == peer.Turn
 	}); ok {
@@ -125,9 +125,9 @@ func (b *builder) opponent(ladder []compare.Record, peer compare.Record) (compar
 	return analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) })
 }
 
-// peerVerdict returns the word for a comparison in which the peer is the first
+// PeerVerdict returns the word for a comparison in which the peer is the first
 // row.
-func (b *builder) peerVerdict(o analysis.Outcome) document.Text {
+func (b *Builder) PeerVerdict(o analysis.Outcome) document.Text {
 	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "peers.ahead", analysis.Slower: "peers.behind"}[o])
 }
 

@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"gemm/compare"
@@ -11,7 +11,7 @@ import (
 // besideLibrary holds the variants whose operands are spread over the ranks against the
 // library, whose operands are spread too: of each turn the fastest of them.
 func (b *builder) besideLibrary(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "mpi-library", "mpi-library.title")
+	s := b.Of(v, "mpi-library", "mpi-library.title")
 	s.Text(b.Say("mpi-library.intro"))
 	found := false
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
@@ -23,17 +23,17 @@ func (b *builder) besideLibrary(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-library-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-library.caption", text.Args{"Type": typ}),
-			Columns: b.columns("variant", "setting", "size", "#ranks", "#peerratio", "#p", "verdict"),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "#peerratio", "#p", "verdict"),
 		}
 		var used []compare.Record
 		for _, f := range all {
 			used = append(used, f.First, f.Second)
 			t.Rows = append(t.Rows, document.Row{
 				Class: v.Muted(f.Second),
-				Cells: append(place(v, f.Second), number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)), b.verdict(f.Outcome)),
+				Cells: append(place(v, f.Second), number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)), b.Verdict(f.Outcome)),
 			})
 		}
-		t.Command = b.rerun(v, used)
+		t.Command = b.Rerun(v, used)
 		s.Add(t)
 	}
 	return s, found

@@ -1,4 +1,4 @@
-package report
+package gpu
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -15,7 +16,7 @@ import (
 
 // gpuTuned is the section on what the tuner's settings gain over the defaults.
 func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-tuned", "gpu-tuned.title")
+	s := b.Of(v, "gpu-tuned", "gpu-tuned.title")
 	s.Text(b.Say("gpu-tuned.intro"))
 	all := v.Tunings()
 	if len(all) == 0 {
@@ -23,7 +24,7 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 	}
 	t := document.Table{
 		ID: "table-gpu-tuned" + v.Suffix, Caption: b.Say("gpu-tuned.caption"),
-		Columns: b.columns("rung", "pipe", "size", "defaulttile", "#tflops", "tunedtile", "#tflops", "#tunedover", "verdict"),
+		Columns: b.Columns("rung", "pipe", "size", "defaulttile", "#tflops", "tunedtile", "#tflops", "#tunedover", "verdict"),
 	}
 	var used []compare.Record
 	better, total := 0, 0
@@ -35,16 +36,16 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 		}
 		verdict := document.Text(number.Absent)
 		if !math.IsNaN(c.P) {
-			verdict = b.verdict(c.Outcome)
+			verdict = b.Verdict(c.Outcome)
 		}
 		used = append(used, x.Before, x.After)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(x.After), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(x.Before.Variant)), document.Escape(x.Before.Type), document.Escape(analysis.ProblemOf(x.Before).Label()), number.Settled(analysis.TileOf(x.Before)), tflops(x.Before),
-			number.Settled(analysis.TileOf(x.After)), tflops(x.After), number.Times(c.Ratio, c.Lo, c.Hi), verdict,
+			document.Literal(analysis.Algorithm(x.Before.Variant)), document.Escape(x.Before.Type), document.Escape(analysis.ProblemOf(x.Before).Label()), number.Settled(analysis.TileOf(x.Before)), chapters.Tflops(x.Before),
+			number.Settled(analysis.TileOf(x.After)), chapters.Tflops(x.After), number.Times(c.Ratio, c.Lo, c.Hi), verdict,
 		}})
 	}
 	s.Text(b.Say("gpu-tuned.of", text.Args{"Faster": better, "Cases": total}))
-	t.Command = b.rerun(v, used)
+	t.Command = b.Rerun(v, used)
 	s.Add(t)
 	return s, true
 }
@@ -64,7 +65,7 @@ func ofLibrary(v *analysis.View, r compare.Record) document.Text {
 
 // gpuSettings is the section on the experiments on one setting.
 func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-settings", "gpu-settings.title")
+	s := b.Of(v, "gpu-settings", "gpu-settings.title")
 	s.Text(b.Say("gpu-settings.intro"))
 	found := false
 	for _, experiment := range analysis.GpuSwept {
@@ -79,8 +80,8 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 		s.Text(b.Say("gpu-settings." + name))
 		t := document.Table{
 			ID:      "table-gpu-" + name + v.Suffix,
-			Caption: b.Say("gpu-settings.caption", text.Args{"Experiment": name}), Command: b.rerun(v, rows),
-			Columns: slices.Insert(b.columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.named([]string{name})...),
+			Caption: b.Say("gpu-settings.caption", text.Args{"Experiment": name}), Command: b.Rerun(v, rows),
+			Columns: slices.Insert(b.Columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.Named([]string{name})...),
 		}
 		type series struct {
 			variant, rest string
@@ -98,7 +99,7 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 				}
 			}
 			slices.SortStableFunc(own, func(x, y compare.Record) int {
-				return byNumber(fmt.Sprint(x.Params[name]), fmt.Sprint(y.Params[name]))
+				return chapters.ByNumber(fmt.Sprint(x.Params[name]), fmt.Sprint(y.Params[name]))
 			})
 			best := own[0]
 			for i, r := range own {
@@ -106,13 +107,13 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 					best = r
 				}
 				var state document.Text
-				state, notes = b.state(r, notes)
+				state, notes = b.State(r, notes)
 				over, verdict := document.Text(number.Absent), document.Text(number.Absent)
 				if i > 0 && own[0].Speed() && r.Speed() {
 					c := analysis.Beside(own[0], r)
 					over = number.Times(c.Ratio, c.Lo, c.Hi)
 					if !math.IsNaN(c.P) {
-						verdict = b.verdict(c.Outcome)
+						verdict = b.Verdict(c.Outcome)
 					}
 				}
 				spills := document.Text(number.Absent)
@@ -120,20 +121,20 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 					spills = document.Text(number.ByteSize(float64(r.GPU.Spills)))
 				}
 				t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-					document.Literal(analysis.Algorithm(r.Variant)), document.Escape(r.Type), document.Escape(one.Label()), document.Escape(fmt.Sprint(r.Params[name])), state, document.Text(b.median(r)), tflops(r), ofLibrary(v, r), over, verdict, registers(r), spills, occupancyOf(r),
+					document.Literal(analysis.Algorithm(r.Variant)), document.Escape(r.Type), document.Escape(one.Label()), document.Escape(fmt.Sprint(r.Params[name])), state, document.Text(b.Median(r)), chapters.Tflops(r), ofLibrary(v, r), over, verdict, registers(r), spills, occupancyOf(r),
 				}})
 			}
 			if best.Speed() && len(own) > 1 {
 				items = append(items, b.Say("gpu-settings.best", text.Args{
 					"Rung": document.Literal(analysis.Algorithm(one.variant)), "Type": strings.TrimSpace(one.Type),
-					"Size":    b.sizes([]analysis.Problem{one.Problem}),
+					"Size":    b.Sizes([]analysis.Problem{one.Problem}),
 					"Setting": document.Literal(fmt.Sprintf("%s=%v", name, best.Params[name])),
 					"Time":    number.Seconds(float64(best.Median)),
 				}))
 			}
 		}
 		s.List(items)
-		b.withNotes(&s, t, notes)
+		b.WithNotes(&s, t, notes)
 	}
 	return s, found
 }

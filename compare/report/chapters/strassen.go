@@ -1,11 +1,11 @@
-package report
+package chapters
 
 import (
 	"cmp"
 	"fmt"
-	"gemm"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/analysis"
 	"gemm/compare/report/document"
@@ -15,9 +15,9 @@ import (
 
 // strassen says from which size on the fast algorithms pay, by the ladder and by
 // the sweep of their cut-offs, and why they seldom do.
-func (b *builder) strassen(v *analysis.View) (document.Section, bool) {
+func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 	isFast := func(r compare.Record) bool { return slices.Contains(analysis.FastVariants, r.Variant) }
-	s := b.of(v, "strassen", "strassen.title")
+	s := b.Of(v, "strassen", "strassen.title")
 	s.Text(b.Say("strassen.intro", text.Args{"Packed": document.Literal(analysis.Packed)}))
 	found, reasoned := false, false
 	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == compare.CutoffSweep })) {
@@ -32,8 +32,8 @@ func (b *builder) strassen(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-strassen-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("strassen.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-				Columns: b.columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
-				Command: b.rerun(v, against),
+				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
+				Command: b.Rerun(v, against),
 			}
 			var items []document.Text
 			for _, variant := range analysis.FastVariants {
@@ -44,7 +44,7 @@ func (b *builder) strassen(v *analysis.View) (document.Section, bool) {
 				table.Rows = append(table.Rows, lines...)
 			}
 			s.List(items)
-			b.figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, text.Args{"Type": typ})
+			b.Figure(&s, v, "strassen-crossover-"+typ, "fig.crossover", table.Command, text.Args{"Type": typ})
 			if len(table.Rows) > 0 {
 				s.Add(table)
 			}
@@ -64,7 +64,7 @@ func (b *builder) strassen(v *analysis.View) (document.Section, bool) {
 
 // crossover says from which size a fast variant pays, and gives a table row for
 // every case that it was timed on beside packed.
-func (b *builder) crossover(rows []compare.Record, variant string) (document.Text, []document.Row) {
+func (b *Builder) crossover(rows []compare.Record, variant string) (document.Text, []document.Row) {
 	var lines []document.Row
 	var cubes []analysis.Problem
 	gains := map[analysis.Problem]bool{}
@@ -118,7 +118,7 @@ func (b *builder) crossover(rows []compare.Record, variant string) (document.Tex
 			}
 		}
 		return b.Say("strassen.unsteady", text.Args{
-			"Variant": document.Literal(variant), "Sizes": b.sizes(at), "Largest": largest.N, "Ratio": ratio,
+			"Variant": document.Literal(variant), "Sizes": b.Sizes(at), "Largest": largest.N, "Ratio": ratio,
 		}), lines
 	case unclear:
 		return b.Say("strassen.level", text.Args{
@@ -133,17 +133,17 @@ func (b *builder) crossover(rows []compare.Record, variant string) (document.Tex
 
 // payVerdict returns the word for a comparison in which the fast variant is the
 // first row.
-func (b *builder) payVerdict(o analysis.Outcome) document.Text {
+func (b *Builder) payVerdict(o analysis.Outcome) document.Text {
 	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "pays.no", analysis.Slower: "pays.yes"}[o])
 }
 
 // saved returns the predicted share of operations that r saves over base.
-func (b *builder) saved(r, base compare.Record) document.Text {
+func (b *Builder) saved(r, base compare.Record) document.Text {
 	return document.Text(number.Percent(1 - 1/analysis.Predictions(base, r)[0]))
 }
 
 // workspace returns the bytes that a row's model predicts besides the operands.
-func (b *builder) workspace(r compare.Record) document.Text {
+func (b *Builder) workspace(r compare.Record) document.Text {
 	if r.Predicted == nil {
 		return number.Absent
 	}
@@ -152,13 +152,13 @@ func (b *builder) workspace(r compare.Record) document.Text {
 
 // sweep says which cut-off is best and whether it beats packed, and tables all
 // rows of the sweep.
-func (b *builder) sweep(s *document.Section, v *analysis.View, typ string, sweep, ladder []compare.Record) {
+func (b *Builder) sweep(s *document.Section, v *analysis.View, typ string, sweep, ladder []compare.Record) {
 	s.Text(b.Say("cutoff.intro", text.Args{"Type": typ}))
 	table := document.Table{
 		ID:      "table-cutoff-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("cutoff.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-		Columns: b.columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
-		Command: b.rerun(v, sweep),
+		Columns: b.Columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
+		Command: b.Rerun(v, sweep),
 	}
 	var items, notes []document.Text
 	for _, variant := range analysis.Distinct(sweep, analysis.VariantOf) {
@@ -179,8 +179,8 @@ func (b *builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 			}
 			for _, r := range rows {
 				var state document.Text
-				state, notes = b.state(r, notes)
-				line := []document.Text{document.Literal(r.Variant), document.Escape(p.Label()), b.cutoff(r), state, document.Text(b.median(r)), document.Text(b.ci(r))}
+				state, notes = b.State(r, notes)
+				line := []document.Text{document.Literal(r.Variant), document.Escape(p.Label()), b.cutoff(r), state, document.Text(b.Median(r)), document.Text(b.Ci(r))}
 				if r.Speed() && base.Speed() && r.Variant != analysis.Packed {
 					c := analysis.Contrast(r, base)
 					line = append(line, document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), b.payVerdict(c.Outcome))
@@ -195,7 +195,7 @@ func (b *builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 		}
 	}
 	s.List(items)
-	b.figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, text.Args{"Type": typ})
+	b.Figure(s, v, "cutoff-"+typ, "fig.cutoff", table.Command, text.Args{"Type": typ})
 	s.Add(table)
 	if len(notes) > 0 {
 		s.Text(b.Say("results.notes"))
@@ -204,7 +204,7 @@ func (b *builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 }
 
 // cutoff returns the cut-off of a row as text.
-func (b *builder) cutoff(r compare.Record) document.Text {
+func (b *Builder) cutoff(r compare.Record) document.Text {
 	if n := analysis.Cutoff(r); n > 0 {
 		return document.Text(fmt.Sprint(n))
 	}
@@ -213,14 +213,14 @@ func (b *builder) cutoff(r compare.Record) document.Text {
 
 // bestCutoff says which cut-off of a variant is the fastest on one case, how
 // much the least one costs beside it, and how it stands to packed.
-func (b *builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record, base compare.Record) document.Text {
+func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record, base compare.Record) document.Text {
 	ok := analysis.Timed(rows)
 	if len(ok) == 0 {
-		return b.Say("cutoff.none", text.Args{"Variant": document.Literal(variant), "Size": b.sizes([]analysis.Problem{p})})
+		return b.Say("cutoff.none", text.Args{"Variant": document.Literal(variant), "Size": b.Sizes([]analysis.Problem{p})})
 	}
 	best := slices.MinFunc(ok, func(x, y compare.Record) int { return cmp.Compare(x.Median, y.Median) })
 	sentence := b.Say("cutoff.best", text.Args{
-		"Variant": document.Literal(variant), "Size": b.sizes([]analysis.Problem{p}), "Cutoff": analysis.Cutoff(best),
+		"Variant": document.Literal(variant), "Size": b.Sizes([]analysis.Problem{p}), "Cutoff": analysis.Cutoff(best),
 		"Time": number.Seconds(float64(best.Median)),
 	})
 	if least := ok[0]; analysis.Cutoff(least) != analysis.Cutoff(best) {
@@ -243,7 +243,7 @@ func (b *builder) bestCutoff(variant string, p analysis.Problem, rows []compare.
 // reasons are why a fast algorithm seldom pays, each with what was measured here.
 // The figures are those of Strassen's algorithm, or of Winograd's form where
 // Strassen's was not timed.
-func (b *builder) reasons(rows []compare.Record) []document.Text {
+func (b *Builder) reasons(rows []compare.Record) []document.Text {
 	var variant string
 	for _, name := range slices.Backward(analysis.FastVariants) {
 		if slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Variant == name && r.Speed() }) {

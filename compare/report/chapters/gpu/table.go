@@ -1,4 +1,4 @@
-package report
+package gpu
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -13,7 +14,7 @@ import (
 
 // gpuTable1 is the table 1 of the report of 2024 for this GPU.
 func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-table1", "gpu-table1.title")
+	s := b.Of(v, "gpu-table1", "gpu-table1.title")
 	s.Text(b.Say("gpu-table1.intro"))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -36,7 +37,7 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 		}
 		t := document.Table{ID: "table-gpu-table1-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-table1.caption", text.Args{
 			"Type": typ, "Size": size.Label(),
-		}), Columns: b.columns(heads...)}
+		}), Columns: b.Columns(heads...)}
 		var notes []document.Text
 		var used []compare.Record
 		library := slices.IndexFunc(all, func(e analysis.Entry) bool { return e.Variant == analysis.Cublas && e.Speed() })
@@ -44,17 +45,17 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 			r := e.Record
 			used = append(used, r)
 			var state document.Text
-			state, notes = b.state(r, notes)
-			cells := []document.Text{document.Literal(analysis.Algorithm(r.Variant)), squared(e.Block), number.Numbered(e.Slice), state, document.Text(b.median(r))}
+			state, notes = b.State(r, notes)
+			cells := []document.Text{document.Literal(analysis.Algorithm(r.Variant)), squared(e.Block), number.Numbered(e.Slice), state, document.Text(b.Median(r))}
 			if packs {
-				cells = append(cells, phaseOf(r, "pack"))
+				cells = append(cells, chapters.PhaseOf(r, "pack"))
 			}
 			of := document.Text(number.Absent)
 			if library >= 0 && r.Speed() {
 				of = document.Text(number.Percent(float64(all[library].Median / r.Median)))
 			}
 			earlier, ok := analysis.Before(all, e)
-			cells = append(cells, tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), overCell(earlier, r, ok), registers(r), occupancyOf(r))
+			cells = append(cells, chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), chapters.OverCell(earlier, r, ok), registers(r), occupancyOf(r))
 			if then {
 				cell := document.Text(number.Absent)
 				share, ok := analysis.Reported[analysis.Algorithm(r.Variant)][e.Slice]
@@ -65,8 +66,8 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: cells, Class: analysis.Held(r)})
 		}
-		t.Command = b.rerun(v, used)
-		b.withNotes(&s, t, notes)
+		t.Command = b.Rerun(v, used)
+		b.WithNotes(&s, t, notes)
 	}
 	return s, found
 }
@@ -91,13 +92,13 @@ func (b *builder) bestEntries(s *document.Section, all []analysis.Entry, typ str
 				setting = b.Say("gpu-table1.slice", text.Args{"Setting": setting, "Slice": best.Slice})
 			}
 			parts = append(parts, b.Say("gpu-table1.part", text.Args{
-				"Rung": document.Literal(analysis.Algorithm(variant)), "Setting": setting, "Speed": tflops(best.Record),
+				"Rung": document.Literal(analysis.Algorithm(variant)), "Setting": setting, "Speed": chapters.Tflops(best.Record),
 			}))
 		}
 	}
 	if len(parts) > 0 {
 		s.Text(b.Say("gpu-table1.best", text.Args{
-			"Type": typ, "Size": b.sizes([]analysis.Problem{size}), "Settings": b.Clauses(parts) + b.Say("stop"),
+			"Type": typ, "Size": b.Sizes([]analysis.Problem{size}), "Settings": b.Clauses(parts) + b.Say("stop"),
 		}))
 	}
 }
@@ -108,14 +109,6 @@ func squared(edge int) document.Text {
 		return number.Absent
 	}
 	return document.Text(fmt.Sprintf("%d×%d", edge, edge))
-}
-
-// phaseOf is the time of a phase as a cell.
-func phaseOf(r compare.Record, name string) document.Text {
-	if t, ok := r.Phases[name]; ok && r.Speed() {
-		return document.Text(number.Seconds(t))
-	}
-	return number.Absent
 }
 
 // registers and occupancyOf are what the kernel of a row takes, as cells.

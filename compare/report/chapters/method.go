@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"cmp"
@@ -16,21 +16,21 @@ import (
 	"gemm/compare/report/text"
 )
 
-// host is the description of one host, of its ceilings and of the runs on it.
-func (b *builder) host(v *analysis.View) []document.Section {
-	machine := b.of(v, "machine", "machine.title")
+// Host is the description of one host, of its ceilings and of the runs on it.
+func (b *Builder) Host(v *analysis.View) []document.Section {
+	machine := b.Of(v, "machine", "machine.title")
 	machine.Add(b.machine(v))
 	b.ceilings(&machine, v)
 
-	runs := b.of(v, "runs", "runs.title")
+	runs := b.Of(v, "runs", "runs.title")
 	b.runs(&runs, v)
 	b.sampling(&runs, v)
 	return []document.Section{machine, runs}
 }
 
-// measured is the method: how rows are timed and how they are verified.
-func (b *builder) measured() document.Section {
-	s := b.section("measured", 2)
+// Measured is the method: how rows are timed and how they are verified.
+func (b *Builder) Measured() document.Section {
+	s := b.Section("measured", 2)
 	s.Text(b.Say("measured.intro"))
 	s.List([]document.Text{
 		b.Say("measured.repeat"), b.Say("measured.batch"), b.Say("measured.quiet"),
@@ -43,8 +43,8 @@ func (b *builder) measured() document.Section {
 }
 
 // machine is the table of what is known of a host.
-func (b *builder) machine(v *analysis.View) document.Table {
-	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"), Columns: b.columns("property", "value")}
+func (b *Builder) machine(v *analysis.View) document.Table {
+	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"), Columns: b.Columns("property", "value")}
 	row := func(key string, value document.Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
@@ -89,18 +89,18 @@ func (b *builder) machine(v *analysis.View) document.Table {
 
 // ceilings adds the table of measured peaks and bandwidths, or says that there
 // are none.
-func (b *builder) ceilings(s *document.Section, v *analysis.View) {
-	info := b.program + " info --peak"
+func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
+	info := b.Program + " info --peak"
 	if len(v.Ceilings) == 0 {
 		s.Text(b.Say("ceilings.none", text.Args{"Command": document.Literal(info)}))
 	} else {
 		s.Text(b.Say("ceilings.intro"))
 		t := document.Table{
 			ID: "table-ceilings" + v.Suffix, Caption: b.Say("ceilings.caption"), Command: info,
-			Columns: b.columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
+			Columns: b.Columns("device", "pipe", "isa", "#threads", "#gflops", "#perthread"),
 		}
 		if slices.ContainsFunc(v.Ceilings, func(c compare.Ceiling) bool { return c.Pipe == "gf256" }) {
-			t.Columns = b.columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
+			t.Columns = b.Columns("device", "pipe", "isa", "#threads", "#gflopsorgmuls", "#perthread")
 		}
 		for _, c := range v.Ceilings {
 			threads, each := document.Text(number.Absent), document.Text(number.Absent)
@@ -119,7 +119,7 @@ func (b *builder) ceilings(s *document.Section, v *analysis.View) {
 	}
 	t := document.Table{
 		ID: "table-bandwidths" + v.Suffix, Caption: b.Say("bandwidths.caption"), Command: info,
-		Columns: b.columns("device", "measurement", "#threads", "#gbps"),
+		Columns: b.Columns("device", "measurement", "#threads", "#gbps"),
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
@@ -138,7 +138,7 @@ func unit(of string, device int) string {
 }
 
 // sampling says how many samples the rows have, and what else was measured.
-func (b *builder) sampling(s *document.Section, v *analysis.View) {
+func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 	least, most, short := 0, 0, 0
 	for _, r := range v.Records {
 		if !r.Speed() {
@@ -164,7 +164,7 @@ func (b *builder) sampling(s *document.Section, v *analysis.View) {
 	}
 	t := document.Table{
 		ID: "table-measurements" + v.Suffix, Caption: b.Say("measurements.caption"),
-		Columns: b.columns("measurement", "params", "#samples", "#median", "unit"),
+		Columns: b.Columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.Measurements {
 		if slices.Contains(analysis.OverheadNames, m.Name) || m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
@@ -181,14 +181,14 @@ func (b *builder) sampling(s *document.Section, v *analysis.View) {
 }
 
 // runs adds the table of the runs and of the versions of what they used.
-func (b *builder) runs(s *document.Section, v *analysis.View) {
+func (b *Builder) runs(s *document.Section, v *analysis.View) {
 	if len(v.Runs) == 0 {
 		s.Text(b.Say("runs.none"))
 		return
 	}
 	t := document.Table{
 		ID: "table-runs" + v.Suffix, Caption: b.Say("runs.caption"),
-		Columns: b.columns("run", "time", "revision", "go", "goamd64", "flags"),
+		Columns: b.Columns("run", "time", "revision", "go", "goamd64", "flags"),
 	}
 	for _, r := range v.Runs {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
@@ -217,7 +217,7 @@ func (b *builder) runs(s *document.Section, v *analysis.View) {
 	if len(versions) == 0 {
 		return
 	}
-	lib := document.Table{ID: "table-libraries" + v.Suffix, Caption: b.Say("libraries.caption"), Columns: b.columns("library", "version")}
+	lib := document.Table{ID: "table-libraries" + v.Suffix, Caption: b.Say("libraries.caption"), Columns: b.Columns("library", "version")}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		lib.Rows = append(lib.Rows, document.Row{Cells: []document.Text{document.Literal(name), document.Escape(strings.Join(versions[name], ", "))}})
 	}

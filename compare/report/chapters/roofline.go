@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 )
 
 // roofline reads intensity and rate of every variant at its largest size.
-func (b *builder) roofline(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "roofline", "roofline.title")
+func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
+	s := b.Of(v, "roofline", "roofline.title")
 	s.Text(b.Say("roofline.intro"))
 	found := false
 	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder })) {
@@ -40,7 +40,7 @@ func (b *builder) roofline(v *analysis.View) (document.Section, bool) {
 		var used []compare.Record
 		table := document.Table{
 			ID: "table-roofline-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("roofline.caption", text.Args{"Type": typ}),
-			Columns: b.columns("variant", "size", "#intensity", "bound-by", "#limit", "#executed", "#fraction"),
+			Columns: b.Columns("variant", "size", "#intensity", "bound-by", "#limit", "#executed", "#fraction"),
 		}
 		for _, r := range roofs {
 			used = append(used, r.Record)
@@ -53,10 +53,10 @@ func (b *builder) roofline(v *analysis.View) (document.Section, bool) {
 				document.Text(number.Significant(r.Limit)), document.Text(number.Significant(r.Rate)), document.Text(number.Percent(r.Rate / r.Limit)),
 			}})
 		}
-		table.Command = b.rerun(v, used)
+		table.Command = b.Rerun(v, used)
 		s.Text(b.Say("roofline.of", text.Args{"Type": typ}))
 		b.readRoofs(&s, v, typ, roofs)
-		b.figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, text.Args{"Type": typ})
+		b.Figure(&s, v, "roofline-"+typ, "fig.roofline", table.Command, text.Args{"Type": typ})
 		s.Add(table)
 		b.microKernel(&s, v, typ, rows)
 	}
@@ -66,7 +66,7 @@ func (b *builder) roofline(v *analysis.View) (document.Section, bool) {
 // microKernel says what share of its micro-kernel's rate in the first level of
 // cache the packed product reaches at its largest cube, where both were measured
 // in one run.
-func (b *builder) microKernel(s *document.Section, v *analysis.View, typ string, rows []compare.Record) {
+func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string, rows []compare.Record) {
 	var packed compare.Record
 	for _, r := range rows {
 		if r.Variant == "serial/packed" && r.M == r.N && r.N == r.K && r.N > packed.N {
@@ -88,7 +88,7 @@ func (b *builder) microKernel(s *document.Section, v *analysis.View, typ string,
 
 // readRoofs says which variants memory limits by prediction, which comes closest
 // to its roof, and which fall short of it though memory does not limit them.
-func (b *builder) readRoofs(s *document.Section, v *analysis.View, typ string, roofs []analysis.Standing) {
+func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, roofs []analysis.Standing) {
 	var memory, compute, short, above []string
 	var best, worst analysis.Standing
 	for _, r := range roofs {
@@ -115,7 +115,7 @@ func (b *builder) readRoofs(s *document.Section, v *analysis.View, typ string, r
 		}
 	}
 	if best.Limit == 0 {
-		s.Text(b.Say("roofline.nopeak", text.Args{"Type": typ, "Command": document.Literal(b.program + " compare")}))
+		s.Text(b.Say("roofline.nopeak", text.Args{"Type": typ, "Command": document.Literal(b.Program + " compare")}))
 		return
 	}
 	if peak, ok := v.Ceiling(typ, 1); ok {

@@ -1,4 +1,4 @@
-package report
+package gpu
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -16,7 +17,7 @@ import (
 
 // gpuLadder is the section on the rungs in their order, what each gains and what it takes.
 func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-ladder", "gpu-ladder.title")
+	s := b.Of(v, "gpu-ladder", "gpu-ladder.title")
 	s.Text(b.Say("gpu-ladder.intro", text.Args{"Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain)}))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -27,7 +28,7 @@ func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 		}
 		found = true
 		size := analysis.ProblemOf(rows[0])
-		command := b.rerun(v, rows)
+		command := b.Rerun(v, rows)
 		var not []document.Text
 		up, most := 0, steps[0]
 		for _, c := range steps {
@@ -41,7 +42,7 @@ func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 			}
 		}
 		sentence := b.Say("gpu-ladder.of", text.Args{
-			"Type": typ, "Size": b.sizes([]analysis.Problem{size}), "Gains": up, "Steps": len(steps),
+			"Type": typ, "Size": b.Sizes([]analysis.Problem{size}), "Gains": up, "Steps": len(steps),
 		})
 		sentence += b.Say("gpu-ladder.most", text.Args{
 			"Rung": document.Literal(analysis.Algorithm(most.After.Variant)), "Ratio": number.Significant(most.Ratio),
@@ -53,10 +54,10 @@ func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 			})
 		}
 		s.Add(document.Paragraph{Text: sentence})
-		b.figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, text.Args{"Type": typ, "Size": size.Label()})
+		b.Figure(&s, v, "gpu-ladder-"+typ, "fig.gpu-ladder", command, text.Args{"Type": typ, "Size": size.Label()})
 		t, notes := b.climbed(v, typ, size, rows, steps)
 		t.Command = command
-		b.withNotes(&s, t, notes)
+		b.WithNotes(&s, t, notes)
 		if needs := b.needs(v, typ, size, rows); len(needs.Rows) > 0 {
 			needs.Command = command
 			s.Add(needs)
@@ -70,20 +71,20 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 	t := document.Table{
 		ID:      "table-gpu-ladder-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("gpu-ladder.caption", text.Args{"Type": typ, "Size": size.Label()}),
-		Columns: b.columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
+		Columns: b.Columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
 	}
 	var notes []document.Text
 	library, found := analysis.At(rows, analysis.Cublas, size)
 	for _, r := range rows {
 		var state document.Text
-		state, notes = b.state(r, notes)
+		state, notes = b.State(r, notes)
 		of := document.Text(number.Absent)
 		if found {
 			of = document.Text(number.Percent(float64(library.Median / r.Median)))
 		}
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.median(r)), document.Text(b.ci(r)), tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
+			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)), chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
 		}})
 	}
 	return t, notes
@@ -97,7 +98,7 @@ func (b *builder) stepTo(r compare.Record, steps []analysis.Climb) (gain, p, ver
 		c := steps[i]
 		gain, p = number.Times(c.Ratio, c.Lo, c.Hi), document.Text(number.Probability(c.P))
 		if !math.IsNaN(c.P) {
-			verdict = b.verdict(c.Outcome)
+			verdict = b.Verdict(c.Outcome)
 		}
 	}
 	return gain, p, verdict
@@ -108,7 +109,7 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 	t := document.Table{
 		ID:      "table-gpu-needs-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("gpu-needs.caption", text.Args{"Type": typ, "Size": size.Label()}),
-		Columns: b.columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
+		Columns: b.Columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
 	}
 	for _, r := range rows {
 		if r.GPU == nil {
@@ -144,7 +145,7 @@ func (b *builder) limits(r compare.Record) document.Text {
 // gpuWhy is the section on the rungs that do not gain: what speaks for one reason or
 // another, and where nothing does.
 func (b *builder) gpuWhy(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-why", "gpu-why.title")
+	s := b.Of(v, "gpu-why", "gpu-why.title")
 	s.Text(b.Say("gpu-why.intro"))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -159,7 +160,7 @@ func (b *builder) gpuWhy(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
-		size := b.sizes([]analysis.Problem{analysis.ProblemOf(rows[0])})
+		size := b.Sizes([]analysis.Problem{analysis.ProblemOf(rows[0])})
 		if len(items) == 0 {
 			s.Text(b.Say("gpu-why.none", text.Args{"Type": typ, "Size": size}))
 		} else {

@@ -1,4 +1,5 @@
-package report
+// Package gpu has the chapters on GPUs and on codes.
+package gpu
 
 import (
 	"slices"
@@ -6,14 +7,19 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
 )
 
-// gpu is what is said of the family cuda on one host: what its rungs reach and gain, what
+// builder builds the sections of this package.
+type builder struct{ *chapters.Builder }
+
+// Sections is what is said of the family cuda on one host: what its rungs reach and gain, what
 // explains that, and what it costs to get operands to a GPU.
-func (b *builder) gpu(v *analysis.View) []document.Section {
+func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
+	b := &builder{base}
 	if !v.HasFamily(analysis.OnGPU) {
 		return nil
 	}
@@ -34,7 +40,7 @@ func (b *builder) gpu(v *analysis.View) []document.Section {
 
 // noGPU says why none of the rows was timed.
 func (b *builder) noGPU(v *analysis.View) document.Section {
-	s := b.of(v, "gpu-none", "gpu-none.title")
+	s := b.Of(v, "gpu-none", "gpu-none.title")
 	rows := v.Pick(analysis.ByGPU)
 	var reasons []document.Text
 	for _, r := range rows {
@@ -49,34 +55,11 @@ func (b *builder) noGPU(v *analysis.View) document.Section {
 	return s
 }
 
-// tflops returns the speed of a row in TFLOP/s as a cell.
-func tflops(r compare.Record) document.Text {
-	return document.Text(number.Significant(analysis.Known(r, r.Gflops) / 1e3))
-}
-
-// over returns as a cell how many times as fast as the first row the second is.
-func overCell(a, r compare.Record, ok bool) document.Text {
-	if !ok || !a.Speed() || !r.Speed() {
-		return number.Absent
-	}
-	c := analysis.Beside(a, r)
-	return number.Times(c.Ratio, c.Lo, c.Hi)
-}
-
-// withNotes adds a table and the notes that its cells refer to.
-func (b *builder) withNotes(s *document.Section, t document.Table, notes []document.Text) {
-	s.Add(t)
-	if len(notes) > 0 {
-		s.Text(b.Say("results.notes"))
-		s.Add(document.List{Ordered: true, Items: notes})
-	}
-}
-
 // gpuMachine is the table of what is known of the GPU, and how it ran.
 func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-machine", "gpu-machine.title")
+	s := b.Of(v, "gpu-machine", "gpu-machine.title")
 	s.Text(b.Say("gpu-machine.intro"))
-	t := document.Table{ID: "table-gpu-machine" + v.Suffix, Caption: b.Say("gpu-machine.caption"), Columns: b.columns("property", "value"), Command: b.program + " info --peak"}
+	t := document.Table{ID: "table-gpu-machine" + v.Suffix, Caption: b.Say("gpu-machine.caption"), Columns: b.Columns("property", "value"), Command: b.Program + " info --peak"}
 	row := func(key string, value document.Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})

@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"slices"
@@ -20,9 +20,9 @@ type Advice struct {
 	Files    []string // that show it: paths from the root of the module
 }
 
-// backends is a section for each family: its method, what became of it in this
+// Backends is a section for each family: its method, what became of it in this
 // run, and the advice and pitfalls.
-func (b *builder) backends() []document.Section {
+func (b *Builder) Backends() []document.Section {
 	var sections []document.Section
 	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
 		s := document.Section{ID: "backend-" + fam, Title: b.Plain("backend." + fam), Level: 2}
@@ -30,7 +30,7 @@ func (b *builder) backends() []document.Section {
 		b.fate(&s, fam)
 		for _, kind := range []string{"bottlenecks", "advice", "pitfalls"} {
 			var items []document.Text
-			for _, a := range advice {
+			for _, a := range Items {
 				if a.Family == fam && a.Kind == kind {
 					items = append(items, b.advise(a))
 				}
@@ -46,7 +46,7 @@ func (b *builder) backends() []document.Section {
 }
 
 // advise renders an item with its ID and what shows it.
-func (b *builder) advise(a Advice) document.Text {
+func (b *Builder) advise(a Advice) document.Text {
 	sentence := "**" + document.Text(a.ID) + "** " + b.Say("advice."+a.ID)
 	var shown []document.Text
 	for _, variant := range a.Variants {
@@ -63,9 +63,9 @@ func (b *builder) advise(a Advice) document.Text {
 
 // row names a variant, linked to the table of the first host that has its rows, those
 // of the ladder where there are any.
-func (b *builder) row(variant string) document.Text {
+func (b *Builder) row(variant string) document.Text {
 	target := ""
-	for _, v := range b.views {
+	for _, v := range b.Views {
 		for _, r := range v.Records {
 			switch {
 			case r.Variant != variant:
@@ -84,14 +84,14 @@ func (b *builder) row(variant string) document.Text {
 
 // fate says what became of a family in this run: where its figures are, or why
 // there are none and what to type.
-func (b *builder) fate(s *document.Section, fam string) {
+func (b *Builder) fate(s *document.Section, fam string) {
 	var rows []compare.Record
-	for _, r := range b.doc.Records {
+	for _, r := range b.Doc.Records {
 		if analysis.Family(r.Variant) == fam {
 			rows = append(rows, r)
 		}
 	}
-	command := document.Literal(b.program + " compare --families " + fam)
+	command := document.Literal(b.Program + " compare --families " + fam)
 	if len(rows) == 0 {
 		s.Text(b.Say("backend.absent", text.Args{"Command": command}))
 		return
@@ -115,7 +115,7 @@ func (b *builder) fate(s *document.Section, fam string) {
 		return
 	}
 	var places []document.Text
-	for _, v := range b.views {
+	for _, v := range b.Views {
 		for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool {
 			return analysis.Family(r.Variant) == fam && r.Experiment == compare.MainLadder
 		})) {
@@ -127,11 +127,11 @@ func (b *builder) fate(s *document.Section, fam string) {
 		}
 	}
 	switch {
-	case fam == analysis.OverThreads.Family && slices.ContainsFunc(b.views, (*analysis.View).SharesWork):
+	case fam == analysis.OverThreads.Family && slices.ContainsFunc(b.Views, (*analysis.View).SharesWork):
 		places = append(places, document.Link(b.Say("sharing.title"), "#sharing"))
-	case fam == analysis.OverRanks.Family && slices.ContainsFunc(b.views, (*analysis.View).Distributes):
+	case fam == analysis.OverRanks.Family && slices.ContainsFunc(b.Views, (*analysis.View).Distributes):
 		places = append(places, document.Link(b.Say("distributed.title"), "#distributed"))
-	case fam == analysis.OnGPU && slices.ContainsFunc(b.views, (*analysis.View).HasGPU):
+	case fam == analysis.OnGPU && slices.ContainsFunc(b.Views, (*analysis.View).HasGPU):
 		places = append(places, document.Link(b.Say("gpu.title"), "#gpu"))
 	}
 	if len(places) > 0 {

@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"cmp"
@@ -15,15 +15,15 @@ import (
 
 // contest is what was measured in turn with libraries: who took part, the means over shapes, where a
 // library is ahead, and every shape.
-func (b *builder) contest(v *analysis.View) []document.Section {
+func (b *Builder) contest(v *analysis.View) []document.Section {
 	c := analysis.NewContest(v)
 	if len(c.Matches) == 0 {
 		return nil
 	}
-	who := b.of(v, "contenders", "contenders.title")
+	who := b.Of(v, "contenders", "contenders.title")
 	who.Text(b.Say("contenders.intro", text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
 	who.Add(b.contenders(c))
-	means := b.of(v, "means", "means.title")
+	means := b.Of(v, "means", "means.title")
 	means.Add(b.means(c))
 	sections := []document.Section{who, means, b.lost(c)}
 	for _, g := range c.Groups() {
@@ -36,10 +36,10 @@ func (b *builder) contest(v *analysis.View) []document.Section {
 }
 
 // contenders is the table of who took part, by what each said of itself.
-func (b *builder) contenders(c analysis.Contest) document.Table {
+func (b *Builder) contenders(c analysis.Contest) document.Table {
 	t := document.Table{
 		ID: "table-contenders" + c.Suffix, Caption: b.Say("contenders.caption"),
-		Columns: b.columns("variant", "version", "kernel", "process"),
+		Columns: b.Columns("variant", "version", "kernel", "process"),
 	}
 	type contender struct{ variant, version, kernel, process string }
 	var all []contender
@@ -63,11 +63,11 @@ func (b *builder) contenders(c analysis.Contest) document.Table {
 }
 
 // means is the table of the geometric means of all groups against all libraries.
-func (b *builder) means(c analysis.Contest) document.Table {
+func (b *Builder) means(c analysis.Contest) document.Table {
 	names := analysis.PeersOf(c.Matches)
 	t := document.Table{
 		ID: "table-means" + c.Suffix, Caption: b.Say("means.caption"),
-		Columns: b.columns("shapes"), Command: b.rerun(c.View, analysis.MatchRows(c.Matches)),
+		Columns: b.Columns("shapes"), Command: b.Rerun(c.View, analysis.MatchRows(c.Matches)),
 	}
 	for _, name := range names {
 		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
@@ -88,22 +88,22 @@ func (b *builder) means(c analysis.Contest) document.Table {
 }
 
 // groupName names a group in a table, and titles its section.
-func (b *builder) groupName(g analysis.Group) document.Text {
+func (b *Builder) groupName(g analysis.Group) document.Text {
 	return b.Say("group.name", text.Args{"Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads)})
 }
 
 // threads says how many threads.
-func (b *builder) threads(n int) document.Text { return b.Count("group.threads", n) }
+func (b *Builder) threads(n int) document.Text { return b.Count("group.threads", n) }
 
 // lost has every shape at which the fastest library is ahead.
-func (b *builder) lost(c analysis.Contest) document.Section {
-	s := b.of(c.View, "lost", "lost.title")
+func (b *Builder) lost(c analysis.Contest) document.Section {
+	s := b.Of(c.View, "lost", "lost.title")
 	losses, level, compared := c.Losses()
 	s.Text(b.Say("lost.count", text.Args{"Compared": compared, "Lost": len(losses), "Level": analysis.Significance}))
 	if len(losses) > 0 {
 		t := document.Table{
 			ID: "table-lost" + c.Suffix, Caption: b.Say("lost.caption"),
-			Columns: b.columns("size", "type", "#threads", "peer", "#ourgflops", "#theirgflops", "#ratiowithinterval", "#p"),
+			Columns: b.Columns("size", "type", "#threads", "peer", "#ourgflops", "#theirgflops", "#ratiowithinterval", "#p"),
 		}
 		var rows []compare.Record
 		for _, l := range losses {
@@ -114,7 +114,7 @@ func (b *builder) lost(c analysis.Contest) document.Section {
 				number.Times(l.Ratio, l.Lo, l.Hi), document.Text(number.Probability(l.P)),
 			}})
 		}
-		t.Command = b.rerun(c.View, rows)
+		t.Command = b.Rerun(c.View, rows)
 		s.Add(t)
 	}
 	var names []document.Text
@@ -130,14 +130,14 @@ func (b *builder) lost(c analysis.Contest) document.Section {
 }
 
 // group has the figure and the tables of one group.
-func (b *builder) group(c analysis.Contest, g analysis.Group) document.Section {
+func (b *Builder) group(c analysis.Contest, g analysis.Group) document.Section {
 	title := string(b.groupName(g))
 	if c.Suffix != "" {
 		title += b.Plain("onhost", text.Args{"Host": b.hostName(c.View)})
 	}
 	s := document.Section{ID: g.Id() + c.Suffix, Title: title, Level: 2}
-	own, command := g.Own(), b.rerun(c.View, analysis.MatchRows(g.Matches))
-	b.figure(&s, c.View, g.Figure(), "fig.group", command, text.Args{
+	own, command := g.Own(), b.Rerun(c.View, analysis.MatchRows(g.Matches))
+	b.Figure(&s, c.View, g.Figure(), "fig.group", command, text.Args{
 		"Variant": own, "Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads),
 	})
 	s.Add(b.groupSpeeds(c, g, command), b.groupRatios(c, g, command))
@@ -145,10 +145,10 @@ func (b *builder) group(c analysis.Contest, g analysis.Group) document.Section {
 }
 
 // groupSpeeds is the table of the speeds of all contenders of a group.
-func (b *builder) groupSpeeds(c analysis.Contest, g analysis.Group, command string) document.Table {
+func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
 		ID: "table-" + g.Figure() + c.Suffix, Caption: b.Say("group.speeds"), Command: command,
-		Columns: b.columns("size", "#ceiling"),
+		Columns: b.Columns("size", "#ceiling"),
 	}
 	head := func(title string) { t.Columns = append(t.Columns, document.Column{Title: title, Numeric: true}) }
 	head(g.Own())
@@ -179,10 +179,10 @@ func (b *builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 }
 
 // groupRatios is the table of the ratios of a group to every library, with their means.
-func (b *builder) groupRatios(c analysis.Contest, g analysis.Group, command string) document.Table {
+func (b *Builder) groupRatios(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
 		ID: "table-ratios-" + g.Figure() + c.Suffix, Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.Own())}), Command: command,
-		Columns: b.columns("size"),
+		Columns: b.Columns("size"),
 	}
 	names := analysis.PeersOf(g.Matches)
 	total := document.Row{Cells: []document.Text{b.Say("means.mean")}, Class: "best"}
@@ -208,9 +208,9 @@ func (b *builder) groupRatios(c analysis.Contest, g analysis.Group, command stri
 }
 
 // rate returns the speed of a row with its share of the ceiling, or why it has none.
-func (b *builder) rate(r compare.Record) document.Text {
+func (b *Builder) rate(r compare.Record) document.Text {
 	if !r.Speed() {
-		return b.status(r.Status)
+		return b.Status(r.Status)
 	}
 	text := number.Significant(float64(r.Gflops))
 	if r.PercentPeak.Known() {
@@ -225,11 +225,11 @@ var partNames = []string{"micro-kernel", "micro-kernel-l2", "packing", "update-c
 
 // parts shows the measurements of the parts: kernels beside the ceiling of the host, parts
 // of a product of a size beside that product.
-func (b *builder) parts(c analysis.Contest) (document.Section, bool) {
-	s := b.of(c.View, "parts", "parts.title")
+func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
+	s := b.Of(c.View, "parts", "parts.title")
 	t := document.Table{
 		ID: "table-parts" + c.Suffix, Caption: b.Say("parts.caption"),
-		Columns: b.columns("part", "params", "#median", "#range", "unit", "#ofceiling", "#ofproduct"),
+		Columns: b.Columns("part", "params", "#median", "#range", "unit", "#ofceiling", "#ofproduct"),
 	}
 	for _, name := range partNames {
 		for _, m := range c.Measurements {

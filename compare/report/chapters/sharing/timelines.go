@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 // loads says what becomes of uneven work under each schedule: what the tests find, and
 // when the workers were busy.
 func (b *builder) loads(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "load", "load.title")
+	s := b.Of(v, "load", "load.title")
 	s.Text(b.Say("load.intro"))
 	found := false
 	for _, typ := range v.SharedTypes() {
@@ -39,7 +39,7 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("timeline.intro"))
 	t := document.Table{
 		ID: "table-timeline" + v.Suffix, Caption: b.Say("timeline.caption"),
-		Columns: b.columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
+		Columns: b.Columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
 	}
 	var items []document.Text
 	var commands []string
@@ -47,7 +47,7 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 		command := b.retrace(v, c)
 		commands = append(commands, command)
 		if i < figures.Timelines {
-			b.figure(&s, v, figures.TimelineID(i), "fig.timeline", command, text.Args{
+			b.Figure(&s, v, figures.TimelineID(i), "fig.timeline", command, text.Args{
 				"Variant": c.Variant, "Size": c.Label(), "Workers": b.Count("workers", c.Threads),
 			})
 			items = append(items, b.hears(c))
@@ -111,5 +111,5 @@ func (b *builder) retrace(v *analysis.View, c analysis.Concert) string {
 	for _, t := range c.Traces {
 		rows = append(rows, analysis.Traced(t))
 	}
-	return b.rerunShared(v, rows, "--timeline")
+	return b.RerunShared(v, rows, "--timeline")
 }

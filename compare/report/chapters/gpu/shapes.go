@@ -1,4 +1,4 @@
-package report
+package gpu
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"gemm/compare"
 	"gemm/compare/report/analysis"
+	"gemm/compare/report/chapters"
 	"gemm/compare/report/document"
 	"gemm/compare/report/number"
 	"gemm/compare/report/text"
@@ -13,7 +14,7 @@ import (
 
 // gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
 func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-shapes", "gpu-shapes.title")
+	s := b.Of(v, "gpu-shapes", "gpu-shapes.title")
 	s.Text(b.Say("gpu-shapes.intro"))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -22,16 +23,16 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 			continue
 		}
 		found = true
-		command := b.rerun(v, rows)
-		b.figure(&s, v, "gpu-rates-"+typ, "fig.gpu-rates", command, text.Args{"Type": typ})
+		command := b.Rerun(v, rows)
+		b.Figure(&s, v, "gpu-rates-"+typ, "fig.gpu-rates", command, text.Args{"Type": typ})
 		if typ == "f32" {
 			only := func(keep func(compare.Record) bool) string {
-				return b.rerun(v, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !keep(r) }))
+				return b.Rerun(v, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !keep(r) }))
 			}
-			b.figure(&s, v, "gpu-rates-tf32", "fig.gpu-rates-tf32", only(func(r compare.Record) bool {
+			b.Figure(&s, v, "gpu-rates-tf32", "fig.gpu-rates-tf32", only(func(r compare.Record) bool {
 				return analysis.ProblemOf(r).Cube() && (analysis.Simt(r) || !analysis.Exact(r))
 			}))
-			b.figure(&s, v, "gpu-sgemm", "fig.gpu-sgemm", only(func(r compare.Record) bool { return slices.Contains(analysis.SgemmShapes, analysis.ProblemOf(r)) }))
+			b.Figure(&s, v, "gpu-sgemm", "fig.gpu-sgemm", only(func(r compare.Record) bool { return slices.Contains(analysis.SgemmShapes, analysis.ProblemOf(r)) }))
 		}
 		t := b.shapesTable(v, typ, rows)
 		t.Command = command
@@ -51,7 +52,7 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 	}
 	t := document.Table{ID: "table-gpu-shapes-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-shapes.caption", text.Args{
 		"Type": typ,
-	}), Columns: b.columns(heads...)}
+	}), Columns: b.Columns(heads...)}
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
 		wide, wok := analysis.At(rows, tensor, p)
@@ -65,18 +66,18 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 			if !ok {
 				return number.Absent
 			}
-			return tflops(r)
+			return chapters.Tflops(r)
 		}
 		cells := []document.Text{document.Escape(p.Label()), name, speed(best, ok)}
 		if typ == "f64" {
-			cells = append(cells, speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
+			cells = append(cells, speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok), chapters.OverCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
 		} else {
 			lost := document.Text(number.Absent)
 			if x := analysis.DigitsLost(best, wide); ok && wok && !math.IsNaN(x) {
 				lost = document.Text(number.Significant(x))
 			}
-			cells = append(cells, speed(exactly, eok), overCell(exactly, best, ok && eok), b.against(exactly, best, ok && eok),
-				speed(wide, wok), overCell(best, wide, ok && wok), speed(peer, pok), overCell(peer, wide, pok && wok), lost)
+			cells = append(cells, speed(exactly, eok), chapters.OverCell(exactly, best, ok && eok), b.against(exactly, best, ok && eok),
+				speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok), chapters.OverCell(peer, wide, pok && wok), lost)
 		}
 		class := ""
 		for _, r := range []compare.Record{best, wide, exactly, peer} {
@@ -98,18 +99,18 @@ func (b *builder) against(library, own compare.Record, ok bool) document.Text {
 	if math.IsNaN(c.P) {
 		return number.Absent
 	}
-	return b.peerVerdict(c.Outcome)
+	return b.PeerVerdict(c.Outcome)
 }
 
 // gpuPrecision is the section on what TF32 costs: the residuals of its rows beside those
 // in single precision.
 func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-precision", "gpu-precision.title")
+	s := b.Of(v, "gpu-precision", "gpu-precision.title")
 	s.Text(b.Say("gpu-precision.intro"))
 	rows := v.Rungs("f32")
 	t := document.Table{
 		ID: "table-gpu-precision" + v.Suffix, Caption: b.Say("gpu-precision.caption"),
-		Columns: b.columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
+		Columns: b.Columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
 	}
 	var used []compare.Record
 	least, most := math.Inf(1), math.Inf(-1)
@@ -131,26 +132,26 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), document.Text(number.Significant(float64(best.Residual))), residual(analysis.Cublas), residual(analysis.Tf32WMMA), residual(analysis.CublasTF32),
-			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))), document.Text(number.Significant(lost)), overCell(best, wide, true),
+			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))), document.Text(number.Significant(lost)), chapters.OverCell(best, wide, true),
 		}})
 	}
 	if len(t.Rows) == 0 {
 		return s, false
 	}
 	s.Text(b.Say("gpu-precision.lost", text.Args{"Least": number.Significant(least), "Most": number.Significant(most)}))
-	t.Command = b.rerun(v, used)
+	t.Command = b.Rerun(v, used)
 	s.Add(t)
 	return s, true
 }
 
 // gpuTypes is the section on double beside single precision.
 func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-types", "gpu-types.title")
+	s := b.Of(v, "gpu-types", "gpu-types.title")
 	s.Text(b.Say("gpu-types.intro"))
 	f32, f64 := v.Rungs("f32"), v.Rungs("f64")
 	t := document.Table{
 		ID: "table-gpu-types" + v.Suffix, Caption: b.Say("gpu-types.caption"),
-		Columns: b.columns("size", "bestf32", "#tflops", "#peak", "bestf64", "#tflops", "#peak", "#f64over", "#cublasover"),
+		Columns: b.Columns("size", "bestf32", "#tflops", "#peak", "bestf64", "#tflops", "#peak", "#f64over", "#cublasover"),
 	}
 	var used []compare.Record
 	own := func(r compare.Record) bool { return analysis.Ours(r) && analysis.Exact(r) }
@@ -174,8 +175,8 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 			libraries = document.Text(number.Significant(float64(a.Median / d.Median)))
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(p.Label()), document.Literal(analysis.Algorithm(single.Variant)), tflops(single), document.Text(number.Significant(analysis.Known(single, single.PercentPeak))),
-			document.Literal(analysis.Algorithm(double.Variant)), tflops(double), document.Text(number.Significant(analysis.Known(double, double.PercentPeak))),
+			document.Escape(p.Label()), document.Literal(analysis.Algorithm(single.Variant)), chapters.Tflops(single), document.Text(number.Significant(analysis.Known(single, single.PercentPeak))),
+			document.Literal(analysis.Algorithm(double.Variant)), chapters.Tflops(double), document.Text(number.Significant(analysis.Known(double, double.PercentPeak))),
 			document.Text(number.Significant(float64(single.Median / double.Median))), libraries,
 		}})
 	}
@@ -184,19 +185,19 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 	}
 	if last[0].Speed() {
 		s.Text(b.Say("gpu-types.largest", text.Args{
-			"Size": b.sizes([]analysis.Problem{analysis.ProblemOf(last[0])}), "Double": document.Literal(analysis.Algorithm(last[1].Variant)),
+			"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(last[0])}), "Double": document.Literal(analysis.Algorithm(last[1].Variant)),
 			"Ratio":  number.Significant(float64(last[0].Median / last[1].Median)),
 			"Single": document.Literal(analysis.Algorithm(last[0].Variant)),
 		}))
 	}
-	t.Command = b.rerun(v, used)
+	t.Command = b.Rerun(v, used)
 	s.Add(t)
 	return s, true
 }
 
 // gpuRagged is the section on sizes that are no multiple of a tile.
 func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "gpu-ragged", "gpu-ragged.title")
+	s := b.Of(v, "gpu-ragged", "gpu-ragged.title")
 	s.Text(b.Say("gpu-ragged.intro"))
 	found := false
 	for _, typ := range v.GpuTypes() {
@@ -208,7 +209,7 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-gpu-ragged-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("gpu-ragged.caption", text.Args{"Type": typ}),
-			Columns: b.columns("rung", "wide", "size", "#tflops", "size", "#tflops", "#kept"),
+			Columns: b.Columns("rung", "wide", "size", "#tflops", "size", "#tflops", "#kept"),
 		}
 		var used []compare.Record
 		var worst *analysis.Kept
@@ -225,17 +226,17 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 				}
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Literal(analysis.Algorithm(k.Ragged.Variant)), wide, document.Escape(analysis.ProblemOf(k.Ragged).Label()), tflops(k.Ragged), document.Escape(analysis.ProblemOf(k.Even).Label()), tflops(k.Even), document.Text(number.Percent(k.Share())),
+				document.Literal(analysis.Algorithm(k.Ragged.Variant)), wide, document.Escape(analysis.ProblemOf(k.Ragged).Label()), chapters.Tflops(k.Ragged), document.Escape(analysis.ProblemOf(k.Even).Label()), chapters.Tflops(k.Even), document.Text(number.Percent(k.Share())),
 			}})
 		}
 		if worst != nil {
 			s.Text(b.Say("gpu-ragged.worst", text.Args{
 				"Type": typ, "Rung": document.Literal(analysis.Algorithm(worst.Ragged.Variant)),
-				"Share": number.Percent(worst.Share()), "Size": b.sizes([]analysis.Problem{analysis.ProblemOf(worst.Ragged)}),
-				"Multiple": b.sizes([]analysis.Problem{analysis.ProblemOf(worst.Even)}),
+				"Share": number.Percent(worst.Share()), "Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(worst.Ragged)}),
+				"Multiple": b.Sizes([]analysis.Problem{analysis.ProblemOf(worst.Even)}),
 			}))
 		}
-		t.Command = b.rerun(v, used)
+		t.Command = b.Rerun(v, used)
 		s.Add(t)
 	}
 	return s, found

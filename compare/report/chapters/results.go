@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 	"gemm/compare/report/text"
 )
 
-// results is one section for each experiment, family and type of a host, with
+// Results is one section for each experiment, family and type of a host, with
 // every row in its table. The serial rows of experiments on sharing work are with those
 // that are held against them. The sweeps of cut-offs and the builds with
 // other compiler options have theirs in the analysis.
-func (b *builder) results(v *analysis.View) []document.Section {
+func (b *Builder) Results(v *analysis.View) []document.Section {
 	type group struct {
 		experiment  compare.Experiment
 		family, typ string
@@ -57,18 +57,18 @@ func resultsID(experiment compare.Experiment, fam, typ string) string {
 	return id + analysis.Anchor(fam) + "-" + analysis.Anchor(typ)
 }
 
-func (b *builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam, typ string, rows []compare.Record) document.Section {
+func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam, typ string, rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
 	key, args := "results.of", text.Args{"Family": fam, "Type": typ}
 	if experiment != compare.MainLadder {
 		key, args["Experiment"] = "results.experiment", string(experiment)
 	}
-	s := b.of(v, id, key, args)
-	command := b.rerun(v, rows)
+	s := b.Of(v, id, key, args)
+	command := b.Rerun(v, rows)
 	if experiment == compare.MainLadder {
-		b.figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, text.Args{"Family": fam, "Type": typ})
+		b.Figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, text.Args{"Family": fam, "Type": typ})
 		if typ == "gf256" && fam == "serial" {
-			b.figure(&s, v, "rate-gf256", "fig.rate", command)
+			b.Figure(&s, v, "rate-gf256", "fig.rate", command)
 		}
 	}
 	table, notes := b.rows(v, rows)
@@ -94,7 +94,7 @@ func (b *builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 }
 
 // rows is the table of all rows, and the notes that their states refer to.
-func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table, []document.Text) {
+func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table, []document.Text) {
 	field := rows[0].Type == "gf256"
 	threads := slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Threads > 1 })
 	ladder := rows[0].Experiment == compare.MainLadder
@@ -118,7 +118,7 @@ func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 	} else {
 		heads = append(heads, "#peak", "#naive", "#bestserial", "#residual", "#bound")
 	}
-	t := document.Table{Columns: slices.Insert(b.columns(heads...), 2, b.named(columns)...)}
+	t := document.Table{Columns: slices.Insert(b.Columns(heads...), 2, b.Named(columns)...)}
 
 	all := v.Ladder(rows[0].Type)
 	if !ladder {
@@ -129,7 +129,7 @@ func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return analysis.ProblemOf(x).Compare(analysis.ProblemOf(y)) })
 	for _, r := range sorted {
 		p := analysis.ProblemOf(r)
-		row := document.Row{Cells: []document.Text{document.Escape(p.Label()), b.name(r)}}
+		row := document.Row{Cells: []document.Text{document.Escape(p.Label()), b.Name(r)}}
 		if analysis.Listed(rows) {
 			row.Cells[1] = document.Literal(r.Variant)
 		}
@@ -140,15 +140,15 @@ func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 			row.Cells = append(row.Cells, document.Text(fmt.Sprint(r.Threads)))
 		}
 		var state document.Text
-		state, notes = b.state(r, notes)
+		state, notes = b.State(r, notes)
 		rate, _ := analysis.Speed(r)
-		row.Cells = append(row.Cells, state, document.Text(b.median(r)), document.Text(b.ci(r)), document.Text(number.Significant(float64(rate))))
+		row.Cells = append(row.Cells, state, document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(float64(rate))))
 		if field {
 			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
 		row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))))
 		if gpu {
-			row.Cells = append(row.Cells, phaseOf(r, "h2d"), phaseOf(r, "d2h"), phaseOf(r, "host"))
+			row.Cells = append(row.Cells, PhaseOf(r, "h2d"), PhaseOf(r, "d2h"), PhaseOf(r, "host"))
 		} else {
 			row.Cells = append(row.Cells, document.Text(number.Significant(b.over(all, r, analysis.Baseline))), document.Text(number.Significant(b.overBest(all, r))))
 		}
@@ -167,8 +167,8 @@ func (b *builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 	return t, notes
 }
 
-// named returns the heads of the columns of parameters: the names of their flags.
-func (b *builder) named(params []string) []document.Column {
+// Named returns the heads of the columns of parameters: the names of their flags.
+func (b *Builder) Named(params []string) []document.Column {
 	out := make([]document.Column, len(params))
 	for i, name := range params {
 		out[i] = document.Column{Title: name}
@@ -191,7 +191,7 @@ func sweptParams(rows []compare.Record) []string {
 				seen[name] = true
 			}
 		}
-		if placement(r) != number.Absent {
+		if Placement(r) != number.Absent {
 			seen["placement"] = true
 		}
 	}
@@ -200,23 +200,23 @@ func sweptParams(rows []compare.Record) []string {
 
 // param returns a parameter that a row was asked to have as a cell, the schedule with
 // what was run where that is another.
-func (b *builder) param(r compare.Record, name string) document.Text {
+func (b *Builder) param(r compare.Record, name string) document.Text {
 	switch value, ok := r.Params[name]; {
 	case name == "placement":
-		return placement(r)
+		return Placement(r)
 	case !ok:
 		return number.Absent
 	case name == "schedule":
 		return number.Settled(analysis.SettingOf(compare.Record{Params: gemm.Params{name: value}, Resolved: r.Resolved}))
 	default:
-		return b.valueOf(r, name)
+		return b.ValueOf(r, name)
 	}
 }
 
-// state returns the word for a row's outcome with the number of its note, if it
+// State returns the word for a row's outcome with the number of its note, if it
 // has a reason, warnings or a clock that was held back; equal notes share a number.
-func (b *builder) state(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
-	sentence := b.status(r.Status)
+func (b *Builder) State(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
+	sentence := b.Status(r.Status)
 	var remarks []document.Text
 	if r.Reason != "" {
 		remarks = append(remarks, document.Escape(r.Reason))
@@ -238,10 +238,11 @@ func (b *builder) state(r compare.Record, notes []document.Text) (document.Text,
 	return sentence, notes
 }
 
-func (b *builder) median(r compare.Record) string { return number.Seconds(analysis.Known(r, r.Median)) }
+// Median returns the median of a row that has a speed.
+func (b *Builder) Median(r compare.Record) string { return number.Seconds(analysis.Known(r, r.Median)) }
 
-// ci returns the 95 % interval of a row's median.
-func (b *builder) ci(r compare.Record) string {
+// Ci returns the 95 % interval of a row's median.
+func (b *Builder) Ci(r compare.Record) string {
 	if !r.Speed() || r.CI == nil {
 		return number.Absent
 	}
@@ -250,7 +251,7 @@ func (b *builder) ci(r compare.Record) string {
 
 // over returns how many times faster r is than a variant on the same case, on
 // one thread; NaN where either was not timed.
-func (b *builder) over(rows []compare.Record, r compare.Record, variant string) float64 {
+func (b *Builder) over(rows []compare.Record, r compare.Record, variant string) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1
 	other, ok := analysis.At(rows, variant, p)
@@ -262,7 +263,7 @@ func (b *builder) over(rows []compare.Record, r compare.Record, variant string) 
 
 // overBest returns how many times faster r is than the fastest serial variant on
 // the same case.
-func (b *builder) overBest(rows []compare.Record, r compare.Record) float64 {
+func (b *Builder) overBest(rows []compare.Record, r compare.Record) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1
 	best, ok := analysis.Quickest(rows, p, func(o compare.Record) bool { return analysis.Family(o.Variant) == "serial" })

@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"fmt"
@@ -12,14 +12,14 @@ import (
 // overheads holds what our pool costs against goroutines and libgomp.
 func (b *builder) overheads(v *analysis.View) (document.Section, bool) {
 	all := analysis.Costs(v.Overheads())
-	s := b.of(v, "overheads", "overheads.title")
+	s := b.Of(v, "overheads", "overheads.title")
 	if len(all) == 0 {
 		return s, false
 	}
 	s.Text(b.Say("overheads.intro"))
 	t := document.Table{
 		ID: "table-overheads" + v.Suffix, Caption: b.Say("overheads.caption"),
-		Columns: b.columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
+		Columns: b.Columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
 	}
 	var items []document.Text
 	for i, c := range all {

@@ -1,14 +1,14 @@
-package report
+package chapters
 
-// advice is every item of the sections 2.1.3, 2.2.3, 2.3.3, 2.4.3 and 3 of the
+// Items is every item of the sections 2.1.3, 2.2.3, 2.3.3, 2.4.3 and 3 of the
 // course report of 2024, with what shows it here. Their words are the
 // messages advice.ID.
-var advice = []Advice{
+var Items = []Advice{
 	// Serial: what limits it, 2.1.3.
 	{ID: "S1", Family: "serial", Source: "2.1.3", Kind: "bottlenecks",
 		Variants: []string{"serial/naive", "serial/ikj"}, Files: []string{"serial/naive.go"}},
 	{ID: "S2", Family: "serial", Source: "2.1.3", Kind: "bottlenecks",
-		Variants: []string{"serial/naive", "serial/packed"}, Files: []string{"compare/report/roofline.go"}},
+		Variants: []string{"serial/naive", "serial/packed"}, Files: []string{"compare/report/chapters/roofline.go"}},
 	{ID: "S3", Family: "serial", Source: "2.1.3", Kind: "bottlenecks",
 		Variants: []string{"serial/naive", "serial/unrolled"}, Files: []string{"serial/unrolled.go"}},
 
@@ -16,7 +16,7 @@ var advice = []Advice{
 	{ID: "S4", Family: "serial", Source: "2.1.3", Kind: "advice",
 		Variants: []string{"serial/ikj", "serial/transposed"}, Files: []string{"serial/ikj.go", "serial/transposed.go"}},
 	{ID: "S5", Family: "serial", Source: "2.1.3", Kind: "advice",
-		Variants: []string{"serial/hinted"}, Files: []string{"serial/hinted.go", "compare/report/compiler.go"}},
+		Variants: []string{"serial/hinted"}, Files: []string{"serial/hinted.go", "compare/report/chapters/compiler.go"}},
 	{ID: "S6", Family: "serial", Source: "2.1.3", Kind: "advice",
 		Variants: []string{"serial/blocked", "serial/divide", "serial/packed"}, Files: []string{"serial/blocked.go", "internal/block/block.go"}},
 	{ID: "S7", Family: "serial", Source: "2.1.3", Kind: "advice",
@@ -72,7 +72,7 @@ var advice = []Advice{
 	{ID: "T3", Family: "parallel", Source: "2.3.3", Kind: "advice",
 		Variants: []string{"parallel/rows", "parallel/packed"}, Files: []string{"parallel/affinity.go"}},
 	{ID: "T4", Family: "parallel", Source: "2.3.3", Kind: "advice",
-		Variants: []string{"parallel/rows", "parallel/collapse-reduce"}, Files: []string{"compare/report/schedules.go"}},
+		Variants: []string{"parallel/rows", "parallel/collapse-reduce"}, Files: []string{"compare/report/chapters/sharing/schedules.go"}},
 	{ID: "T5", Family: "parallel", Source: "2.3.3", Kind: "advice",
 		Variants: []string{"parallel/inner"}, Files: []string{"parallel/inner.go"}},
 	{ID: "T6", Family: "parallel", Source: "2.3.3", Kind: "advice",
@@ -94,9 +94,9 @@ var advice = []Advice{
 	{ID: "T13", Family: "parallel", Source: "3.3", Kind: "pitfalls",
 		Files: []string{"compare/record.go"}},
 	{ID: "T14", Family: "parallel", Source: "3.3", Kind: "pitfalls",
-		Variants: []string{"parallel/rows"}, Files: []string{"compare/report/timeline.go"}},
+		Variants: []string{"parallel/rows"}, Files: []string{"compare/report/chapters/sharing/timelines.go"}},
 	{ID: "T15", Family: "parallel", Source: "3.3", Kind: "pitfalls",
-		Variants: []string{"parallel/rows", "parallel/packed"}, Files: []string{"compare/report/scaling.go"}},
+		Variants: []string{"parallel/rows", "parallel/packed"}, Files: []string{"compare/report/chapters/sharing/scaling.go"}},
 	{ID: "T16", Family: "parallel", Source: "3.3", Kind: "pitfalls",
 		Variants: []string{"parallel/inner"}, Files: []string{"parallel/pool.go"}},
 
@@ -124,7 +124,7 @@ var advice = []Advice{
 	{ID: "G10", Family: "cuda", Source: "3.4", Kind: "pitfalls",
 		Variants: []string{"cuda/naive", "cuda/smem"}, Files: []string{"cuda/kernels/f32/01_naive.cu"}},
 	{ID: "G11", Family: "cuda", Source: "3.4", Kind: "pitfalls",
-		Files: []string{"multiplier.go", "compare/report/gpu_host.go"}},
+		Files: []string{"multiplier.go", "compare/report/chapters/gpu/host.go"}},
 	{ID: "G12", Family: "cuda", Source: "3.4", Kind: "pitfalls",
 		Variants: []string{"cuda/coalesced", "cuda/vectorized"}, Files: []string{"cuda/kernels/f32/06_vectorized.cu"}},
 	{ID: "G13", Family: "cuda", Source: "3.4", Kind: "pitfalls",

@@ -1,4 +1,4 @@
-package report
+package sharing
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 // findings takes up what the report of 2024 found of threads, section 2.3, one by one.
 func (b *builder) findings(v *analysis.View) (document.Section, bool) {
-	s := b.of(v, "findings", "findings.title")
+	s := b.Of(v, "findings", "findings.title")
 	s.Text(b.Say("findings.intro", text.Args{"Tolerance": analysis.Tolerated}))
 	var items []document.Text
 	for _, find := range []func(*analysis.View) document.Text{
@@ -32,7 +32,7 @@ func (b *builder) finding(key string, v analysis.Verdict, command string, eviden
 	word := []string{analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided", analysis.Supported: "finding.supported", analysis.Partly: "finding.partly", analysis.Refuted: "finding.refuted"}[v]
 	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(word)})
 	if v == analysis.Unmeasured {
-		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.program + " " + command)})
+		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
 	}
 	for _, e := range evidence {
 		sentence += e
@@ -114,21 +114,11 @@ func (b *builder) inverse(v *analysis.View) document.Text {
 	}
 	if bestOf.Variant != "" {
 		evidence += b.Say("evidence.efficiencies", text.Args{
-			"BestRow": b.where(v, bestOf), "Best": number.Times(best.Ratio, best.Lo, best.Hi),
-			"WorstRow": b.where(v, worstOf), "Worst": number.Times(worst.Ratio, worst.Lo, worst.Hi),
+			"BestRow": b.Where(v, bestOf), "Best": number.Times(best.Ratio, best.Lo, best.Hi),
+			"WorstRow": b.Where(v, worstOf), "Worst": number.Times(worst.Ratio, worst.Lo, worst.Hi),
 		})
 	}
 	return b.finding("inverse", analysis.Judge(pro, contra, open), "parallel --threads 1,2,4 --json strong.json", evidence)
-}
-
-// where names a row in prose.
-func (b *builder) where(v *analysis.View, r compare.Record) document.Text {
-	a := analysis.AxisOf(r.Variant)
-	parts := []document.Text{b.sizes([]analysis.Problem{analysis.ProblemOf(r)}), b.Count(a.Param, a.Count(r))}
-	if set := v.Trait(r.Variant, r.Params); set != "" {
-		parts = append(parts, document.Escape(set))
-	}
-	return b.Say("evidence.where", text.Args{"Variant": document.Literal(r.Variant), "Place": b.Join(parts)})
 }
 
 // staticAhead: static is slightly ahead of dynamic, because nothing is decided while
@@ -142,7 +132,7 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 	if v.IsCrowded(analysis.ManyThreads) {
 		return b.Say("finding", text.Args{"Claim": b.Say("finding.behind"), "Verdict": b.Say("finding.unmeasured")}) +
 			b.Say("finding.larger", text.Args{
-				"Processors": analysis.ManyThreads, "Command": document.Literal(b.program + " " + schedulesCommand),
+				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + schedulesCommand),
 			})
 	}
 	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) }, analysis.Quicker)
@@ -189,12 +179,12 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	if len(all) == 1 {
 		return b.Say("evidence.one", text.Args{
 			"Variant": document.Literal(second), "Ratio": number.Times(lo.Ratio, lo.Lo, lo.Hi),
-			"Other": document.Literal(first), "Row": b.where(v, lo.First),
+			"Other": document.Literal(first), "Row": b.Where(v, lo.First),
 		})
 	}
 	return b.Say("evidence.range", text.Args{
 		"Variant": document.Literal(second), "Least": number.Times(lo.Ratio, lo.Lo, lo.Hi),
-		"LeastRow": b.where(v, lo.First), "Most": number.Times(hi.Ratio, hi.Lo, hi.Hi), "MostRow": b.where(v, hi.First),
+		"LeastRow": b.Where(v, lo.First), "Most": number.Times(hi.Ratio, hi.Lo, hi.Hi), "MostRow": b.Where(v, hi.First),
 		"Other": document.Literal(first),
 	})
 }

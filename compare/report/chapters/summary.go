@@ -1,4 +1,4 @@
-package report
+package chapters
 
 import (
 	"slices"
@@ -10,13 +10,13 @@ import (
 	"gemm/compare/report/text"
 )
 
-// summary is the chapter for those who read one: what went wrong, first; what was
+// Summary is the chapter for those who read one: what went wrong, first; what was
 // run; what was fastest.
-func (b *builder) summary() document.Section {
-	s := b.section("summary", 1)
-	rows := b.doc.Records
+func (b *Builder) Summary() document.Section {
+	s := b.Section("summary", 1)
+	rows := b.Doc.Records
 	if len(rows) == 0 {
-		s.Text(b.Say("summary.empty", text.Args{"Command": document.Literal(b.program + " compare --out report")}))
+		s.Text(b.Say("summary.empty", text.Args{"Command": document.Literal(b.Program + " compare --out report")}))
 		return s
 	}
 	byStatus := map[compare.Status][]compare.Record{}
@@ -36,28 +36,28 @@ func (b *builder) summary() document.Section {
 	var counts []document.Text
 	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable, compare.Timeout, compare.Failed} {
 		if n := len(byStatus[status]); n > 0 {
-			counts = append(counts, b.Say("summary.count", text.Args{"Status": b.status(status), "Rows": n}))
+			counts = append(counts, b.Say("summary.count", text.Args{"Status": b.Status(status), "Rows": n}))
 		}
 	}
 	s.Text(b.Say("summary.rows", text.Args{
 		"Rows": b.Count("rows", len(rows)), "Variants": b.Count("variants", len(analysis.Distinct(rows, analysis.VariantOf))),
-		"Hosts": b.Count("hosts", len(b.views)), "States": b.Join(counts),
+		"Hosts": b.Count("hosts", len(b.Views)), "States": b.Join(counts),
 	}))
 	if revisions := b.revisions(); len(revisions) > 1 {
 		s.Text(b.Say("summary.revisions", text.Args{"Revisions": b.Join(revisions)}))
 	}
-	for _, v := range b.views {
+	for _, v := range b.Views {
 		b.leaders(&s, v)
 	}
 	return s
 }
 
 // offenders names rows that went wrong, with their reasons.
-func (b *builder) offenders(rows []compare.Record) []document.Text {
+func (b *Builder) offenders(rows []compare.Record) []document.Text {
 	var items []document.Text
 	for _, r := range rows {
 		where := document.Text("")
-		if len(b.views) > 1 {
+		if len(b.Views) > 1 {
 			where = b.Say("onhost", text.Args{"Host": r.Host})
 		}
 		reason := document.Escape(r.Reason)
@@ -67,21 +67,21 @@ func (b *builder) offenders(rows []compare.Record) []document.Text {
 			})
 		}
 		items = append(items, b.Say("summary.offender", text.Args{
-			"Variant": b.name(r), "Type": r.Type, "Size": analysis.ProblemOf(r).Label(), "Host": where, "Reason": reason,
+			"Variant": b.Name(r), "Type": r.Type, "Size": analysis.ProblemOf(r).Label(), "Host": where, "Reason": reason,
 		}))
 	}
 	return items
 }
 
 // revisions returns the revisions of the programs that measured the rows.
-func (b *builder) revisions() []document.Text {
+func (b *Builder) revisions() []document.Text {
 	used := map[string]bool{}
-	for _, r := range b.doc.Records {
+	for _, r := range b.Doc.Records {
 		used[r.Run] = true
 	}
 	var out []document.Text
 	seen := map[string]bool{}
-	for _, run := range b.doc.Runs {
+	for _, run := range b.Doc.Runs {
 		if used[run.ID] && run.Git != "" && !seen[run.Git] {
 			seen[run.Git] = true
 			out = append(out, document.Literal(number.Revision(run.Git)))
@@ -92,7 +92,7 @@ func (b *builder) revisions() []document.Text {
 
 // leaders says for each type of one host which variant is, on the processor and on the
 // GPU, and names the baseline.
-func (b *builder) leaders(s *document.Section, v *analysis.View) {
+func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 	rows := v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && !analysis.ByGPU(r) })
 	if len(rows) == 0 {
 		rows = v.Pick(func(r compare.Record) bool {
@@ -149,11 +149,11 @@ func (b *builder) leaders(s *document.Section, v *analysis.View) {
 		s.Text(b.Say("summary.baseline", text.Args{"Baseline": document.Literal(analysis.Baseline)}))
 	} else {
 		s.Text(b.Say("summary.nobaseline", text.Args{
-			"Baseline": document.Literal(analysis.Baseline), "Command": document.Literal(b.program + " compare"),
+			"Baseline": document.Literal(analysis.Baseline), "Command": document.Literal(b.Program + " compare"),
 		}))
 	}
 	for _, typ := range analysis.Types(rows) {
-		b.figure(s, v, "speedup-"+typ, "fig.speedup", b.rerun(v, v.Ladder(typ)), text.Args{
+		b.Figure(s, v, "speedup-"+typ, "fig.speedup", b.Rerun(v, v.Ladder(typ)), text.Args{
 			"Type": typ, "Baseline": analysis.Baseline,
 		})
 	}
@@ -161,7 +161,7 @@ func (b *builder) leaders(s *document.Section, v *analysis.View) {
 
 // sharesBest says which variant gains the most from threads or ranks, at the size of
 // which the chapter on them speaks.
-func (b *builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) document.Text {
+func (b *Builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) document.Text {
 	all := v.StrongSeries(a, typ)
 	var best analysis.Comparison
 	var of compare.Record
@@ -176,14 +176,14 @@ func (b *builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) docu
 	}
 	chapter := map[string]document.Text{analysis.OverThreads.Param: b.Say("sharing.title"), analysis.OverRanks.Param: b.Say("distributed.title")}[a.Param]
 	return b.Say("summary."+a.Param, text.Args{
-		"Type": typ, "Row": b.where(v, of), "Ratio": number.Times(best.Ratio, best.Lo, best.Hi),
+		"Type": typ, "Row": b.Where(v, of), "Ratio": number.Times(best.Ratio, best.Lo, best.Hi),
 		"Section": document.Link(chapter, "#"+a.Prefix+"strong"+v.Suffix),
 	})
 }
 
 // gpuBest says which rung is the fastest on the GPU, in the arithmetic of the type and in
 // another.
-func (b *builder) gpuBest(v *analysis.View, typ string) document.Text {
+func (b *Builder) gpuBest(v *analysis.View, typ string) document.Text {
 	rows := v.Rungs(typ)
 	fastest := func(keep func(compare.Record) bool) (best compare.Record, ok bool) {
 		for _, r := range rows {
@@ -198,16 +198,16 @@ func (b *builder) gpuBest(v *analysis.View, typ string) document.Text {
 		return ""
 	}
 	sentence := b.Say("summary.gpu", text.Args{
-		"Type": typ, "Rung": document.Literal(best.Variant), "Speed": tflops(best),
-		"Size": b.sizes([]analysis.Problem{analysis.ProblemOf(best)}),
+		"Type": typ, "Rung": document.Literal(best.Variant), "Speed": Tflops(best),
+		"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(best)}),
 	})
 	if library, ok := analysis.At(rows, analysis.Cublas, analysis.ProblemOf(best)); ok {
-		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": overCell(library, best, true)})
+		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": OverCell(library, best, true)})
 	}
 	sentence += b.Say("stop")
 	if r, ok := fastest(func(r compare.Record) bool { return !analysis.Exact(r) }); ok {
 		sentence += b.Say("summary.gputf32", text.Args{
-			"Rung": document.Literal(r.Variant), "Speed": tflops(r), "Size": b.sizes([]analysis.Problem{analysis.ProblemOf(r)}),
+			"Rung": document.Literal(r.Variant), "Speed": Tflops(r), "Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}),
 		})
 	}
 	return sentence + b.Say("summary.gpumore", text.Args{"Section": document.Link(b.Say("gpu.title"), "#gpu")})
@@ -215,11 +215,11 @@ func (b *builder) gpuBest(v *analysis.View, typ string) document.Text {
 
 // record says how fast a row is, of the peak and over the baseline, as far as
 // these are known.
-func (b *builder) record(rows []compare.Record, r compare.Record) document.Text {
+func (b *Builder) record(rows []compare.Record, r compare.Record) document.Text {
 	value, unit := analysis.Speed(r)
 	sentence := b.Say("summary.speed", text.Args{
-		"Variant": b.name(r), "Speed": number.Significant(float64(value)), "Unit": unit,
-		"Size": b.sizes([]analysis.Problem{analysis.ProblemOf(r)}),
+		"Variant": b.Name(r), "Speed": number.Significant(float64(value)), "Unit": unit,
+		"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}),
 	})
 	if r.PercentPeak.Known() {
 		sentence += b.Say("summary.peak", text.Args{"Share": number.Significant(float64(r.PercentPeak))})
@@ -232,8 +232,8 @@ func (b *builder) record(rows []compare.Record, r compare.Record) document.Text 
 	return sentence
 }
 
-// name returns a row's variant and the parameters that it was asked to have.
-func (b *builder) name(r compare.Record) document.Text {
+// Name returns a row's variant and the parameters that it was asked to have.
+func (b *Builder) Name(r compare.Record) document.Text {
 	sentence := document.Literal(r.Variant)
 	if len(r.Params) > 0 {
 		sentence += " " + document.Escape(r.Params.String())

@@ -1,0 +1,158 @@
+// Package report renders records. It measures nothing: every rendering is a pure
+// function of a compare.Document, and the same records give the same bytes.
+//
+// Build turns records into a document, the words and tables of every format in
+// reading order; Drawings turns them into figures; Write writes both in the formats
+// that are wanted.
+package chapters
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+)
+
+// Rerun returns the command that measures rows again.
+//
+// A family's own command runs the ladder of one family, and the experiments on
+// sharing work, and the tuner writes its own; everything else, several families, peers,
+// child builds and sweeps, is planned by compare.
+func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool {
+		return !slices.Contains(analysis.Experiments, r.Experiment) && analysis.Family(r.Variant) != analysis.OverRanks.Family
+	}) {
+		return b.RerunShared(v, rows)
+	}
+	families := analysis.Distinct(rows, func(r compare.Record) string { return analysis.Family(r.Variant) })
+	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.TunedKernels }) {
+		args := append([]string{b.Program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
+		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out", "again"), " ")
+	}
+	typ := strings.Join(analysis.Types(rows), ",")
+	own := len(families) == 1 && families[0] != "reference" &&
+		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.MainLadder })
+
+	args := []string{b.Program}
+	if own {
+		args = append(args, families[0])
+	} else {
+		args = append(args, "compare")
+		args = append(args, v.Asked(rows, "profile")...)
+		args = append(args, "--families", strings.Join(families, ","))
+	}
+	if own || len(v.Asked(rows, "variants")) > 0 {
+		args = append(args, "--variants", strings.Join(analysis.Distinct(rows, analysis.VariantOf), ","))
+	}
+	args = append(args, "--sizes", sizesOf(analysis.Problems(rows)), "--type", typ)
+	if own {
+		args = append(args, b.parameters(rows)...)
+		args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)
+		name := families[0] + "-" + typ + ".json"
+		return strings.Join(append(args, "--json", name, "&&", b.Program, "report", "--in", name, "--out", "again"), " ")
+	}
+	return strings.Join(append(args, "--out", "again"), " ")
+}
+
+// RerunShared returns the command that measures experiments on threads or ranks again.
+// The serial rows among them come by themselves. With flags, those are given too.
+func (b *Builder) RerunShared(v *analysis.View, rows []compare.Record, flags ...string) string {
+	a := analysis.OverThreads
+	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.OverRanks.Family }) {
+		a = analysis.OverRanks
+	}
+	var own []compare.Record
+	for _, r := range rows {
+		if analysis.Family(r.Variant) == a.Family {
+			own = append(own, r)
+		}
+	}
+	if len(own) == 0 {
+		own = rows
+	}
+	shapes := analysis.Problems(own)
+	if slices.ContainsFunc(own, func(r compare.Record) bool { return r.Experiment == compare.WeakScaling }) {
+		flags = append(flags, "--weak")
+		shapes = nil
+		for _, r := range own {
+			shapes = append(shapes, analysis.ProblemOf(r).OfOne(max(1, a.Count(r))))
+		}
+		slices.SortFunc(shapes, analysis.Problem.Compare)
+	}
+	typ := strings.Join(analysis.Types(own), ",")
+	args := []string{b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
+	args = append(args, b.parameters(own)...)
+	args = append(args, flags...)
+	args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)
+	name := a.Family + "-" + typ + ".json"
+	return strings.Join(append(args, "--json", name, "&&", b.Program, "report", "--in", name, "--out", "again"), " ")
+}
+
+// sizesOf returns shapes as the flag takes them.
+func sizesOf(ps []analysis.Problem) string {
+	var sizes []string
+	for _, p := range ps {
+		size := p.Shape.String()
+		if !slices.Contains(sizes, size) {
+			sizes = append(sizes, size)
+		}
+	}
+	return strings.Join(sizes, ",")
+}
+
+// parameters returns the flags for the operation and the parameters of rows, but
+// for those that all have at the default.
+func (b *Builder) parameters(rows []compare.Record) []string {
+	values := map[string][]string{}
+	note := func(flag, value string) {
+		if !slices.Contains(values[flag], value) {
+			values[flag] = append(values[flag], value)
+		}
+	}
+	for _, r := range rows {
+		note("trans", cmp.Or(r.Op, "nn"))
+		note("alpha", fmt.Sprint(r.Alpha))
+		note("beta", fmt.Sprint(r.Beta))
+		note("ld", fmt.Sprint(max(r.LDC-r.N, 0)))
+		for name, value := range r.Params {
+			if name == "ranks" {
+				name = "np"
+			}
+			note(name, fmt.Sprint(value))
+		}
+	}
+	for flag, value := range map[string]string{"trans": "nn", "alpha": "1", "beta": "0", "ld": "0"} {
+		if slices.Equal(values[flag], []string{value}) {
+			delete(values, flag) // the default
+		}
+	}
+	var args []string
+	for _, flag := range slices.Sorted(maps.Keys(values)) {
+		slices.SortFunc(values[flag], ByNumber)
+		args = append(args, "--"+flag, strings.Join(values[flag], ","))
+	}
+	return args
+}
+
+// ByNumber orders numbers by their size and before other texts.
+func ByNumber(a, b string) int {
+	x, err := strconv.ParseFloat(a, 64)
+	y, too := strconv.ParseFloat(b, 64)
+	switch {
+	case err == nil && too == nil:
+		return cmp.Compare(x, y)
+	case err == nil:
+		return -1
+	case too == nil:
+		return 1
+	}
+	return strings.Compare(a, b)
+}

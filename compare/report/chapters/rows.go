@@ -1,0 +1,100 @@
+package chapters
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gemm/compare"
+	"gemm/compare/report/analysis"
+	"gemm/compare/report/document"
+	"gemm/compare/report/number"
+	"gemm/compare/report/text"
+)
+
+// Where names a row in prose.
+func (b *Builder) Where(v *analysis.View, r compare.Record) document.Text {
+	a := analysis.AxisOf(r.Variant)
+	parts := []document.Text{b.Sizes([]analysis.Problem{analysis.ProblemOf(r)}), b.Count(a.Param, a.Count(r))}
+	if set := v.Trait(r.Variant, r.Params); set != "" {
+		parts = append(parts, document.Escape(set))
+	}
+	return b.Say("evidence.where", text.Args{"Variant": document.Literal(r.Variant), "Place": b.Join(parts)})
+}
+
+// Tflops returns the speed of a row in TFLOP/s as a cell.
+func Tflops(r compare.Record) document.Text {
+	return document.Text(number.Significant(analysis.Known(r, r.Gflops) / 1e3))
+}
+
+// over returns as a cell how many times as fast as the first row the second is.
+func OverCell(a, r compare.Record, ok bool) document.Text {
+	if !ok || !a.Speed() || !r.Speed() {
+		return number.Absent
+	}
+	c := analysis.Beside(a, r)
+	return number.Times(c.Ratio, c.Lo, c.Hi)
+}
+
+// WithNotes adds a table and the notes that its cells refer to.
+func (b *Builder) WithNotes(s *document.Section, t document.Table, notes []document.Text) {
+	s.Add(t)
+	if len(notes) > 0 {
+		s.Text(b.Say("results.notes"))
+		s.Add(document.List{Ordered: true, Items: notes})
+	}
+}
+
+// PhaseOf is the time of a phase as a cell.
+func PhaseOf(r compare.Record, name string) document.Text {
+	if t, ok := r.Phases[name]; ok && r.Speed() {
+		return document.Text(number.Seconds(t))
+	}
+	return number.Absent
+}
+
+// ValueOf returns the value of a parameter that a row was asked to have, a chunk and
+// GOMAXPROCS of 0 as the word for what is not set.
+func (b *Builder) ValueOf(r compare.Record, param string) document.Text {
+	value, ok := r.Params[param]
+	if !ok || value == 0 {
+		return b.Say("value.default")
+	}
+	return document.Escape(fmt.Sprint(value))
+}
+
+// Placement returns the processors that the workers of a row were pinned to, of many
+// that are as far apart from one another the first two and the last; of the family mpi
+// those of each rank.
+func Placement(r compare.Record) document.Text {
+	if len(r.Ranks) > 0 {
+		var places []document.Text
+		for _, rank := range r.Ranks {
+			places = append(places, document.Escape(rank.CPUs))
+		}
+		return document.Join(slices.Compact(places), " / ")
+	}
+	place, _ := r.Resolved["placement"].(string)
+	if place == "" {
+		return number.Absent
+	}
+	names := strings.Split(place, ",")
+	var numbers []int
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return document.Escape(place)
+		}
+		numbers = append(numbers, n)
+	}
+	const few = 4
+	even := len(numbers) > few
+	for i := 2; even && i < len(numbers); i++ {
+		even = numbers[i]-numbers[i-1] == numbers[1]-numbers[0]
+	}
+	if even {
+		names = []string{names[0], names[1], "…", names[len(names)-1]}
+	}
+	return document.Escape(strings.Join(names, ", "))
+}
