@@ -436,7 +436,9 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 func TestMostThreadsFirst(t *testing.T) {
 	ours, library := shared("parallel/packed", nil), shared("reference/library", nil)
 	var cases []Case
-	add := func(v gemm.Variant, p gemm.Params) { cases = append(cases, Case{Variant: v, Params: p, Turn: "peers"}) }
+	add := func(v gemm.Variant, p gemm.Params) {
+		cases = append(cases, Case{Variant: v, Op: "nn", Params: p, Turn: "peers"})
+	}
 	add(variant("serial/packed", nil), nil)
 	add(ours, gemm.Params{"threads": 9, "gomaxprocs": 1})
 	add(library, gemm.Params{"threads": 2})

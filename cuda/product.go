@@ -9,8 +9,8 @@ import (
 // Product is what a product of one shape asks of memory and of the multiprocessors, counted
 // from the tiles: nothing is kept in a cache, beta is 0, and k is not cut.
 type Product struct {
-	M, N, K int
-	Blocks  int // of the launch
+	gemm.Shape
+	Blocks int // of the launch
 	// Elements of A, B and C that go between global memory and the multiprocessors
 	// (equation 11 of the report of 2024, of which 12 is the case that tiles divide), and
 	// between shared memory and the threads (equations 14 and 15; a warp where its lanes
@@ -41,27 +41,27 @@ var barriers = map[string]struct {
 	"gf256/tuned": {2, 0, false},
 }
 
-// Product returns what a product of A of m×k and B of k×n takes with the setting.
-func (r Rung) Product(t Tile, m, n, k int) Product {
-	t = r.Fitted(t, gemm.Shape{M: m, N: n, K: k})
-	p := Product{M: m, N: n, K: k}
-	rows, cols, slices := ceil(m, t.BM), ceil(n, t.BN), 0
+// Product returns what a product of the shape takes with the setting.
+func (r Rung) Product(t Tile, s gemm.Shape) Product {
+	t = r.Fitted(t, s)
+	p := Product{Shape: s}
+	rows, cols, slices := ceil(s.M, t.BM), ceil(s.N, t.BN), 0
 	p.Blocks = rows * cols
-	mf, nf, kf := float64(m), float64(n), float64(k)
+	mf, nf, kf := float64(s.M), float64(s.N), float64(s.K)
 	p.GlobalWrites, p.Flops = mf*nf, 2*mf*nf*kf
 	global, block := r.reads(t)
 	switch {
 	case block > 0: // each row of tiles reads B once, each column of tiles A
 		p.GlobalReads = mf*kf*float64(cols) + kf*nf*float64(rows)
 	case t.BK > 0: // what is laid out anew is read from its new place
-		padded := float64(ceil(k, t.BK) * t.BK)
+		padded := float64(ceil(s.K, t.BK) * t.BK)
 		p.GlobalReads = global*mf*nf*padded + mf*kf + kf*nf
 		p.GlobalWrites += padded * float64(rows*t.BM+cols*t.BN)
 	default:
 		p.GlobalReads = global * mf * nf * kf
 	}
 	if block > 0 {
-		slices = ceil(k, t.BK)
+		slices = ceil(s.K, t.BK)
 		whole := float64(p.Blocks) * float64(slices*t.BK)
 		p.SharedReads = whole * float64(t.BM*t.BN) * block
 		p.SharedWrites = whole * float64(t.BM+t.BN)

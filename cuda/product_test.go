@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"gemm"
 	"gemm/cuda/kernels"
 )
 
@@ -38,7 +39,7 @@ func TestProduct(t *testing.T) {
 			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64, SharedWrites: 3 * 10 * (4 + 64), Barriers: 2}},
 		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 1, 1, 0, Product{Blocks: 1, GlobalWrites: 1}},
 	} {
-		got := rung(t, test.typ, test.name).Product(test.tile, test.m, test.n, test.k)
+		got := rung(t, test.typ, test.name).Product(test.tile, gemm.Shape{M: test.m, N: test.n, K: test.k})
 		want := test.want
 		want.M, want.N, want.K, want.Flops = test.m, test.n, test.k, 2*float64(test.m)*float64(test.n)*float64(test.k)
 		bytes := map[string]float64{"f32": 4, "f64": 8, "gf256": 1}[test.typ]

@@ -2,10 +2,11 @@ package verify
 
 import (
 	"fmt"
-	"gemm"
-	"gemm/gf256"
 	"math/rand/v2"
 	"sync/atomic"
+
+	"gemm"
+	"gemm/gf256"
 )
 
 // fieldProbes are the random vectors over GF(2⁸): a wrong row or column passes with

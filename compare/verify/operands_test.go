@@ -1,9 +1,10 @@
 package verify
 
 import (
-	"gemm/gf256"
 	"slices"
 	"testing"
+
+	"gemm/gf256"
 )
 
 // TestDrawBytes wants every element of the field to be drawn, about as often as the others,

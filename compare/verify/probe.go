@@ -1,11 +1,12 @@
 package verify
 
 import (
-	"gemm"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas64"
+
+	"gemm"
 )
 
 const (

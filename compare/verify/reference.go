@@ -2,13 +2,14 @@ package verify
 
 import (
 	"fmt"
-	"gemm"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
+
+	"gemm"
 )
 
 const (

@@ -4,11 +4,12 @@ package verify
 
 import (
 	"fmt"
-	"gemm"
-	"gemm/gf256"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
+
+	"gemm"
+	"gemm/gf256"
 )
 
 // Operation is the product that a result is checked against:

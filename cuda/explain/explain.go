@@ -191,7 +191,7 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 		row.Accesses = append(row.Accesses, Access{a.Operand, a.Write, a.Bytes, a.Requests, a.Passes, a.Conflicts(), a.Lanes})
 	}
 	for _, s := range task.Shapes {
-		p := e.Rung.Product(e.Tile, s.M, s.N, s.K)
+		p := e.Rung.Product(e.Tile, s)
 		q := Product{
 			M: s.M, N: s.N, K: s.K, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
 			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved, Intensity: p.Intensity,

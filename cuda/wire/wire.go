@@ -46,11 +46,9 @@ type request struct {
 	Variant  string      `json:"variant"`
 	Type     string      `json:"type"`
 	Params   gemm.Params `json:"params"`
-	M        int         `json:"m"`
-	N        int         `json:"n"`
-	K        int         `json:"k"`
-	Alpha    float64     `json:"alpha"`
-	Beta     float64     `json:"beta"`
+	gemm.Shape
+	Alpha float64 `json:"alpha"`
+	Beta  float64 `json:"beta"`
 }
 
 // reply is the line that the result follows, unless there is an error.
@@ -113,7 +111,7 @@ var errAnswered = errors.New("the product failed")
 // ask writes the request.
 func ask[T gemm.Element](to io.Writer, p Product[T]) error {
 	w := bufio.NewWriter(to)
-	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params, p.C.Rows, p.C.Cols, p.A.Cols, p.Alpha, p.Beta}
+	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params, gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, p.Alpha, p.Beta}
 	if err := json.NewEncoder(w).Encode(head); err != nil {
 		return err
 	}

@@ -10,18 +10,19 @@ import (
 	"strings"
 	"text/template"
 
+	"gemm"
 	"gemm/compare"
 )
 
 // headline is one row of the table of headline results. It shows the speed of a variant at
 // one shape, and its ratios to others over all shapes that both were timed at.
 type headline struct {
-	record  string
-	own     contender
-	m, n, k int    // the shape whose speed is shown
-	over    scope  // the shapes of the ratios
-	host    string // the instruction set of the host, if the record has several; empty: any
-	others  []contender
+	record string
+	own    contender
+	shape  gemm.Shape // whose speed is shown
+	over   scope      // the shapes of the ratios
+	host   string     // the instruction set of the host, if the record has several; empty: any
+	others []contender
 }
 
 // contender is the rows of one variant in a record.
@@ -37,11 +38,11 @@ type scope func(r compare.Record) bool
 
 // cubes returns the scope of square matrices from n on.
 func cubes(n int) scope {
-	return func(r compare.Record) bool { return r.M == r.N && r.N == r.K && r.N >= n }
+	return func(r compare.Record) bool { return r.IsCube() && r.N >= n }
 }
 
 // small is the scope of square matrices whose product takes a microsecond or less.
-func small(r compare.Record) bool { return r.M == r.N && r.N == r.K && r.N < 64 }
+func small(r compare.Record) bool { return r.IsCube() && r.N < 64 }
 
 // codes are products of shards.
 func codes(r compare.Record) bool { return r.N > 100*r.M }
@@ -58,13 +59,13 @@ var headlines = map[string]headline{
 	"threads": {
 		record: "parallel-xeon.json",
 		own:    contender{variant: "parallel/packed", typ: "f64", threads: 16},
-		m:      4096, n: 4096, k: 4096, over: cubes(1024),
+		shape:  gemm.Cube(4096), over: cubes(1024),
 		others: []contender{{name: "1 thread", variant: "parallel/packed", typ: "f64", threads: 1}},
 	},
 	"mpi": {
 		record: "mpi-xeon-16.json",
 		own:    contender{variant: "mpi/srumma", typ: "f64", threads: 16},
-		m:      8192, n: 8192, k: 8192, over: cubes(1024),
+		shape:  gemm.Cube(8192), over: cubes(1024),
 		others: []contender{{name: "ScaLAPACK", variant: "reference/scalapack", typ: "f64", threads: 16}},
 	},
 	"gpu-f32":    onGPU("f32", "cuda/warptile", "cuBLAS", "cuda/cublas"),
@@ -75,14 +76,14 @@ var headlines = map[string]headline{
 	"codes-gpu": {
 		record: "gf256-h200.json",
 		own:    contender{variant: "cuda/tuned", typ: "gf256"},
-		m:      4, n: 16777216, k: 10, over: codes,
+		shape:  gemm.Shape{M: 4, N: 16777216, K: 10}, over: codes,
 	},
 }
 
 // onCore is serial/packed compared with libraries on one core.
 func onCore(record, typ string, peers ...string) headline {
 	own := contender{variant: "serial/packed", typ: typ, threads: 1}
-	h := headline{record: record, own: own, m: 2048, n: 2048, k: 2048, over: cubes(64)}
+	h := headline{record: record, own: own, shape: gemm.Cube(2048), over: cubes(64)}
 	for _, p := range peers {
 		variant := "reference/" + strings.ToLower(p)
 		if p == "gonum" {
@@ -96,7 +97,7 @@ func onCore(record, typ string, peers ...string) headline {
 // onSmall is the same for small matrices.
 func onSmall(record, typ string, peers ...string) headline {
 	h := onCore(record, typ, peers...)
-	h.m, h.n, h.k, h.over = 16, 16, 16, small
+	h.shape, h.over = gemm.Cube(16), small
 	return h
 }
 
@@ -105,7 +106,7 @@ func onGPU(typ, variant, name, library string) headline {
 	return headline{
 		record: "cuda-h200.json",
 		own:    contender{variant: variant, typ: typ},
-		m:      8192, n: 8192, k: 8192, over: cubes(1024),
+		shape:  gemm.Cube(8192), over: cubes(1024),
 		others: []contender{{name: name, variant: library, typ: typ}},
 	}
 }
@@ -115,7 +116,7 @@ func ofCodes(record, isa string) headline {
 	return headline{
 		record: record,
 		own:    contender{variant: "serial/packed", typ: "gf256", threads: 1},
-		m:      4, n: 1 << 20, k: 10, over: codes, host: isa,
+		shape:  gemm.Shape{M: 4, N: 1 << 20, K: 10}, over: codes, host: isa,
 		others: []contender{{name: "klauspost/reedsolomon", variant: "reference/reedsolomon", typ: "gf256", threads: 1}},
 	}
 }
@@ -139,7 +140,7 @@ type cells struct {
 // as like, if there is one.
 func (h headline) find(doc compare.Document, c contender, like compare.Record) (compare.Record, bool) {
 	for _, r := range doc.Records {
-		same := r.M == like.M && r.N == like.N && r.K == like.K && r.Turn == like.Turn && r.Host == like.Host
+		same := r.Shape == like.Shape && r.Turn == like.Turn && r.Host == like.Host
 		if same && h.matches(doc, r, c) {
 			return r, true
 		}
@@ -182,7 +183,7 @@ func (h headline) cells(root string) (cells, error) {
 		if !h.matches(doc, r, h.own) || !h.over(r) {
 			continue
 		}
-		if r.M == h.m && r.N == h.n && r.K == h.k {
+		if r.Shape == h.shape {
 			out.Speed, out.Share = speed(r), share(r)
 			out.Hardware, out.Date = where(doc, r)
 		}
@@ -193,7 +194,7 @@ func (h headline) cells(root string) (cells, error) {
 		}
 	}
 	if out.Speed == "" {
-		return cells{}, fmt.Errorf("results/%s has no row of %s at %dx%dx%d", h.record, h.own.variant, h.m, h.n, h.k)
+		return cells{}, fmt.Errorf("results/%s has no row of %s at %v", h.record, h.own.variant, h.shape)
 	}
 	var list []string
 	for i, other := range h.others {

@@ -1,13 +1,13 @@
 package pages
 
 import (
-	"gemm"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"gemm"
 	"gemm/compare"
 	"gemm/compare/report/document"
 )

@@ -1,10 +1,10 @@
 package plan_test
 
 import (
-	"gemm"
 	"math"
 	"testing"
 
+	"gemm"
 	"gemm/mpi/plan"
 )
 

@@ -1,10 +1,10 @@
 package plan_test
 
 import (
-	"gemm"
 	"slices"
 	"testing"
 
+	"gemm"
 	"gemm/mpi/plan"
 )
 

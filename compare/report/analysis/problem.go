@@ -3,10 +3,10 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"gemm"
 	"slices"
 	"strings"
 
+	"gemm"
 	"gemm/compare"
 )
 

@@ -1,10 +1,10 @@
 package analysis
 
 import (
-	"gemm"
 	"math"
 	"slices"
 
+	"gemm"
 	"gemm/compare"
 )
 
