@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -101,7 +102,10 @@ func plain(err error) error {
 	var moment *time.ParseError
 	switch {
 	case errors.As(err, &kind):
-		name := kind.Field
+		// Embedded structs are in the path by their names, which are no names of members.
+		name := strings.Join(slices.DeleteFunc(strings.Split(kind.Field, "."), func(part string) bool {
+			return part != strings.ToLower(part)
+		}), ".")
 		if name == "" {
 			name = "it"
 		}
