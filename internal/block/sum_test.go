@@ -80,8 +80,7 @@ func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 }
 
 func TestSum(t *testing.T) {
-	loops := map[string]Loop{"serial": Serial, "goroutines": goroutines}
-	for name, loop := range loops {
+	for name, loop := range loops() {
 		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1}, {64, 64, 64, 0, 1}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testSum[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testSum[float64](t, blocking, loop) })
