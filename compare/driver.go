@@ -70,14 +70,14 @@ type Driver struct {
 	// Warn is told, once, what may be wrong with all rows of a worker; nil: nobody is.
 	Warn func(text string)
 
-	host    Host
-	run     RunInfo
-	setting setting
-	rates   map[string]float64 // flops a second of a variant and type, from its last row
-	left    float64            // bytes of workspaces that the last cases let go of
-	device  *Device            // of a process that serves one
-	tell    func(found)        // is told what was found before the first case; nil: nobody is
-	other   string             // a warning of all rows: the worker is of another revision; empty: it is not
+	host     Host
+	run      RunInfo
+	settings settings
+	rates    map[string]float64 // flops a second of a variant and type, from its last row
+	left     float64            // bytes of workspaces that the last cases let go of
+	device   *Device            // of a process that serves one
+	tell     func(found)        // is told what was found before the first case; nil: nobody is
+	other    string             // a warning of all rows: the worker is of another revision; empty: it is not
 
 	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
 }
@@ -106,7 +106,7 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	if err := d.begin(ctx, cases); err != nil {
 		return err
 	}
-	defer func() { d.setting = setting{} }()
+	defer func() { d.settings = settings{} }()
 	var away []Case
 	if d.Worker != nil {
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"gemm"
 	"gemm/internal/cpu"
 	"gemm/internal/peak"
 )
@@ -73,4 +74,36 @@ func fastest(all []int, topology []cpu.Processor, rates map[int]float64) []int {
 	}
 	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
 	return all
+}
+
+// processors returns the number of processors that a case may use, as GOMAXPROCS has
+// it, of those that this process has: as many as the case says where it says so; the
+// threads of a rank; all where a GPU computes, for the checks; one
+// for the serial family, gonum's variant too; and as many as threads where it is
+// compared with others. Threads beyond the processors take turns on them as goroutines
+// do, not as the threads of a system that waits for the end of time slices.
+func processors(c Case, all int) int {
+	if n, ok := c.integer("gomaxprocs"); ok && n > 0 {
+		return n
+	}
+	switch {
+	case c.Ranks() > 0:
+		return c.each()
+	case c.OnDevice():
+		return all
+	case c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && !c.Variant.Has("threads"):
+		return 1
+	case c.Turn != "":
+		return min(c.Threads(), all)
+	}
+	return all
+}
+
+// busy returns the number of processors that the threads of a case can keep busy: of
+// ranks, which may be on several hosts, as many as they ask for.
+func busy(c Case, all int) int {
+	if c.Ranks() > 0 {
+		return c.Threads()
+	}
+	return min(c.Threads(), processors(c, all), runtime.NumCPU())
 }

@@ -1,20 +1,12 @@
 package compare
 
-import (
-	"context"
-	"testing"
-
-	"gemm"
-)
+import "testing"
 
 // TestDisturbs names the contenders after which the next one has to wait.
 func TestDisturbs(t *testing.T) {
 	at := func(name string, threads int, elsewhere bool) *contender {
-		c := &contender{c: Case{Variant: variant(name, nil)}}
+		c := &contender{c: Case{Variant: variant(name, nil)}, elsewhere: elsewhere}
 		c.record.Threads = threads
-		if elsewhere {
-			c.stage = func(context.Context) (gemm.Run, error) { return nil, nil }
-		}
 		return c
 	}
 	one, two := at("serial/packed", 1, false), at("parallel/packed", 2, false)

@@ -40,9 +40,9 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	spans := line.Spans()
 	switch {
 	case err != nil:
-		t.record.Warnings = append(t.record.Warnings, noTimeline+err.Error())
+		t.warning(noTimeline + err.Error())
 	case len(spans) == 0:
-		t.record.Warnings = append(t.record.Warnings, noTimeline+"this variant does not share its work in chunks of a loop")
+		t.warning(noTimeline + "this variant does not share its work in chunks of a loop")
 	default:
 		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: joined(spans, mostSpans)}
 	}

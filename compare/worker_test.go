@@ -605,10 +605,10 @@ func TestTurnsShareIntegers(t *testing.T) {
 			c := Case{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}
 			contender := d.prepare(t.Context(), c, 1)
 			contender.begin(t.Context(), testBudget)
-			if contender.err != nil || d.setting.integers != want {
-				t.Errorf("turn %q, case %d: integers up to %d, want %d; %v", test.turn, i, d.setting.integers, want, contender.err)
+			if contender.err != nil || d.settings.f64.magnitude != want {
+				t.Errorf("turn %q, case %d: integers up to %d, want %d; %v", test.turn, i, d.settings.f64.magnitude, want, contender.err)
 			}
 		}
-		d.setting = setting{}
+		d.settings = settings{}
 	}
 }

@@ -1,0 +1,330 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gemm"
+	"gemm/compare/verify"
+	"gemm/internal/sample"
+)
+
+// contender is a case that is measured, and what has come of it.
+type contender struct {
+	d      *Driver
+	c      Case
+	busy   int // processors that its threads keep busy
+	record Record
+	params gemm.Params // resolved; nil: they are wrong
+	err    error
+
+	product   multiplication // nil: it was not made ready, as err says
+	exact     bool           // the product of integers is exact, and checked first
+	elsewhere bool           // its operands are staged
+	explain   func() gemm.Params
+	warn      func() []string
+	staged    gemm.Run      // nil: it is called, or not staged yet
+	device    gemm.OnDevice // the staged product of a GPU; nil: it is on none
+
+	sampler sample.Sampler
+	timeout time.Duration // what is left of the row's
+	done    bool          // verified, needs no further samples
+	last    course        // of the last product, if it was staged
+	courses []course      // of the samples
+
+	overhead time.Duration // of a call into a library, where it counts
+	trace    *Trace        // the timeline of one more product, if it is requested
+}
+
+// course is how a staged product went.
+type course struct {
+	phases       map[string]time.Duration
+	distribution *gemm.Distribution // nil: there is one process
+}
+
+// prepare makes the multiplier of c and its operands ready, on which c keeps that many
+// processors busy.
+func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
+	t := &contender{d: d, c: c, busy: busy, record: c.record(), timeout: d.Budget.Timeout}
+	if !c.OnDevice() {
+		d.now(c) // memory may end already when operands are drawn
+	}
+	params, err := c.Variant.Resolve(c.Params)
+	if err != nil {
+		t.err = err
+		return t
+	}
+	t.params, t.record.Resolved = params, params
+	t.err = gemm.ByType(c.Type,
+		func() error { return prepare(ctx, t, &d.settings.f64) },
+		func() error { return prepare(ctx, t, &d.settings.f32) },
+		func() error { return prepare(ctx, t, &d.settings.gf256) },
+	)()
+	return t
+}
+
+func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) error {
+	c := t.c
+	m, err := construct[T](t)
+	if err != nil {
+		return err
+	}
+	r := &multiplicationOf[T]{c: c, seed: t.d.Seed, setting: s, place: stager(m, c)}
+	if r.call, err = caller(m, c); err != nil {
+		return err
+	}
+	hands := 1
+	var touch func(c, a, b gemm.Matrix[T])
+	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
+		hands, touch = t.busy, toucher.Touch
+	}
+	r.drawn = s.draw(t.d, c, hands, touch)
+	r.limit = verify.LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
+	r.magnitude = verify.ExactIntegers[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta)
+	t.record.Bound, t.record.BoundKind = Number(r.limit.Bound), r.limit.Kind
+	if r.magnitude == 0 && c.Type != "gf256" {
+		if !r.drawn.verifier.Assures(r.limit) {
+			return unproven{r.limit.Unproven(c.Type, c.K)}
+		}
+		t.warning("no check on integers: its intermediate results exceed what the type holds exactly")
+	}
+	t.product, t.exact, t.elsewhere = r, r.magnitude > 0, r.place != nil
+	if e, ok := m.(gemm.Explainer); ok {
+		t.explain = e.Resolved
+	}
+	if w, ok := m.(gemm.Warner); ok {
+		t.warn = w.Warnings
+	}
+	t.sampler.Call = t.time
+	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go
+	if c.Beta != 0 && !t.elsewhere {
+		t.sampler.Before = r.drawn.Restore
+	}
+	if c.foreign() && !t.elsewhere && c.Terms() < smallPeer {
+		t.overhead = callOverhead(ctx, m)
+	}
+	return nil
+}
+
+// construct makes the multiplier, on a device under the row's time limit: it may compile for
+// the device, and hang there.
+func construct[T gemm.Element](t *contender) (m gemm.Multiplier[T], err error) {
+	if !t.c.OnDevice() {
+		return gemm.New[T](t.c.Variant, t.c.Params)
+	}
+	err = t.guard(t.d.Budget.Timeout, func() (err error) {
+		m, err = gemm.New[T](t.c.Variant, t.c.Params)
+		return err
+	})
+	return m, err
+}
+
+// unproven is the error of a case whose result would not be verified, by integers or by the
+// bound: it is not measured.
+type unproven struct{ text string }
+
+func (u unproven) Error() string { return u.text }
+
+// begin checks the product of integers, stages the operands if the product is computed
+// elsewhere, and warms up.
+func (t *contender) begin(ctx context.Context, b Budget) {
+	if t.exact && !t.multipliesIntegers(ctx) {
+		return
+	}
+	if t.elsewhere {
+		t.within(ctx, t.stage)
+	}
+	if t.err == nil && t.device == nil {
+		t.product.poison()
+	}
+	t.within(ctx, func(ctx context.Context) error { return t.warmUp(ctx, b) })
+	if t.done {
+		t.fetch(ctx)
+	}
+}
+
+// multipliesIntegers reports whether the product of integers is not wrong: it is exact, or
+// ended in an error.
+func (t *contender) multipliesIntegers(ctx context.Context) bool {
+	if t.err != nil {
+		return true
+	}
+	if t.c.OnDevice() {
+		t.product.drawIntegers() // before the row's time begins
+	}
+	var v verify.Verdict
+	limit := t.timeout
+	t.within(ctx, func(ctx context.Context) (err error) {
+		v, err = t.product.multiplyIntegers(ctx)
+		return err
+	})
+	t.timeout = limit // a product that fits the row's time has all of it again
+	if t.err != nil || v.OK() {
+		return true
+	}
+	t.judge(v)
+	t.record.Reason = "of integers, whose product is exact: " + t.record.Reason
+	return false
+}
+
+// stage stages the operands: the staged product is computed from then on.
+func (t *contender) stage(ctx context.Context) error {
+	staged, err := t.product.stage(ctx)
+	if err != nil {
+		return err
+	}
+	t.staged = staged
+	t.device, _ = staged.(gemm.OnDevice)
+	t.sampler.Kept = func() { t.courses = append(t.courses, t.last) }
+	return nil
+}
+
+// warmUp warms the sampler up. The first call is the only sample, and the row done, if there
+// is no time for a second one.
+func (t *contender) warmUp(ctx context.Context, b Budget) error {
+	took, err := t.sampler.Warm(ctx)
+	if err != nil {
+		return err
+	}
+	short := b.Timeout > 0 && !sample.Fits(took, t.timeout-took) || b.Patience > 0 && took > b.Patience
+	if took > b.Time && short {
+		t.sampler.Seconds = []float64{took.Seconds()}
+		if t.sampler.Kept != nil {
+			t.sampler.Kept()
+		}
+		t.done = true
+		return nil
+	}
+	if t.c.Turn != "" {
+		return t.sampler.Settle(ctx)
+	}
+	return nil
+}
+
+// time computes the product that many times and returns how long that took.
+func (t *contender) time(ctx context.Context, times int) (time.Duration, error) {
+	if t.staged != nil {
+		return t.timeStaged(ctx, times)
+	}
+	start := time.Now()
+	if err := t.product.multiply(ctx, times); err != nil {
+		return 0, err
+	}
+	return time.Since(start), nil
+}
+
+// timeStaged is time of the staged product, which has a clock of its own.
+func (t *contender) timeStaged(ctx context.Context, times int) (time.Duration, error) {
+	if repeater, ok := t.staged.(gemm.Repeater); ok {
+		cost, err := repeater.Repeat(ctx, times)
+		t.last.phases = cost.Phases
+		return cost.Time, err
+	}
+	var total time.Duration
+	for range times {
+		cost, err := t.staged.Do(ctx)
+		if err != nil {
+			return 0, err
+		}
+		total += cost.Time
+		t.last.phases = cost.Phases
+	}
+	if ranks, ok := t.staged.(gemm.Distributed); ok {
+		d := ranks.Distribution()
+		t.last.distribution = &d
+	}
+	return total, nil
+}
+
+// fetch collects the result of the last product and checks it. A product on a device does not
+// use the memory here until then, and others have left their results in it.
+func (t *contender) fetch(ctx context.Context) {
+	if t.err == nil && t.device != nil {
+		t.product.poison()
+	}
+	t.within(ctx, func(ctx context.Context) error {
+		if t.staged == nil {
+			return nil
+		}
+		return t.staged.Collect(ctx)
+	})
+	t.verify()
+}
+
+// close frees what staging took.
+func (t *contender) close() {
+	_ = t.guard(t.d.Budget.Timeout, func() error {
+		if t.staged == nil {
+			return nil
+		}
+		return t.staged.Close()
+	})
+}
+
+// verify checks the result that the last sample left in c.
+func (t *contender) verify() {
+	if t.err != nil {
+		return
+	}
+	v := t.product.check()
+	t.judge(v)
+	if v.Note != "" {
+		t.warning(v.Note)
+	}
+	if v.Weak {
+		t.warning("the error bound exceeds the elements themselves: this check cannot see a lost element")
+	}
+}
+
+// judge puts the verdict into the row.
+func (t *contender) judge(v verify.Verdict) {
+	t.record.Residual, t.record.Bound = Number(v.Residual), Number(v.Bound)
+	t.record.Status = OK
+	if !v.OK() {
+		t.record.Status, t.record.Reason = Wrong, v.Reason
+	}
+}
+
+// warning adds a warning to the row.
+func (t *contender) warning(text string) { t.record.Warnings = append(t.record.Warnings, text) }
+
+// guard calls f, turns a panic into an error, and gives the case up if it does not come back
+// from ranks or a device within the limit.
+func (t *contender) guard(limit time.Duration, f func() error) error { return t.d.guard(t, limit, f) }
+
+// within runs f under what is left of t's time limit.
+func (t *contender) within(ctx context.Context, f func(ctx context.Context) error) {
+	if t.err != nil {
+		return
+	}
+	start := time.Now()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if t.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, t.timeout)
+	}
+	defer cancel()
+	t.err = t.guard(t.timeout, func() error { return f(limited) })
+	if t.timeout > 0 {
+		t.timeout = max(t.timeout-time.Since(start), time.Nanosecond)
+	}
+	if errors.Is(t.err, context.DeadlineExceeded) && ctx.Err() == nil {
+		t.err = errTimeout
+	}
+}
+
+var (
+	errTimeout  = errors.New("took longer than the row's time limit")
+	errPanicked = errors.New("panicked")
+)
+
+// guard calls f and turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanicked, p)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,184 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gemm"
+	"gemm/compare/verify"
+	"gemm/internal/sample"
+)
+
+// multiplication is the product of a case on operands of this process, of any element type.
+type multiplication interface {
+	// drawIntegers draws the operands of the exact check, unless there are some that fit.
+	drawIntegers()
+	// multiplyIntegers multiplies integers, with the very shape and parameters that are timed,
+	// and checks that the product is exact: what is lost in the noise of rounding, such as one
+	// term of a sum, shows here.
+	multiplyIntegers(ctx context.Context) (verify.Verdict, error)
+	// multiply computes the product that many times.
+	multiply(ctx context.Context, times int) error
+	// stage places the operands where the product is computed.
+	stage(ctx context.Context) (gemm.Run, error)
+	// poison fills C with elements that no product has.
+	poison()
+	// check verifies C.
+	check() verify.Verdict
+}
+
+// calling computes the product of operands that many times; staging stages it.
+type (
+	calling[T gemm.Element] func(ctx context.Context, o verify.Operands[T], times int) error
+	staging[T gemm.Element] func(ctx context.Context, o verify.Operands[T]) (gemm.Run, error)
+)
+
+// multiplicationOf is the product on operands of one type.
+type multiplicationOf[T gemm.Element] struct {
+	c         Case
+	seed      uint64
+	setting   *setting[T]
+	drawn     operands[T]
+	limit     verify.Limit
+	magnitude int // of the integers of the exact check; 0: none are exact
+	call      calling[T]
+	place     staging[T] // nil: the product is called
+}
+
+func (r *multiplicationOf[T]) drawIntegers() { r.setting.drawIntegers(r.c, r.seed, r.magnitude) }
+
+func (r *multiplicationOf[T]) multiplyIntegers(ctx context.Context) (verdict verify.Verdict, err error) {
+	r.drawIntegers()
+	o := r.setting.integers
+	o.Poison()
+	o.Restore()
+	if r.place != nil {
+		err = r.once(ctx, o.Operands)
+	} else {
+		err = r.call(ctx, o.Operands, 1)
+	}
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	everywhere(func() { verdict = o.verifier.Check(o.C, verify.Limit{Kind: gemm.Componentwise}) })
+	return verdict, nil
+}
+
+// once computes one staged product.
+func (r *multiplicationOf[T]) once(ctx context.Context, o verify.Operands[T]) error {
+	staged, err := r.place(ctx, o)
+	if err != nil {
+		return err
+	}
+	if _, err = staged.Do(ctx); err == nil {
+		err = staged.Collect(ctx)
+	}
+	return errors.Join(err, staged.Close())
+}
+
+func (r *multiplicationOf[T]) multiply(ctx context.Context, times int) error {
+	return r.call(ctx, r.drawn.Operands, times)
+}
+
+func (r *multiplicationOf[T]) stage(ctx context.Context) (gemm.Run, error) {
+	return r.place(ctx, r.drawn.Operands)
+}
+
+func (r *multiplicationOf[T]) poison() { r.drawn.Poison() }
+
+func (r *multiplicationOf[T]) check() (verdict verify.Verdict) {
+	everywhere(func() { verdict = r.drawn.verifier.Check(r.drawn.C, r.limit) })
+	return verdict
+}
+
+// errNoGemmer: the case asks for more than C = A·B of a variant that has no more.
+var errNoGemmer = errors.New("computes C = A·B only, without transposes, α and β: " +
+	"choose a production variant such as serial/packed, and f64 or f32")
+
+// stager returns how m stages the operation of the case; nil: it does not.
+func stager[T gemm.Element](m gemm.Multiplier[T], c Case) staging[T] {
+	if c.Plain() {
+		if s, ok := m.(gemm.Stager[T]); ok {
+			return func(ctx context.Context, o verify.Operands[T]) (gemm.Run, error) {
+				return s.Stage(ctx, o.C, o.A, o.B)
+			}
+		}
+		return nil
+	}
+	var stage any
+	switch m := any(m).(type) {
+	case gemm.GemmStager[float32]:
+		stage = stagedGemm(m, c)
+	case gemm.GemmStager[float64]:
+		stage = stagedGemm(m, c)
+	default:
+		return nil
+	}
+	return stage.(staging[T])
+}
+
+// stagedGemm returns how m stages the operation of the case.
+func stagedGemm[T gemm.Float](m gemm.GemmStager[T], c Case) staging[T] {
+	tA, tB := c.Transposes()
+	return func(ctx context.Context, o verify.Operands[T]) (gemm.Run, error) {
+		o.Restore()
+		return m.StageGemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C)
+	}
+}
+
+// caller returns how m computes the case, or why it cannot.
+func caller[T gemm.Element](m gemm.Multiplier[T], c Case) (calling[T], error) {
+	if c.Plain() {
+		return func(ctx context.Context, o verify.Operands[T], times int) error {
+			for range times {
+				if err := m.Multiply(ctx, o.C, o.A, o.B); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	}
+	var call any
+	switch m := any(m).(type) {
+	case gemm.Gemmer[float32]:
+		call = gemms(m, c)
+	case gemm.Gemmer[float64]:
+		call = gemms(m, c)
+	default:
+		return nil, gemm.Unavailablef("%s %w", c.Variant.Name, errNoGemmer)
+	}
+	return call.(calling[T]), nil
+}
+
+// gemms returns how m computes the operation of the case.
+func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) calling[T] {
+	tA, tB := c.Transposes()
+	return func(ctx context.Context, o verify.Operands[T], times int) error {
+		for range times {
+			if err := m.Gemm(ctx, tA, tB, T(c.Alpha), o.A, o.B, T(c.Beta), o.C); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// callOverhead returns the time of a product of 1×1 matrices, the median of some
+// batches; 0 where it fails.
+func callOverhead[T gemm.Element](ctx context.Context, m gemm.Multiplier[T]) time.Duration {
+	a, b, c := gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1)
+	s := sample.Sampler{Inner: 100, Call: func(ctx context.Context, times int) (time.Duration, error) {
+		start := time.Now()
+		for range times {
+			if err := m.Multiply(ctx, c, a, b); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	}}
+	if s.Burst(ctx, sample.Budget{Reps: 10}) != nil {
+		return 0
+	}
+	return time.Duration(sample.Summarize(s.Seconds).Median * float64(time.Second))
+}

@@ -1,0 +1,161 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"gemm"
+	"gemm/internal/sample"
+)
+
+// smallPeer is the number of terms of a product below which the cost of calling
+// into a library of others counts and is measured; largePeer is the number from
+// which a good library reaches half of the peak.
+const (
+	smallPeer = 256 * 256 * 256
+	largePeer = 512 * 512 * 512
+)
+
+// finish turns what was measured into the row.
+func (d *Driver) finish(t *contender) Record {
+	r := t.record
+	r.Host, r.Run = d.host.ID, d.run.ID
+	if t.explain != nil {
+		r.Resolved = gemm.Params{}
+		maps.Copy(r.Resolved, t.params)
+		maps.Copy(r.Resolved, t.explain())
+	}
+	if t.err != nil {
+		r.Status, r.Reason = d.failure(t.err)
+	}
+	if t.params != nil && t.c.Variant.Model != nil {
+		r.Predicted = d.predicted(t.c, t.params)
+	}
+	if r.Status != OK {
+		return r
+	}
+	r.summarize(t.sampler)
+	if t.warn != nil {
+		r.Warnings = append(r.Warnings, t.warn()...)
+	}
+	if t.device != nil {
+		g := t.device.Device()
+		r.GPU = &g
+		r.Warnings = append(r.Warnings, g.Warnings...)
+	}
+	if crowded := d.crowded(&r, t); crowded != "" {
+		r.Warnings = append(r.Warnings, crowded)
+	}
+	if t.overhead > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("a call into the library costs about %v of the median",
+			t.overhead.Round(50*time.Nanosecond)))
+	}
+	d.rate(&r, t)
+	r.Phases = t.phases()
+	return r
+}
+
+// failure returns the outcome of a row that err has ended, and its reason.
+func (d *Driver) failure(err error) (Status, string) {
+	switch {
+	case errors.Is(err, errHung), errors.Is(err, errEndless):
+		return Timeout, fmt.Sprintf("%v %v after its time limit of %v", err, cmp.Or(d.grace, grace), d.Budget.Timeout)
+	case errors.Is(err, gemm.ErrUnavailable):
+		return Unavailable, gemm.Why(err)
+	case errors.Is(err, errTimeout):
+		return Timeout, fmt.Sprintf("%v of %v: raise it with --timeout", err, d.Budget.Timeout)
+	case errors.As(err, &unproven{}):
+		return Skipped, err.Error()
+	}
+	return Failed, err.Error()
+}
+
+// summarize puts the samples, their median and its interval into the row.
+func (r *Record) summarize(taken sample.Sampler) {
+	r.Samples, r.Inner = taken.Seconds, taken.Inner
+	s := sample.Summarize(r.Samples)
+	r.Median = Number(s.Median)
+	if !s.Bounded() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: set --reps %[1]d and raise --timeout",
+			sample.MinForInterval))
+		return
+	}
+	r.CI = &[2]float64{s.Lo, s.Hi}
+	if !(s.Hi-s.Lo <= 0.1*s.Median) {
+		r.Warnings = append(r.Warnings, "wide spread: repeat on a quiet machine")
+	}
+}
+
+// crowded puts what the ranks did into the row, if there are ranks, and returns why threads
+// or ranks do not run at the same time; empty if they do.
+func (d *Driver) crowded(r *Record, t *contender) string {
+	if t.c.Ranks() == 0 {
+		return d.host.Crowded(r.Threads)
+	}
+	if t.last.distribution == nil {
+		return ""
+	}
+	r.distribute(*t.courses[nearest(r.Samples, float64(r.Median))].distribution)
+	return d.host.oversubscribed(*r)
+}
+
+// rate puts the speed into the row, and its share of the ceiling.
+func (d *Driver) rate(r *Record, t *contender) {
+	terms, median := t.c.Terms(), float64(r.Median)
+	if r.Type == "gf256" {
+		r.Rate = Number(terms / median / 1e9)
+		r.DataGBps = Number(float64(r.K) * float64(r.N) / median / 1e9)
+	} else {
+		r.Gflops = Number(2 * terms / median / 1e9)
+		r.Rate = r.Gflops
+	}
+	c, ok := d.ceiling(r.Type, t.busy)
+	if r.GPU != nil {
+		c, ok = d.ceilingOf(func(c Ceiling) bool {
+			return c.Unit == "gpu" && c.Device == t.c.device() && c.Pipe == r.GPU.Pipe
+		})
+	}
+	if r.Ceiling > 0 {
+		c, ok = r.Ceiling, true
+	}
+	if !ok {
+		return
+	}
+	r.PercentPeak = Number(100 * float64(r.Rate) / c)
+	if t.c.foreign() && r.Type != "gf256" && terms >= largePeer && !(r.PercentPeak >= 50) {
+		r.Warnings = append(r.Warnings, "below half of the measured peak: the library may not know this processor")
+	}
+}
+
+// phases returns the median of each phase over the samples, in seconds; nil: there are none.
+func (t *contender) phases() map[string]float64 {
+	all := map[string][]float64{}
+	for _, c := range t.courses {
+		for name, took := range c.phases {
+			all[name] = append(all[name], took.Seconds())
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	out := map[string]float64{}
+	for name, seconds := range all {
+		out[name] = sample.Summarize(seconds).Median
+	}
+	return out
+}
+
+// nearest returns the index of the first of some numbers that is nearest to x.
+func nearest(numbers []float64, x float64) int {
+	at := 0
+	for i, n := range numbers {
+		if math.Abs(n-x) < math.Abs(numbers[at]-x) {
+			at = i
+		}
+	}
+	return at
+}
