@@ -26,77 +26,91 @@ const module = "gemm"
 // that is not a test. A row covers the packages below it too, unless they have a
 // row of their own; "." is the root package, and a package without a row is an
 // error, so that whoever adds one decides where it belongs. Dependencies point
-// one way:
-//
-//	gf256 ← gemm ← serial ← parallel;  {parallel, reference} ← {mpi, cuda} ← internal/catalog ← cmd
-//	{internal/cpu, gf256} ← {internal/kernel, internal/peak};  internal/kernel ← internal/block ← {serial, parallel} ← blas
-//	{gemm, internal/cpu} ← compare/verify;  {compare/verify, internal/sample, internal/peak, internal/child, internal/output} ← compare ← compare/report ← cmd
-//	{internal/catalog, internal/settings, compare} ← internal/tune ← cmd
-//	{compare, parallel, reference} ← compare/probe ← cmd
-//	compare/report/chart ← compare/report/document ← compare/report/{text, number};  compare ← compare/report/{analysis, number}
-//	compare/report/{analysis, text, number} ← compare/report/figures ← compare/report/chapters ← compare/report
-//	{cuda, cuda/wire, compare} ← cuda/remote ← cmd
-//	{cuda, compare} ← cuda/explain ← cmd
-//	internal/tuned ← internal/block;  {internal/tuned, internal/cpu, internal/trust, internal/output} ← internal/settings ← cmd
-//	internal/trust ← {reference, cuda/nvrtc}
-//	internal/output ← {internal/matfile, internal/shard, mpi, cuda, compare, cmd}
-//	internal/peak ← mpi; {internal/cpu, gemm} ← internal/gemmtest; {internal/cpu, internal/child} ← reference
-//	gemm ← internal/dl ← {reference, cuda/nvrtc}
-//	gemm ← {internal/matfile, internal/shard}
-//	cuda/occupancy ← cuda; gemm, internal/child ← cuda/wire ← cmd
-//
-// An arrow carries on: whoever may import a package may import what that one may
-// import. layers spells only the arrows themselves.
-var importTable = closure(map[string][]string{
-	"gf256": nil,
-	".":     {"gf256"},
+// one way: packages import only what stands above their own group. An import that
+// nobody makes any more is an error too.
+var importTable = map[string][]string{
+	"compare/report/chart": nil,
+	"cuda/occupancy":       nil,
+	"gf256":                nil,
+	"internal/child":       nil,
+	"internal/cpu":         nil,
+	"internal/output":      nil,
+	"internal/sample":      nil,
+	"internal/trust":       nil,
+	"internal/tuned":       nil,
 
-	"internal/cpu":    nil,
-	"internal/trust":  nil,
-	"internal/output": nil,
-	"internal/dl":     {"."},
-	"internal/tuned":  nil,
-	"internal/kernel": {"internal/cpu", "gf256"},
-	"internal/block":  {"internal/kernel", "internal/tuned"},
-	"serial":          {".", "internal/block"},
-	"parallel":        {"serial"},
-	"reference":       {".", "internal/cpu", "internal/trust", "internal/dl", "internal/child"},
-	"blas":            {"serial", "parallel"},
+	".":                       {"gf256"},
+	"compare/report/document": {"compare/report/chart"},
+	"internal/kernel":         {"gf256", "internal/cpu"},
+	"internal/peak":           {"gf256", "internal/cpu"},
+	"internal/settings":       {"internal/cpu", "internal/output", "internal/trust", "internal/tuned"},
 
-	"mpi":              {"serial", "parallel", "reference", "internal/peak", "internal/child", "internal/output"},
-	"cuda":             {"serial", "parallel", "reference", "cuda/occupancy", "internal/output"},
-	"cuda/occupancy":   nil,
-	"cuda/wire":        {".", "internal/child"},
-	"internal/catalog": {"mpi", "cuda"},
+	"compare/report/text": {"compare/report/document"},
+	"compare/verify":      {"gf256", "internal/cpu", "."},
+	"cuda/wire":           {"gf256", "internal/child", "."},
+	"internal/block":      {"gf256", "internal/cpu", "internal/tuned", "internal/kernel"},
+	"internal/dl":         {"."},
+	"internal/gemmtest":   {"gf256", "internal/cpu", "."},
+	"internal/matfile":    {"gf256", "internal/output", "."},
+	"internal/shard":      {"gf256", "internal/output", "."},
 
-	"internal/child":    nil,
-	"internal/sample":   nil,
-	"internal/peak":     {"internal/cpu", "gf256"},
-	"internal/matfile":  {".", "internal/output"},
-	"internal/shard":    {".", "internal/output"},
-	"internal/settings": {"internal/tuned", "internal/cpu", "internal/trust", "internal/output"},
-	"compare/verify":    {".", "internal/cpu"},
-	"compare":           {"compare/verify", "internal/sample", "internal/peak", "internal/child", "internal/output"},
-	"internal/tune":     {"internal/catalog", "internal/settings", "compare"},
-	"compare/probe":     {"compare", "parallel", "reference"},
-	"cuda/remote":       {"cuda", "cuda/wire", "compare"},
-	"cuda/explain":      {"cuda", "compare"},
-	"compare/report":    {"compare/report/chapters"},
+	"compare": {
+		"gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", ".", "internal/peak",
+		"compare/verify",
+	},
+	"cuda":      {"cuda/occupancy", "gf256", "internal/output", "internal/trust", "internal/tuned", ".", "internal/dl"},
+	"reference": {"gf256", "internal/child", "internal/cpu", "internal/trust", ".", "internal/dl"},
+	"serial":    {"gf256", "internal/cpu", "internal/tuned", ".", "internal/kernel", "internal/block"},
 
-	"compare/report/chart":      nil,
-	"compare/report/document":   {"compare/report/chart"},
-	"compare/report/text":       {"compare/report/document"},
-	"compare/report/figures":    {"compare/report/analysis", "compare/report/text", "compare/report/number"},
-	"compare/report/chapters":   {"compare/report/figures"},
-	"compare/report/number":     {"compare", "compare/report/document"},
-	"compare/report/analysis":   {"compare"},
-	"compare/report/reporttest": {"compare", "compare/report/chart", "internal/child"},
+	"compare/report/analysis":   {"internal/sample", ".", "compare"},
+	"compare/report/number":     {"compare/report/document", "compare"},
+	"compare/report/reporttest": {"compare/report/chart", "internal/child", ".", "compare"},
+	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
+	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
+	"parallel":                  {"gf256", "internal/cpu", ".", "internal/block", "serial"},
 
-	"internal/pages":    {"compare/report"},
-	"internal/goals":    {"compare/report/analysis"},
-	"internal/gemmtest": {".", "internal/cpu"},
-	"cmd":               {"cuda/explain", "cuda/remote", "compare/probe", "internal/tune", "internal/matfile", "internal/shard", "compare/report", "blas"},
-})
+	"blas": {".", "internal/block", "parallel"},
+	"compare/probe": {
+		"internal/sample", ".", "internal/kernel", "internal/block", "compare", "reference", "parallel",
+	},
+	"compare/report/figures": {
+		"compare/report/chart", "compare/report/text", "compare", "compare/report/analysis",
+		"compare/report/number",
+	},
+	"internal/goals": {"compare", "compare/report/analysis"},
+	"mpi": {
+		"gf256", "internal/child", "internal/cpu", "internal/output", ".", "internal/kernel", "internal/peak",
+		"internal/block", "internal/dl", "reference", "serial", "parallel",
+	},
+
+	"compare/report/chapters": {
+		"internal/sample", ".", "compare/report/document", "compare/report/text", "compare",
+		"compare/report/analysis", "compare/report/number", "compare/report/figures",
+	},
+	"internal/catalog": {".", "cuda", "reference", "serial", "parallel", "mpi"},
+
+	"compare/report": {
+		"compare/report/chart", "internal/child", "internal/output", "compare/report/document", "compare",
+		"compare/report/analysis", "compare/report/figures", "compare/report/chapters",
+	},
+	"internal/tune": {
+		"cuda/occupancy", "internal/cpu", "internal/sample", "internal/tuned", ".", "internal/kernel",
+		"internal/settings", "compare/verify", "internal/block", "compare", "cuda", "parallel",
+		"internal/catalog",
+	},
+
+	"cmd": {
+		"cuda/occupancy", "gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample",
+		"internal/tuned", ".", "internal/kernel", "internal/peak", "internal/settings", "compare/report/text",
+		"compare/verify", "cuda/wire", "internal/block", "internal/matfile", "internal/shard", "compare", "cuda",
+		"cuda/explain", "cuda/remote", "compare/probe", "mpi", "internal/catalog", "compare/report",
+		"internal/tune",
+	},
+	"internal/pages": {
+		"compare/report/chart", ".", "compare/report/document", "compare/report/text", "compare",
+		"compare/report/figures", "compare/report",
+	},
+}
 
 // testOnly lists the packages that only tests import.
 var testOnly = []string{"internal/gemmtest", "compare/report/reporttest"}
@@ -134,29 +148,17 @@ var rootExternal = []string{
 // vagueNames are names of packages that say nothing of what is in them.
 var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared"}
 
-// closure returns table with every arrow carried on.
-func closure(table map[string][]string) map[string][]string {
-	var reach func(pkg string, seen map[string]bool)
-	reach = func(pkg string, seen map[string]bool) {
-		for _, below := range table[pkg] {
-			if !seen[below] {
-				seen[below] = true
-				reach(below, seen)
-			}
-		}
-	}
-	closed := make(map[string][]string, len(table))
-	for pkg := range table {
-		seen := map[string]bool{}
-		reach(pkg, seen)
-		closed[pkg] = slices.Sorted(maps.Keys(seen))
-	}
-	return closed
-}
-
 // under reports whether pkg is root or below it.
 func under(pkg, root string) bool {
 	return pkg == root || strings.HasPrefix(pkg, root+"/")
+}
+
+// inModule returns the folder of a package of this module, "." of the root package.
+func inModule(imported string) string {
+	if imported == module {
+		return "."
+	}
+	return strings.TrimPrefix(imported, module+"/")
 }
 
 // row returns the key of importTable that covers pkg, "" where none does: pkg
@@ -173,12 +175,13 @@ func row(pkg string) string {
 }
 
 // checkLayout returns what is wrong with the Go files of fsys, one error a
-// fault.
-func checkLayout(fsys fs.FS) error {
+// fault, and the imports that code makes of those that importTable allows.
+func checkLayout(fsys fs.FS) (made map[arrow]bool, err error) {
 	var errs []error
+	made = map[arrow]bool{}
 	files := token.NewFileSet()
 	documented := map[string]bool{} // by folder, of packages that are not only tests
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -202,7 +205,7 @@ func checkLayout(fsys fs.FS) error {
 		}
 		dir := path.Dir(name)
 		test := strings.HasSuffix(name, "_test.go")
-		errs = append(errs, checkImports(dir, name, file, test))
+		errs = append(errs, checkImports(dir, name, file, test, made))
 		errs = append(errs, checkName(name, file))
 		if test {
 			return nil
@@ -223,16 +226,36 @@ func checkLayout(fsys fs.FS) error {
 			errs = append(errs, fmt.Errorf("%s: the package has no doc comment", dir))
 		}
 	}
+	return made, errors.Join(errs...)
+}
+
+// arrow is an import of one row of importTable by another.
+type arrow struct{ importer, imported string }
+
+// needless returns an error for each import that table allows and nobody makes.
+func needless(table map[string][]string, made map[arrow]bool) error {
+	var errs []error
+	for _, importer := range slices.Sorted(maps.Keys(table)) {
+		for _, imported := range table[importer] {
+			if !made[arrow{importer, imported}] {
+				errs = append(errs, fmt.Errorf("%s may import %s, and does not; take it out of importTable", importer, imported))
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
 
-// checkImports checks the imports of one file of the package in dir.
-func checkImports(dir, name string, file *ast.File, test bool) error {
+// checkImports checks the imports of one file of the package in dir, and notes in made those
+// of this module.
+func checkImports(dir, name string, file *ast.File, test bool, made map[arrow]bool) error {
 	var errs []error
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !test && under(imported, module) {
+			made[arrow{row(dir), row(inModule(imported))}] = true
 		}
 		if err := checkImport(dir, imported, test); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
@@ -249,11 +272,7 @@ func checkImport(dir, imported string, test bool) error {
 	if !under(imported, module) {
 		return checkExternal(dir, imported, test)
 	}
-	target := "."
-	if imported != module {
-		target = strings.TrimPrefix(imported, module+"/")
-	}
-	importer, covered := row(dir), row(target)
+	importer, covered := row(dir), row(inModule(imported))
 	switch {
 	case test || importer == "": // checkLayout says that it has no row
 		return nil
@@ -388,8 +407,18 @@ func constrained(file *ast.File) bool {
 // TestLayout checks this repository. It reads the files itself: the result of a
 // test that starts go list comes from the cache after the files have changed.
 func TestLayout(t *testing.T) {
-	if err := checkLayout(os.DirFS(".")); err != nil {
+	made, err := checkLayout(os.DirFS("."))
+	if err := errors.Join(err, needless(importTable, made)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNeedless allows an import that nobody makes and wants it named.
+func TestNeedless(t *testing.T) {
+	table := map[string][]string{"serial": {".", "internal/block"}}
+	err := needless(table, map[arrow]bool{{"serial", "."}: true})
+	if err == nil || !strings.Contains(err.Error(), "serial may import internal/block, and does not") || strings.Contains(err.Error(), "import .,") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -482,7 +511,7 @@ func TestLayoutFaults(t *testing.T) {
 				tree[file] = &fstest.MapFile{Data: []byte(rename(text))}
 			}
 			test.want = rename(test.want)
-			err := checkLayout(tree)
+			_, err := checkLayout(tree)
 			switch {
 			case test.want == "" && err != nil:
 				t.Errorf("a clean tree fails: %v", err)
