@@ -74,14 +74,29 @@ func (c Case) layout() verify.Layout {
 	}
 }
 
+// resolved returns the parameters as they are resolved; nil if they are wrong.
+func (c Case) resolved() gemm.Params {
+	p, err := c.Variant.Resolve(c.Params)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// model returns what the variant's model predicts for the case. It is false if the variant
+// has no model or the parameters are wrong.
+func (c Case) model() (gemm.Model, bool) {
+	p := c.resolved()
+	if p == nil || c.Variant.Model == nil {
+		return gemm.Model{}, false
+	}
+	return c.Variant.Model(c.M, c.N, c.K, p), true
+}
+
 // integer returns the parameter as it is resolved, if it is an integer that the variant
 // has.
 func (c Case) integer(name string) (int, bool) {
-	resolved, err := c.Variant.Resolve(c.Params)
-	if err != nil {
-		return 0, false
-	}
-	n, ok := resolved[name].(int)
+	n, ok := c.resolved()[name].(int)
 	return n, ok
 }
 
@@ -142,9 +157,8 @@ func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
 
 // Pinned reports whether the case chooses the processors that its threads run on.
 func (c Case) Pinned() bool {
-	resolved, err := c.Variant.Resolve(c.Params)
-	affinity, ok := resolved["affinity"]
-	return err == nil && ok && affinity != "none" || c.Ranks() > 0
+	affinity, ok := c.resolved()["affinity"]
+	return ok && affinity != "none" || c.Ranks() > 0
 }
 
 // Base returns the shape of the case on one thread or rank: in the experiment weak, m
@@ -189,11 +203,23 @@ func (c Case) given() float64 {
 
 // workspace returns the bytes of workspace that the variant's model predicts.
 func (c Case) workspace() float64 {
-	p, err := c.Variant.Resolve(c.Params)
-	if err != nil || c.Variant.Model == nil {
-		return 0
+	m, _ := c.model()
+	return float64(gemm.TypeNamed(c.Type).Size) * m.Workspace
+}
+
+// flops returns the operations that the variant's model predicts, or the classical ones.
+func (c Case) flops() float64 {
+	if m, ok := c.model(); ok {
+		return m.Flops
 	}
-	return float64(gemm.TypeNamed(c.Type).Size) * c.Variant.Model(c.M, c.N, c.K, p).Workspace
+	return 2 * c.Terms()
+}
+
+// hasTraffic reports whether reports compare rows of c with the memory bandwidth: codes, and
+// products whose traffic the variant's model predicts.
+func (c Case) hasTraffic() bool {
+	m, _ := c.model()
+	return c.Type == "gf256" || m.Traffic != nil
 }
 
 // Smaller says what to ask for where there is not enough memory for the case.
@@ -257,7 +283,7 @@ func (c Case) record() Record {
 		params = gemm.Params{}
 	}
 	bound := c.Variant.Bound
-	if resolved, err := c.Variant.Resolve(params); err == nil {
+	if resolved := c.resolved(); resolved != nil {
 		bound = c.Variant.BoundWith(resolved)
 	}
 	r := Record{

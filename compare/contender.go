@@ -17,7 +17,7 @@ type contender struct {
 	c      Case
 	busy   int // processors that its threads keep busy
 	record Record
-	params gemm.Params // resolved; nil: they are wrong
+	params gemm.Params // resolved
 	err    error
 
 	product   multiplication // nil: it was not made ready, as err says
@@ -51,12 +51,10 @@ func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	if !c.OnDevice() {
 		d.now(c) // memory may end already when operands are drawn
 	}
-	params, err := c.Variant.Resolve(c.Params)
-	if err != nil {
-		t.err = err
+	if t.params, t.err = c.Variant.Resolve(c.Params); t.err != nil {
 		return t
 	}
-	t.params, t.record.Resolved = params, params
+	t.record.Resolved = t.params
 	t.err = gemm.ByType(c.Type,
 		func() error { return prepare(ctx, t, &d.settings.f64) },
 		func() error { return prepare(ctx, t, &d.settings.f32) },

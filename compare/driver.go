@@ -328,7 +328,7 @@ func (d *Driver) refuse(c Case) string {
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(have)), c.Smaller())
 	}
 	if rate, ok := d.rates[rateKey(c)]; ok && d.Budget.Timeout > 0 {
-		if took := time.Duration(flops(c) / rate * float64(time.Second)); took > d.Budget.Timeout {
+		if took := time.Duration(c.flops() / rate * float64(time.Second)); took > d.Budget.Timeout {
 			return fmt.Sprintf("predicted to take %v a call at the rate of the size before, the row may take %v: raise it with --timeout",
 				took.Round(time.Second), d.Budget.Timeout)
 		}
@@ -340,42 +340,13 @@ func (d *Driver) refuse(c Case) string {
 func (d *Driver) learn(c Case, r Record) {
 	switch {
 	case r.Speed():
-		d.rates[rateKey(c)] = flops(c) / float64(r.Median)
+		d.rates[rateKey(c)] = c.flops() / float64(r.Median)
 	case r.Status == Timeout:
-		d.rates[rateKey(c)] = flops(c) / d.Budget.Timeout.Seconds()
+		d.rates[rateKey(c)] = c.flops() / d.Budget.Timeout.Seconds()
 	}
 }
 
 func rateKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }
-
-// flops returns the operations that the variant's model predicts for the case.
-func flops(c Case) float64 {
-	if p, err := c.Variant.Resolve(c.Params); err == nil && c.Variant.Model != nil {
-		return c.Variant.Model(c.M, c.N, c.K, p).Flops
-	}
-	return 2 * c.Terms()
-}
-
-// predicted evaluates the variant's model for the case on this host.
-func (d *Driver) predicted(c Case, p gemm.Params) *Predicted {
-	m := c.Variant.Model(c.M, c.N, c.K, p)
-	size := float64(gemm.TypeNamed(c.Type).Size)
-	out := &Predicted{Flops: m.Flops, Accesses: m.Accesses, Workspace: m.Workspace * size}
-	for _, cache := range d.host.Caches {
-		if m.Traffic == nil {
-			break
-		}
-		traffic := size * m.Traffic(float64(cache.Bytes)/size, float64(cache.Line)/size)
-		switch cache.Level {
-		case 1:
-			out.L1Traffic = traffic
-		case 2:
-			out.L2Traffic = traffic
-		}
-		out.Traffic = traffic
-	}
-	return out
-}
 
 // begin describes the host and the run, measures the ceilings at the numbers of
 // threads that the cases use, and puts all that in the store.
@@ -423,16 +394,6 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 		d.tell(f)
 	}
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
-}
-
-// hasTraffic reports whether reports compare rows of c with the memory bandwidth: codes, and
-// products whose traffic the variant's model predicts.
-func (c Case) hasTraffic() bool {
-	if c.Type == "gf256" {
-		return true
-	}
-	p, err := c.Variant.Resolve(c.Params)
-	return err == nil && c.Variant.Model != nil && c.Variant.Model(c.M, c.N, c.K, p).Traffic != nil
 }
 
 // probe measures the probes, those without samples of their own as rows are, for as

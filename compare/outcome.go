@@ -32,9 +32,7 @@ func (d *Driver) finish(t *contender) Record {
 	if t.err != nil {
 		r.Status, r.Reason = d.failure(t.err)
 	}
-	if t.params != nil && t.c.Variant.Model != nil {
-		r.Predicted = d.predicted(t.c, t.params)
-	}
+	r.Predicted = d.host.predict(t.c)
 	if r.Status != OK {
 		return r
 	}
@@ -57,6 +55,30 @@ func (d *Driver) finish(t *contender) Record {
 	d.rate(&r, t)
 	r.Phases = t.phases()
 	return r
+}
+
+// predict evaluates the variant's model for the case on this host; nil: it has none.
+func (h Host) predict(c Case) *Predicted {
+	m, ok := c.model()
+	if !ok {
+		return nil
+	}
+	size := float64(gemm.TypeNamed(c.Type).Size)
+	out := &Predicted{Flops: m.Flops, Accesses: m.Accesses, Workspace: m.Workspace * size}
+	for _, cache := range h.Caches {
+		if m.Traffic == nil {
+			break
+		}
+		traffic := size * m.Traffic(float64(cache.Bytes)/size, float64(cache.Line)/size)
+		switch cache.Level {
+		case 1:
+			out.L1Traffic = traffic
+		case 2:
+			out.L2Traffic = traffic
+		}
+		out.Traffic = traffic
+	}
+	return out
 }
 
 // failure returns the outcome of a row that err has ended, and its reason.
