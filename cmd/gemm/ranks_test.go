@@ -364,9 +364,9 @@ func TestOptionsOfRanks(t *testing.T) {
 
 // TestRanksHalveParts wants parts that are halved to be verified by a bound for that.
 func TestRanksHalveParts(t *testing.T) {
+	s := newSession(t) // before the caches, and with them the compiler's, are elsewhere
 	variables := tunedHost(t)
 	plant(t, tuned.Values{Cutoff: 33})
-	s := newSession(t)
 	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local", "serial/strassen,serial/packed", "--panel", "80", "--json", "-")
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 || len(doc.Records) == 0 {
