@@ -188,5 +188,5 @@ var tf32 = gemm.Bound{
 
 func tf32Worst(_, _, k int, _ gemm.Params, u float64) float64 {
 	const rounded = (1 + 0x1p-11) * (1 + 0x1p-11)
-	return rounded*(1+gemm.Gamma(float64(k), 2*math.Max(u, 0x1p-24))) - 1
+	return rounded*(1+gemm.Gamma(float64(k), 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
 }

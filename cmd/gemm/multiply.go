@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -118,7 +119,7 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	}
 	switch typ := c.String("type"); {
 	case typ != "" && !slices.Contains(gemm.TypeNames(), typ):
-		return usagef("--type %q: wants one of f64, f32, gf256", typ)
+		return usagef("--type %q: wants one of %s", typ, strings.Join(gemm.TypeNames(), ", "))
 	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
 		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
 	case c.IsSet("beta") && beta != 0 && !c.IsSet("c"):

@@ -58,14 +58,15 @@ func (f *File) parseNPY() error {
 	}
 	switch strings.TrimLeft(dtype, "<>=|") {
 	case "f4", "f", "float32":
-		f.Type, body.size = "f32", 4
+		f.Type = "f32"
 	case "f8", "d", "float64":
-		f.Type, body.size = "f64", 8
+		f.Type = "f64"
 	case "u1", "B", "uint8":
-		f.Type, body.size = "gf256", 1
+		f.Type = "gf256"
 	default:
 		return fmt.Errorf("elements are %q; save them as float32 or float64, such as with a.astype('f8')", dtype)
 	}
+	body.size = gemm.TypeNamed(f.Type).Size
 	if err := checkShape(f.Rows, f.Cols); err != nil {
 		return err
 	}

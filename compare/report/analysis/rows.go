@@ -146,9 +146,10 @@ func Anchor(text string) string {
 	}, text)
 }
 
-// Types returns the element types of rows, in the order f64, f32, gf256.
+// Types returns the element types of rows, in the order of gemm.Types, those it lacks last.
 func Types(rows []compare.Record) []string {
-	rank := func(t string) int { return (slices.Index(gemm.TypeNames(), t) + 4) % 4 }
+	known := gemm.TypeNames()
+	rank := func(t string) int { return (slices.Index(known, t) + len(known) + 1) % (len(known) + 1) }
 	seen := map[string]bool{}
 	for _, r := range rows {
 		seen[r.Type] = true
