@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"sync"
 
 	"gemm"
 	"gemm/gf256"
@@ -23,17 +24,21 @@ const (
 // commonParams are those of every variant.
 func commonParams(more ...gemm.Param) []gemm.Param {
 	ranks, _ := Launched()
-	var names []string
-	for _, v := range locals() {
-		names = append(names, v.Name)
-	}
 	return append([]gemm.Param{
 		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
 		{Name: "threads", Default: 1, Min: 0, Doc: "threads of a rank; 0: its share of the host's processors"},
-		{Name: "local", Default: packedName, Choices: names, Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
+		{Name: "local", Default: packedName, Choices: localNames(), Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
 		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy}, Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
 	}, more...)
 }
+
+// localNames are the names of locals, listed once: every variant offers them.
+var localNames = sync.OnceValue(func() (names []string) {
+	for _, v := range locals() {
+		names = append(names, v.Name)
+	}
+	return names
+})
 
 // The parameters that some variants have besides.
 func masterParam() gemm.Param {
