@@ -53,6 +53,7 @@ var importTable = map[string][]string{
 	"internal/gemmtest":   {"gf256", "internal/cpu", "."},
 	"internal/matfile":    {"gf256", "internal/output", "."},
 	"internal/shard":      {"gf256", "internal/output", "."},
+	"mpi/memory":          {"internal/cpu", "."},
 
 	"compare": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", "internal/sample", ".", "internal/peak",
@@ -80,7 +81,7 @@ var importTable = map[string][]string{
 	"internal/goals": {"compare", "compare/report/analysis"},
 	"mpi": {
 		"gf256", "internal/child", "internal/cpu", "internal/output", ".", "internal/kernel", "internal/peak",
-		"internal/block", "internal/dl", "reference", "serial", "parallel",
+		"internal/block", "internal/dl", "mpi/memory", "reference", "serial", "parallel",
 	},
 
 	"compare/report/chapters": {

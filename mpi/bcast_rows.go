@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -29,10 +30,10 @@ type bcastRows[T gemm.Element] struct {
 func newBcastRows[T gemm.Element](t *task[T]) (product[T], error) {
 	x := &bcastRows[T]{task: t, spans: plan.Spans(t.shape.M, t.world.Size()), panels: plan.Chunks(t.shape.K, t.params.Int("panel"))}
 	rank := t.world.Rank()
-	x.a, x.c = matrix[T](x.spans[rank].Len(), t.shape.K), matrix[T](x.spans[rank].Len(), t.shape.N)
+	x.a, x.c = memory.Matrix[T](x.spans[rank].Len(), t.shape.K), memory.Matrix[T](x.spans[rank].Len(), t.shape.N)
 	x.b = t.b
 	if rank != 0 {
-		x.b = matrix[T](t.shape.K, t.shape.N)
+		x.b = memory.Matrix[T](t.shape.K, t.shape.N)
 	}
 	return x, nil
 }

@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -42,7 +43,7 @@ func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 }
 
 // allocate takes the rank's matrices from take.
-func (x *cannon[T]) allocate(take taker[T]) {
+func (x *cannon[T]) allocate(take memory.Taker[T]) {
 	q := x.grid.Q
 	if x.ranks == nil {
 		return
@@ -70,16 +71,16 @@ func (x *cannon[T]) place() (err error) {
 		return err
 	}
 	q := x.grid.Q
-	err = spread(x.ranks, x.task.a, func(rank int) []area {
+	err = comm.Spread(x.ranks, x.task.a, func(rank int) []comm.Block {
 		i, j, _ := x.grid.At(rank)
-		return []area{{plan.Split(x.shape.M, q, i), plan.Split(x.shape.K, q, j)}}
+		return []comm.Block{{Rows: plan.Split(x.shape.M, q, i), Cols: plan.Split(x.shape.K, q, j)}}
 	}, []gemm.Matrix[T]{x.a})
 	if err != nil {
 		return err
 	}
-	return spread(x.ranks, x.task.b, func(rank int) []area {
+	return comm.Spread(x.ranks, x.task.b, func(rank int) []comm.Block {
 		i, j, _ := x.grid.At(rank)
-		return []area{{plan.Split(x.shape.K, q, i), plan.Split(x.shape.N, q, j)}}
+		return []comm.Block{{Rows: plan.Split(x.shape.K, q, i), Cols: plan.Split(x.shape.N, q, j)}}
 	}, []gemm.Matrix[T]{x.b})
 }
 

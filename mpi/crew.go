@@ -6,6 +6,7 @@ import (
 
 	"gemm"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -167,8 +168,8 @@ func (j *Job) crowded() bool {
 // crew is the help that ranks of a host give each other in products of one task.
 type crew[T gemm.Element] struct {
 	*notes
-	arena[T]
-	memory *comm.Shared
+	memory.Arena[T]
+	window *comm.Shared
 	local  *local[T]
 }
 
@@ -183,15 +184,24 @@ func (t *task[T]) recruit(matrices, elements int) error {
 	if n == nil || err != nil {
 		return err
 	}
-	bytes := arenaBytes[T](matrices, elements)
+	bytes := memory.Bytes[T](matrices, elements)
 	if cramped, err := t.job.cramped(bytes); cramped || err != nil {
 		return err // every rank computes its own part
 	}
-	memory, err := t.job.shared(n.host, bytes)
-	if memory == nil {
+	window, err := t.job.shared(n.host, bytes)
+	if window == nil {
 		return err
 	}
-	t.crew = &crew[T]{notes: n, arena: arena[T]{base: memory.Own()}, memory: memory, local: t.local}
+	t.crew = &crew[T]{notes: n, Arena: memory.Arena[T]{Base: window.Own()}, window: window, local: t.local}
+	return nil
+}
+
+// furnish has a rank take its matrices, from the memory of a crew where there is one.
+func (t *task[T]) furnish(allocate func(memory.Taker[T])) error {
+	if err := t.recruit(memory.Needed(allocate)); err != nil {
+		return err
+	}
+	allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = t.matrix(rows, cols) })
 	return nil
 }
 
@@ -200,16 +210,16 @@ func (t *task[T]) dismiss() error {
 	if t.crew == nil {
 		return nil
 	}
-	return t.crew.memory.Free()
+	return t.crew.window.Free()
 }
 
 // matrix returns a matrix of zeros, its rows side by side: in the memory of the crew, where
 // there is one.
 func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
 	if t.crew == nil {
-		return matrix[T](rows, cols)
+		return memory.Matrix[T](rows, cols)
 	}
-	return t.crew.matrix(rows, cols)
+	return t.crew.Matrix(rows, cols)
 }
 
 // own is this rank's note.
@@ -222,7 +232,7 @@ func (w *crew[T]) at(m gemm.Matrix[T]) (rank, at int64) {
 	}
 	place, part := uintptr(unsafe.Pointer(unsafe.SliceData(m.Data))), uintptr(0)
 	for r := range w.all {
-		if base := uintptr(w.memory.At(r)); base <= place && base >= part {
+		if base := uintptr(w.window.At(r)); base <= place && base >= part {
 			rank, part = int64(r), base
 		}
 	}
@@ -298,8 +308,8 @@ func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	return k.during(computing, func() error {
 		cols, add := s.chunk(i)
-		c := colsOf(view[T](w.memory.At(rank), s.c, s.m, s.n, s.ldc), cols)
-		a, b := view[T](w.memory.At(int(s.aRank)), s.a, s.m, s.k, s.lda), colsOf(view[T](w.memory.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
+		c := colsOf(view[T](w.window.At(rank), s.c, s.m, s.n, s.ldc), cols)
+		a, b := view[T](w.window.At(int(s.aRank)), s.a, s.m, s.k, s.lda), colsOf(view[T](w.window.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
 		return w.local.part(k, c, a, b, add)
 	})
 }

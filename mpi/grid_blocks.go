@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -36,9 +37,9 @@ func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 	if rank := t.world.Rank(); rank < g.Ranks() {
 		i, j, _ := g.At(rank)
 		m, n := x.rows[i].Len(), x.cols[j].Len()
-		x.a, x.b, x.c = matrix[T](m, t.shape.K), matrix[T](t.shape.K, n), matrix[T](m, n)
+		x.a, x.b, x.c = memory.Matrix[T](m, t.shape.K), memory.Matrix[T](t.shape.K, n), memory.Matrix[T](m, n)
 		if j == 0 {
-			x.panel = matrix[T](m, t.shape.N)
+			x.panel = memory.Matrix[T](m, t.shape.N)
 		}
 	}
 	return x, nil

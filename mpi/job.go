@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"gemm"
 	"gemm/gf256"
 	"gemm/internal/cpu"
@@ -523,4 +525,39 @@ func (j *Job) seat(g plan.Grid) (*seat, error) {
 	}
 	j.seats[g] = p
 	return p, nil
+}
+
+// sharedRoom returns the bytes that are left where the ranks of a host share memory, of
+// which Open MPI makes a file there; 0: not known. Tests say otherwise.
+var sharedRoom = func() int64 { return cpu.Free("/dev/shm") }
+
+// sharing is what a host's window takes besides what is asked for, a rank.
+const sharing = 1 << 16
+
+// cramped reports whether the ranks of some host cannot share so many bytes of each of
+// them. All ranks call it, before any asks MPI: too little memory it tells one rank of a
+// host alone, and the others wait.
+func (j *Job) cramped(bytes int) (bool, error) {
+	need, err := j.quiet.Max(float64(bytes))
+	if err != nil {
+		return false, err
+	}
+	local := 0
+	for _, g := range j.peers {
+		if g.Host == j.peers[j.Rank()].Host {
+			local++
+		}
+	}
+	lacking := 0.0
+	if room := sharedRoom(); room > 0 && (need+sharing)*float64(local) > float64(room) {
+		lacking = 1
+	}
+	lacking, err = j.quiet.Max(lacking)
+	return lacking > 0, err
+}
+
+// errCramped says what to do where the ranks cannot share so many bytes.
+func errCramped(bytes int) error {
+	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
+		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(sharedRoom())))
 }

@@ -6,6 +6,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -58,7 +59,7 @@ func (x *layers[T]) place() (err error) {
 	}
 	x.sum = x.c
 	if x.grid.C > 1 {
-		x.sum = matrix[T](plan.Split(x.m, x.grid.C, x.l).Len(), x.n)
+		x.sum = memory.Matrix[T](plan.Split(x.m, x.grid.C, x.l).Len(), x.n)
 	}
 	return x.fill(func(l int) []plan.Panel {
 		return plan.Panels(plan.Split(x.shape.K, x.grid.C, l), x.grid.P, x.grid.Q, x.params.Int("panel"))
@@ -78,11 +79,12 @@ func (x *layers[T]) collect() error {
 	if x.ranks == nil {
 		return nil
 	}
-	return unite(x.ranks, x.task.c, func(rank int) []area {
+	return comm.Unite(x.ranks, x.task.c, func(rank int) []comm.Block {
 		i, j, l := x.grid.At(rank)
 		rows := plan.Split(x.shape.M, x.grid.P, i)
 		part := plan.Split(rows.Len(), x.grid.C, l)
-		return []area{{plan.Span{Lo: rows.Lo + part.Lo, Hi: rows.Lo + part.Hi}, plan.Split(x.shape.N, x.grid.Q, j)}}
+		own := plan.Span{Lo: rows.Lo + part.Lo, Hi: rows.Lo + part.Hi}
+		return []comm.Block{{Rows: own, Cols: plan.Split(x.shape.N, x.grid.Q, j)}}
 	}, []gemm.Matrix[T]{x.sum})
 }
 

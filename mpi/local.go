@@ -16,6 +16,7 @@ import (
 	"gemm/internal/cpu"
 	"gemm/internal/kernel"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 	"gemm/parallel"
 	"gemm/serial"
@@ -117,7 +118,7 @@ func (l *local[T]) add(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 // sum adds to C what f computes apart.
 func (l *local[T]) sum(c gemm.Matrix[T], f func(gemm.Matrix[T]) error) error {
 	if cap(l.apart.Data) < c.Rows*c.Cols {
-		l.apart = matrix[T](c.Rows, c.Cols)
+		l.apart = memory.Matrix[T](c.Rows, c.Cols)
 	}
 	x := gemm.Matrix[T]{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: l.apart.Data[:c.Rows*c.Cols]}
 	if err := f(x); err != nil {

@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -69,7 +70,7 @@ func (t *task[T]) rowOperands(rows plan.Span) (a, b, c gemm.Matrix[T]) {
 	if rows.Len() == 0 {
 		return a, b, c
 	}
-	return matrix[T](rows.Len(), s.K), matrix[T](s.K, s.N), matrix[T](rows.Len(), s.N)
+	return memory.Matrix[T](rows.Len(), s.K), memory.Matrix[T](s.K, s.N), memory.Matrix[T](rows.Len(), s.N)
 }
 
 func (p *p2pRows[T]) place() error { return nil }

@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -45,13 +46,13 @@ func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 	p.rows = p.workers.rows(t.shape.M, rank)
 	if rank != 0 {
 		if p.rows.Len() > 0 {
-			p.c = matrix[T](p.rows.Len(), t.shape.N)
+			p.c = memory.Matrix[T](p.rows.Len(), t.shape.N)
 			widest := 0
 			for _, s := range p.panels {
 				widest = max(widest, s.Len())
 			}
 			for i := range p.as {
-				p.as[i], p.bs[i] = matrix[T](p.rows.Len(), widest), matrix[T](widest, t.shape.N)
+				p.as[i], p.bs[i] = memory.Matrix[T](p.rows.Len(), widest), memory.Matrix[T](widest, t.shape.N)
 			}
 		}
 		return p, nil
@@ -61,10 +62,10 @@ func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 		return p, nil
 	}
 	for _, s := range p.panels {
-		x := packed[T]{b: matrix[T](s.Len(), t.shape.N), from: rowsOf(t.b, s)}
+		x := packed[T]{b: memory.Matrix[T](s.Len(), t.shape.N), from: rowsOf(t.b, s)}
 		// The error is that of the function, which returns none.
 		_ = p.others(func(rank int, rows plan.Span) error {
-			x.as = append(x.as, part[T]{rank, matrix[T](rows.Len(), s.Len()), colsOf(rowsOf(t.a, rows), s)})
+			x.as = append(x.as, part[T]{rank, memory.Matrix[T](rows.Len(), s.Len()), colsOf(rowsOf(t.a, rows), s)})
 			return nil
 		})
 		p.out = append(p.out, x)
@@ -88,9 +89,9 @@ func (p *p2pRowsOverlap[T]) multiply(k *clock) error {
 	}
 	err := k.during(distributing, func() error {
 		for _, x := range p.out {
-			copyTo(x.b, x.from)
+			memory.Copy(x.b, x.from)
 			for _, y := range x.as {
-				copyTo(y.a, y.from)
+				memory.Copy(y.a, y.from)
 				if err := add(comm.Isend(p.world, y.a, y.rank, tagA)); err != nil {
 					return err
 				}
@@ -200,13 +201,6 @@ func waitAll(under []*comm.Request) error {
 		}
 	}
 	return first
-}
-
-// copyTo copies the elements of from.
-func copyTo[T gemm.Element](to, from gemm.Matrix[T]) {
-	for i := range from.Rows {
-		copy(to.Row(i), from.Row(i))
-	}
 }
 
 func p2pRowsOverlapVariant() gemm.Variant {

@@ -5,6 +5,7 @@ import (
 
 	"gemm"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 	"gemm/reference"
 )
@@ -42,7 +43,7 @@ func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
 	x.grid = plan.Near(t.world.Size(), gemm.Shape{})
 	mine := func(rows, cols int) gemm.Matrix[T] {
 		i, j, _ := x.grid.At(t.world.Rank())
-		return matrix[T](held(dealt(rows, x.block, x.grid.Q, j)), held(dealt(cols, x.block, x.grid.P, i)))
+		return memory.Matrix[T](held(dealt(rows, x.block, x.grid.Q, j)), held(dealt(cols, x.block, x.grid.P, i)))
 	}
 	s := t.shape
 	x.a, x.b, x.c = mine(s.M, s.K), mine(s.K, s.N), mine(s.M, s.N)
@@ -71,13 +72,13 @@ func held(part []plan.Span) int {
 }
 
 // areas returns the blocks of a rank in a matrix of rows×cols, row by row.
-func (x *scalapack[T]) areas(rank, rows, cols int) []area {
-	var out []area
+func (x *scalapack[T]) areas(rank, rows, cols int) []comm.Block {
+	var out []comm.Block
 	i, j, _ := x.grid.At(rank)
 	across := dealt(cols, x.block, x.grid.P, i)
 	for _, r := range dealt(rows, x.block, x.grid.Q, j) {
 		for _, c := range across {
-			out = append(out, area{r, c})
+			out = append(out, comm.Block{Rows: r, Cols: c})
 		}
 	}
 	return out
@@ -88,9 +89,9 @@ func (x *scalapack[T]) blocks(mine gemm.Matrix[T], rows, cols int) []gemm.Matrix
 	var out []gemm.Matrix[T]
 	at, from := 0, 0
 	for _, s := range x.areas(x.world.Rank(), rows, cols) {
-		out = append(out, mine.Slice(at, from, s.rows.Len(), s.cols.Len()))
-		if from += s.cols.Len(); from == mine.Cols {
-			at, from = at+s.rows.Len(), 0
+		out = append(out, mine.Slice(at, from, s.Rows.Len(), s.Cols.Len()))
+		if from += s.Cols.Len(); from == mine.Cols {
+			at, from = at+s.Rows.Len(), 0
 		}
 	}
 	return out
@@ -101,14 +102,14 @@ func (x *scalapack[T]) place() (err error) {
 		return err
 	}
 	s := x.shape
-	if err := spread(x.world, x.task.a, x.owned(s.M, s.K), x.blocks(x.a, s.M, s.K)); err != nil {
+	if err := comm.Spread(x.world, x.task.a, x.owned(s.M, s.K), x.blocks(x.a, s.M, s.K)); err != nil {
 		return err
 	}
-	return spread(x.world, x.task.b, x.owned(s.K, s.N), x.blocks(x.b, s.K, s.N))
+	return comm.Spread(x.world, x.task.b, x.owned(s.K, s.N), x.blocks(x.b, s.K, s.N))
 }
 
-func (x *scalapack[T]) owned(rows, cols int) func(rank int) []area {
-	return func(rank int) []area { return x.areas(rank, rows, cols) }
+func (x *scalapack[T]) owned(rows, cols int) func(rank int) []comm.Block {
+	return func(rank int) []comm.Block { return x.areas(rank, rows, cols) }
 }
 
 // multiply cannot be interrupted.
@@ -124,7 +125,7 @@ func (x *scalapack[T]) multiply(k *clock) error {
 
 func (x *scalapack[T]) collect() error {
 	s := x.shape
-	return unite(x.world, x.task.c, x.owned(s.M, s.N), x.blocks(x.c, s.M, s.N))
+	return comm.Unite(x.world, x.task.c, x.owned(s.M, s.N), x.blocks(x.c, s.M, s.N))
 }
 
 // plan implements product. Ranks that hold a block may have terms to compute: which of

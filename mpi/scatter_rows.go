@@ -4,6 +4,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -67,7 +68,7 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 	j := joined[T]{task: t, grid: g, m: ceil(t.shape.M, g.P), n: ceil(t.shape.N, g.Q)}
 	rank := t.world.Rank()
 	if rank == 0 {
-		if err := room[T](packedElements(t.shape, g), "the joined blocks of all ranks on rank 0"); err != nil {
+		if err := memory.Room[T](packedElements(t.shape, g), "the joined blocks of all ranks on rank 0"); err != nil {
 			return j, err
 		}
 	}
@@ -76,11 +77,11 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 		return j, err
 	}
 	if rank == 0 {
-		j.sent = matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
-		j.found = matrix[T](g.Ranks(), j.m*j.n).Data
+		j.sent = memory.Matrix[T](g.Ranks(), (j.m+j.n)*t.shape.K).Data
+		j.found = memory.Matrix[T](g.Ranks(), j.m*j.n).Data
 	}
 	if rank < g.Ranks() {
-		j.a, j.b, j.c = matrix[T](j.m, t.shape.K).Data, matrix[T](t.shape.K, j.n).Data, matrix[T](j.m, j.n).Data
+		j.a, j.b, j.c = memory.Matrix[T](j.m, t.shape.K).Data, memory.Matrix[T](t.shape.K, j.n).Data, memory.Matrix[T](j.m, j.n).Data
 	}
 	return j, nil
 }
@@ -139,8 +140,8 @@ func (x *joined[T]) pack() {
 	for rank := range x.grid.Ranks() {
 		rows, cols := x.block(rank)
 		part := x.sent[rank*size : (rank+1)*size]
-		copyTo(of(part, rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
-		copyTo(of(part[x.m*x.shape.K:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
+		memory.Copy(of(part, rows.Len(), x.shape.K, x.shape.K), rowsOf(x.task.a, rows))
+		memory.Copy(of(part[x.m*x.shape.K:], x.shape.K, cols.Len(), x.n), colsOf(x.task.b, cols))
 	}
 }
 
@@ -152,7 +153,7 @@ func (x *joined[T]) unpack() {
 	for rank := range x.grid.Ranks() {
 		rows, cols := x.block(rank)
 		part := x.found[rank*x.m*x.n:]
-		copyTo(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
+		memory.Copy(colsOf(rowsOf(x.task.c, rows), cols), of(part, rows.Len(), cols.Len(), x.n))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"gemm"
 	"gemm/gf256"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -63,9 +64,9 @@ func (x *srumma[T]) find() {
 		y := *x.stationary
 		y.i, y.j, y.m, y.n = i, j, plan.Split(x.shape.M, x.grid.P, i).Len(), plan.Split(x.shape.N, x.grid.Q, j).Len()
 		at := map[*gemm.Matrix[T]]source{}
-		var used arena[T]
+		var used memory.Arena[T]
 		y.own(func(m *gemm.Matrix[T], rows, cols int) {
-			at[m] = source{x.grid.Rank(i, j, 0), int64(used.reserve(rows, cols))}
+			at[m] = source{x.grid.Rank(i, j, 0), int64(used.Reserve(rows, cols))}
 		})
 		for s := range x.panels {
 			as, bs = append(as, at[&y.a[s]]), append(bs, at[&y.b[s]])
@@ -114,27 +115,27 @@ func (x *srumma[T]) place() (err error) {
 func (x *srumma[T]) expose() error {
 	board, err := x.job.notes()
 	if err == nil && board != nil && board.host.Size() == x.world.Size() {
-		err = x.recruit(needed(x.own))
+		err = x.recruit(memory.Needed(x.own))
 	}
 	if err != nil {
 		return err
 	}
-	mine, take := arena[T]{}, x.own
+	mine, take := memory.Arena[T]{}, x.own
 	if x.crew != nil {
-		x.window, x.bring = &x.crew.memory.Window, x.read
+		x.window, x.bring = &x.crew.window.Window, x.read
 	} else {
 		take = x.allocate
-		if err = x.apart(arenaBytes[T](needed(take))); err != nil {
+		if err = x.apart(memory.Bytes[T](memory.Needed(take))); err != nil {
 			return err
 		}
 	}
 	if x.window == nil {
 		x.bring = x.hear
-		take(func(m *gemm.Matrix[T], rows, cols int) { *m = matrix[T](rows, cols) })
+		take(func(m *gemm.Matrix[T], rows, cols int) { *m = memory.Matrix[T](rows, cols) })
 		return nil
 	}
-	mine.base = x.window.Own()
-	take(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.matrix(rows, cols) })
+	mine.Base = x.window.Own()
+	take(func(m *gemm.Matrix[T], rows, cols int) { *m = mine.Matrix(rows, cols) })
 	return nil
 }
 
@@ -169,10 +170,10 @@ func (x *srumma[T]) apart(bytes int) error {
 func (x *srumma[T]) read(s int, u *coming[T], i int) error {
 	p := x.panels[s]
 	if p.Col != x.j {
-		u.a[i] = comm.Here[T](x.world, x.crew.memory, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
+		u.a[i] = comm.Here[T](x.world, x.crew.window, x.m, p.K.Len(), x.as[s].rank, x.as[s].at)
 	}
 	if p.Row != x.i {
-		u.b[i] = comm.Here[T](x.world, x.crew.memory, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
+		u.b[i] = comm.Here[T](x.world, x.crew.window, p.K.Len(), x.n, x.bs[s].rank, x.bs[s].at)
 	}
 	return nil
 }

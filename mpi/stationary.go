@@ -3,6 +3,7 @@ package mpi
 import (
 	"gemm"
 	"gemm/mpi/comm"
+	"gemm/mpi/memory"
 	"gemm/mpi/plan"
 )
 
@@ -52,7 +53,7 @@ func newStationary[T gemm.Element](t *task[T], g plan.Grid, k plan.Span) *statio
 }
 
 // allocate takes the rank's matrices from take, with room for panels of others.
-func (x *stationary[T]) allocate(take taker[T]) {
+func (x *stationary[T]) allocate(take memory.Taker[T]) {
 	x.own(take)
 	if x.m < 0 {
 		return
@@ -72,7 +73,7 @@ func (x *stationary[T]) allocate(take taker[T]) {
 }
 
 // own takes the matrices of which the operands and C are made.
-func (x *stationary[T]) own(take taker[T]) {
+func (x *stationary[T]) own(take memory.Taker[T]) {
 	if x.m < 0 {
 		return
 	}
@@ -106,30 +107,30 @@ func (x *stationary[T]) place() (err error) {
 
 // fill brings the operands of all layers from rank 0; layer returns the panels of one.
 func (x *stationary[T]) fill(layer func(l int) []plan.Panel) error {
-	areas := func(of func(p plan.Panel, i, j int) area) func(rank int) []area {
-		return func(rank int) []area {
+	areas := func(of func(p plan.Panel, i, j int) comm.Block) func(rank int) []comm.Block {
+		return func(rank int) []comm.Block {
 			i, j, l := x.grid.At(rank)
-			var out []area
+			var out []comm.Block
 			for _, p := range layer(l) {
 				out = append(out, of(p, i, j))
 			}
 			return out
 		}
 	}
-	err := spread(x.ranks, x.task.a, areas(func(p plan.Panel, i, j int) area {
+	err := comm.Spread(x.ranks, x.task.a, areas(func(p plan.Panel, i, j int) comm.Block {
 		if p.Col != j {
-			return area{}
+			return comm.Block{}
 		}
-		return area{plan.Split(x.shape.M, x.grid.P, i), p.K}
+		return comm.Block{Rows: plan.Split(x.shape.M, x.grid.P, i), Cols: p.K}
 	}), x.a)
 	if err != nil {
 		return err
 	}
-	return spread(x.ranks, x.task.b, areas(func(p plan.Panel, i, j int) area {
+	return comm.Spread(x.ranks, x.task.b, areas(func(p plan.Panel, i, j int) comm.Block {
 		if p.Row != i {
-			return area{}
+			return comm.Block{}
 		}
-		return area{p.K, plan.Split(x.shape.N, x.grid.Q, j)}
+		return comm.Block{Rows: p.K, Cols: plan.Split(x.shape.N, x.grid.Q, j)}
 	}), x.b)
 }
 
@@ -240,4 +241,12 @@ func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 		wide *= 2
 	}
 	return m*k + k*n + float64(g.C+1)*m*n + wide*(float64(g.Q)*m+float64(g.P)*n)
+}
+
+// uniteBlocks brings the blocks of C, which the ranks of c own over a grid, to rank 0.
+func (t *task[T]) uniteBlocks(c *comm.Comm, g plan.Grid, mine gemm.Matrix[T]) error {
+	return comm.Unite(c, t.c, func(rank int) []comm.Block {
+		i, j, _ := g.At(rank)
+		return []comm.Block{{Rows: plan.Split(t.shape.M, g.P, i), Cols: plan.Split(t.shape.N, g.Q, j)}}
+	}, []gemm.Matrix[T]{mine})
 }

@@ -1,6 +1,14 @@
 package mpi
 
-import "gemm"
+import (
+	"fmt"
+	"sync"
+
+	"gemm"
+	"gemm/gf256"
+	"gemm/mpi/comm"
+	"gemm/mpi/plan"
+)
 
 // Variants returns the variants on ranks: those whose operands begin and end on rank 0,
 // from messages to collective calls, and then those whose operands live distributed.
@@ -17,4 +25,196 @@ func Variants() []gemm.Variant {
 		cannonVariant(),
 		layersVariant(),
 	}
+}
+
+// Values of parameters.
+const (
+	none    = "none"
+	closeBy = "close"
+	idle    = "idle"
+	works   = "works"
+	auto    = "auto"
+	static  = "static"
+	dynamic = "dynamic"
+)
+
+// commonParams are those of every variant.
+func commonParams(more ...gemm.Param) []gemm.Param {
+	ranks, _ := Launched()
+	return append([]gemm.Param{
+		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
+		{Name: "threads", Default: 1, Min: 0, Doc: "threads of a rank; 0: its share of the host's processors"},
+		{Name: "local", Default: packedName, Choices: localNames(), Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
+		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy}, Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
+	}, more...)
+}
+
+// localNames are the names of locals, listed once: every variant offers them.
+var localNames = sync.OnceValue(func() (names []string) {
+	for _, v := range locals() {
+		names = append(names, v.Name)
+	}
+	return names
+})
+
+// The parameters that some variants have besides.
+func masterParam() gemm.Param {
+	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works}, Doc: "whether rank 0, which distributes and collects, computes a part itself; one that is alone always does"}
+}
+
+func panelParam(standard int, what string) gemm.Param {
+	return gemm.Param{Name: "panel", Default: standard, Min: 1, Doc: what}
+}
+
+func gridParam() gemm.Param {
+	return gemm.Param{Name: "grid", Default: auto, Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
+}
+
+func scheduleParam() gemm.Param {
+	return gemm.Param{Name: "schedule", Default: dynamic, Choices: []string{static, dynamic}, Doc: "static: every rank computes its own part; dynamic: ranks that wait help others of their host, where there is a processor a rank"}
+}
+
+func replicationParam() gemm.Param {
+	return gemm.Param{Name: "replication", Default: 0, Min: 0, Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, while a rank's copy is at most 4 GiB"}
+}
+
+// gridOf returns the grid that resolved parameters ask for.
+func gridOf(p gemm.Params, ranks int, s gemm.Shape) (plan.Grid, error) {
+	text := p.Text("grid")
+	if text == auto {
+		return plan.Near(ranks, s), nil
+	}
+	g, err := plan.ParseGrid(text)
+	if err == nil && g.Ranks() > ranks {
+		err = fmt.Errorf("%w: grid is %s, there are %d ranks", gemm.ErrParam, text, ranks)
+	}
+	return g, err
+}
+
+// available returns why a process cannot lead as many ranks as the parameters ask for.
+func available(p gemm.Params) error {
+	if !comm.Built {
+		_, err := comm.Start()
+		return err
+	}
+	if here, _ := Launched(); p.Int("ranks") != here {
+		return gemm.Unavailablef("%d ranks are asked for, this process is one of %d", p.Int("ranks"), here).
+			WithRemedy("mpirun -n %d gemm mpi, or gemm mpi --np %d", p.Int("ranks"), p.Int("ranks"))
+	}
+	return nil
+}
+
+// leading returns the constructor of the multipliers of an algorithm.
+func leading[T gemm.Element](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, form)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+}
+
+// leadingGemm is leading for multipliers that are the whole BLAS operation.
+func leadingGemm[T gemm.Float](name string, form maker[T]) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := newMultiplier(name, p, form)
+		if err != nil {
+			return nil, err
+		}
+		return gemmer[T]{m}, nil
+	}
+}
+
+func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*multiplier[T], error) {
+	if err := available(p); err != nil {
+		return nil, err
+	}
+	if threads, ok := p["threads"].(int); ok {
+		if _, _, err := onThreads(p.Text("local"), threads); err != nil {
+			return nil, err
+		}
+	}
+	if q, ok := p["grid"]; ok && q != auto {
+		if _, err := gridOf(p, p.Int("ranks"), gemm.Shape{}); err != nil {
+			return nil, err
+		}
+	}
+	return &multiplier[T]{name: name, params: p, make: form}, nil
+}
+
+// variant fills in what the variants of the family have in common. workspace returns the
+// elements that all ranks together hold besides the operands.
+func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
+	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
+	v.Can |= gemm.Stages | gemm.Explains
+	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
+		model := localModel(m, n, k, p)
+		if m > 0 && n > 0 && k > 0 {
+			model.Workspace += workspace(gemm.Shape{M: m, N: n, K: k}, p.Int("ranks"), p)
+		}
+		return model
+	}
+	return v
+}
+
+// localModel is the model of the local variant for the whole product: the ranks together
+// have its operations and accesses. Of a variant that halves dimensions it is the
+// workspace alone: what it saves of a part hangs on how often that can be halved, and a
+// rank has the operations of packed at most.
+func localModel(m, n, k int, p gemm.Params) gemm.Model {
+	v, resolved := localOf(p)
+	model := v.Model(m, n, k, resolved)
+	if v.Bound.Kind != gemm.Componentwise {
+		workspace := model.Workspace
+		model = localModel(m, n, k, gemm.Params{"local": packedName})
+		model.Workspace = workspace
+	}
+	return model
+}
+
+// boundOf is the bound with a local variant. Parts are summed in whatever order, which
+// classical ones cover. Those of a variant that halves dimensions are halved no more often
+// than the whole product would be, so that their errors add up to no more than its own;
+// the additions of parts are those of a classical product, whose bound comes on top.
+func boundOf(p gemm.Params) gemm.Bound {
+	v, resolved := localOf(p)
+	if v.Bound.Kind == gemm.Componentwise {
+		return gemm.Classical
+	}
+	return gemm.Bound{
+		Kind: v.Bound.Kind,
+		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
+			return v.Bound.Worst(m, n, k, resolved, u) + float64(k)*gemm.Classical.Worst(m, n, k, p, u)
+		},
+		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
+			return v.Bound.Random(m, n, k, resolved, u) + float64(k)*gemm.Classical.Random(m, n, k, p, u)
+		},
+		Largest: func(m, n, k int, p gemm.Params) float64 {
+			return max(v.Bound.Largest(m, n, k, resolved), gemm.Classical.Largest(m, n, k, p))
+		},
+	}
+}
+
+// localOf returns the local variant of the parameters, and its own, at their defaults.
+func localOf(p gemm.Params) (gemm.Variant, gemm.Params) {
+	v := localVariant(p.Text("local"))
+	resolved, err := v.Resolve(nil)
+	if err != nil {
+		panic(err) // defaults are values that parameters can have
+	}
+	return v, resolved
+}
+
+// types are the constructors of a variant for all element types.
+type types struct {
+	f32 maker[float32]
+	f64 maker[float64]
+	gf  maker[gf256.Elem]
+}
+
+// of returns v with the constructors.
+func (t types) of(v gemm.Variant) gemm.Variant {
+	v.F32, v.F64, v.GF256 = leading(v.Name, t.f32), leading(v.Name, t.f64), leading(v.Name, t.gf)
+	return v
 }

@@ -1,0 +1,62 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"gemm"
+)
+
+// TestArena wants the matrices of an arena to be zeros that begin at a line each, apart from
+// one another, and to fit in as many bytes as were counted.
+func TestArena(t *testing.T) {
+	shapes := [][2]int{{3, 5}, {0, 7}, {1, 1}, {8, 8}, {2, 9}}
+	count, elements := Needed(func(take Taker[float64]) {
+		for _, s := range shapes {
+			take(nil, s[0], s[1])
+		}
+	})
+	if count != len(shapes) || elements != 15+0+1+64+18 {
+		t.Fatalf("%d matrices with %d elements are needed", count, elements)
+	}
+	data := make([]float64, Bytes[float64](count, elements)/8)
+	for i := range data {
+		data[i] = -1
+	}
+	a := Arena[float64]{Base: unsafe.Pointer(unsafe.SliceData(data))}
+	var all []gemm.Matrix[float64]
+	for i, s := range shapes {
+		if a.used%line != 0 {
+			t.Errorf("matrix %d begins at byte %d", i, a.used)
+		}
+		all = append(all, a.Matrix(s[0], s[1]))
+	}
+	if int(a.used) > 8*len(data) {
+		t.Fatalf("%d bytes are used, %d were counted", a.used, 8*len(data))
+	}
+	for i, m := range all {
+		for r := range m.Rows {
+			for c := range m.Cols {
+				if got := m.At(r, c); got != 0 {
+					t.Fatalf("matrix %d has %v at (%d, %d), want 0", i, got, r, c)
+				}
+				m.Set(r, c, float64(i+1))
+			}
+		}
+	}
+}
+
+// TestRoom wants an error that says how much is needed if memory does not suffice.
+func TestRoom(t *testing.T) {
+	if err := Room[float64](1, "a matrix"); err != nil {
+		t.Error(err)
+	}
+	err := Room[float64](1<<60, "a matrix")
+	if err == nil {
+		t.Skip("the system does not tell how much memory is left")
+	}
+	if !strings.HasPrefix(err.Error(), "a matrix need 8589934592.0 GiB") {
+		t.Error(err)
+	}
+}
