@@ -44,7 +44,8 @@ func (u Unavailable) Unwrap() error { return u.Cause }
 
 // Why returns the text of err, of an Unavailable without what all of them begin with.
 func Why(err error) string {
-	if u, ok := err.(Unavailable); ok {
+	var u Unavailable
+	if errors.As(err, &u) && err.Error() == u.Error() { // nothing is said around it
 		return u.Why()
 	}
 	return err.Error()
