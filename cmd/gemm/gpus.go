@@ -23,8 +23,13 @@ func withWorkerOf(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKey{}, &remote.Worker{})
 }
 
-// workerOf returns the worker of the command.
-func workerOf(ctx context.Context) *remote.Worker { return ctx.Value(workerKey{}).(*remote.Worker) }
+// workerOf returns the worker of the command, a new one outside of a command.
+func workerOf(ctx context.Context) *remote.Worker {
+	if w, ok := ctx.Value(workerKey{}).(*remote.Worker); ok {
+		return w
+	}
+	return &remote.Worker{}
+}
 
 // system returns what the worker finds on this host. The error wraps gemm.ErrUnavailable where
 // there is no worker, no driver or no GPU; it is errInterrupted where the context ends before
