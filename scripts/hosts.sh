@@ -120,7 +120,7 @@ until_true() {
 }
 
 # measuring: rank 0 of the ranks that gemm started has begun with the first case.
-measuring() { cat "$scratch"/tmp/gemm-ranks-*/now 2>/dev/null | grep -q '^ *0 '; }
+measuring() { cat "$scratch"/tmp/gemm-ranks-*/messages 2>/dev/null | grep -q '"now":0'; }
 # announced: the ranks that mpirun started have said where they run, and begin to measure.
 announced() { grep -q 'gemm mpi: rank 3: ' "$scratch/said"; }
 idle() { [ -z "$(ranks "$1")" ]; }
