@@ -35,6 +35,7 @@ const (
 	Explains                            // Explainer
 	Warns                               // Warner
 	Repeats                             // the Run of a Stager is a Repeater
+	Loads                               // Loadable
 )
 
 // Has reports whether c has all of those.

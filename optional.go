@@ -45,6 +45,15 @@ type Toucher[T Element] interface {
 	Touch(c, a, b Matrix[T])
 }
 
+// Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on
+// schedules.
+type Loadable[T Element] interface {
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a
+	// product once and the last one 1+load times, those between them in proportion. It shares
+	// everything else with the receiver.
+	Loaded(load int) Multiplier[T]
+}
+
 // Explainer is implemented by a Multiplier that chose something at run time.
 // Resolved returns the parameters as they were used in the last product (auto
 // has become a value, a library its version); they are kept in the record

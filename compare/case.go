@@ -12,19 +12,58 @@ import (
 	"gemm/compare/verify"
 )
 
-// Case is one row to be measured.
-type Case struct {
+// Request is one row as it is asked for.
+type Request struct {
 	Experiment Experiment
 	Variant    gemm.Variant
 	Build      string // of the experiment compiler
 	Type       string // f32, f64, gf256
 	gemm.Shape
-	Op          string // nn, nt, tn, tt: how A and B are stored
+	Op          string // nn, nt, tn, tt: how A and B are stored; empty: nn
 	Alpha, Beta float64
 	LD          int         // added to the least leading dimension of each operand
-	Params      gemm.Params // as asked
+	Params      gemm.Params // of the variant and of its conditions
 	Turn        string      // cases with the same one are measured in turn, A B A B
 	Timeline    bool        // one more product is made after the samples, with a Trace
+}
+
+// Case is a Request whose parameters are resolved. Nobody changes it.
+type Case struct {
+	Key      // on no host
+	Variant  gemm.Variant
+	LD       int
+	Params   gemm.Params // as requested
+	Turn     string
+	Timeline bool
+
+	resolved gemm.Params // nil: the parameters are wrong, as err says
+	err      error
+}
+
+// Case returns the row that is requested. Err of it says what is wrong with the parameters.
+func (r Request) Case() Case {
+	r.Op = cmp.Or(r.Op, "nn")
+	c := Case{
+		Key: Key{
+			Experiment: r.Experiment, Variant: r.Variant.Name, Build: r.Build,
+			Problem: Problem{Type: r.Type, Op: r.Op, Alpha: r.Alpha, Beta: r.Beta, Shape: r.Shape},
+		},
+		Variant: r.Variant, LD: r.LD, Params: r.Params, Turn: r.Turn, Timeline: r.Timeline,
+	}
+	c.LDA, c.LDB, c.LDC = c.padded(cols(r.Op[0], r.M, r.K)), c.padded(cols(r.Op[1], r.K, r.N)), c.padded(r.N)
+	if c.resolved, c.err = resolve(r.Variant, r.Params); c.err != nil {
+		c.resolved = nil
+	}
+	return c
+}
+
+// Err returns what is wrong with the parameters, or nil.
+func (c Case) Err() error { return c.err }
+
+// as returns the case in the turn of that name.
+func (c Case) as(turn string) Case {
+	c.Turn = turn
+	return c
 }
 
 // Transposes returns the operations on A and B.
@@ -42,25 +81,6 @@ func (c Case) Transposes() (tA, tB blas.Transpose) {
 // Plain reports whether the case is C = A·B, which every Multiplier computes.
 func (c Case) Plain() bool { return c.Op == "nn" && c.Alpha == 1 && c.Beta == 0 }
 
-// LDA returns the leading dimension of A as it is stored.
-func (c Case) LDA() int {
-	if c.Op[0] == 't' {
-		return c.padded(c.M)
-	}
-	return c.padded(c.K)
-}
-
-// LDB returns the leading dimension of B as it is stored.
-func (c Case) LDB() int {
-	if c.Op[1] == 't' {
-		return c.padded(c.K)
-	}
-	return c.padded(c.N)
-}
-
-// LDC returns the leading dimension of C.
-func (c Case) LDC() int { return c.padded(c.N) }
-
 // padded returns the leading dimension of rows of n elements. Where the sum overflows it is the
 // largest int, for which no host has the memory.
 func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
@@ -70,33 +90,24 @@ func (c Case) layout() verify.Layout {
 	tA, tB := c.Transposes()
 	return verify.Layout{
 		M: c.M, N: c.N, K: c.K, TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta,
-		LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
+		LDA: c.LDA, LDB: c.LDB, LDC: c.LDC,
 	}
 }
 
-// resolved returns the parameters as they are resolved; nil if they are wrong.
-func (c Case) resolved() gemm.Params {
-	p, err := c.Variant.Resolve(c.Params)
-	if err != nil {
-		return nil
-	}
-	return p
-}
-
-// model returns what the variant's model predicts for the case. It is false if the variant
-// has no model or the parameters are wrong.
+// model returns what the variant's model predicts for the case, under its artificial load. It is
+// false if the variant has no model or the parameters are wrong.
 func (c Case) model() (gemm.Model, bool) {
-	p := c.resolved()
-	if p == nil || c.Variant.Model == nil {
+	if c.err != nil || c.Variant.Model == nil {
 		return gemm.Model{}, false
 	}
-	return c.Variant.Model(c.M, c.N, c.K, p), true
+	m := c.Variant.Model(c.M, c.N, c.K, c.resolved)
+	return overloaded(m, c.load()), true
 }
 
 // integer returns the parameter as it is resolved, if it is an integer that the variant
 // has.
 func (c Case) integer(name string) (int, bool) {
-	n, ok := c.resolved()[name].(int)
+	n, ok := c.resolved[name].(int)
 	return n, ok
 }
 
@@ -125,8 +136,11 @@ func ownOnRanks(v gemm.Variant) bool {
 }
 
 // shared reports whether a variant of the suite computes the case on threads of this process.
-func (c Case) shared() bool {
-	return c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && c.Variant.Has("threads")
+func (c Case) shared() bool { return onThreads(c.Variant) }
+
+// onThreads reports whether v is of the suite and computes on threads of this process.
+func onThreads(v gemm.Variant) bool {
+	return v.Location == gemm.InProcess && v.Role != gemm.Library && v.Has("threads")
 }
 
 // device returns the number of the GPU that the case is for.
@@ -157,7 +171,7 @@ func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
 
 // Pinned reports whether the case chooses the processors that its threads run on.
 func (c Case) Pinned() bool {
-	affinity, ok := c.resolved()["affinity"]
+	affinity, ok := c.resolved["affinity"]
 	return ok && affinity != "none" || c.Ranks() > 0
 }
 
@@ -191,9 +205,9 @@ func (c Case) operands() float64 {
 func (c Case) given() float64 {
 	size := float64(gemm.TypeNamed(c.Type).Size)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
-	total := size * (m*float64(c.LDC()) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA()) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB()))
+	total := size * (m*float64(c.LDC) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB))
 	if c.Beta != 0 {
-		total += size * m * float64(c.LDC())
+		total += size * m * float64(c.LDC)
 	}
 	if c.Type == "f32" || c.Type == "f64" && c.Op != "nn" {
 		total += 8 * (m*k + k*n) // the verifier's operands in float64
@@ -233,19 +247,20 @@ func (c Case) Smaller() string {
 	return "choose a smaller size"
 }
 
-// problem returns the operation of the case: cases with the same one share their operands.
-func (c Case) problem() Problem {
-	return Problem{
-		Type: c.Type, Op: c.Op, Alpha: c.Alpha, Beta: c.Beta, Shape: c.Shape, LDA: c.LDA(), LDB: c.LDB(), LDC: c.LDC(),
-	}
-}
-
 // rows returns the stored rows of an operand whose op is rows×cols.
 func rows(op byte, rows, cols int) int {
 	if op == 't' {
 		return cols
 	}
 	return rows
+}
+
+// cols returns the stored columns of an operand whose op is rows×cols.
+func cols(op byte, rows, cols int) int {
+	if op == 't' {
+		return rows
+	}
+	return cols
 }
 
 // String names the case as progress shows it.
@@ -263,13 +278,8 @@ func (c Case) String() string {
 	return strings.Join(parts, " ")
 }
 
-// key returns what the case asks for, but for the parameters, on no host.
-func (c Case) key() Key {
-	return Key{Experiment: c.Experiment, Variant: c.Variant.Name, Build: c.Build, Problem: c.problem()}
-}
-
 // identity tells the row of the case from others, on no host.
-func (c Case) identity() identity { return c.key().with(c.Params) }
+func (c Case) identity() identity { return c.Key.with(c.Params) }
 
 // record returns the case's row before it is measured.
 func (c Case) record() Record {
@@ -283,11 +293,11 @@ func (c Case) record() Record {
 		params = gemm.Params{}
 	}
 	bound := c.Variant.Bound
-	if resolved := c.resolved(); resolved != nil {
-		bound = c.Variant.BoundWith(resolved)
+	if c.err == nil {
+		bound = c.Variant.BoundWith(c.resolved)
 	}
 	r := Record{
-		Key: c.key(), Compute: compute,
+		Key: c.Key, Compute: compute,
 		Threads: c.Threads(), Params: params, Resolved: gemm.Params{},
 		Samples: []float64{}, Turn: c.Turn, Unit: unit,
 		Median: None(), Gflops: None(), Rate: None(), DataGBps: None(), PercentPeak: None(),

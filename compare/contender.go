@@ -17,7 +17,6 @@ type contender struct {
 	c      Case
 	busy   int // processors that its threads keep busy
 	record Record
-	params gemm.Params // resolved
 	err    error
 
 	product   multiplication // nil: it was not made ready, as err says
@@ -51,10 +50,10 @@ func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	if !c.OnDevice() {
 		d.now(c) // memory may end already when operands are drawn
 	}
-	if t.params, t.err = c.Variant.Resolve(c.Params); t.err != nil {
+	if t.err = c.Err(); t.err != nil {
 		return t
 	}
-	t.record.Resolved = t.params
+	t.record.Resolved = c.resolved
 	t.err = gemm.ByType(c.Type,
 		func() error { return prepare(ctx, t, &d.settings.f64) },
 		func() error { return prepare(ctx, t, &d.settings.f32) },
@@ -79,8 +78,8 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 		hands, touch = t.busy, toucher.Touch
 	}
 	r.drawn = s.draw(t.d, c, hands, touch)
-	r.limit = verify.LimitOf[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta, true)
-	r.magnitude = verify.ExactIntegers[T](c.Variant, c.M, c.N, c.K, t.params, c.Alpha, c.Beta)
+	r.limit = verify.LimitOf[T](c.Variant, c.M, c.N, c.K, c.resolved, c.Alpha, c.Beta, true)
+	r.magnitude = verify.ExactIntegers[T](c.Variant, c.M, c.N, c.K, c.resolved, c.Alpha, c.Beta)
 	t.record.Bound, t.record.BoundKind = Number(r.limit.Bound), r.limit.Kind
 	if r.magnitude == 0 && c.Type != "gf256" {
 		if !r.drawn.verifier.Assures(r.limit) {
@@ -110,10 +109,10 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 // the device, and hang there.
 func construct[T gemm.Element](t *contender) (m gemm.Multiplier[T], err error) {
 	if !t.c.OnDevice() {
-		return gemm.New[T](t.c.Variant, t.c.Params)
+		return newMultiplier[T](t.c)
 	}
 	err = t.guard(t.d.Budget.Timeout, func() (err error) {
-		m, err = gemm.New[T](t.c.Variant, t.c.Params)
+		m, err = newMultiplier[T](t.c)
 		return err
 	})
 	return m, err

@@ -179,7 +179,7 @@ func (d *Driver) admit(group []Case) ([]Case, error) {
 	var todo []Case
 	var records []Record
 	for _, c := range group {
-		if r, ok := d.Store.find(c.key().of(d.host.ID).with(c.Params)); ok && d.keeps(c, r) {
+		if r, ok := d.Store.find(c.Key.of(d.host.ID).with(c.Params)); ok && d.keeps(c, r) {
 			d.learn(c, r)
 			d.Progress.Done(r, true)
 			continue
@@ -205,7 +205,7 @@ func (d *Driver) runGroup(ctx context.Context, group []Case) error {
 	taken := d.takenTurns()
 	for _, part := range parts(todo, float64(cpu.Available())) {
 		d.reclaim()
-		freeTurn(part, taken)
+		part = freeTurn(part, taken)
 		d.Progress.Begin(part)
 		measured, traces, err := d.measure(ctx, part)
 		if err != nil {
@@ -246,19 +246,21 @@ func (d *Driver) takenTurns() map[string]bool {
 	return taken
 }
 
-// freeTurn names the turn of the cases, which are measured now: it is the turn's own, or
+// freeTurn returns the cases, which are measured now, in a turn that is named: it is their own, or
 // the first of its parts that is not taken, and is taken then. What has it was not sampled
 // together with these, and must not look as if it were.
-func freeTurn(cases []Case, taken map[string]bool) {
+func freeTurn(cases []Case, taken map[string]bool) []Case {
 	turn := cases[0].Turn
 	if turn == "" {
-		return
+		return cases
 	}
 	name := freePart(turn, func(name string) bool { return taken[name] })
 	taken[name] = true
-	for i := range cases {
-		cases[i].Turn = name
+	named := make([]Case, len(cases))
+	for i, c := range cases {
+		named[i] = c.as(name)
 	}
+	return named
 }
 
 // put puts rows and then their traces on disk and tells of them.
@@ -316,8 +318,8 @@ func bytesTogether(cases []Case) float64 {
 	seen := map[Problem]bool{}
 	for _, c := range cases {
 		total += c.workspace()
-		if !seen[c.problem()] {
-			seen[c.problem()] = true
+		if !seen[c.Problem] {
+			seen[c.Problem] = true
 			total += c.operands()
 		}
 	}

@@ -31,6 +31,9 @@ func (f multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 	return f(ctx, c, a, b)
 }
 
+// Loaded does not care: what a load costs is not what these tests are about.
+func (f multiplier[T]) Loaded(int) gemm.Multiplier[T] { return f }
+
 // product computes C = A·B by the textbook, with gemm.Classical as its bound.
 func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
 	for i := range c.Rows {
@@ -602,7 +605,7 @@ func TestRecordsSurviveNumbersThatJSONHasNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Case{Variant: variant("test/nan", nil), Type: "f64", Shape: gemm.Cube(2), Op: "nn"}.record()
+	r := Request{Variant: variant("test/nan", nil), Type: "f64", Shape: gemm.Cube(2), Op: "nn"}.Case().record()
 	r.Status, r.Reason = Wrong, "NaN"
 	if err := store.Put(r); err != nil {
 		t.Fatal(err)
@@ -641,7 +644,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestMergeKeepsEveryRowOnce(t *testing.T) {
 	row := func(host string, n int) Record {
-		r := Case{Variant: variant("test/x", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.record()
+		r := Request{Variant: variant("test/x", nil), Type: "f64", Shape: gemm.Cube(n), Op: "nn"}.Case().record()
 		r.Host = host
 		return r
 	}
@@ -658,7 +661,7 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 	doc := func(second float64, names ...string) Document {
 		d := Document{Schema: 1}
 		for _, name := range names {
-			r := Case{Variant: variant(name, nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Turn: "t"}.record()
+			r := Request{Variant: variant(name, nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Turn: "t"}.Case().record()
 			r.Host, r.Status, r.Samples, r.Median = "a", OK, []float64{second}, Number(second)
 			if name == "test/slow" {
 				r.Status, r.Samples, r.Median = Timeout, nil, 0

@@ -17,13 +17,12 @@ import (
 // shared returns a variant like those that share the work between threads.
 func shared(name string, f multiplier[float64]) gemm.Variant {
 	v := variant(name, f)
+	v.Can = gemm.Loads
 	v.Params = []gemm.Param{
 		{Name: "threads", Default: 1, Min: 1},
 		{Name: "schedule", Default: "static", Choices: []string{"static", "dynamic"}},
 		{Name: "chunk", Default: 0},
 		{Name: "affinity", Default: "none", Choices: []string{"none", "close"}},
-		{Name: "gomaxprocs", Default: 0},
-		{Name: "load", Default: 0},
 	}
 	return v
 }
@@ -117,7 +116,7 @@ func TestProcessorsOfACase(t *testing.T) {
 		{parallel, gemm.Params{"threads": 2, "gomaxprocs": 3}, "gomaxprocs", 3},
 		{parallel, gemm.Params{"threads": 2, "gomaxprocs": 99}, "", 99},
 	} {
-		c := Case{Variant: test.v, Params: test.p, Turn: test.turn}
+		c := Request{Variant: test.v, Params: test.p, Turn: test.turn}.Case()
 		if got := processors(c, 8); got != test.procs {
 			t.Errorf("%v %v in turn %q: %d processors, want %d", test.v.Name, test.p, test.turn, got, test.procs)
 		}
@@ -129,18 +128,18 @@ func TestProcessorsOfACase(t *testing.T) {
 
 // TestGOMAXPROCSOfARow sees what the driver sets for a product.
 func TestGOMAXPROCSOfARow(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[int]bool{}
 	v := shared("parallel/rows", nil)
-	v.F64 = func(p gemm.Params) (gemm.Multiplier[float64], error) {
+	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
 		return multiplier[float64](func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
-			seen[fmt.Sprint(p.Int("gomaxprocs"), " ", runtime.GOMAXPROCS(0))] = true
+			seen[runtime.GOMAXPROCS(0)] = true
 			return product(ctx, c, a, b)
 		}), nil
 	}
 	before := runtime.GOMAXPROCS(0)
 	rows := run(t, &Store{}, Ladder{Experiment: ProcessorLimits, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
-	if len(seen) != 2 || !seen["1 1"] || !seen[fmt.Sprint(before+3, " ", before+3)] || runtime.GOMAXPROCS(0) != before {
-		t.Errorf("asked for and set: %v; %d afterwards, want %d", seen, runtime.GOMAXPROCS(0), before)
+	if len(seen) != 2 || !seen[1] || !seen[before+3] || runtime.GOMAXPROCS(0) != before {
+		t.Errorf("set: %v; %d afterwards, want %d", seen, runtime.GOMAXPROCS(0), before)
 	}
 	for _, r := range rows {
 		if r.Status != OK || !(r.Ceiling > 0) {
@@ -373,6 +372,8 @@ type touching struct {
 	touched *[]string
 }
 
+func (m touching) Loaded(int) gemm.Multiplier[float64] { return m }
+
 func (m touching) Touch(c, a, b gemm.Matrix[float64]) {
 	zero := !slices.ContainsFunc(slices.Concat(c.Data, a.Data, b.Data), func(x float64) bool { return x != 0 })
 	*m.touched = append(*m.touched, fmt.Sprint(m.threads, " ", c.Rows, "x", c.Cols, " ", a.Rows, "x", a.Cols, " ", b.Rows, "x", b.Cols, " ", zero))
@@ -437,7 +438,7 @@ func TestMostThreadsFirst(t *testing.T) {
 	ours, library := shared("parallel/packed", nil), shared("reference/library", nil)
 	var cases []Case
 	add := func(v gemm.Variant, p gemm.Params) {
-		cases = append(cases, Case{Variant: v, Op: "nn", Params: p, Turn: "peers"})
+		cases = append(cases, Request{Variant: v, Op: "nn", Params: p, Turn: "peers"}.Case())
 	}
 	add(variant("serial/packed", nil), nil)
 	add(ours, gemm.Params{"threads": 9, "gomaxprocs": 1})

@@ -10,10 +10,11 @@ import (
 // A row that a file of the first schema has, and its timeline, are those of the case, whatever
 // the decoder makes of the parameters' numbers.
 func TestIdentity(t *testing.T) {
-	c := Case{
+	request := Request{
 		Experiment: ChunkSizes, Variant: gemm.Variant{Name: "test/x", Params: []gemm.Param{{Name: "chunk", Default: 1}}},
 		Type: "f64", Shape: gemm.Shape{M: 2, N: 3, K: 4}, Op: "tn", Alpha: 0.5, Beta: -1, LD: 2, Params: gemm.Params{"chunk": 16},
 	}
+	c := request.Case()
 	const text = `{"host":"h","run":"r","experiment":"chunk","variant":"test/x","type":"f64","compute":"f64","op":"tn",
 		"alpha":0.5,"beta":-1,"m":2,"n":3,"k":4,"lda":4,"ldb":5,"ldc":5,"params":{"chunk":16}}`
 	var row Record
@@ -23,25 +24,25 @@ func TestIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := c.key().of("h").with(c.Params)
+	want := c.Key.of("h").with(c.Params)
 	if row.identity() != want || line.identity() != want {
 		t.Errorf("the row is %v, its timeline %v, the case %v", row.identity(), line.identity(), want)
 	}
-	for name, change := range map[string]func(*Case){
-		"experiment": func(c *Case) { c.Experiment = MainLadder },
-		"variant":    func(c *Case) { c.Variant.Name = "test/y" },
-		"build":      func(c *Case) { c.Build = "v1" },
-		"type":       func(c *Case) { c.Type = "f32" },
-		"shape":      func(c *Case) { c.K = 5 },
-		"op":         func(c *Case) { c.Op = "nn" },
-		"alpha":      func(c *Case) { c.Alpha = 1 },
-		"beta":       func(c *Case) { c.Beta = 0 },
-		"ld":         func(c *Case) { c.LD = 0 },
-		"params":     func(c *Case) { c.Params = gemm.Params{"chunk": 17} },
+	for name, change := range map[string]func(*Request){
+		"experiment": func(r *Request) { r.Experiment = MainLadder },
+		"variant":    func(r *Request) { r.Variant.Name = "test/y" },
+		"build":      func(r *Request) { r.Build = "v1" },
+		"type":       func(r *Request) { r.Type = "f32" },
+		"shape":      func(r *Request) { r.K = 5 },
+		"op":         func(r *Request) { r.Op = "nn" },
+		"alpha":      func(r *Request) { r.Alpha = 1 },
+		"beta":       func(r *Request) { r.Beta = 0 },
+		"ld":         func(r *Request) { r.LD = 0 },
+		"params":     func(r *Request) { r.Params = gemm.Params{"chunk": 17} },
 	} {
-		other := c
+		other := request
 		change(&other)
-		if other.identity() == c.identity() {
+		if other.Case().identity() == c.identity() {
 			t.Errorf("another %s is the same row", name)
 		}
 	}

@@ -210,13 +210,13 @@ type settings struct {
 // draw returns the operands of the case: the setting's, if they are of the same problem and
 // were touched by at least as many hands. Otherwise it draws new ones, which touch puts into memory.
 func (s *setting[T]) draw(d *Driver, c Case, hands int, touch func(c, a, b gemm.Matrix[T])) operands[T] {
-	if s.problem == c.problem() && s.hands >= hands {
+	if s.problem == c.Problem && s.hands >= hands {
 		return s.drawn
 	}
 	d.settings = settings{} // frees the last operands, maybe of another type, before it draws new ones
 	o := operands[T]{Operands: verify.Draw(c.layout(), d.Seed, touch)}
 	everywhere(func() { o.verifier = verify.New(o.Operation, d.Seed) })
-	*s = setting[T]{problem: c.problem(), hands: hands, drawn: o}
+	*s = setting[T]{problem: c.Problem, hands: hands, drawn: o}
 	runtime.GC()
 	return o
 }

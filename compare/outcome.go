@@ -25,8 +25,7 @@ func (d *Driver) finish(t *contender) Record {
 	r := t.record
 	r.Host, r.Run = d.host.ID, d.run.ID
 	if t.explain != nil {
-		r.Resolved = gemm.Params{}
-		maps.Copy(r.Resolved, t.params)
+		r.Resolved = maps.Clone(t.c.resolved)
 		maps.Copy(r.Resolved, t.explain())
 	}
 	if t.err != nil {

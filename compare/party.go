@@ -46,7 +46,7 @@ const (
 // them ends it. A case in whose product that happened has failed. The others of its turn are
 // measured without a turn: they have lost the samples that they could be compared with.
 func (d *Driver) launch(ctx context.Context, cases []Case, p party) error {
-	d.nameTurns(cases)
+	cases = d.nameTurns(cases)
 	notes := map[identity]string{} // warnings of rows, by what identifies them
 	worked, idle := false, 0       // a party has begun a case; parties in a row that did not
 	for len(cases) > 0 {
@@ -149,17 +149,17 @@ func turnOf(cases []Case, i int) []Case {
 	return nil
 }
 
-// nameTurns names the turns of cases that another process measures, those that do not fit
-// into memory in parts.
-func (d *Driver) nameTurns(cases []Case) {
+// nameTurns returns cases that another process measures, in turns that are named: those that do
+// not fit into memory are in parts.
+func (d *Driver) nameTurns(cases []Case) []Case {
 	taken := d.takenTurns()
+	var named []Case
 	for _, turn := range turns(cases) {
 		for _, part := range parts(turn, float64(cpu.Available())) {
-			freeTurn(part, taken)
-			copy(turn, part)
-			turn = turn[len(part):]
+			named = append(named, freeTurn(part, taken)...)
 		}
 	}
+	return named
 }
 
 // How often the driver looks for news, how long it waits for the first sign of life of a

@@ -20,7 +20,7 @@ func TestOverdue(t *testing.T) {
 		{0, time.Hour, true, false}, // a row may take as long as it likes
 	} {
 		d := &Driver{Budget: Budget{Timeout: test.timeout}}
-		f := d.follow([]Case{{Op: "nn", Type: "f64"}}, worker{}, nil)
+		f := d.follow([]Case{Request{Type: "f64"}.Case()}, worker{}, nil)
 		if test.born {
 			f.sign(-1)
 		}

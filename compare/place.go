@@ -83,7 +83,7 @@ func fastest(all []int, topology []cpu.Processor, rates map[int]float64) []int {
 // compared with others. Threads beyond the processors take turns on them as goroutines
 // do, not as the threads of a system that waits for the end of time slices.
 func processors(c Case, all int) int {
-	if n, ok := c.integer("gomaxprocs"); ok && n > 0 {
+	if n, ok := c.integer(processorLimit); ok && n > 0 {
 		return n
 	}
 	switch {

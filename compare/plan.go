@@ -45,27 +45,21 @@ func (l Ladder) Cases() []Case {
 		for _, typ := range l.Types {
 			for _, op := range l.Ops {
 				var rows []Case
-				row := func(v gemm.Variant, p gemm.Params) Case {
-					return Case{
+				row := func(v gemm.Variant, p gemm.Params) Request {
+					return Request{
 						Experiment: cmp.Or(l.Experiment, MainLadder), Variant: v, Type: typ, Shape: shape,
 						Op: op, Alpha: l.Alpha, Beta: l.Beta, LD: l.LD, Params: p,
 					}
 				}
 				for _, v := range having(typ, l.Variants) {
 					for _, p := range crossed(v, l.Sweep) {
-						c := row(v, p)
-						c.Turn, c.Timeline = c.turn(), l.Timeline
-						if c.Experiment == WeakScaling {
-							c.M *= c.workers()
-						}
-						if c.Ranks() > 0 { // no others have its shape
-							c.Turn = c.turn()
-						}
-						rows = append(rows, c)
+						r := row(v, p)
+						r.Timeline = l.Timeline
+						rows = append(rows, r.inTurn())
 					}
 				}
 				for _, v := range having(typ, l.Baselines) {
-					rows = append(rows, row(v, gemm.Params{}))
+					rows = append(rows, row(v, gemm.Params{}).Case())
 				}
 				if l.Keep != nil {
 					rows = slices.DeleteFunc(rows, func(c Case) bool { return !l.Keep(c) })
@@ -75,6 +69,21 @@ func (l Ladder) Cases() []Case {
 		}
 	}
 	return together(cases)
+}
+
+// inTurn returns the case in its turn. In the experiment weak its shape is multiplied by its
+// threads or ranks.
+func (r Request) inTurn() Case {
+	c := r.Case()
+	turn := c.turn()
+	if r.Experiment == WeakScaling {
+		r.M *= c.workers()
+		c = r.Case()
+	}
+	if c.Ranks() > 0 { // no others have its shape
+		turn = c.turn()
+	}
+	return c.as(turn)
 }
 
 // having returns the variants that have the type.
@@ -161,7 +170,7 @@ func inTurn(v gemm.Variant) bool {
 // understands none of them.
 func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 	sets := []gemm.Params{{}}
-	for _, q := range v.Params {
+	for _, q := range params(v) {
 		values, swept := sweep[q.Name]
 		if !swept {
 			continue
@@ -442,8 +451,8 @@ func spread(c Case) bool {
 // types, which is f64 of most, are among those given.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
-	plain := func(experiment Experiment, v gemm.Variant, n int) Case {
-		return Case{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
+	plain := func(experiment Experiment, v gemm.Variant, n int) Request {
+		return Request{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
 	}
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {
@@ -451,7 +460,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 				if len(set) > 0 && (!v.Has("threads") || set.Int("cutoff") >= leastTask) {
 					c := plain(CutoffSweep, v, n)
 					c.Params = set
-					cases = append(cases, c)
+					cases = append(cases, c.Case())
 				}
 			}
 		}
@@ -461,7 +470,7 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 			if p.compiler > 0 && slices.Contains(compiled, v.Name) {
 				c := plain(CompilerOptions, v, p.compiler)
 				c.Build = build.Name
-				cases = append(cases, c)
+				cases = append(cases, c.Case())
 			}
 		}
 	}

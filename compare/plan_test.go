@@ -88,7 +88,7 @@ func TestStudies(t *testing.T) {
 		cases := p.Experiments(slices.Concat(serial, variants), []string{"f64"})
 		seen := map[identity]bool{}
 		for _, c := range cases {
-			if _, err := c.Variant.Resolve(c.Params); err != nil {
+			if err := c.Err(); err != nil {
 				t.Errorf("%s: %v: %v", test.name, c, err)
 			}
 			if seen[anIdentity(c)] {
@@ -206,7 +206,7 @@ func TestCUDAProfile(t *testing.T) {
 		if n := len(q.Experiments(onDevice(), []string{"f32", "f64"})); n > 0 != (q.Name == "cuda" || q.Name == "full") {
 			t.Errorf("%s has %d rows of experiments on a GPU", q.Name, n)
 		}
-		quick := Case{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}
+		quick := Request{Variant: variant("cuda/a", nil), Type: "f32", Shape: gemm.Cube(64)}.Case()
 		if keeps := q.Keep == nil || q.Keep(quick); keeps != (q.Name == "quick" || q.Name == "full" || q.Name == "cuda") {
 			t.Errorf("%s has rows of the ladder on a GPU: %v", q.Name, keeps)
 		}
@@ -284,13 +284,13 @@ func TestBytes(t *testing.T) {
 		"f64":   {8 * ((10+4)*65536 + 40), 2 * 8 * ((10+4)*65536 + 40)},
 		"f32":   {4*((10+4)*65536+40) + 8*(10*65536+40), 2 * (4*((10+4)*65536+40) + 8*(10*65536+40))},
 	} {
-		c := Case{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}
+		c := Request{Variant: v, Type: typ, Shape: code(10, 4, 65536), Op: "nn", Alpha: 1}.Case()
 		if product, all := c.ProductBytes(), c.Bytes(); product != want.product || all != want.all {
 			t.Errorf("%s: %v bytes, a product %v, want %v, %v", typ, all, product, want.all, want.product)
 		}
 	}
 	for _, op := range []string{"nn", "tt"} {
-		c := Case{Variant: v, Type: "f64", Shape: code(10, 4, 65536), Op: op, Alpha: 1, LD: math.MaxInt}
+		c := Request{Variant: v, Type: "f64", Shape: code(10, 4, 65536), Op: op, Alpha: 1, LD: math.MaxInt}.Case()
 		if bytes := c.Bytes(); !(bytes > math.MaxInt) {
 			t.Errorf("%s with rows %d elements apart takes %v bytes", op, c.LD, bytes)
 		}
@@ -302,7 +302,7 @@ func TestBytes(t *testing.T) {
 func TestFieldTurn(t *testing.T) {
 	shape := gemm.Shape{M: 4, N: 65536, K: 10}
 	turn := func(name, typ string) string {
-		return Case{Experiment: MainLadder, Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.turn()
+		return Request{Experiment: MainLadder, Variant: variant(name, nil), Type: typ, Shape: shape, Op: "nn"}.Case().turn()
 	}
 	ours := turn("serial/packed", "gf256")
 	if ours == "" || ours != turn("reference/reedsolomon", "gf256") || ours != turn("parallel/packed", "gf256") {

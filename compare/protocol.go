@@ -78,10 +78,10 @@ func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
 		if err := c.Params.Whole(); err != nil {
 			return t, nil, fmt.Errorf("the task: %w", err)
 		}
-		cases = append(cases, Case{
+		cases = append(cases, Request{
 			Experiment: c.Experiment, Variant: variants[i], Build: c.Build, Type: c.Type, Shape: c.Shape, Op: c.Op,
 			Alpha: c.Alpha, Beta: c.Beta, LD: c.LD, Params: c.Params, Turn: c.Turn,
-		})
+		}.Case())
 	}
 	return t, cases, nil
 }

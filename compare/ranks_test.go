@@ -42,7 +42,7 @@ func TestCasesOnRanks(t *testing.T) {
 		{gemm.Params{"ranks": 2, "threads": 0}, 2, max(2, runtime.NumCPU()), max(2, runtime.NumCPU()) / 2},
 		{gemm.Params{"ranks": 3, "affinity": "none"}, 3, 3, 1},
 	} {
-		c := Case{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Params: test.params}
+		c := Request{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Params: test.params}.Case()
 		if c.Ranks() != test.ranks || c.Threads() != test.threads || processors(c, 64) != test.each || busy(c, 1) != test.threads {
 			t.Errorf("%v: %d ranks, %d threads, %d processors of which %d are busy; want %d, %d, %d, %d", test.params,
 				c.Ranks(), c.Threads(), processors(c, 64), busy(c, 1), test.ranks, test.threads, test.each, test.threads)
@@ -51,7 +51,7 @@ func TestCasesOnRanks(t *testing.T) {
 			t.Errorf("%v: the driver would choose processors", test.params)
 		}
 	}
-	if c := (Case{Variant: variant("serial/a", nil)}); c.Ranks() != 0 || c.Threads() != 1 || c.Pinned() {
+	if c := (Request{Variant: variant("serial/a", nil)}.Case()); c.Ranks() != 0 || c.Threads() != 1 || c.Pinned() {
 		t.Errorf("a variant of one process has %d ranks and %d threads", c.Ranks(), c.Threads())
 	}
 }

@@ -5,7 +5,7 @@ import "testing"
 // TestDisturbs names the contenders after which the next one has to wait.
 func TestDisturbs(t *testing.T) {
 	at := func(name string, threads int, elsewhere bool) *contender {
-		c := &contender{c: Case{Variant: variant(name, nil)}, elsewhere: elsewhere}
+		c := &contender{c: Request{Variant: variant(name, nil)}.Case(), elsewhere: elsewhere}
 		c.record.Threads = threads
 		return c
 	}

@@ -14,10 +14,10 @@ import (
 
 // rowOf returns a row with threads.
 func rowOf(threads int) Record {
-	r := Case{
+	r := Request{
 		Experiment: ArtificialLoad, Variant: variant("parallel/rows", nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1,
 		Params: gemm.Params{"threads": threads},
-	}.record()
+	}.Case().record()
 	r.Host, r.Status = "a", OK
 	return r
 }

@@ -157,14 +157,14 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 	settings := map[Problem]int{}
 	for i, c := range cases {
 		order[i] = i
-		if _, ok := settings[c.problem()]; !ok {
-			settings[c.problem()] = len(settings)
+		if _, ok := settings[c.Problem]; !ok {
+			settings[c.Problem] = len(settings)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		x, y := cases[i], cases[j]
 		return cmp.Or(
-			cmp.Compare(settings[x.problem()], settings[y.problem()]),
+			cmp.Compare(settings[x.Problem], settings[y.Problem]),
 			cmp.Compare(busy(y, procs), busy(x, procs)),
 			cmp.Compare(y.Threads(), x.Threads()),
 			cmp.Compare(foreign(x), foreign(y)),

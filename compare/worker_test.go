@@ -260,7 +260,7 @@ func TestCasesOnADevice(t *testing.T) {
 	if !c.OnDevice() || c.Threads() != 1 || processors(c, 64) != 64 || busy(c, 64) != 1 || c.Turn != "cuda f64 8 nn" {
 		t.Errorf("%+v: %d threads, %d processors, %d busy", c, c.Threads(), processors(c, 64), busy(c, 64))
 	}
-	if (Case{Variant: variant("serial/a", nil)}).OnDevice() {
+	if (Request{Variant: variant("serial/a", nil)}).Case().OnDevice() {
 		t.Error("a serial variant is on a device")
 	}
 }
@@ -269,7 +269,7 @@ func TestWorkerMeasures(t *testing.T) {
 	starts := 0
 	store := &Store{}
 	var p silent
-	cases := slices.Concat(gpuCases(), []Case{{Experiment: MainLadder, Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}})
+	cases := slices.Concat(gpuCases(), []Case{Request{Experiment: MainLadder, Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}.Case()})
 	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda", Worker: faultyWorker("none", 0, &starts)}
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
@@ -602,7 +602,7 @@ func TestTurnsShareIntegers(t *testing.T) {
 			if i%2 == 1 {
 				v.Bound = narrow
 			}
-			c := Case{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}
+			c := Request{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Turn: test.turn}.Case()
 			contender := d.prepare(t.Context(), c, 1)
 			contender.begin(t.Context(), testBudget)
 			if contender.err != nil || d.settings.f64.magnitude != want {

@@ -74,8 +74,27 @@ func TestLocalTypes(t *testing.T) {
 		if m, err := gemm.New[gf256.Elem](v, gemm.Params{"local": "serial/hinted"}); m != nil || !errors.Is(err, gemm.ErrType) {
 			t.Errorf("%s: %v, %v", v.Name, m, err)
 		}
-		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/blocked", "schedule": guided, "chunk": 3, "load": 2})
+		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/blocked", "schedule": guided, "chunk": 3})
 		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/packed", "schedule": auto})
+	}
+}
+
+// TestLoads runs the suite under an artificial load.
+func TestLoads(t *testing.T) {
+	for _, v := range []gemm.Variant{rowsVariant(), tilesVariant()} {
+		v.F32, v.F64, v.GF256 = loaded(v.F32), loaded(v.F64), loaded(v.GF256)
+		gemmtest.Run(t, v, gemm.Params{"threads": 2, "schedule": guided, "chunk": 3})
+	}
+}
+
+// loaded returns the constructor of multipliers under an artificial load.
+func loaded[T gemm.Element](f func(gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
+	return func(p gemm.Params) (gemm.Multiplier[T], error) {
+		m, err := f(p)
+		if err != nil {
+			return nil, err
+		}
+		return m.(gemm.Loadable[T]).Loaded(2), nil
 	}
 }
 

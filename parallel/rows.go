@@ -20,7 +20,7 @@ import (
 type rows[T gemm.Element] struct {
 	toucher[T]
 	locals []gemm.Multiplier[T]
-	load   int
+	load   int // see times
 }
 
 // Multiply implements gemm.Multiplier.
@@ -62,19 +62,25 @@ func (f *firstError) note(err error) {
 	}
 }
 
+// Loaded implements gemm.Loadable.
+func (r rows[T]) Loaded(load int) gemm.Multiplier[T] {
+	r.load = load
+	return r
+}
+
 func newRows[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err
 	}
-	return rows[T]{t, locals, p.Int("load")}, nil
+	return rows[T]{t, locals, 0}, nil
 }
 
 func rowsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/rows",
 		Doc:    "the outermost loop shared out: each worker computes rows of C by a serial variant",
-		Can:    teamCan,
+		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {
 			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})

@@ -190,7 +190,6 @@ func teamParams() []gemm.Param {
 	return []gemm.Param{
 		{Name: "threads", Default: processors, Min: 1, Max: mostThreads, Doc: "workers; those above the number of processors take turns"},
 		{Name: "affinity", Default: none, Choices: Affinities(), Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
-		{Name: "gomaxprocs", Default: 0, Doc: "what those who measure set GOMAXPROCS to meanwhile; 0: as many as there are processors"},
 	}
 }
 
@@ -213,7 +212,6 @@ func localParams(loop string) []gemm.Param {
 	}
 	return append(scheduleParams(loop),
 		gemm.Param{Name: "local", Default: ikj, Choices: names, Doc: "variant that computes a chunk, with its own defaults"},
-		gemm.Param{Name: "load", Default: 0, Max: 1000, Doc: "artificial imbalance: the last of the " + loop + " is computed this many times more than the first"},
 	)
 }
 
@@ -255,12 +253,6 @@ func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	}
 	out := v.Model(whole[0], whole[1], whole[2], resolved)
 	out.Workspace = float64(p.Int("threads")) * v.Model(part[0], part[1], part[2], resolved).Workspace
-	factor := 1 + float64(p.Int("load"))/2 // what the artificial load computes again
-	out.Flops *= factor
-	out.Accesses *= factor
-	if traffic := out.Traffic; traffic != nil {
-		out.Traffic = func(cache, line float64) float64 { return factor * traffic(cache, line) }
-	}
 	return out
 }
 
@@ -269,7 +261,7 @@ func ikjModel(m, n, k int, _ gemm.Params) gemm.Model {
 	return localVariant(gemm.Params{"local": ikj}).Model(m, n, k, nil)
 }
 
-// times returns how often index i of n is computed under the artificial load: once the
+// times returns how often index i of n is computed under an artificial load: once the
 // first, once and load times more the last, those between them in proportion.
 func times(i, n, load int) int {
 	if n < 2 {

@@ -19,7 +19,7 @@ import (
 type tiles[T gemm.Element] struct {
 	toucher[T]
 	locals     []gemm.Multiplier[T]
-	tile, load int
+	tile, load int // load: see times
 }
 
 // Multiply implements gemm.Multiplier.
@@ -43,19 +43,25 @@ func (x tiles[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	})
 }
 
+// Loaded implements gemm.Loadable.
+func (x tiles[T]) Loaded(load int) gemm.Multiplier[T] {
+	x.load = load
+	return x
+}
+
 func newTiles[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], error) {
 	locals, err := newLocals[T](p)
 	if err != nil {
 		return nil, err
 	}
-	return tiles[T]{t, locals, p.Int("tile"), p.Int("load")}, nil
+	return tiles[T]{t, locals, p.Int("tile"), 0}, nil
 }
 
 func tilesVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "parallel/tiles",
 		Doc:  "rows in two dimensions: each worker computes tiles of C by a serial variant",
-		Can:  teamCan,
+		Can:  teamCan | gemm.Loads,
 		Params: append(localParams("tiles"),
 			gemm.Param{Name: "tile", Default: 128, Min: 1, Doc: "edge of the tiles of C"}),
 		Model: func(m, n, k int, p gemm.Params) gemm.Model {

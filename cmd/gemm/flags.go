@@ -272,7 +272,7 @@ func bytes(n float64) string { return humanize.IBytes(uint64(math.Min(n, math.Ma
 // their parameters, and there is memory for each.
 func checkCases(cases []compare.Case) error {
 	for _, c := range cases {
-		if _, err := c.Variant.Resolve(c.Params); err != nil {
+		if err := c.Err(); err != nil {
 			return usagef("%s: %s", c.Variant.Name, oneLine(err))
 		}
 	}

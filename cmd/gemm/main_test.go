@@ -702,7 +702,7 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	for _, v := range catalog.Variants() {
 		for _, typ := range v.Types() {
 			for _, shape := range quick.Shapes {
-				kept := quick.Keep(compare.Case{Variant: v, Type: typ, Shape: shape})
+				kept := quick.Keep(compare.Request{Variant: v, Type: typ, Shape: shape}.Case())
 				if planned := slices.ContainsFunc(all, func(c compare.Case) bool {
 					return c.Experiment == compare.MainLadder && c.Variant.Name == v.Name && c.Type == typ && c.Shape == shape
 				}); planned != kept {

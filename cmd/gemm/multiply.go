@@ -159,10 +159,10 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	if err != nil {
 		return err
 	}
-	job := compare.Case{
+	job := compare.Request{
 		Variant: v, Type: gemm.TypeOf[T]().Name, Shape: gemm.Shape{M: p.a.Rows, N: p.b.Cols, K: p.a.Cols},
 		Op: "nn", Alpha: p.alpha, Beta: p.beta, Params: params,
-	}
+	}.Case()
 	if err := checkMemory("the product", job.ProductBytes(), "multiply on a host with more"); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func TestOverheads(t *testing.T) {
 		t.Errorf("beside a serial row %d overheads are measured", len(probes))
 	}
 	for _, n := range []int{2, 1, 2, 1 << 20} {
-		cases = append(cases, compare.Case{Variant: parallel, Params: gemm.Params{"threads": n}})
+		cases = append(cases, compare.Request{Variant: parallel, Params: gemm.Params{"threads": n}}.Case())
 	}
 	var got []string
 	for _, p := range overheads(cases) {

@@ -27,6 +27,7 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m), declared.Has(gemm.GemmStages))
 	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
+	want("Loadable", implements[gemm.Loadable[T]](m), declared.Has(gemm.Loads))
 	want("Warner", implements[gemm.Warner](m), declared.Has(gemm.Warns))
 	if s, ok := m.(gemm.Stager[T]); ok {
 		run, err := s.Stage(context.Background(), gemm.NewMatrix[T](2, 3), gemm.NewMatrix[T](2, 4), gemm.NewMatrix[T](4, 3))

@@ -351,7 +351,9 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 	}
 	name := fmt.Sprintf("%s %s %s %s nn", experiment, v.Name, t.Type, t.Shape)
 	row := func(v gemm.Variant, p gemm.Params) compare.Case {
-		return compare.Case{Experiment: experiment, Variant: v, Type: t.Type, Shape: t.shape, Op: "nn", Alpha: 1, Params: p, Turn: name}
+		return compare.Request{
+			Experiment: experiment, Variant: v, Type: t.Type, Shape: t.shape, Op: "nn", Alpha: 1, Params: p, Turn: name,
+		}.Case()
 	}
 	cases := []compare.Case{row(v, gemm.Params{})}
 	for _, o := range others {

@@ -344,7 +344,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		shape := compare.Case{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}
+		shape := compare.Request{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}.Case()
 		// Both ways are computed once to be verified, and once a pair.
 		calls := float64(2 * (1 + search.pairs))
 		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {
