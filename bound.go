@@ -23,12 +23,12 @@ const (
 // lets pass. u is the unit roundoff of the arithmetic.
 type Bound struct {
 	Kind   BoundKind
-	Worst  func(m, n, k int, p Params, u float64) float64
-	Random func(m, n, k int, p Params, u float64) float64
+	Worst  func(s Shape, p Params, u float64) float64
+	Random func(s Shape, p Params, u float64) float64
 	// Largest limits the magnitude of every number that the algorithm computes on
 	// the way, for max|A| = max|B| = 1. Integers up to q are multiplied without any
 	// rounding where q²·Largest is at most 1/u.
-	Largest func(m, n, k int, p Params) float64
+	Largest func(s Shape, p Params) float64
 }
 
 // Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k
@@ -57,14 +57,14 @@ func Confidence(roundings float64) float64 {
 // satisfies the same bound.
 var Classical = Bound{
 	Kind: Componentwise,
-	Worst: func(_, _, k int, _ Params, u float64) float64 {
-		return Gamma(float64(k), u)
+	Worst: func(s Shape, _ Params, u float64) float64 {
+		return Gamma(float64(s.K), u)
 	},
-	Random: func(m, n, k int, _ Params, u float64) float64 {
-		mnk := float64(m) * float64(n) * float64(k)
-		kf := float64(k)
+	Random: func(s Shape, _ Params, u float64) float64 {
+		mnk := float64(s.M) * float64(s.N) * float64(s.K)
+		kf := float64(s.K)
 		probable := math.Expm1(Confidence(mnk)*math.Sqrt(kf)*u + kf*u*u/(1-u))
 		return math.Min(Gamma(kf, u), probable)
 	},
-	Largest: func(_, _, k int, _ Params) float64 { return float64(k) },
+	Largest: func(s Shape, _ Params) float64 { return float64(s.K) },
 }

@@ -22,7 +22,7 @@ type Variant struct {
 	Role     Role
 	Can      Capabilities
 	// Model predicts what a product costs. Params are resolved.
-	Model func(m, n, k int, p Params) Model
+	Model func(s Shape, p Params) Model
 	// Bound limits the error of a product.
 	Bound Bound
 	// BoundOf, where it is not nil, returns the bound with resolved parameters, in place

@@ -87,11 +87,11 @@ func TestBounds(t *testing.T) {
 	if !math.IsInf(gemm.Gamma(1/u, u), 1) {
 		t.Error("γ_k is finite although k·u is 1")
 	}
-	small, large := gemm.Classical.Random(8, 8, 8, nil, u), gemm.Classical.Random(4096, 4096, 4096, nil, u)
-	if small != gemm.Classical.Worst(8, 8, 8, nil, u) {
+	small, large := gemm.Classical.Random(gemm.Cube(8), nil, u), gemm.Classical.Random(gemm.Cube(4096), nil, u)
+	if small != gemm.Classical.Worst(gemm.Cube(8), nil, u) {
 		t.Errorf("for few terms the random bound is %g, want the worst-case one", small)
 	}
-	if worst := gemm.Classical.Worst(4096, 4096, 4096, nil, u); !(large < worst/5) {
+	if worst := gemm.Classical.Worst(gemm.Cube(4096), nil, u); !(large < worst/5) {
 		t.Errorf("for 4096 terms the random bound is %g, the worst-case one %g", large, worst)
 	}
 	if gemm.TypeOf[float32]().UnitRoundoff != 0x1p-24 || gemm.TypeOf[float64]().UnitRoundoff != u || gemm.TypeOf[gf256.Elem]().UnitRoundoff != 0 {

@@ -100,7 +100,7 @@ func (c Case) model() (gemm.Model, bool) {
 	if c.err != nil || c.Variant.Model == nil {
 		return gemm.Model{}, false
 	}
-	m := c.Variant.Model(c.M, c.N, c.K, c.resolved)
+	m := c.Variant.Model(c.Shape, c.resolved)
 	return overloaded(m, c.load()), true
 }
 

@@ -78,8 +78,8 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 		hands, touch = t.busy, toucher.Touch
 	}
 	r.drawn = s.draw(t.d, c, hands, touch)
-	r.limit = verify.LimitOf[T](c.Variant, c.M, c.N, c.K, c.resolved, c.Alpha, c.Beta, true)
-	r.magnitude = verify.ExactIntegers[T](c.Variant, c.M, c.N, c.K, c.resolved, c.Alpha, c.Beta)
+	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
+	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
 	t.record.Bound, t.record.BoundKind = Number(r.limit.Bound), r.limit.Kind
 	if r.magnitude == 0 && c.Type != "gf256" {
 		if !r.drawn.verifier.Assures(r.limit) {

@@ -74,8 +74,8 @@ func variant(name string, f multiplier[float64]) gemm.Variant {
 	return gemm.Variant{
 		Location: location, Role: role,
 		Name: name, Doc: "A planted variant.", Bound: gemm.Classical,
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			return gemm.Model{Flops: 2 * float64(m) * float64(n) * float64(k)}
+		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model {
+			return gemm.Model{Flops: 2 * float64(s.M) * float64(s.N) * float64(s.K)}
 		},
 		F64: func(gemm.Params) (gemm.Multiplier[float64], error) { return f, nil },
 	}
@@ -158,12 +158,12 @@ func TestRowsThatFail(t *testing.T) {
 	unavailable := variant("test/unavailable", nil)
 	unavailable.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return nil, gemm.ErrUnavailable }
 	greedy := variant("test/greedy", product[float64])
-	greedy.Model = func(int, int, int, gemm.Params) gemm.Model { return gemm.Model{Workspace: 1e18} }
+	greedy.Model = func(gemm.Shape, gemm.Params) gemm.Model { return gemm.Model{Workspace: 1e18} }
 	vague := variant("test/vague", product[float64]) // no integers are exact, and zeros are within its bound
-	two := func(int, int, int, gemm.Params, float64) float64 { return 2 }
+	two := func(gemm.Shape, gemm.Params, float64) float64 { return 2 }
 	vague.Bound = gemm.Bound{
 		Kind: gemm.Componentwise, Worst: two, Random: two,
-		Largest: func(int, int, int, gemm.Params) float64 { return 1e300 },
+		Largest: func(gemm.Shape, gemm.Params) float64 { return 1e300 },
 	}
 	rows := ladder(t, 8,
 		variant("test/error", func(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) error {
@@ -369,7 +369,7 @@ func TestIntegersFindWhatRoundingHides(t *testing.T) {
 	if r.Status != Wrong || !strings.Contains(r.Reason, "of integers") || r.Bound != 0 || !(r.Residual > 0) {
 		t.Errorf("%s, residual %v, bound %v, %q; want wrong by the check on integers", r.Status, r.Residual, r.Bound, r.Reason)
 	}
-	if bound := gemm.Classical.Random(33, 33, 33, nil, 0x1p-53); bound < 0x1p-51 {
+	if bound := gemm.Classical.Random(gemm.Cube(33), nil, 0x1p-53); bound < 0x1p-51 {
 		t.Errorf("the bound is %g: the planted error is above it", bound)
 	}
 }

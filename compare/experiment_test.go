@@ -207,8 +207,8 @@ func TestFastestProcessors(t *testing.T) {
 // TestPartsOfATurn has contenders whose workspaces do not all fit.
 func TestPartsOfATurn(t *testing.T) {
 	v := shared("parallel/collapse-reduce", nil)
-	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
-		return gemm.Model{Workspace: float64(p.Int("threads") * m * n)}
+	v.Model = func(s gemm.Shape, p gemm.Params) gemm.Model {
+		return gemm.Model{Workspace: float64(p.Int("threads") * s.M * s.N)}
 	}
 	l := Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
 	cases := l.Cases()
@@ -299,7 +299,7 @@ func TestTurnsOfParts(t *testing.T) {
 		t.Skip("it is not known how much memory is available")
 	}
 	v := shared("parallel/rows", product[float64])
-	v.Model = func(int, int, int, gemm.Params) gemm.Model { return gemm.Model{Workspace: have * 0.4 / 8} }
+	v.Model = func(gemm.Shape, gemm.Params) gemm.Model { return gemm.Model{Workspace: have * 0.4 / 8} }
 	store := &Store{}
 	var got []string
 	for _, chunks := range [][]any{{0, 1, 2}, {0, 1, 2, 3}} {
@@ -322,7 +322,7 @@ func TestLargeWorkspacesAreGivenBack(t *testing.T) {
 		return int(m.HeapSys - m.HeapReleased)
 	}
 	greedy, next := variant("parallel/greedy", nil), variant("parallel/next", nil)
-	greedy.Model = func(int, int, int, gemm.Params) gemm.Model { return gemm.Model{Workspace: large / 8} }
+	greedy.Model = func(gemm.Shape, gemm.Params) gemm.Model { return gemm.Model{Workspace: large / 8} }
 	during, after := 0, 0
 	greedy.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) {
 		workspace := make([]byte, large)

@@ -39,7 +39,7 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 	plain := variant("test/plain", product[float64]) // its model predicts no traffic
 	streaming := variant("test/streaming", product[float64])
 	streaming.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
-	streaming.Model = func(m, n, k int, _ gemm.Params) gemm.Model {
+	streaming.Model = func(_ gemm.Shape, _ gemm.Params) gemm.Model {
 		return gemm.Model{Flops: 1, Traffic: func(_, _ float64) float64 { return 1 }}
 	}
 	for _, c := range []struct {

@@ -592,7 +592,7 @@ func TestKilledDriverLeavesNoWorker(t *testing.T) {
 func TestTurnsShareIntegers(t *testing.T) {
 	d := Driver{Budget: testBudget}
 	narrow := gemm.Classical
-	narrow.Largest = func(m, n, k int, p gemm.Params) float64 { return 0x1p53 / 16 * float64(k) / float64(k) }
+	narrow.Largest = func(s gemm.Shape, p gemm.Params) float64 { return 0x1p53 / 16 * float64(s.K) / float64(s.K) }
 	for _, test := range []struct {
 		turn  string
 		drawn []int

@@ -73,7 +73,7 @@ func Variants(b Backend) []gemm.Variant {
 			Name: Family + "/" + a.name, Doc: a.doc, Params: params(of), Bound: gemm.Classical,
 			Location: gemm.OnGPU, Role: a.role,
 			Can:   gemm.Gemms | gemm.Stages | gemm.GemmStages | gemm.Explains | gemm.Repeats,
-			Model: func(m, n, k int, _ gemm.Params) gemm.Model { return model(of, m, n, k) },
+			Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return model(of, s.M, s.N, s.K) },
 		}
 		if IsTF32(a.name) {
 			v.Bound, v.Compute = tf32, "tf32"
@@ -186,7 +186,7 @@ var tf32 = gemm.Bound{
 	Largest: gemm.Classical.Largest,
 }
 
-func tf32Worst(_, _, k int, _ gemm.Params, u float64) float64 {
+func tf32Worst(s gemm.Shape, _ gemm.Params, u float64) float64 {
 	const rounded = (1 + 0x1p-11) * (1 + 0x1p-11)
-	return rounded*(1+gemm.Gamma(float64(k), 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
+	return rounded*(1+gemm.Gamma(float64(s.K), 2*math.Max(u, gemm.TypeOf[float32]().UnitRoundoff))) - 1
 }

@@ -268,18 +268,18 @@ func TestBoundOf(t *testing.T) {
 			continue
 		}
 		for name, x := range map[string][2]float64{
-			"worst":   {got.Worst(n, n, n, p, u), own.Worst(n, n, n, q, u)},
-			"random":  {got.Random(n, n, n, p, u), own.Random(n, n, n, q, u)},
-			"largest": {got.Largest(n, n, n, p), own.Largest(n, n, n, q)},
+			"worst":   {got.Worst(gemm.Cube(n), p, u), own.Worst(gemm.Cube(n), q, u)},
+			"random":  {got.Random(gemm.Cube(n), p, u), own.Random(gemm.Cube(n), q, u)},
+			"largest": {got.Largest(gemm.Cube(n), p), own.Largest(gemm.Cube(n), q)},
 		} {
 			if !(x[0] >= x[1] && x[0] <= 2*x[1]) {
 				t.Errorf("%s, %s: %g, the variant's own is %g", local.Name, name, x[0], x[1])
 			}
 		}
 		// Halves of k, each with its own errors.
-		parts := 2 * own.Worst(n, n, n/2, q, u)
-		if !(got.Worst(n, n, n, p, u) > parts) {
-			t.Errorf("%s: two parts have a bound of %g, their sum one of %g", local.Name, parts, got.Worst(n, n, n, p, u))
+		parts := 2 * own.Worst(gemm.Shape{M: n, N: n, K: n / 2}, q, u)
+		if !(got.Worst(gemm.Cube(n), p, u) > parts) {
+			t.Errorf("%s: two parts have a bound of %g, their sum one of %g", local.Name, parts, got.Worst(gemm.Cube(n), p, u))
 		}
 	}
 }

@@ -187,8 +187,8 @@ func scalapackVariant() gemm.Variant {
 }
 
 // scalapackModel is the model of any library, on as many threads as there are ranks.
-func scalapackModel(m, n, k int, p gemm.Params) gemm.Model {
-	return reference.Variants()[0].Model(m, n, k, gemm.Params{"threads": p.Int("ranks")})
+func scalapackModel(s gemm.Shape, p gemm.Params) gemm.Model {
+	return reference.Variants()[0].Model(s, gemm.Params{"threads": p.Int("ranks")})
 }
 
 // Peers returns the libraries that run on the ranks of a job too.

@@ -148,10 +148,10 @@ func newMultiplier[T gemm.Element](name string, p gemm.Params, form maker[T]) (*
 func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Params) float64) gemm.Variant {
 	v.Location, v.Bound, v.BoundOf = gemm.OnRanks, gemm.Classical, boundOf
 	v.Can |= gemm.Stages | gemm.Explains
-	v.Model = func(m, n, k int, p gemm.Params) gemm.Model {
-		model := localModel(m, n, k, p)
-		if m > 0 && n > 0 && k > 0 {
-			model.Workspace += workspace(gemm.Shape{M: m, N: n, K: k}, p.Int("ranks"), p)
+	v.Model = func(s gemm.Shape, p gemm.Params) gemm.Model {
+		model := localModel(s, p)
+		if s.M > 0 && s.N > 0 && s.K > 0 {
+			model.Workspace += workspace(s, p.Int("ranks"), p)
 		}
 		return model
 	}
@@ -162,12 +162,12 @@ func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Para
 // have its operations and accesses. Of a variant that halves dimensions it is the
 // workspace alone: what it saves of a part hangs on how often that can be halved, and a
 // rank has the operations of packed at most.
-func localModel(m, n, k int, p gemm.Params) gemm.Model {
+func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	v, resolved := localOf(p)
-	model := v.Model(m, n, k, resolved)
+	model := v.Model(s, resolved)
 	if v.Bound.Kind != gemm.Componentwise {
 		workspace := model.Workspace
-		model = localModel(m, n, k, gemm.Params{"local": packedName})
+		model = localModel(s, gemm.Params{"local": packedName})
 		model.Workspace = workspace
 	}
 	return model
@@ -184,14 +184,14 @@ func boundOf(p gemm.Params) gemm.Bound {
 	}
 	return gemm.Bound{
 		Kind: v.Bound.Kind,
-		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
-			return v.Bound.Worst(m, n, k, resolved, u) + float64(k)*gemm.Classical.Worst(m, n, k, p, u)
+		Worst: func(s gemm.Shape, p gemm.Params, u float64) float64 {
+			return v.Bound.Worst(s, resolved, u) + float64(s.K)*gemm.Classical.Worst(s, p, u)
 		},
-		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
-			return v.Bound.Random(m, n, k, resolved, u) + float64(k)*gemm.Classical.Random(m, n, k, p, u)
+		Random: func(s gemm.Shape, p gemm.Params, u float64) float64 {
+			return v.Bound.Random(s, resolved, u) + float64(s.K)*gemm.Classical.Random(s, p, u)
 		},
-		Largest: func(m, n, k int, p gemm.Params) float64 {
-			return max(v.Bound.Largest(m, n, k, resolved), gemm.Classical.Largest(m, n, k, p))
+		Largest: func(s gemm.Shape, p gemm.Params) float64 {
+			return max(v.Bound.Largest(s, resolved), gemm.Classical.Largest(s, p))
 		},
 	}
 }

@@ -98,9 +98,9 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 }
 
 // privateModel is that of the variants with private copies of C.
-func privateModel(m, n, k int, p gemm.Params) gemm.Model {
-	out := ikjModel(m, n, k, p)
-	copies := float64(p.Int("threads")) * float64(m) * float64(n)
+func privateModel(s gemm.Shape, p gemm.Params) gemm.Model {
+	out := ikjModel(s, p)
+	copies := float64(p.Int("threads")) * float64(s.M) * float64(s.N)
 	out.Workspace = copies
 	out.Flops += copies
 	out.Accesses += 3 * copies

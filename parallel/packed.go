@@ -22,8 +22,8 @@ func packedVariant() gemm.Variant {
 		Role:   gemm.Production,
 		Can:    teamCan | gemm.Gemms,
 		Params: teamParams(),
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
-			return serial.PackedModel(m, n, k, NewPool(p.Int("threads")).Loop())
+		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
+			return serial.PackedModel(s, NewPool(p.Int("threads")).Loop())
 		},
 		Bound: serial.PackedBound(func(p gemm.Params) block.Loop { return NewPool(p.Int("threads")).Loop() }),
 		F32:   onTeam("parallel/packed", newPacked[float32]),

@@ -82,8 +82,8 @@ func rowsVariant() gemm.Variant {
 		Doc:    "the outermost loop shared out: each worker computes rows of C by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
-			return localModel(p, [3]int{m, n, k}, [3]int{m, n, k})
+		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
+			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{s.M, s.N, s.K})
 		},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/rows", newRows[float32]),

@@ -15,8 +15,8 @@ func strassenVariant() gemm.Variant {
 		Doc:    "serial/strassen with each of its products and additions shared out to a pool of workers",
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
-			return serial.StrassenModel(m, n, k, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
+		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
+			return serial.StrassenModel(s, p.Int("cutoff"), NewPool(p.Int("threads")).Loop())
 		},
 		Bound: serial.StrassenBound(),
 		F32:   onTeam("parallel/strassen", newStrassen[float32]),

@@ -251,14 +251,14 @@ func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	if err != nil {
 		panic(err) // defaults are values that parameters can have
 	}
-	out := v.Model(whole[0], whole[1], whole[2], resolved)
-	out.Workspace = float64(p.Int("threads")) * v.Model(part[0], part[1], part[2], resolved).Workspace
+	out := v.Model(gemm.Shape{M: whole[0], N: whole[1], K: whole[2]}, resolved)
+	out.Workspace = float64(p.Int("threads")) * v.Model(gemm.Shape{M: part[0], N: part[1], K: part[2]}, resolved).Workspace
 	return out
 }
 
 // ikjModel is the model of the loops of ikj.
-func ikjModel(m, n, k int, _ gemm.Params) gemm.Model {
-	return localVariant(gemm.Params{"local": ikj}).Model(m, n, k, nil)
+func ikjModel(s gemm.Shape, _ gemm.Params) gemm.Model {
+	return localVariant(gemm.Params{"local": ikj}).Model(s, nil)
 }
 
 // times returns how often index i of n is computed under an artificial load: once the

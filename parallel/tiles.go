@@ -64,9 +64,9 @@ func tilesVariant() gemm.Variant {
 		Can:  teamCan | gemm.Loads,
 		Params: append(localParams("tiles"),
 			gemm.Param{Name: "tile", Default: 128, Min: 1, Doc: "edge of the tiles of C"}),
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
+		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {
 			tile := p.Int("tile")
-			return localModel(p, [3]int{m, n, k}, [3]int{min(m, tile), min(n, tile), k})
+			return localModel(p, [3]int{s.M, s.N, s.K}, [3]int{min(s.M, tile), min(s.N, tile), s.K})
 		},
 		Bound: gemm.Classical,
 		F32:   onTeam("parallel/tiles", newTiles[float32]),

@@ -40,8 +40,8 @@ const ownCan = gemm.Stages | gemm.Repeats
 // same with the registers in the place of the cache. The workspace is that of
 // OpenBLAS, 32 MiB a thread, and the operands once more: those in a process of the
 // library's own.
-func model(m, n, k int, p gemm.Params) gemm.Model {
-	mf, nf, kf := float64(m), float64(n), float64(k)
+func model(s gemm.Shape, p gemm.Params) gemm.Model {
+	mf, nf, kf := float64(s.M), float64(s.N), float64(s.K)
 	const (
 		registers = 128 // elements: 16 registers of 8 or 32 of 4
 		buffer    = 4 << 20

@@ -68,11 +68,11 @@ func blockedVariant() gemm.Variant {
 		Name:   "serial/blocked",
 		Doc:    "hinted on square blocks of B that stay in cache",
 		Params: []gemm.Param{{Name: "block", Default: defaultBlock, Min: 1, Doc: "rows and columns of a block of B"}},
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
-			s, block := sizeOf(m, n, k), p.Int("block")
+		Model: func(shape gemm.Shape, p gemm.Params) gemm.Model {
+			s, block := sizeOf(shape), p.Int("block")
 			across, down := ceil(s.n, block), ceil(s.k, block)
 			width, depth := min(float64(block), s.n), min(float64(block), s.k)
-			passes := float64(k/block)*rounds(block) + rounds(k%block)
+			passes := float64(shape.K/block)*rounds(block) + rounds(shape.K%block)
 			return s.model(s.terms+2*s.c*passes+s.a*across, func(cache, line float64) float64 {
 				fits := width*depth+width+depth+line <= cache
 				return pick(fits, s.b, s.m*s.b) +

@@ -63,8 +63,8 @@ func newDivide[T gemm.Float](p gemm.Params) (gemm.Multiplier[T], error) {
 }
 
 // divideModel predicts divide's costs: the sums over all its leaves.
-func divideModel(m, n, k int, p gemm.Params) gemm.Model {
-	s, cutoff, leaf := sizeOf(m, n, k), p.Int("cutoff"), leafVariant(p.Text("leaf"))
+func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
+	s, cutoff, leaf := sizeOf(shape), p.Int("cutoff"), leafVariant(p.Text("leaf"))
 	leafParams, err := leaf.Resolve(nil)
 	if err != nil {
 		panic(err) // the defaults of a variant are valid
@@ -72,17 +72,17 @@ func divideModel(m, n, k int, p gemm.Params) gemm.Model {
 	// sum adds up f over the leaves of an m×n×k product; stop ends the recursion
 	// early. Halving yields at most eight shapes a level, which known remembers.
 	sum := func(f func(size, gemm.Model) float64, stop func(size) bool) float64 {
-		known := map[[3]int]float64{}
+		known := map[gemm.Shape]float64{}
 		var visit func(m, n, k int) float64
 		visit = func(m, n, k int) float64 {
-			s := sizeOf(m, n, k)
+			at := gemm.Shape{M: m, N: n, K: k}
+			s := sizeOf(at)
 			if stop(s) {
 				return s.once()
 			}
 			if max(m, n, k) <= cutoff {
-				return f(s, leaf.Model(m, n, k, leafParams))
+				return f(s, leaf.Model(at, leafParams))
 			}
-			at := [3]int{m, n, k}
 			if x, ok := known[at]; ok {
 				return x
 			}
@@ -96,7 +96,7 @@ func divideModel(m, n, k int, p gemm.Params) gemm.Model {
 			}
 			return known[at]
 		}
-		return visit(m, n, k)
+		return visit(shape.M, shape.N, shape.K)
 	}
 	var accesses float64
 	if s.terms > 0 {
@@ -110,7 +110,7 @@ func divideModel(m, n, k int, p gemm.Params) gemm.Model {
 			func(_ size, m gemm.Model) float64 { return m.Traffic(cache, line) },
 			func(s size) bool { return s.a+s.b+s.c <= cache })
 	})
-	model.Workspace = leaf.Model(min(m, cutoff), min(n, cutoff), min(k, cutoff), leafParams).Workspace
+	model.Workspace = leaf.Model(gemm.Shape{M: min(shape.M, cutoff), N: min(shape.N, cutoff), K: min(shape.K, cutoff)}, leafParams).Workspace
 	return model
 }
 

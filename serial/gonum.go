@@ -52,8 +52,8 @@ func gonumVariant() gemm.Variant {
 		Name: "serial/gonum",
 		Doc:  "gonum's own dgemm and sgemm, the baseline; they drop products with a zero of A, NaN and Inf too",
 		Role: gemm.Baseline,
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
 			return s.model(3*s.terms+s.a*ceil(s.n, gonumBlock), func(cache, _ float64) float64 {
 				return 2*s.c +
 					s.a*pick(gonumBlock*(s.k+2*gonumBlock) <= cache, 1, ceil(s.n, gonumBlock)) +

@@ -71,9 +71,9 @@ func hintedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/hinted",
 		Doc:  "ikj with four terms a step, written so that the compiler drops bounds checks, keeps sums in registers and fuses multiply-adds",
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
-			return s.model(s.terms+2*s.c*rounds(k)+s.a, s.rowWalk(4))
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
+			return s.model(s.terms+2*s.c*rounds(shape.K)+s.a, s.rowWalk(4))
 		},
 		Bound: gemm.Classical,
 		F32:   stateless(hinted[float32]{}),

@@ -88,8 +88,8 @@ func ikjVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/ikj",
 		Doc:  "naive with the loops in the order ikj, so that all walks are along rows",
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
 			return s.model(3*s.terms+s.a, s.rowWalk(1))
 		},
 		Bound: gemm.Classical,

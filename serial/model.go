@@ -13,8 +13,8 @@ type size struct {
 	terms   float64 // mnk
 }
 
-func sizeOf(m, n, k int) size {
-	s := size{m: float64(m), n: float64(n), k: float64(k)}
+func sizeOf(shape gemm.Shape) size {
+	s := size{m: float64(shape.M), n: float64(shape.N), k: float64(shape.K)}
 	s.a, s.b, s.c = s.m*s.k, s.k*s.n, s.m*s.n
 	s.terms = s.c * s.k
 	return s

@@ -72,8 +72,8 @@ func naiveVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/naive",
 		Doc:  "the definition, three loops ijk: walks down the columns of B",
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
 			return s.model(4*s.terms, s.columnWalk)
 		},
 		Bound: gemm.Classical,

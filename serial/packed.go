@@ -110,7 +110,7 @@ func packedVariant() gemm.Variant {
 		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
 		Role:  gemm.Production,
 		Can:   gemm.Gemms | gemm.Explains,
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model { return PackedModel(m, n, k, block.Serial) },
+		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },
 		Bound: PackedBound(func(gemm.Params) block.Loop { return block.Serial }),
 		F32: func(gemm.Params) (gemm.Multiplier[float32], error) {
 			return NewPacked[float32](block.Serial), nil
@@ -129,17 +129,17 @@ func packedVariant() gemm.Variant {
 // section 4.2). Random operands have Classical's, where that is not larger.
 func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 	bound := gemm.Classical
-	bound.Worst = func(m, n, k int, p gemm.Params, u float64) float64 {
+	bound.Worst = func(s gemm.Shape, p gemm.Params, u float64) float64 {
 		var roundings int
 		if u == gemm.TypeOf[float32]().UnitRoundoff {
-			roundings = block.Host[float32](loop(p)).Roundings(m, n, k)
+			roundings = block.Host[float32](loop(p)).Roundings(s.M, s.N, s.K)
 		} else {
-			roundings = block.Host[float64](loop(p)).Roundings(m, n, k)
+			roundings = block.Host[float64](loop(p)).Roundings(s.M, s.N, s.K)
 		}
 		return gemm.Gamma(float64(roundings), u)
 	}
-	bound.Random = func(m, n, k int, p gemm.Params, u float64) float64 {
-		return min(bound.Worst(m, n, k, p, u), gemm.Classical.Random(m, n, k, p, u))
+	bound.Random = func(s gemm.Shape, p gemm.Params, u float64) float64 {
+		return min(bound.Worst(s, p, u), gemm.Classical.Random(s, p, u))
 	}
 	return bound
 }
@@ -147,8 +147,9 @@ func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 // PackedModel predicts the costs of NewPacked's product in float64; float32 has more
 // elements in a block, and costs no more. NewPackedField's goes through B and C alike; its
 // workspace is the panel of A, at most 1 MiB, and half of L2 a worker.
-func PackedModel(m, n, k int, loop block.Loop) gemm.Model {
-	s, e := sizeOf(m, n, k), block.Host[float64](loop)
+func PackedModel(shape gemm.Shape, loop block.Loop) gemm.Model {
+	m, n, k := shape.M, shape.N, shape.K
+	s, e := sizeOf(shape), block.Host[float64](loop)
 	if s.terms == 0 {
 		return s.model(0, nil)
 	}

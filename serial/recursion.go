@@ -341,22 +341,24 @@ type leafPart struct {
 // model predicts the costs of the recursion: those of the additions, the peeled
 // parts and the leaves, level by level. leaf is the leaf's model, and folded the
 // workspace of a product that additions are folded into, or nil where none are.
-func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, folded func(m, n, k int) int) gemm.Model {
-	if sizeOf(m, n, k).terms == 0 {
-		return sizeOf(m, n, k).model(0, nil)
+func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model, folded func(m, n, k int) int) gemm.Model {
+	whole := sizeOf(shape)
+	if whole.terms == 0 {
+		return whole.model(0, nil)
 	}
+	m, n, k := shape.M, shape.N, shape.K
 	var parts []leafPart
 	products := 1.0            // of this level
 	sums, moved := 0.0, 0.0    // elements that are added so far, and that are moved for it
 	again := 0.0               // those of moved that L2 has
 	largest, zeros := 0.0, 1.0 // workspace of a leaf; share of its C that is made zero before
 	count := func(times, zeroed float64, m, n, k int) {
-		model := leaf(m, n, k)
+		part := gemm.Shape{M: m, N: n, K: k}
+		model := leaf(part)
 		largest = max(largest, model.Workspace)
-		parts = append(parts, leafPart{times, zeroed, sizeOf(m, n, k), model})
+		parts = append(parts, leafPart{times, zeroed, sizeOf(part), model})
 	}
 	workspace := s.workspace(m, n, k, cutoff, folded != nil)
-	whole := sizeOf(m, n, k)
 	for divides(m, n, k, cutoff) {
 		last := lastLevel(m, n, k, cutoff)
 		m2, n2, k2 := m&^1, n&^1, k&^1
@@ -370,7 +372,7 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 			count(products, float64(n), 1, n, k)
 		}
 		m, n, k = m/2, n/2, k/2
-		half := sizeOf(m, n, k)
+		half := sizeOf(gemm.Shape{M: m, N: n, K: k})
 		sums += products * s.sums.elements(half)
 		if folded != nil && last {
 			// One more term is read as it is packed, one more quarter of C read and written.
@@ -428,18 +430,18 @@ func (s scheme) model(m, n, k, cutoff int, leaf func(m, n, k int) gemm.Model, fo
 func (s scheme) bound() gemm.Bound {
 	return gemm.Bound{
 		Kind: gemm.Normwise,
-		Worst: func(m, n, k int, p gemm.Params, u float64) float64 {
-			return s.growth(m, n, k, p.Int("cutoff"), u).worst
+		Worst: func(shape gemm.Shape, p gemm.Params, u float64) float64 {
+			return s.growth(shape.M, shape.N, shape.K, p.Int("cutoff"), u).worst
 		},
-		Random: func(m, n, k int, p gemm.Params, u float64) float64 {
-			g := s.growth(m, n, k, p.Int("cutoff"), u)
-			lambda := gemm.Confidence(float64(m) * float64(n))
+		Random: func(shape gemm.Shape, p gemm.Params, u float64) float64 {
+			g := s.growth(shape.M, shape.N, shape.K, p.Int("cutoff"), u)
+			lambda := gemm.Confidence(float64(shape.M) * float64(shape.N))
 			higher := max(0, g.worst-u*g.first)
 			return math.Min(g.worst, lambda*u*math.Sqrt(g.weight*g.first)+higher)
 		},
-		Largest: func(m, n, k int, p gemm.Params) float64 {
+		Largest: func(shape gemm.Shape, p gemm.Params) float64 {
 			// A rounding enters with the weight of the number that is rounded.
-			return s.growth(m, n, k, p.Int("cutoff"), 0).weight
+			return s.growth(shape.M, shape.N, shape.K, p.Int("cutoff"), 0).weight
 		},
 	}
 }
@@ -502,7 +504,7 @@ func recursionVariant(name, doc string, s scheme, untuned int, f32 step[float32]
 			meanParam(untuned),
 			leafParam(foldingLeaf),
 		},
-		Model: func(m, n, k int, p gemm.Params) gemm.Model {
+		Model: func(shape gemm.Shape, p gemm.Params) gemm.Model {
 			leaf := leafVariant(p.Text("leaf"))
 			params, err := leaf.Resolve(nil)
 			if err != nil {
@@ -512,7 +514,7 @@ func recursionVariant(name, doc string, s scheme, untuned int, f32 step[float32]
 			if s.folds(p.Text("leaf")) {
 				folded = sumWorkspace(block.Serial)
 			}
-			return s.model(m, n, k, p.Int("cutoff"), func(m, n, k int) gemm.Model { return leaf.Model(m, n, k, params) }, folded)
+			return s.model(shape, p.Int("cutoff"), func(s gemm.Shape) gemm.Model { return leaf.Model(s, params) }, folded)
 		},
 		Bound: s.bound(),
 		F32:   newSerial(s, f32),

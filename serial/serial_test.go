@@ -293,7 +293,7 @@ func TestOperations(t *testing.T) {
 			"serial/strassen": seven*(2*n0*n0*n0+6*n0*n0) - 6*nf*nf,
 			"serial/winograd": seven*(2*n0*n0*n0+5*n0*n0) - 5*nf*nf,
 		} {
-			if got := find(t, name).Model(n, n, n, p).Flops; got != want {
+			if got := find(t, name).Model(gemm.Cube(n), p).Flops; got != want {
 				t.Errorf("%s: n=%d: %v operations, want %v", name, n, got, want)
 			}
 		}
@@ -307,7 +307,7 @@ func TestPeeledOperations(t *testing.T) {
 	// Seven products of 3×3×3, 18 sums of 9 elements, 6×6 last terms, a column of 6
 	// and a row of 7 sums of seven terms.
 	const want = 7*2*27 + 18*9 + 2*36 + 2*7*6 + 2*7*7
-	if got := find(t, "serial/strassen").Model(7, 7, 7, p).Flops; got != want {
+	if got := find(t, "serial/strassen").Model(gemm.Cube(7), p).Flops; got != want {
 		t.Errorf("%v operations, want %v", got, want)
 	}
 }
@@ -330,7 +330,7 @@ func TestWorkspace(t *testing.T) {
 			if err := x.Multiply(t.Context(), c, a, b); err != nil {
 				t.Fatal(err)
 			}
-			held, want := float64(cap(x.(*recursion[float64]).take().work)), v.Model(m, n, k, p).Workspace
+			held, want := float64(cap(x.(*recursion[float64]).take().work)), v.Model(gemm.Shape{M: m, N: n, K: k}, p).Workspace
 			if held != want || held == 0 {
 				t.Errorf("%s %v: holds %v elements, the model says %v", name, shape, held, want)
 			}
@@ -363,7 +363,7 @@ func TestTraffic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return variant.Model(n, n, n, p).Traffic(cache, line)
+		return variant.Model(gemm.Cube(n), p).Traffic(cache, line)
 	}
 	for name, want := range map[string]float64{
 		"serial/naive":      n*n + n*n*n + 2*n*n, // k lines fit: B m times
@@ -376,7 +376,7 @@ func TestTraffic(t *testing.T) {
 			t.Errorf("%s: %v elements, want %v", name, got, want)
 		}
 	}
-	small := find(t, "serial/naive").Model(n, n, n, nil).Traffic(4096, line)
+	small := find(t, "serial/naive").Model(gemm.Cube(n), nil).Traffic(4096, line)
 	if want := n*n*n*line + n*n*n + 2*n*n; small != want {
 		t.Errorf("naive, k lines do not fit: %v elements, want %v", small, want)
 	}

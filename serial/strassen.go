@@ -88,9 +88,9 @@ func NewStrassen[T gemm.Float](loop block.Loop, cutoff int) Twofold[T] {
 }
 
 // StrassenModel predicts the costs of NewStrassen's product.
-func StrassenModel(m, n, k, cutoff int, loop block.Loop) gemm.Model {
-	leaf := func(m, n, k int) gemm.Model { return PackedModel(m, n, k, loop) }
-	return strassenScheme().model(m, n, k, cutoff, leaf, sumWorkspace(loop))
+func StrassenModel(shape gemm.Shape, cutoff int, loop block.Loop) gemm.Model {
+	leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, loop) }
+	return strassenScheme().model(shape, cutoff, leaf, sumWorkspace(loop))
 }
 
 // StrassenBound returns the bound on the error of NewStrassen's product. Of the

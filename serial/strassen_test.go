@@ -52,7 +52,7 @@ func TestFolded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := v.Model(n, n, n, folded)
+		model := v.Model(gemm.Cube(n), folded)
 		temporaries := 0
 		for h := n / 2; h > n0; h /= 2 {
 			temporaries += 3 * h * h
@@ -60,8 +60,8 @@ func TestFolded(t *testing.T) {
 		if want := float64(temporaries + product(n0, n0, n0)); model.Workspace != want {
 			t.Errorf("%d levels: a workspace of %v, want %v", levels, model.Workspace, want)
 		}
-		leaf := func(m, n, k int) gemm.Model { return PackedModel(m, n, k, block.Serial) }
-		unfolded := strassenScheme().model(n, n, n, n0, leaf, nil)
+		leaf := func(s gemm.Shape) gemm.Model { return PackedModel(s, block.Serial) }
+		unfolded := strassenScheme().model(gemm.Cube(n), n0, leaf, nil)
 		if model.Flops != unfolded.Flops {
 			t.Errorf("%d levels: %v operations, %v with temporaries", levels, model.Flops, unfolded.Flops)
 		}
@@ -241,7 +241,7 @@ func benchStrassen[T gemm.Float](b *testing.B) {
 				b.ReportMetric(ratios[len(ratios)/2], "packed/strassen")
 				b.ReportMetric(2*math.Pow(float64(n), 3)/seconds[len(seconds)/2]/1e9, "GFLOP/s")
 				b.ReportMetric(difference/u, "difference")
-				b.ReportMetric(StrassenBound().Random(n, n, n, gemm.Params{"cutoff": cutoff}, u)/u, "bound")
+				b.ReportMetric(StrassenBound().Random(gemm.Cube(n), gemm.Params{"cutoff": cutoff}, u)/u, "bound")
 				b.ReportMetric(0, "ns/op")
 			})
 		}

@@ -66,8 +66,8 @@ func transposedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/transposed",
 		Doc:  "naive on a transposed copy of B, so that rows meet rows and the sum stays in a register",
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
 			model := s.model(2*s.terms+2*s.c+2*s.b, func(cache, line float64) float64 {
 				return 2*s.c + s.b +
 					2*s.b*pick((s.n+1)*line <= cache, 1, min(line, s.k)) +

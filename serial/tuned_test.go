@@ -45,7 +45,7 @@ func TestTunedCutoff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := v.Model(n, n, n, p).Workspace, v.Model(n, n, n, asked).Workspace; got != want {
+			if got, want := v.Model(gemm.Cube(n), p).Workspace, v.Model(gemm.Cube(n), asked).Workspace; got != want {
 				t.Errorf("%s, tuned for %s: a workspace of %v is predicted, want %v", name, c.what, got, want)
 			}
 			m, err := gemm.New[float64](v, nil)

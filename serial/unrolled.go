@@ -49,8 +49,8 @@ func unrolledVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/unrolled",
 		Doc:  "naive with four terms a step and four sums in registers",
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			s := sizeOf(m, n, k)
+		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
+			s := sizeOf(shape)
 			return s.model(2*s.terms+2*s.c, s.columnWalk)
 		},
 		Bound: gemm.Classical,

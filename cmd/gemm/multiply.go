@@ -204,7 +204,7 @@ func multiply[T gemm.Element](ctx context.Context, p product) error {
 	took := time.Since(start)
 
 	what := fmt.Sprintf("%s computed %s in %s, %v", v.Name, job.Shape, job.Type, took.Round(time.Microsecond))
-	limit := verify.LimitOf[T](v, job.M, job.N, job.K, resolved(v, params), p.alpha, p.beta, false)
+	limit := verify.LimitOf[T](v, job.Shape, resolved(v, params), p.alpha, p.beta, false)
 	result, wrong := "", ""
 	verified := make(chan struct{})
 	go func() {

@@ -378,7 +378,7 @@ func TestRanksHalveParts(t *testing.T) {
 			t.Errorf("%s %v: %s %s, bound %s, want %s", row.Variant, row.Params, row.Status, row.Reason, row.BoundKind, want)
 		}
 		// What is not halved has a bound of k times the classical one, and as much for sums.
-		halved := float64(row.Bound) > 3*150*gemm.Classical.Random(150, 150, 150, nil, 0x1p-53)
+		halved := float64(row.Bound) > 3*150*gemm.Classical.Random(gemm.Cube(150), nil, 0x1p-53)
 		if halved != (row.BoundKind == gemm.Normwise) {
 			t.Errorf("%s %v: a bound of %g", row.Variant, row.Params, row.Bound)
 		}

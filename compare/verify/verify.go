@@ -106,7 +106,7 @@ func New[T gemm.Element](op Operation[T], seed uint64) Verifier[T] {
 
 // LimitOf returns the limit of v's results for the operation's shape: the random
 // bound for the operands that measuring draws, the worst-case one otherwise.
-func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64, random bool) Limit {
+func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha, beta float64, random bool) Limit {
 	if gemm.TypeOf[T]().Name == "gf256" {
 		return Limit{Kind: gemm.Exact}
 	}
@@ -115,12 +115,12 @@ func LimitOf[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, 
 	if random {
 		limit = bound.Random
 	}
-	x := limit(m, n, k, p, u)
+	x := limit(s, p, u)
 	if alpha != 1 || beta != 0 {
 		// The roundings of α·(…), β·C and their sum, of what the product is at most.
 		most := 1.0
 		if bound.Kind == gemm.Normwise {
-			most = math.Max(1, float64(k))
+			most = math.Max(1, float64(s.K))
 		}
 		x += gemm.Gamma(3, u) * (most + x)
 	}
@@ -132,12 +132,12 @@ const maxInteger = 64
 
 // ExactIntegers returns the magnitude, a power of two, of integers that v multiplies without
 // rounding; 0 where there is none.
-func ExactIntegers[T gemm.Element](v gemm.Variant, m, n, k int, p gemm.Params, alpha, beta float64) int {
+func ExactIntegers[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha, beta float64) int {
 	u := gemm.TypeOf[T]().UnitRoundoff
 	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {
 		return 0
 	}
-	largest := v.BoundWith(p).Largest(m, n, k, p)
+	largest := v.BoundWith(p).Largest(s, p)
 	for q := maxInteger; q > 0; q /= 2 {
 		f := float64(q)
 		if max(1, math.Abs(alpha))*f*f*largest+math.Abs(beta)*f <= 1/u {

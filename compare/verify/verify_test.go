@@ -120,7 +120,7 @@ func plantFloat[T gemm.Float](t *testing.T, n int) {
 	other := right.At(n/3, n/2+1)
 	other += other / 4 // wrong by a quarter of itself
 	limits := map[string]Limit{
-		"classical": {gemm.Componentwise, gemm.Classical.Random(n, n, n, nil, u)},
+		"classical": {gemm.Componentwise, gemm.Classical.Random(gemm.Cube(n), nil, u)},
 		// As wide as Strassen's with five levels over leaves of n/32.
 		"normwise": {gemm.Normwise, 2e7 * u},
 	}
@@ -195,12 +195,12 @@ func TestWideField(t *testing.T) {
 func TestWorstCaseBoundAloneWouldPass(t *testing.T) {
 	const n = 4096
 	u := gemm.TypeOf[float32]().UnitRoundoff
-	worst := n * gemm.Classical.Worst(n, n, n, nil, u)
+	worst := n * gemm.Classical.Worst(gemm.Cube(n), nil, u)
 	if worst < 0.9 {
 		t.Fatalf("the worst case of a row's sum is %g elements: the premise is gone", worst)
 	}
 	v := &floatVerifier[float32]{a: gemm.Matrix[float64]{Rows: n, Cols: n}, b: gemm.Matrix[float64]{Rows: n, Cols: n}}
-	random := v.confidence(n) * math.Sqrt(n) * gemm.Classical.Random(n, n, n, nil, u)
+	random := v.confidence(n) * math.Sqrt(n) * gemm.Classical.Random(gemm.Cube(n), nil, u)
 	if !(random*margin < 1) {
 		t.Errorf("a lost element is %g of a probe's limit, want above %d", 1/random, margin)
 	}
@@ -213,7 +213,7 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 			c := layout(m, n, k, op, scalars[0], scalars[1], 3)
 			o := Draw[float64](c, 5, nil)
 			v := New(o.Operation, 1)
-			limit := Limit{gemm.Componentwise, gemm.Classical.Random(m, n, k+3, nil, gemm.TypeOf[float64]().UnitRoundoff)}
+			limit := Limit{gemm.Componentwise, gemm.Classical.Random(gemm.Shape{M: m, N: n, K: k + 3}, nil, gemm.TypeOf[float64]().UnitRoundoff)}
 			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
 				if trans != blas.NoTrans {
 					i, j = j, i
@@ -250,7 +250,7 @@ func TestProbesAgreeWithElements(t *testing.T) {
 	const n = 100
 	o, right := rightFloat[float64](n)
 	v := newFloatVerifier(product(o.A, o.B), 1)
-	limit := gemm.Classical.Random(n, n, n, nil, gemm.TypeOf[float64]().UnitRoundoff)
+	limit := gemm.Classical.Random(gemm.Cube(n), nil, gemm.TypeOf[float64]().UnitRoundoff)
 	for _, width := range []int{16, 64, n} {
 		for _, kind := range []gemm.BoundKind{gemm.Componentwise, gemm.Normwise} {
 			p := v.projection(width, kind == gemm.Componentwise)

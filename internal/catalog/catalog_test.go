@@ -45,11 +45,12 @@ func TestBoundsAndModelsAreSane(t *testing.T) {
 			t.Fatal(err)
 		}
 		const u = 0x1p-53
-		worst, random := v.Bound.Worst(m, n, k, p, u), v.Bound.Random(m, n, k, p, u)
+		s := gemm.Shape{M: m, N: n, K: k}
+		worst, random := v.Bound.Worst(s, p, u), v.Bound.Random(s, p, u)
 		if !(0 < random && random <= worst && worst < 1) {
 			t.Errorf("%s: bounds %g at random and %g at worst", v.Name, random, worst)
 		}
-		model := v.Model(m, n, k, p)
+		model := v.Model(s, p)
 		if !(model.Flops >= m*n*k && model.Flops <= 8*m*n*k) {
 			t.Errorf("%s: %g operations for %d products", v.Name, model.Flops, m*n*k)
 		}

@@ -329,7 +329,7 @@ func checkModel[T gemm.Element](u under[T]) error {
 		at := func(format string, args ...any) error {
 			return fmt.Errorf("%d×%d×%d: %s", m, n, k, fmt.Sprintf(format, args...))
 		}
-		model := u.v.Model(m, n, k, u.p)
+		model := u.v.Model(gemm.Shape{M: m, N: n, K: k}, u.p)
 		least := 0.0 // elements of the operands
 		if m > 0 && n > 0 {
 			least = float64(m)*float64(k) + float64(k)*float64(n) + float64(m)*float64(n)
@@ -354,7 +354,7 @@ func checkModel[T gemm.Element](u under[T]) error {
 			continue // exact: there is no rounding to bound
 		}
 		roundoff := 0x1p-24
-		worst, random := u.v.BoundWith(u.p).Worst(m, n, k, u.p, roundoff), u.v.BoundWith(u.p).Random(m, n, k, u.p, roundoff)
+		worst, random := u.v.BoundWith(u.p).Worst(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff), u.v.BoundWith(u.p).Random(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff)
 		if !(worst >= random) || !(random >= 0) {
 			return at("the worst-case bound is %v, the bound for random operands %v", worst, random)
 		}

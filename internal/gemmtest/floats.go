@@ -123,7 +123,7 @@ func rounded[T gemm.Float](u under[T], rng *rand.Rand, shape, gap [3]int) error 
 	m, n, k := shape[0], shape[1], shape[2]
 	a, b := tabulated(m, k, real[T](rng)), tabulated(k, n, real[T](rng))
 	bound := u.v.BoundWith(u.p)
-	limit := bound.Random(m, n, k, u.p, gemm.TypeOf[T]().UnitRoundoff)
+	limit := bound.Random(gemm.Shape{M: m, N: n, K: k}, u.p, gemm.TypeOf[T]().UnitRoundoff)
 	return product(u, m, n, k, gap, a.At, b.At, func(c gemm.Matrix[T]) error {
 		return within(c, newPrecise(a, b), bound.Kind, limit)
 	})

@@ -71,9 +71,9 @@ func variant() gemm.Variant {
 		GF256: func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) {
 			return textbook[gf256.Elem]{kind: fieldKind()}, nil
 		},
-		Model: func(m, n, k int, _ gemm.Params) gemm.Model {
-			terms := float64(m) * float64(n) * float64(k)
-			operands := float64(m)*float64(n) + float64(m)*float64(k) + float64(k)*float64(n)
+		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model {
+			terms := float64(s.M) * float64(s.N) * float64(s.K)
+			operands := float64(s.M)*float64(s.N) + float64(s.M)*float64(s.K) + float64(s.K)*float64(s.N)
 			return gemm.Model{
 				Flops: 2 * terms, Accesses: 3*terms + operands,
 				Traffic: func(float64, float64) float64 { return 3*terms + operands },
@@ -248,7 +248,7 @@ func replace(which func(float64) bool, by float64) func(c, a, b gemm.Matrix[floa
 func drift(times float64) func(c, a, b gemm.Matrix[float64]) {
 	return func(c, a, b gemm.Matrix[float64]) {
 		p := newPrecise(a, b)
-		bound := gemm.Classical.Random(c.Rows, c.Cols, a.Cols, nil, gemm.TypeOf[float64]().UnitRoundoff)
+		bound := gemm.Classical.Random(gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, nil, gemm.TypeOf[float64]().UnitRoundoff)
 		if e := times * bound * p.abs[0]; p.hi[0]+e != p.hi[0] {
 			c.Set(0, 0, p.hi[0]+e)
 		}

@@ -40,7 +40,7 @@ func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Varian
 	}
 	w := &workload[T]{
 		Shape: s, Operands: verify.Draw[T](l, 1, nil),
-		limit: verify.LimitOf[T](v, s.M, s.N, s.K, p, 1, 0, true),
+		limit: verify.LimitOf[T](v, s, p, 1, 0, true),
 	}
 	w.verifier = verify.New(w.Operation, 1)
 	w.viewA = block.View[T]{Data: w.A.Data, Row: w.A.Stride, Col: 1}
