@@ -16,8 +16,8 @@ const (
 	artificialLoad = "load"
 )
 
-// Conditions returns the conditions under which the variant can be measured.
-func Conditions(v gemm.Variant) []gemm.Param {
+// conditions returns the conditions under which the variant can be measured.
+func conditions(v gemm.Variant) []gemm.Param {
 	var out []gemm.Param
 	if onThreads(v) {
 		out = append(out, gemm.Param{
@@ -35,7 +35,7 @@ func Conditions(v gemm.Variant) []gemm.Param {
 }
 
 // params returns the parameters of the variant and its conditions.
-func params(v gemm.Variant) []gemm.Param { return slices.Concat(v.Params, Conditions(v)) }
+func params(v gemm.Variant) []gemm.Param { return slices.Concat(v.Params, conditions(v)) }
 
 // resolve returns the parameters of the variant and its conditions with defaults for those that
 // are not in p.
@@ -47,7 +47,7 @@ func resolve(v gemm.Variant, p gemm.Params) (gemm.Params, error) {
 // own returns p without the conditions of the variant.
 func own(v gemm.Variant, p gemm.Params) gemm.Params {
 	p = maps.Clone(p)
-	for _, q := range Conditions(v) {
+	for _, q := range conditions(v) {
 		delete(p, q.Name)
 	}
 	return p
