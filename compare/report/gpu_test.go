@@ -153,9 +153,9 @@ func accelerated(processor bool) compare.Document {
 				}
 			}
 			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
-			add("ladder", analysis.Cublas, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
+			add("ladder", analysis.CuBLAS, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
 			if typ == "f32" {
-				add("ladder", analysis.CublasTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
 			}
 		}
 	}
@@ -179,16 +179,16 @@ func accelerated(processor bool) compare.Document {
 		r.Phases["pack"] = 0.12 * float64(r.Median)
 	}
 	for i, stages := range []int{2, 3} {
-		add("stages", analysis.Tf32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
+		add("stages", analysis.TF32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
-	add("stages", analysis.CublasTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
 	for i, most := range []int{0, 64, 96, 128} {
 		g := device(ladders["f32"][7])
 		g.Registers, g.Spills, g.Occupancy = cmp.Or(most, 150), []int{0, 620, 180, 24}[i], []float64{0.125, 0.5, 0.25, 0.25}[i]
 		add("maxregs", "cuda/doublebuffer", "f32", 4096, 4096, 4096, []float64{36.9, 11, 26, 35.8}[i], g, gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
 	}
 	for i, l2 := range []string{"cold", "warm"} {
-		add("l2", analysis.Cublas, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965}, gemm.Params{"l2": l2}, gemm.Params{})
+		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965}, gemm.Params{"l2": l2}, gemm.Params{})
 		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]), gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
 	}
 	for i, tile := range []string{"auto", "64x128x16/32x64/8x8"} {
@@ -353,7 +353,7 @@ func TestGPUOrder(t *testing.T) {
 		}
 	}
 	var order []string
-	for _, name := range analysis.GpuOrder {
+	for _, name := range analysis.GPUOrder {
 		order = append(order, analysis.OnGPU+"/"+name)
 	}
 	if !slices.Equal(names, order) {

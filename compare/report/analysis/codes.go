@@ -9,9 +9,6 @@ import (
 	"gemm/compare"
 )
 
-// ReedSolomon is the library that products over GF(2⁸) are held against.
-const ReedSolomon = "reference/reedsolomon"
-
 // mostShards is how many shards a code over GF(2⁸) has at most.
 const mostShards = 256
 
@@ -53,7 +50,7 @@ func (v *View) CodeRows() []compare.Record {
 			out = append(out, r)
 		}
 	}
-	families := []string{"serial", "parallel", "reference", OverRanks.Family, OnGPU}
+	families := []string{Serial, Parallel, Reference, OnRanks, OnGPU}
 	rungs := v.gpuVariants()
 	slices.SortStableFunc(out, func(x, y compare.Record) int {
 		return cmp.Or(

@@ -74,9 +74,6 @@ func entrant(r compare.Record) bool {
 	return r.Variant == Packed && r.Threads <= 1 || r.Variant == ParallelPacked && r.Threads > 1
 }
 
-// ParallelPacked is our fastest variant on several threads.
-const ParallelPacked = "parallel/packed"
-
 // MatchRows returns the rows of matches, each ours first.
 func MatchRows(matches []Match) []compare.Record {
 	var rows []compare.Record
@@ -222,14 +219,11 @@ func MeanOf(matches []Match, variant string) mean {
 	return mean{ratio, ratio * math.Exp(-math.Sqrt(down)/float64(n)), ratio * math.Exp(math.Sqrt(up)/float64(n)), n}
 }
 
-// order is that of contenders in tables and figures.
-var order = []string{Packed, ParallelPacked, "reference/openblas", "reference/mkl", "reference/blis", "serial/gonum"}
-
 // Rank orders variants: ours first, then their rivals.
 func Rank(variant string) int {
-	i := slices.Index(order, variant)
+	i := slices.Index(contenders, variant)
 	if i < 0 {
-		return len(order)
+		return len(contenders)
 	}
 	return i
 }

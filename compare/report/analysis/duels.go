@@ -77,7 +77,7 @@ func (f Fought) Steady() bool { return f.Lo >= 1/(1+Tolerance) && f.Hi <= 1+Tole
 // numbers of threads above one that a case was measured with, nil: all.
 func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string, threads func([]int) int) []Duel {
 	rows := v.Pick(func(r compare.Record) bool {
-		return Family(r.Variant) == "parallel" && r.Speed() && r.Median > 0 && r.Threads > 1 && !v.IsCrowded(r.Threads)
+		return Family(r.Variant) == Parallel && r.Speed() && r.Median > 0 && r.Threads > 1 && !v.IsCrowded(r.Threads)
 	})
 	key := func(r compare.Record, as string) string {
 		p := ProblemOf(r)

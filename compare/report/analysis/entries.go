@@ -63,8 +63,8 @@ func given(p gemm.Params) int {
 	return n
 }
 
-// GpuSwept are the experiments on one setting of the kernels, which their parameter is named as.
-var GpuSwept = []compare.Experiment{compare.PipelineStages, compare.RegisterLimits, compare.CacheStates}
+// GPUSwept are the experiments on one setting of the kernels, which their parameter is named as.
+var GPUSwept = []compare.Experiment{compare.PipelineStages, compare.RegisterLimits, compare.CacheStates}
 
 // Reported are the shares of cuBLAS in the table 1 of the report of 2024, in percent: on
 // an RTX 4070 at n = 2048 with thread blocks of 16×16, by variant and slice of k.

@@ -101,15 +101,15 @@ func libraryGoals(c Contest, typ string) []Goal {
 		each("of the ceiling, 1 thread, other sizes", others, slices.DeleteFunc(from(squares, 512), func(m Match) bool {
 			return slices.Contains([]int{1024, 2048, 4096}, m.N)
 		}), ofCeiling),
-		average("of MKL, 1 thread, square", 1, squares, "reference/mkl"),
-		average("of OpenBLAS, 1 thread, square", 1.15, squares, "reference/openblas"),
+		average("of MKL, 1 thread, square", 1, squares, MKL),
+		average("of OpenBLAS, 1 thread, square", 1.15, squares, OpenBLAS),
 		each("of the fastest library, 1 thread, square", 0.92, squares, ahead),
 		each("of twice one thread, 2 threads", 0.95, from(double, 1024), ofTwice),
-		average("of MKL, 2 threads, square", 1, double, "reference/mkl"),
-		average("of OpenBLAS, 1 thread, small", 1, small, "reference/openblas"),
-		average("of OpenBLAS, 1 thread, skinny", 1, skinny, "reference/openblas"),
+		average("of MKL, 2 threads, square", 1, double, MKL),
+		average("of OpenBLAS, 1 thread, small", 1, small, OpenBLAS),
+		average("of OpenBLAS, 1 thread, skinny", 1, skinny, OpenBLAS),
 		each("of gonum, 1 thread", gonum, at(1024), func(m Match) float64 {
-			r, ok := m.Peer("serial/gonum")
+			r, ok := m.Peer(Gonum)
 			if !ok {
 				return math.NaN()
 			}
@@ -185,14 +185,14 @@ func (v *View) gpuGoals() []Goal {
 		return g
 	}
 	goals := []Goal{
-		hold("f32 without tensor cores, of cuBLAS", 1, cubes("f32", 4096, 6144, 8192), best, of(f32, Cublas)),
-		hold("f32 without tensor cores, of cuBLAS", 1.05, cubes("f32", 4095), best, of(f32, Cublas)),
+		hold("f32 without tensor cores, of cuBLAS", 1, cubes("f32", 4096, 6144, 8192), best, of(f32, CuBLAS)),
+		hold("f32 without tensor cores, of cuBLAS", 1.05, cubes("f32", 4095), best, of(f32, CuBLAS)),
 		hold("f32 without tensor cores, of cuBLAS, where tiles do not fill the multiprocessors", 0.95,
-			cubes("f32", 2048, 2049, 3072), best, of(f32, Cublas)),
-		hold("f32 without tensor cores, of cuBLAS, shapes of the SGEMM collection", 0.95, SgemmShapes, best, of(f32, Cublas)),
-		hold("tf32-wmma, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), of(f32, Tf32WMMA), best),
-		hold("dmma, of cuBLAS", 0.9, cubes("f64", 4096, 8192), of(f64, Dmma), of(f64, Cublas)),
-		hold("dmma, of cuBLAS", 1.1, cubes("f64", 4095), of(f64, Dmma), of(f64, Cublas)),
+			cubes("f32", 2048, 2049, 3072), best, of(f32, CuBLAS)),
+		hold("f32 without tensor cores, of cuBLAS, shapes of the SGEMM collection", 0.95, SgemmShapes, best, of(f32, CuBLAS)),
+		hold("tf32-wmma, of the fastest rung without tensor cores", 2.5, cubes("f32", 4096), of(f32, TF32WMMA), best),
+		hold("dmma, of cuBLAS", 0.9, cubes("f64", 4096, 8192), of(f64, DMMA), of(f64, CuBLAS)),
+		hold("dmma, of cuBLAS", 1.1, cubes("f64", 4095), of(f64, DMMA), of(f64, CuBLAS)),
 	}
 	for _, typ := range []string{"f32", "f64"} {
 		g := Goal{Text: typ + " rungs that copy 16 bytes at once, speed at 4095 of that at 4096", Least: 0.8}

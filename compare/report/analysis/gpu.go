@@ -10,43 +10,6 @@ import (
 	"gemm/compare"
 )
 
-// OnGPU is the family of the variants that a GPU computes.
-const OnGPU = "cuda"
-
-// The variants of NVIDIA's library, in the arithmetic of the type and with operands
-// rounded to TF32.
-const (
-	Cublas     = OnGPU + "/cublas"
-	CublasTF32 = OnGPU + "/cublas-tf32"
-)
-
-// The rungs of the ladders that goals are about.
-const (
-	Tf32WMMA = OnGPU + "/tf32-wmma"
-	Dmma     = OnGPU + "/dmma"
-)
-
-// GpuOrder is the order of the ladders, NVIDIA's library last: rows of a resumed or
-// narrowed run are in another one.
-var GpuOrder = []string{
-	"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree", "doublebuffer", "async",
-	"warptile", "tf32-wmma", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
-}
-
-// Copying are the rungs that copy several elements at once where alignment lets them.
-var Copying = []string{"vectorized", "conflictfree", "doublebuffer", "async", "warptile", "tf32-wmma", "dmma-wmma", "dmma"}
-
-// Copies reports whether a row is of a rung that copies several elements at once.
-func Copies(r compare.Record) bool {
-	return ByGPU(r) && slices.Contains(Copying, Algorithm(r.Variant))
-}
-
-// ByGPU reports whether a GPU computed the row.
-func ByGPU(r compare.Record) bool { return Family(r.Variant) == OnGPU }
-
-// Vendor reports whether a variant is NVIDIA's library.
-func Vendor(variant string) bool { return variant == Cublas || variant == CublasTF32 }
-
 // Exact reports whether a row computes in the arithmetic of its type.
 func Exact(r compare.Record) bool { return r.Compute == r.Type }
 
@@ -88,19 +51,19 @@ func (v *View) gpuVariants() []string {
 	variants := Distinct(v.Pick(ByGPU), VariantOf)
 	slices.SortStableFunc(variants, func(x, y string) int {
 		rank := func(variant string) int {
-			if i := slices.Index(GpuOrder, Algorithm(variant)); i >= 0 {
+			if i := slices.Index(GPUOrder, Algorithm(variant)); i >= 0 {
 				return i
 			}
-			return len(GpuOrder)
+			return len(GPUOrder)
 		}
 		return cmp.Compare(rank(x), rank(y))
 	})
 	return variants
 }
 
-// GpuTypes returns the floating-point types of the rows of the family, f32 first: its
+// GPUTypes returns the floating-point types of the rows of the family, f32 first: its
 // ladder is the longer one. Products over GF(2⁸) have a chapter of their own.
-func (v *View) GpuTypes() []string {
+func (v *View) GPUTypes() []string {
 	out := Types(v.Pick(func(r compare.Record) bool { return ByGPU(r) && r.Type != "gf256" }))
 	slices.SortFunc(out, strings.Compare)
 	return out
@@ -147,7 +110,7 @@ func Held(r compare.Record) string {
 // arithmetic of the type.
 type Facing struct {
 	Problem
-	Cpu    compare.Record // without a speed where none was measured
+	CPU    compare.Record // without a speed where none was measured
 	Kernel compare.Record // the quickest with operands on the GPU
 	Copied compare.Record // the quickest with operands in the memory of the host
 }
@@ -205,8 +168,8 @@ func (v *View) Facings(typ string) []Facing {
 			}
 		}
 		for _, r := range cpu {
-			if Alone(r) == p && (!f.Cpu.Speed() || r.Median < f.Cpu.Median) {
-				f.Cpu = r
+			if Alone(r) == p && (!f.CPU.Speed() || r.Median < f.CPU.Median) {
+				f.CPU = r
 			}
 		}
 		if f.Copied.Speed() {
@@ -221,11 +184,11 @@ func (v *View) Facings(typ string) []Facing {
 // sizes measured on both.
 func Wins(all []Facing, of func(Facing) float64) (from int, sizes []int) {
 	for _, f := range all {
-		if !f.Cpu.Speed() {
+		if !f.CPU.Speed() {
 			continue
 		}
 		sizes = append(sizes, f.N)
-		switch ahead := of(f) < float64(f.Cpu.Median); {
+		switch ahead := of(f) < float64(f.CPU.Median); {
 		case !ahead:
 			from = 0
 		case from == 0:
@@ -234,3 +197,108 @@ func Wins(all []Facing, of func(Facing) float64) (from int, sizes []int) {
 	}
 	return from, sizes
 }
+
+// ladderSize is the size at which the ladder is read, where it was measured.
+const ladderSize = 4096
+
+// LeastGain is what a rung has to gain over the one before it to be said to gain.
+const LeastGain = 0.02
+
+// Climb is a step of the ladder on the GPU.
+type Climb struct {
+	Before, After compare.Record
+	Comparison
+}
+
+// Gains reports whether the step is one up: by leastGain, and not within the noise.
+func (c Climb) Gains() bool {
+	return c.Ratio >= 1+LeastGain && c.Outcome != Level && c.Outcome != Slower
+}
+
+// LadderRows returns the rows of a type at the size at which its ladder is read: that of
+// ladderSize, or else the largest at which most rungs were timed.
+func (v *View) LadderRows(typ string) []compare.Record {
+	rows := v.Rungs(typ)
+	var best []compare.Record
+	for _, p := range Problems(rows) {
+		if !p.Cube() {
+			continue
+		}
+		here := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return ProblemOf(r) != p })
+		switch {
+		case p.N == ladderSize && len(here) > 2:
+			return here
+		case len(here) >= len(best):
+			best = here
+		}
+	}
+	return best
+}
+
+// Climbs returns the steps between neighbours of the ladder among rows of one size.
+func Climbs(rows []compare.Record) []Climb {
+	var out []Climb
+	rungs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !Ours(r) })
+	for i := 1; i < len(rungs); i++ {
+		out = append(out, Climb{rungs[i-1], rungs[i], Beside(rungs[i-1], rungs[i])})
+	}
+	return out
+}
+
+// ReadsOf is the elements of global memory that are read and written for a multiply-add, by
+// the tile of a block as it was run: its rows of A and columns of B once (equations 11 and
+// 12 of the report of 2024), and C once. Where the tile is not known, or has no part in it,
+// it is what the model of the variant says; 0 where neither is known.
+func ReadsOf(r compare.Record) float64 {
+	if !Ours(r) {
+		return 0
+	}
+	var rows, cols, slice int
+	if n, _ := fmt.Sscanf(TileOf(r), "%dx%dx%d", &rows, &cols, &slice); n == 3 && rows > 0 && cols > 0 && r.K > 0 && !slices.Contains(unshared, Algorithm(r.Variant)) {
+		return 1/float64(rows) + 1/float64(cols) + 1/float64(r.K)
+	}
+	if r.Predicted == nil {
+		return 0
+	}
+	return r.Predicted.Accesses / (float64(r.M) * float64(r.N) * float64(r.K))
+}
+
+// NearPeak is the share of the peak from which little is left to gain.
+const NearPeak = 0.9
+
+// Kept is a rung at a size next to a multiple of 32, and at that one.
+type Kept struct{ Ragged, Even compare.Record }
+
+// Share is the part of the rate that it keeps.
+func (k Kept) Share() float64 { return float64(k.Ragged.Gflops / k.Even.Gflops) }
+
+// Kept returns the rows at cubes that are one more or less than a multiple of 32 with
+// those at that multiple, by size and rung.
+func (v *View) Kept(typ string) []Kept {
+	rows := v.Rungs(typ)
+	var out []Kept
+	for _, r := range rows {
+		for _, even := range []int{r.N + 1, r.N - 1} {
+			if !ProblemOf(r).Cube() || even%32 != 0 || even == 0 {
+				continue
+			}
+			if o, ok := At(rows, r.Variant, cubeOf(typ, even)); ok {
+				out = append(out, Kept{r, o})
+			}
+		}
+	}
+	return out
+}
+
+// SgemmShapes are the eight of the SGEMM collection.
+var SgemmShapes = func() []Problem {
+	var out []Problem
+	for _, m := range []int{2048, 4096} {
+		for _, n := range []int{2048, 4096} {
+			for _, k := range []int{512, 1024} {
+				out = append(out, shapeOf("f32", m, n, k))
+			}
+		}
+	}
+	return out
+}()

@@ -65,10 +65,10 @@ func TestRungs(t *testing.T) {
 // TestWins wants the size from which on the GPU is ahead at every size.
 func TestWins(t *testing.T) {
 	at := func(n int, ratio float64) Facing {
-		return Facing{Problem: cubeOf("f32", n), Cpu: reporttest.Row("serial/packed", n, 1e-3), Kernel: reporttest.Kernel("naive", n, 1e-3/ratio)}
+		return Facing{Problem: cubeOf("f32", n), CPU: reporttest.Row("serial/packed", n, 1e-3), Kernel: reporttest.Kernel("naive", n, 1e-3/ratio)}
 	}
 	alone := at(512, 9)
-	alone.Cpu = compare.Record{}
+	alone.CPU = compare.Record{}
 	for _, test := range []struct {
 		all  []Facing
 		want int

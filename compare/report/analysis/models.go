@@ -68,12 +68,6 @@ func (v *View) Roof(rows []compare.Record, variant string) (Standing, bool) {
 	return r, true
 }
 
-// Packed is what the fast algorithms have to beat.
-const Packed = "serial/packed"
-
-// FastVariants are the variants that trade multiplications for additions.
-var FastVariants = []string{"serial/strassen", "serial/winograd"}
-
 // Class marks a row of a table by its status.
 func Class(r compare.Record) string {
 	switch {
@@ -104,3 +98,15 @@ func ErrorRatio(r, base compare.Record) float64 {
 	}
 	return float64(r.Residual) / scale / float64(base.Residual)
 }
+
+// Digits is the number of decimal digits that a row's error leaves, NaN where it is not
+// known or there is none.
+func Digits(r compare.Record) float64 {
+	if !r.Speed() || !(r.Residual > 0) {
+		return math.NaN()
+	}
+	return -math.Log10(float64(r.Residual))
+}
+
+// DigitsLost is what b has fewer of than a.
+func DigitsLost(a, b compare.Record) float64 { return Digits(a) - Digits(b) }

@@ -65,7 +65,7 @@ func (p Problem) Label() string {
 	return text
 }
 
-// points returns the cases of rows, the smallest first.
+// Problems returns the problems of rows, the smallest first.
 func Problems(rows []compare.Record) []Problem {
 	out := Distinct(rows, ProblemOf)
 	slices.SortFunc(out, Problem.Compare)
@@ -76,3 +76,23 @@ func Problems(rows []compare.Record) []Problem {
 func plainOf(typ string, s gemm.Shape, threads int) Problem {
 	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
 }
+
+// CubesFirst returns the problems of rows, cubes before other shapes.
+func CubesFirst(rows []compare.Record) []Problem {
+	out := Problems(rows)
+	slices.SortStableFunc(out, func(x, y Problem) int {
+		switch {
+		case x.Cube() == y.Cube():
+			return 0
+		case x.Cube():
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// shapeOf returns the plain product of a type and shape.
+func shapeOf(typ string, m, n, k int) Problem { return plainOf(typ, gemm.Shape{M: m, N: n, K: k}, 1) }
+
+func cubeOf(typ string, n int) Problem { return shapeOf(typ, n, n, n) }

@@ -15,10 +15,6 @@ import (
 // Distributes reports whether there is anything to say in the chapter on ranks.
 func (v *View) Distributes() bool { return len(Timed(v.OfRanks())) > 0 }
 
-// SpreadVariants are those whose operands are spread over the ranks; those of the other
-// variants are on rank 0.
-var SpreadVariants = []string{"mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"}
-
 // OfRanks returns the rows of the family mpi that say how many ranks they have, timed or
 // not, once each: those of the experiments of a fixed size, or all where those have none.
 func (v *View) OfRanks() []compare.Record {
@@ -302,7 +298,7 @@ func hides(d Duel) (Hiding, bool) {
 // Hidings returns what p2p-rows-overlap hides, by size and ranks.
 func (v *View) Hidings(typ string) []Hiding {
 	var out []Hiding
-	for _, d := range v.Couples(typ, "mpi/p2p-rows", "mpi/p2p-rows-overlap") {
+	for _, d := range v.Couples(typ, P2PRows, P2PRowsOverlap) {
 		if h, ok := hides(d); ok {
 			out = append(out, h)
 		}
@@ -328,9 +324,9 @@ type gap struct {
 // Gaps returns them, the pairs of each by ranks, ascending.
 func (v *View) Gaps(typ string) []gap {
 	var out []gap
-	for _, variant := range []string{"mpi/scatter-rows", "mpi/bcast-rows"} {
+	for _, variant := range []string{ScatterRows, BcastRows} {
 		at := map[string]int{}
-		for _, f := range Fight(v.Couples(typ, "mpi/p2p-rows", variant)) {
+		for _, f := range Fight(v.Couples(typ, P2PRows, variant)) {
 			p, second := f.First, f.Second
 			key := fmt.Sprint(p.Experiment, Alone(p), Omit(p.Params, OverRanks.Param), Omit(second.Params, OverRanks.Param))
 			i, ok := at[key]
@@ -368,16 +364,13 @@ func (g gap) Closes(v *View) (few, many Fought, out Verdict) {
 	return few, many, Undecided
 }
 
-// rankLibrary is the library of others that multiplies on ranks.
-const rankLibrary = "reference/scalapack"
-
 // FastestBeside pairs the library's rows with the fastest row of its turn, size and
 // number of ranks whose operands are spread, by size and ranks.
 func (v *View) FastestBeside(typ string) []Duel {
 	var out []Duel
 	at := map[string]int{}
 	for _, variant := range SpreadVariants {
-		for _, d := range v.Couples(typ, rankLibrary, variant) {
+		for _, d := range v.Couples(typ, ScaLAPACK, variant) {
 			key := fmt.Sprint(d.First.Turn, d.First.Experiment, ProblemOf(d.First))
 			i, ok := at[key]
 			switch {

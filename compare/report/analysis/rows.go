@@ -11,21 +11,6 @@ import (
 	"gemm/compare"
 )
 
-// Baseline is the variant that speed-ups are over.
-const Baseline = "serial/naive"
-
-// Family returns the part of a variant's name before the slash.
-func Family(variant string) string {
-	name, _, _ := strings.Cut(variant, "/")
-	return name
-}
-
-// Algorithm returns the part of a variant's name after the slash.
-func Algorithm(variant string) string {
-	_, name, _ := strings.Cut(variant, "/")
-	return name
-}
-
 // Timed returns the rows that have a speed.
 func Timed(rows []compare.Record) []compare.Record {
 	var out []compare.Record
@@ -35,12 +20,6 @@ func Timed(rows []compare.Record) []compare.Record {
 		}
 	}
 	return out
-}
-
-// Ours reports whether a row is of the suite and not of a library of others, of
-// which gonum, the baseline of the serial family, is one, and NVIDIA's another.
-func Ours(r compare.Record) bool {
-	return Family(r.Variant) != "reference" && Algorithm(r.Variant) != "gonum" && !Vendor(r.Variant)
 }
 
 // Listed reports whether the parameters of rows have columns of their own.
@@ -59,11 +38,6 @@ func (v *View) Guest(experiment compare.Experiment) string {
 		}
 	}
 	return OverThreads.Family
-}
-
-// Fewer reports whether a variant executes fewer than 2mnk operations.
-func Fewer(variant string) bool {
-	return Algorithm(variant) == "strassen" || Algorithm(variant) == "winograd"
 }
 
 // Constants returns the parameters, but for those named, that all rows which have

@@ -18,7 +18,7 @@ func (v *View) WeakSeries(a Axis, typ string) []Series {
 
 // SharesWork reports whether there is anything to say in the chapter on sharing.
 func (v *View) SharesWork() bool {
-	return v.HasFamily("parallel") || len(v.traces) > 0 || len(v.Overheads()) > 0
+	return v.HasFamily(Parallel) || len(v.traces) > 0 || len(v.Overheads()) > 0
 }
 
 // Experiments are those of the families parallel and mpi, whose tables have the serial
@@ -38,8 +38,8 @@ type Axis struct {
 
 // The axes: the threads of the family parallel, and the ranks of the family mpi.
 var (
-	OverThreads = Axis{"threads", "parallel", "", "thread"}
-	OverRanks   = Axis{"ranks", "mpi", "mpi-", "rank"}
+	OverThreads = Axis{"threads", Parallel, "", "thread"}
+	OverRanks   = Axis{"ranks", OnRanks, "mpi-", "rank"}
 )
 
 // fixed names the experiments that have a problem of a fixed size, the best first.
@@ -312,7 +312,7 @@ func (v *View) Leading(all []Series, p Problem) []Series {
 func (v *View) BestSerial(s Series) (compare.Record, bool) {
 	for _, experiment := range []compare.Experiment{s.experiment, compare.MainLadder} {
 		if best, ok := Quickest(v.Records, s.Problem, func(o compare.Record) bool {
-			return Family(o.Variant) == "serial" && o.Experiment == experiment
+			return Family(o.Variant) == Serial && o.Experiment == experiment
 		}); ok {
 			return best, true
 		}

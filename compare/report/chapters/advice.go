@@ -24,7 +24,7 @@ type Advice struct {
 // run, and the advice and pitfalls.
 func (b *Builder) Backends() []document.Section {
 	var sections []document.Section
-	for _, fam := range []string{"serial", "parallel", "mpi", "cuda"} {
+	for _, fam := range []string{analysis.Serial, analysis.Parallel, analysis.OnRanks, analysis.OnGPU} {
 		s := document.Section{ID: "backend-" + fam, Title: b.Plain("backend." + fam), Level: 2}
 		s.Text(b.Say("method." + fam))
 		b.fate(&s, fam)

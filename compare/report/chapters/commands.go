@@ -38,7 +38,7 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out", "again"), " ")
 	}
 	typ := strings.Join(analysis.Types(rows), ",")
-	own := len(families) == 1 && families[0] != "reference" &&
+	own := len(families) == 1 && !analysis.Foreign(families[0]) &&
 		!slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.MainLadder })
 
 	args := []string{b.Program}

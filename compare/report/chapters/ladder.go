@@ -36,7 +36,7 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("ladder.intro"))
 	found := false
 	main := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && analysis.Family(r.Variant) != "reference" && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
+		return r.Experiment == compare.MainLadder && !analysis.Foreign(r.Variant) && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
 	for _, typ := range analysis.Types(main) {
 		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {

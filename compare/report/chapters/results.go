@@ -67,7 +67,7 @@ func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 	command := b.Rerun(v, rows)
 	if experiment == compare.MainLadder {
 		b.Figure(&s, v, "gflops-"+fam+"-"+typ, "fig.gflops", command, text.Args{"Family": fam, "Type": typ})
-		if typ == "gf256" && fam == "serial" {
+		if typ == "gf256" && fam == analysis.Serial {
 			b.Figure(&s, v, "rate-gf256", "fig.rate", command)
 		}
 	}
@@ -266,7 +266,7 @@ func (b *Builder) over(rows []compare.Record, r compare.Record, variant string) 
 func (b *Builder) overBest(rows []compare.Record, r compare.Record) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1
-	best, ok := analysis.Quickest(rows, p, func(o compare.Record) bool { return analysis.Family(o.Variant) == "serial" })
+	best, ok := analysis.Quickest(rows, p, func(o compare.Record) bool { return analysis.Family(o.Variant) == analysis.Serial })
 	if !ok {
 		return float64(compare.None())
 	}

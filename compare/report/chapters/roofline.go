@@ -69,7 +69,7 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string, rows []compare.Record) {
 	var packed compare.Record
 	for _, r := range rows {
-		if r.Variant == "serial/packed" && r.IsCube() && r.N > packed.N {
+		if r.Variant == analysis.Packed && r.IsCube() && r.N > packed.N {
 			packed = r
 		}
 	}

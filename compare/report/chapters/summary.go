@@ -136,7 +136,7 @@ func (b *Builder) leaders(s *document.Section, v *analysis.View) {
 			}
 		}
 	}
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		if item := b.gpuBest(v, typ); item != "" {
 			items = append(items, item)
 		}
@@ -201,7 +201,7 @@ func (b *Builder) gpuBest(v *analysis.View, typ string) document.Text {
 		"Type": typ, "Rung": document.Literal(best.Variant), "Speed": Tflops(best),
 		"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(best)}),
 	})
-	if library, ok := analysis.At(rows, analysis.Cublas, analysis.ProblemOf(best)); ok {
+	if library, ok := analysis.At(rows, analysis.CuBLAS, analysis.ProblemOf(best)); ok {
 		sentence += b.Say("summary.gpuratio", text.Args{"Ratio": OverCell(library, best, true)})
 	}
 	sentence += b.Say("stop")

@@ -26,9 +26,6 @@ func Codes(width int) string {
 	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
 }
 
-// codeLooks is the order of colours of variants in figures of codes.
-var codeLooks = []string{"serial/packed", "parallel/packed", "cuda/tuned", "cuda/word", "serial/blocked", "serial/ikj", "serial/naive"}
-
 // lookOfCoder is how a coder is drawn: the library in the colour of what is read against.
 func lookOfCoder(c analysis.Coder) chart.Look {
 	if c.Variant == analysis.ReedSolomon {
@@ -38,10 +35,10 @@ func lookOfCoder(c analysis.Coder) chart.Look {
 		}
 		return look
 	}
-	if i := slices.Index(codeLooks, c.Variant); i >= 0 {
+	if i := slices.Index(analysis.CodeVariants, c.Variant); i >= 0 {
 		return chart.LookOf(i)
 	}
-	return chart.LookOf(len(codeLooks))
+	return chart.LookOf(len(analysis.CodeVariants))
 }
 
 // codeCurves is the data a second of each coder on one thread, on the most, and on GPUs, at
@@ -65,7 +62,7 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 	var c collection
 	for _, r := range rows {
 		who := analysis.CoderOf(r)
-		label := strings.TrimPrefix(who.Variant, "reference/")
+		label := strings.TrimPrefix(who.Variant, analysis.Reference+"/")
 		if who.Threads > 1 {
 			label += fmt.Sprintf(", %d threads", who.Threads)
 		}

@@ -116,7 +116,7 @@ func (d drawn) sgemmBars() (chart.Bars, bool) {
 		}
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
 		add(best, ok, 0)
-		for i, variant := range []string{analysis.Cublas, analysis.Tf32WMMA, analysis.CublasTF32} {
+		for i, variant := range []string{analysis.CuBLAS, analysis.TF32WMMA, analysis.CuBLASTF32} {
 			r, ok := analysis.At(rows, variant, p)
 			add(r, ok, i+1)
 		}
@@ -144,8 +144,8 @@ func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 		add("GPU, kernel alone", 0, f.N, float64(f.Kernel.Median))
 		add("GPU, copies overlapped", 1, f.N, analysis.Overlapped(f.Copied))
 		add("GPU, copies apart", 2, f.N, analysis.CopiedApart(f.Copied))
-		if f.Cpu.Speed() {
-			add("processor", 3, f.N, float64(f.Cpu.Median))
+		if f.CPU.Speed() {
+			add("processor", 3, f.N, float64(f.CPU.Median))
 		}
 	}
 	places := c.places()
@@ -159,7 +159,7 @@ func gpuDrawings(d drawn, add adder) {
 	if !d.HasGPU() {
 		return
 	}
-	for _, typ := range d.GpuTypes() {
+	for _, typ := range d.GPUTypes() {
 		if !slices.Contains([]string{"f32", "f64"}, typ) {
 			continue
 		}

@@ -13,10 +13,6 @@ import (
 	"gemm/compare/report/text"
 )
 
-// ways are the variants of the report's figure 15: point-to-point rows, collective rows
-// and blocks.
-var ways = []string{"mpi/p2p-rows", "mpi/scatter-rows", "mpi/bcast-rows", "mpi/scatter-blocks", "mpi/grid-blocks"}
-
 // WaysID is the ID of the figure of one size.
 func WaysID(typ string, p analysis.Problem) string {
 	return "mpi-ways-" + typ + "-" + analysis.Anchor(p.Label())
@@ -26,7 +22,7 @@ func WaysID(typ string, p analysis.Problem) string {
 func (d drawn) waysCurve(typ string, all []analysis.Series, p analysis.Problem) (chart.Curve, bool) {
 	var c collection
 	for _, s := range all {
-		if s.Problem != p || !slices.Contains(ways, s.Variant) {
+		if s.Problem != p || !slices.Contains(analysis.RootVariants, s.Variant) {
 			continue
 		}
 		for _, r := range s.Rows {
@@ -173,7 +169,7 @@ func (d drawn) gapCurve(typ string) (chart.Curve, bool) {
 			continue
 		}
 		look := chart.LookOf(at)
-		if g.Variant == "mpi/bcast-rows" {
+		if g.Variant == analysis.BcastRows {
 			look.Dashes = []vg.Length{2, 2}
 		}
 		label := analysis.Algorithm(g.Variant) + ", " + g.Label()

@@ -18,7 +18,7 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-host", "gpu-host.title")
 	s.Text(b.Say("gpu-host.intro"))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		all := v.Facings(typ)
 		if len(all) == 0 {
 			continue
@@ -43,10 +43,10 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 			used = append(used, f.Kernel, f.Copied)
 			cells := []document.Text{document.Escape(f.Label()), number.Absent, number.Absent, number.Absent}
 			over, copies := math.NaN(), math.NaN()
-			if f.Cpu.Speed() {
-				used = append(used, f.Cpu)
-				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.Cpu.Variant), number.Numbered(f.Cpu.Threads), document.Text(b.Median(f.Cpu))}
-				over, copies = float64(f.Cpu.Median/f.Kernel.Median), float64(f.Cpu.Median)/analysis.WithCopies(f.Copied)
+			if f.CPU.Speed() {
+				used = append(used, f.CPU)
+				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.CPU.Variant), number.Numbered(f.CPU.Threads), document.Text(b.Median(f.CPU))}
+				over, copies = float64(f.CPU.Median/f.Kernel.Median), float64(f.CPU.Median)/analysis.WithCopies(f.Copied)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: analysis.Held(f.Kernel), Cells: append(cells,
 				document.Literal(analysis.Algorithm(f.Kernel.Variant)), document.Text(b.Median(f.Kernel)), document.Text(number.Significant(over)), chapters.PhaseOf(f.Copied, "h2d"), chapters.PhaseOf(f.Copied, "d2h"),

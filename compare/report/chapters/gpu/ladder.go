@@ -20,7 +20,7 @@ func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-ladder", "gpu-ladder.title")
 	s.Text(b.Say("gpu-ladder.intro", text.Args{"Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain)}))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		rows := v.LadderRows(typ)
 		steps := analysis.Climbs(rows)
 		if len(steps) == 0 {
@@ -74,7 +74,7 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		Columns: b.Columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
 	}
 	var notes []document.Text
-	library, found := analysis.At(rows, analysis.Cublas, size)
+	library, found := analysis.At(rows, analysis.CuBLAS, size)
 	for _, r := range rows {
 		var state document.Text
 		state, notes = b.State(r, notes)
@@ -148,7 +148,7 @@ func (b *builder) gpuWhy(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-why", "gpu-why.title")
 	s.Text(b.Say("gpu-why.intro"))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		rows := v.LadderRows(typ)
 		var items []document.Text
 		for _, c := range analysis.Climbs(rows) {
@@ -284,8 +284,8 @@ func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 		}
 		return rows[i], true
 	}
-	own, ok := find(analysis.Tf32WMMA)
-	library, too := find(analysis.CublasTF32)
+	own, ok := find(analysis.TF32WMMA)
+	library, too := find(analysis.CuBLASTF32)
 	if !ok || !too {
 		return "", false
 	}

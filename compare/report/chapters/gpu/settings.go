@@ -68,7 +68,7 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-settings", "gpu-settings.title")
 	s.Text(b.Say("gpu-settings.intro"))
 	found := false
-	for _, experiment := range analysis.GpuSwept {
+	for _, experiment := range analysis.GPUSwept {
 		name := string(experiment)
 		rows := v.Pick(func(r compare.Record) bool {
 			return r.Experiment == compare.Experiment(name) && analysis.ByGPU(r) && r.Params[name] != nil

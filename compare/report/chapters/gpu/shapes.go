@@ -17,7 +17,7 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-shapes", "gpu-shapes.title")
 	s.Text(b.Say("gpu-shapes.intro"))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		rows := v.Rungs(typ)
 		if len(rows) == 0 {
 			continue
@@ -44,10 +44,10 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 // shapesTable holds the best rung without tensor cores and the one with them against
 // NVIDIA's library at each shape.
 func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Record) document.Table {
-	tensor, library := analysis.Tf32WMMA, analysis.CublasTF32
+	tensor, library := analysis.TF32WMMA, analysis.CuBLASTF32
 	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops", "#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
 	if typ == "f64" {
-		tensor, library = analysis.Dmma, analysis.Cublas
+		tensor, library = analysis.DMMA, analysis.CuBLAS
 		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops", "#dmmaovercublas", "verdict"}
 	}
 	t := document.Table{ID: "table-gpu-shapes-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-shapes.caption", text.Args{
@@ -56,7 +56,7 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
 		wide, wok := analysis.At(rows, tensor, p)
-		exactly, eok := analysis.At(rows, analysis.Cublas, p)
+		exactly, eok := analysis.At(rows, analysis.CuBLAS, p)
 		peer, pok := analysis.At(rows, library, p)
 		name := document.Text(number.Absent)
 		if ok {
@@ -116,7 +116,7 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
-		wide, wok := analysis.At(rows, analysis.Tf32WMMA, p)
+		wide, wok := analysis.At(rows, analysis.TF32WMMA, p)
 		lost := analysis.DigitsLost(best, wide)
 		if !ok || !wok || math.IsNaN(lost) {
 			continue
@@ -131,7 +131,7 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 			return document.Text(number.Significant(float64(r.Residual)))
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), document.Text(number.Significant(float64(best.Residual))), residual(analysis.Cublas), residual(analysis.Tf32WMMA), residual(analysis.CublasTF32),
+			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), document.Text(number.Significant(float64(best.Residual))), residual(analysis.CuBLAS), residual(analysis.TF32WMMA), residual(analysis.CuBLASTF32),
 			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))), document.Text(number.Significant(lost)), chapters.OverCell(best, wide, true),
 		}})
 	}
@@ -169,8 +169,8 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 			last = [2]compare.Record{single, double}
 		}
 		libraries := document.Text(number.Absent)
-		a, aok := analysis.At(f32, analysis.Cublas, p)
-		d, dok := analysis.At(f64, analysis.Cublas, q)
+		a, aok := analysis.At(f32, analysis.CuBLAS, p)
+		d, dok := analysis.At(f64, analysis.CuBLAS, q)
 		if aok && dok {
 			libraries = document.Text(number.Significant(float64(a.Median / d.Median)))
 		}
@@ -200,7 +200,7 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-ragged", "gpu-ragged.title")
 	s.Text(b.Say("gpu-ragged.intro"))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		all := v.Kept(typ)
 		if len(all) == 0 {
 			continue

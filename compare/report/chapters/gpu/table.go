@@ -17,7 +17,7 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-table1", "gpu-table1.title")
 	s.Text(b.Say("gpu-table1.intro"))
 	found := false
-	for _, typ := range v.GpuTypes() {
+	for _, typ := range v.GPUTypes() {
 		all := v.Entries(typ)
 		if len(all) == 0 {
 			continue
@@ -40,7 +40,7 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 		}), Columns: b.Columns(heads...)}
 		var notes []document.Text
 		var used []compare.Record
-		library := slices.IndexFunc(all, func(e analysis.Entry) bool { return e.Variant == analysis.Cublas && e.Speed() })
+		library := slices.IndexFunc(all, func(e analysis.Entry) bool { return e.Variant == analysis.CuBLAS && e.Speed() })
 		for _, e := range all {
 			r := e.Record
 			used = append(used, r)

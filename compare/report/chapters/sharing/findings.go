@@ -227,17 +227,17 @@ func (b *builder) between(v *analysis.View, key, first, second string, factor fl
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
 // atomic addition a term.
 func (b *builder) privateCopy(v *analysis.View) document.Text {
-	return b.between(v, "private", "parallel/collapse-inner-atomic", "parallel/collapse-atomic", 2)
+	return b.between(v, "private", analysis.CollapseInnerAtomic, analysis.CollapseAtomic, 2)
 }
 
 // singleLoop: a private C beats the outer loop alone in parallel.
 func (b *builder) singleLoop(v *analysis.View) document.Text {
-	return b.between(v, "single", "parallel/rows", "parallel/collapse-atomic", 1)
+	return b.between(v, "single", analysis.Rows, analysis.CollapseAtomic, 1)
 }
 
 // reduction: merging by atomic additions beats a reduction.
 func (b *builder) reduction(v *analysis.View) document.Text {
-	return b.between(v, "reduction", "parallel/collapse-reduce", "parallel/collapse-atomic", 1)
+	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, 1)
 }
 
 // automatic: gcc's auto is static; ours measures. There is nothing to judge: it says

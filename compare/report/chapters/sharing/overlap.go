@@ -95,7 +95,7 @@ func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 func (b *builder) blocksAhead(v *analysis.View) document.Text {
 	var all []analysis.Duel
 	for _, typ := range v.TypesOf(analysis.OverRanks) {
-		all = append(all, v.Roomy(v.Couples(typ, "mpi/scatter-rows", "mpi/scatter-blocks"))...)
+		all = append(all, v.Roomy(v.Couples(typ, analysis.ScatterRows, analysis.ScatterBlocks))...)
 	}
 	fights := analysis.Fight(all)
 	ahead, behind, level, open := 0, 0, 0, 0
