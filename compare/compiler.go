@@ -53,7 +53,7 @@ func buildOf(name string) Build {
 // compiler's doing.
 var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted", "serial/blocked", "serial/packed"}
 
-// compilation is the party of a build of this program with other options of the compiler.
+// compilation is the process of a build of this program with other options of the compiler.
 type compilation struct {
 	Build
 	serve func(ctx context.Context, program string) *exec.Cmd
@@ -66,7 +66,7 @@ func (b compilation) names() names {
 
 func (b compilation) name() string { return "build " + b.Name }
 
-// run implements party.
+// run implements process.
 func (b compilation) run(ctx context.Context, task []byte, out io.Writer) error {
 	if runtime.GOARCH != "amd64" {
 		return gemm.Unavailablef("GOAMD64 is an option for amd64, this is %s", runtime.GOARCH)
@@ -83,7 +83,7 @@ func (b compilation) run(ctx context.Context, task []byte, out io.Writer) error 
 	return talk(b.serve(ctx, program), b.name(), task, out, stopTime)
 }
 
-// meet implements party: rows of a build are of a run of their own, which this command started.
+// meet implements process: rows of a build are of a run of their own, which this command started.
 func (b compilation) meet(d *Driver, f found) (string, error) {
 	f.Run.Host, f.Run.Command = d.host.ID, d.Command
 	for i := range f.Measurements {
@@ -93,7 +93,7 @@ func (b compilation) meet(d *Driver, f found) (string, error) {
 	return f.Run.ID, errors.Join(d.Store.PutRun(f.Run), d.Store.PutMeasurements(f.Measurements...))
 }
 
-// complete implements party: the rows of all builds are compared with the ceiling of this process.
+// complete implements process: the rows of all builds are compared with the ceiling of this process.
 func (compilation) complete(d *Driver, r *Record) {
 	if peak, ok := d.ceiling(r.Type, r.Threads); ok && r.Speed() {
 		r.PercentPeak = Number(100 * float64(r.Gflops) / peak)

@@ -111,66 +111,20 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 		return err
 	}
 	defer func() { d.settings = settings{} }()
-	var away []Case
-	if d.Worker != nil {
-		cases = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {
-			if c.OnDevice() {
-				away = append(away, c)
-			}
-			return c.OnDevice()
-		})
-	}
-	for _, group := range d.groups(cases) {
-		var err error
-		switch first := group[0]; {
-		case d.onRanks(first):
-			err = d.runRanks(ctx, group)
-		case d.built(first):
-			err = d.runAway(ctx, group, compilation{buildOf(first.Build), d.Build})
-		default:
-			err = d.runGroup(ctx, group)
-		}
+	for _, a := range d.assign(cases) {
+		d.reclaim()
+		todo, err := d.admit(a.cases)
 		if err != nil {
 			return err
 		}
-	}
-	return d.runAway(ctx, away, worker{d.Worker, cmp.Or(d.stop, stopTime)})
-}
-
-// onRanks reports whether ranks that are started measure the case.
-func (d *Driver) onRanks(c Case) bool { return d.Launch != nil && c.Ranks() > 0 }
-
-// built reports whether a build that is made for it measures the case.
-func (d *Driver) built(c Case) bool { return d.Build != nil && c.Build != "" }
-
-// groups cuts the cases into those that are measured together: by ranks, by one build or in turn.
-func (d *Driver) groups(cases []Case) [][]Case {
-	together := func(a, b Case) bool {
-		switch {
-		case d.onRanks(a) || d.onRanks(b):
-			return d.onRanks(a) && d.onRanks(b)
-		case d.built(a) || d.built(b):
-			return a.Build == b.Build
+		if len(todo) == 0 {
+			continue
 		}
-		return a.Turn != "" && a.Turn == b.Turn
-	}
-	var out [][]Case
-	for from, i := 0, 1; from < len(cases); i++ {
-		if i == len(cases) || !together(cases[i-1], cases[i]) {
-			out = append(out, cases[from:i])
-			from = i
+		if err := a.to.measure(ctx, d, todo); err != nil {
+			return err
 		}
 	}
-	return out
-}
-
-// runAway has the party measure cases, but for those whose rows are kept.
-func (d *Driver) runAway(ctx context.Context, cases []Case, p party) error {
-	todo, err := d.admit(cases)
-	if err != nil || len(todo) == 0 {
-		return err
-	}
-	return d.launch(ctx, todo, p)
+	return ctx.Err()
 }
 
 // admit returns those of the cases that are to be measured: not those whose rows are kept,
@@ -195,33 +149,6 @@ func (d *Driver) admit(group []Case) ([]Case, error) {
 	return todo, d.put(records)
 }
 
-// runGroup measures cases that belong together, but for those whose rows are kept.
-func (d *Driver) runGroup(ctx context.Context, group []Case) error {
-	d.reclaim()
-	todo, err := d.admit(group)
-	if err != nil {
-		return err
-	}
-	taken := d.takenTurns()
-	for _, part := range parts(todo, float64(cpu.Available())) {
-		d.reclaim()
-		part = freeTurn(part, taken)
-		d.Progress.Begin(part)
-		measured, traces, err := d.measure(ctx, part)
-		if err != nil {
-			return err
-		}
-		for i, r := range measured {
-			d.learn(part[i], r)
-			d.left += part[i].workspace()
-		}
-		if err := d.put(measured, traces...); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
 // muchLeft is how many bytes are worth the time of a collection before the next cases.
 const muchLeft = 64 << 20
 
@@ -233,34 +160,6 @@ func (d *Driver) reclaim() {
 		debug.FreeOSMemory()
 	}
 	d.left = 0
-}
-
-// takenTurns returns the turns that times of this host in the store have.
-func (d *Driver) takenTurns() map[string]bool {
-	taken := map[string]bool{}
-	for _, r := range d.Store.Document().Records {
-		if r.Host == d.host.ID && r.Speed() {
-			taken[r.Turn] = true
-		}
-	}
-	return taken
-}
-
-// freeTurn returns the cases, which are measured now, in a turn that is named: it is their own, or
-// the first of its parts that is not taken, and is taken then. What has it was not sampled
-// together with these, and must not look as if it were.
-func freeTurn(cases []Case, taken map[string]bool) []Case {
-	turn := cases[0].Turn
-	if turn == "" {
-		return cases
-	}
-	name := freePart(turn, func(name string) bool { return taken[name] })
-	taken[name] = true
-	named := make([]Case, len(cases))
-	for i, c := range cases {
-		named[i] = c.as(name)
-	}
-	return named
 }
 
 // put puts rows and then their traces on disk and tells of them.
@@ -294,36 +193,6 @@ func (d *Driver) keeps(c Case, r Record) bool {
 		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) })
 	}
 	return true
-}
-
-// parts cuts cases that are measured in turn so that each part has its multipliers in
-// memory at the same time, where have, in bytes, is known and does not hold all. Parts
-// are groups of their own: their times are not compared.
-func parts(cases []Case, have float64) [][]Case {
-	var out [][]Case
-	for _, c := range cases {
-		last := len(out) - 1
-		if last < 0 || have > 0 && bytesTogether(append(slices.Clone(out[last]), c)) > have {
-			out = append(out, nil)
-			last++
-		}
-		out[last] = append(out[last], c)
-	}
-	return out
-}
-
-// bytesTogether returns the memory that the cases need at the same time.
-func bytesTogether(cases []Case) float64 {
-	total := 0.0
-	seen := map[Problem]bool{}
-	for _, c := range cases {
-		total += c.workspace()
-		if !seen[c.Problem] {
-			seen[c.Problem] = true
-			total += c.operands()
-		}
-	}
-	return total
 }
 
 // refuse returns why a case is not measured: it is predicted to need more memory

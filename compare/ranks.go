@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"gemm"
@@ -216,25 +215,7 @@ func (h Host) oversubscribed(r Record) string {
 	return ""
 }
 
-// runRanks measures cases on several ranks, those on as many in one go: all their turns are
-// a task of ranks that are started together.
-func (d *Driver) runRanks(ctx context.Context, cases []Case) error {
-	cases = slices.Clone(cases)
-	slices.SortStableFunc(cases, func(a, b Case) int { return cmp.Compare(a.Ranks(), b.Ranks()) })
-	for len(cases) > 0 {
-		n := 1
-		for n < len(cases) && cases[n].Ranks() == cases[0].Ranks() {
-			n++
-		}
-		if err := d.runAway(ctx, cases[:n], ranks{d.Launch, cases[0].Ranks()}); err != nil {
-			return err
-		}
-		cases = cases[n:]
-	}
-	return nil
-}
-
-// ranks is the party of so many ranks, which the launch starts. They read the task from a
+// ranks is the process of so many ranks, which the launch starts. They read the task from a
 // file and write messages to one.
 type ranks struct {
 	launch Launch
@@ -251,7 +232,7 @@ func (ranks) names() names {
 	return names{"the ranks", "the ranks were started again", errUnborn, errSilent}
 }
 
-// run implements party.
+// run implements process.
 func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 	scratch, err := output.NewScratch("ranks")
 	if err != nil {
@@ -283,11 +264,11 @@ func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 	}
 }
 
-// meet implements party.
+// meet implements process.
 func (ranks) meet(d *Driver, f found) (string, error) {
 	d.adopt(f, "cpu")
 	return d.run.ID, errors.Join(d.Store.PutHost(d.host), d.Store.PutMeasurements(f.Measurements...))
 }
 
-// complete implements party.
+// complete implements process.
 func (ranks) complete(*Driver, *Record) {}

@@ -24,7 +24,7 @@ const workerName = "gemm-cuda"
 // stopTime is how long a process has to free its device and end.
 const stopTime = 5 * time.Second
 
-// worker is the party of a device: a program that is started for the task of all turns.
+// worker is the process of a device: a program that is started for the task of all turns.
 type worker struct {
 	command func(ctx context.Context) (*exec.Cmd, error)
 	stop    time.Duration // in which it has to end
@@ -36,7 +36,7 @@ func (worker) names() names {
 	return names{workerName, workerName + " was started again", errMute, errMute}
 }
 
-// run implements party.
+// run implements process.
 func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
 	cmd, err := w.command(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (worker) meet(d *Driver, f found) (string, error) {
 	return d.run.ID, errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(f.Measurements...))
 }
 
-// complete implements party.
+// complete implements process.
 func (worker) complete(d *Driver, r *Record) {
 	if d.other != "" {
 		r.Warnings = append(r.Warnings, d.other)
