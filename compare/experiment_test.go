@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gemm"
@@ -563,23 +564,25 @@ func TestJoinedSpans(t *testing.T) {
 // TestSlowProductsHaveTimeForBothChecks has a product that takes more than half of the
 // row's time: it is multiplied once on integers and once for its sample.
 func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
-	const limit = time.Second
-	slow := variant("parallel/inner", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
-		time.Sleep(limit * 6 / 10)
-		if err := ctx.Err(); err != nil {
-			return err
+	synctest.Test(t, func(t *testing.T) {
+		const limit = time.Second
+		slow := variant("parallel/inner", func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
+			time.Sleep(limit * 6 / 10)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return product(ctx, c, a, b)
+		})
+		var p silent
+		d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: limit}, Progress: &p}
+		l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+		if err := d.Run(t.Context(), l.Cases()); err != nil {
+			t.Fatal(err)
 		}
-		return product(ctx, c, a, b)
+		if r := p.rows[0]; r.Status != OK || len(r.Samples) != 1 || r.CI != nil {
+			t.Errorf("%s, %s, %d samples; want one", r.Status, r.Reason, len(r.Samples))
+		}
 	})
-	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: limit}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
-	if err := d.Run(t.Context(), l.Cases()); err != nil {
-		t.Fatal(err)
-	}
-	if r := p.rows[0]; r.Status != OK || len(r.Samples) != 1 || r.CI != nil {
-		t.Errorf("%s, %s, %d samples; want one", r.Status, r.Reason, len(r.Samples))
-	}
 }
 
 // TestSlowProductsInTurn has slow products measured in turn with as little time, or

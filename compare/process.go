@@ -13,7 +13,7 @@ import (
 	"gemm"
 )
 
-// process is a party of other processes: ranks, the worker of a device, or a build.
+// process is a party of other operating-system processes: ranks, the worker of a device, or a build.
 type process interface {
 	names() names
 	// run starts the processes, which read the task and write messages, and returns what ended
@@ -26,14 +26,14 @@ type process interface {
 	complete(d *Driver, r *Record)
 }
 
-// names are how reasons speak of a party.
+// names are how reasons speak of a process.
 type names struct {
-	party          string // as the one that ends, or is ended
+	name           string // as the one that ends, or is ended
 	again          string // says that there are others of it now
 	unborn, silent error  // what ends one that shows no sign of life, ever or any more
 }
 
-// Where a party ends before it has begun a case, another is started: once, or so many times in
+// Where a process ends before it has begun a case, another is started: once, or so many times in
 // a row where one before it has begun any, since a driver that a fault has brought down takes a
 // moment. Each pause before a start is twice the last.
 const (
@@ -55,7 +55,7 @@ func (a away) measure(ctx context.Context, d *Driver, cases []Case) error {
 func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 	cases = d.nameTurns(cases)
 	notes := map[identity]string{} // warnings of rows, by what identifies them
-	worked, idle := false, 0       // a party has begun a case; parties in a row that did not
+	worked, idle := false, 0       // a process has begun a case; processes in a row that did not
 	for len(cases) > 0 {
 		d.reclaim()
 		a, err := d.attempt(ctx, cases, p, notes)
@@ -67,7 +67,7 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 			return nil
 		}
 		if a.lost == nil {
-			return d.fail(left, Failed, fmt.Errorf("%s ended and left no row", p.names().party))
+			return d.fail(left, Failed, fmt.Errorf("%s ended and left no row", p.names().name))
 		}
 		if a.now < 0 {
 			most, status := 1, Failed
@@ -103,7 +103,7 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity]string) ([]Case, error) {
 	if !a.done[culprit.identity()] {
 		status := Failed
-		if errors.Is(a.lost, a.party.names().silent) {
+		if errors.Is(a.lost, a.process.names().silent) {
 			status = Timeout
 		}
 		if err := d.fail([]Case{culprit}, status, a.lost); err != nil {
@@ -113,7 +113,7 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity
 	}
 	for i, c := range left {
 		if c.Turn != "" && c.Turn == culprit.Turn {
-			notes[c.identity()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.party.names().party, a.lost)
+			notes[c.identity()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.process.names().name, a.lost)
 			left[i].Turn = ""
 		}
 	}
@@ -134,27 +134,27 @@ func (d *Driver) fail(cases []Case, status Status, reason error) error {
 }
 
 // How often the driver looks for news, how long it waits for the first sign of life of a
-// party, and how long after the time limit of a row for the next one. On a machine that is busy otherwise signs come late.
+// process, and how long after the time limit of a row for the next one. On a machine that is busy otherwise signs come late.
 const (
 	lookEvery = 200 * time.Millisecond
 	bornTime  = 2 * time.Minute
 	deadTime  = 8 * signEvery
 )
 
-// settleTime is how long a party that writes what is no message has to end by itself.
+// settleTime is how long a process that writes what is no message has to end by itself.
 const settleTime = time.Second
 
-// attempt is one start of a party for a task.
+// attempt is one start of a process for a task.
 type attempt struct {
-	d     *Driver
-	party process
-	cases []Case
-	of    map[identity]Case   // the same, by what identifies them
-	notes map[identity]string // warnings of their rows
-	run   string              // the run that rows are of
+	d       *Driver
+	process process
+	cases   []Case
+	of      map[identity]Case   // the same, by what identifies them
+	notes   map[identity]string // warnings of their rows
+	run     string              // the run that rows are of
 
 	done     map[identity]bool // cases whose rows are there, by what identifies them
-	now      int               // the case that is measured, or was when the party ended; -1: none yet
+	now      int               // the case that is measured, or was when the process ended; -1: none yet
 	begun    []Case            // those that progress was told of
 	heard    time.Time         // when the last sign of life came
 	patience time.Duration
@@ -162,12 +162,12 @@ type attempt struct {
 	silent   bool  // there was none for too long
 	over     bool  // the last message has come
 	broken   error // what is wrong with a message; those after it are not heeded
-	lost     error // what ended the party; nil: it was done
+	lost     error // what ended the process; nil: it was done
 }
 
 func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *attempt {
 	a := &attempt{
-		d: d, party: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
+		d: d, process: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
 		done: map[identity]bool{}, now: -1, heard: time.Now(), patience: bornTime,
 	}
 	for _, c := range cases {
@@ -176,7 +176,7 @@ func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *att
 	return a
 }
 
-// attempt starts the party for the cases, and keeps their rows as they come. The error is
+// attempt starts the process for the cases, and keeps their rows as they come. The error is
 // that of the context or of the store.
 func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map[identity]string) (*attempt, error) {
 	a := d.follow(cases, p, notes)
@@ -225,10 +225,10 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map
 	return a, cmp.Or(failed, ctx.Err())
 }
 
-// cause returns what ended a party that was not done, of which run returned err and whose last
+// cause returns what ended a process that was not done, of which run returned err and whose last
 // line is the rest.
 func (a *attempt) cause(err error, rest []byte) error {
-	names := a.party.names()
+	names := a.process.names()
 	var x *exit
 	switch {
 	case errors.Is(err, gemm.ErrUnavailable):
@@ -240,16 +240,16 @@ func (a *attempt) cause(err error, rest []byte) error {
 	case a.silent:
 		return names.silent
 	case len(rest) > 0 && errors.As(err, &x) && x.state.Success():
-		return fmt.Errorf("%s ended in the middle of a line: %s", names.party, short(rest))
+		return fmt.Errorf("%s ended in the middle of a line: %s", names.name, short(rest))
 	}
 	return err
 }
 
-// take heeds a line of the party. An error is that of the store; what is wrong with the line is
+// take heeds a line of the process. An error is that of the store; what is wrong with the line is
 // what breaks the attempt.
 func (a *attempt) take(line []byte) error {
 	m, err := decode(line)
-	name := a.party.names().party
+	name := a.process.names().name
 	if err != nil {
 		a.broken = fmt.Errorf("%s wrote what is no message: %s", name, short(line))
 		return nil
@@ -259,7 +259,7 @@ func (a *attempt) take(line []byte) error {
 		a.sign(*m.Now)
 	case m.Found != nil:
 		a.sign(-1)
-		a.run, err = a.party.meet(a.d, *m.Found)
+		a.run, err = a.process.meet(a.d, *m.Found)
 		return err
 	case m.Row != nil:
 		a.sign(-1)
@@ -282,7 +282,7 @@ func (a *attempt) take(line []byte) error {
 // keep keeps r as the row of the case in this run.
 func (a *attempt) keep(c Case, r *Record) error {
 	r.Host, r.Run = a.d.host.ID, a.run
-	a.party.complete(a.d, r)
+	a.process.complete(a.d, r)
 	if note, ok := a.notes[c.identity()]; ok {
 		r.Warnings = append(r.Warnings, note)
 	}
@@ -310,7 +310,7 @@ func (a *attempt) overdue() bool {
 	if a.silent || a.born && !done && limit <= 0 {
 		return false
 	}
-	if done || !a.born { // the party has only to end, or to begin
+	if done || !a.born { // the process has only to end, or to begin
 		limit = 0
 	}
 	if time.Since(a.heard) <= limit+a.patience {
