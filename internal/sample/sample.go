@@ -174,6 +174,31 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	return ctx.Err()
 }
 
+// Pairs takes samples of two pieces of work that are warm, interleaved A B B A, and returns the
+// ratios of a's time to b's, a pair each: what else the machine does, and its clock, change
+// little from one sample to the next. It ends when enough says so of the ratios, or at the time
+// until, after which no pair begins. The error is that of a Call or of ctx.
+func Pairs(ctx context.Context, a, b *Sampler, until time.Time, enough func(ratios []float64) bool) ([]float64, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var ratios []float64
+	for time.Now().Before(until) {
+		first, second := a, b
+		if len(ratios)%2 == 1 {
+			first, second = b, a
+		}
+		for _, s := range []*Sampler{first, second} {
+			if err := s.Burst(ctx, Budget{}); err != nil { // one sample
+				return ratios, err
+			}
+		}
+		ratios = append(ratios, a.Seconds[len(a.Seconds)-1]/b.Seconds[len(b.Seconds)-1])
+		if enough(ratios) {
+			break
+		}
+	}
+	return ratios, nil
+}
+
 // Fits reports whether work like that which took so long can be done in the time left. On a
 // machine that others use it may take half as long again, and work that is cut off can take
 // what was measured before with it.

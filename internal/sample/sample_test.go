@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -267,6 +269,36 @@ func TestErrorsEndABurst(t *testing.T) {
 	if err := s.Burst(ctx, Budget{Reps: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Burst = %v, want context canceled", err)
 	}
+}
+
+// TestPairs wants pairs in the order A B B A, the ratio of each, and an end when there are enough
+// or there is no time left.
+func TestPairs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		order := ""
+		work := func(name string, took time.Duration) *Sampler {
+			return &Sampler{Inner: 1, Call: func(context.Context, int) (time.Duration, error) {
+				order += name
+				time.Sleep(took)
+				return took, nil
+			}}
+		}
+		a, b := work("A", 3*time.Second), work("B", 2*time.Second)
+		three := func(ratios []float64) bool { return len(ratios) == 3 }
+		ratios, err := Pairs(t.Context(), a, b, time.Now().Add(time.Hour), three)
+		if err != nil || order != "ABBAAB" || !slices.Equal(ratios, []float64{1.5, 1.5, 1.5}) {
+			t.Errorf("%s: %v, %v", order, ratios, err)
+		}
+		never := func([]float64) bool { return false }
+		if ratios, err := Pairs(t.Context(), a, b, time.Now().Add(6*time.Second), never); err != nil || len(ratios) != 2 {
+			t.Errorf("in time for the beginning of two: %v, %v", ratios, err)
+		}
+		broken := errors.New("broken")
+		b.Call = func(context.Context, int) (time.Duration, error) { return 0, broken }
+		if _, err := Pairs(t.Context(), a, b, time.Now().Add(time.Hour), never); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+	})
 }
 
 func TestSummarize(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -139,11 +138,8 @@ func timed(compute func(ctx context.Context) error) sample.Sampler {
 	}}
 }
 
-// match verifies two ways to compute w, and then samples them in turn, A B B A, and
-// compares each pair: what else the machine does, and its clock, change little from
-// one sample to the next.
+// match verifies two ways to compute w, and compares them by pairs of samples.
 func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent, candidate func(ctx context.Context) error) (Gain, error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
 	for i := range samplers {
 		w.Poison()
@@ -154,18 +150,9 @@ func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent,
 			return Gain{}, err
 		}
 	}
-	var ratios []float64
-	for time.Now().Before(r.until) {
-		for i := range samplers {
-			if err := samplers[(i+len(ratios))%2].Burst(ctx, sample.Budget{}); err != nil { // one sample
-				return Gain{}, err
-			}
-		}
-		last := len(ratios)
-		ratios = append(ratios, samplers[0].Seconds[last]/samplers[1].Seconds[last])
-		if r.over(ratios) {
-			break
-		}
+	ratios, err := sample.Pairs(ctx, &samplers[0], &samplers[1], r.until, r.over)
+	if err != nil {
+		return Gain{}, err
 	}
 	s := sample.Summarize(ratios)
 	g := Gain{Ratio: compare.Number(s.Median), Pairs: len(ratios)}
