@@ -25,7 +25,7 @@ import (
 type cannon[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid
-	*seat
+	*comm.Seat
 	i, j   int
 	a, b   gemm.Matrix[T]    // this rank's own
 	as, bs [2]gemm.Matrix[T] // room for the blocks of a step and of the next
@@ -45,7 +45,7 @@ func newCannon[T gemm.Element](t *task[T]) (product[T], error) {
 // allocate takes the rank's matrices from take.
 func (x *cannon[T]) allocate(take memory.Taker[T]) {
 	q := x.grid.Q
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return
 	}
 	m, n, k := plan.Split(x.shape.M, q, x.i).Len(), plan.Split(x.shape.N, q, x.j).Len(), ceil(x.shape.K, q)
@@ -64,21 +64,21 @@ func (x *cannon[T]) allocate(take memory.Taker[T]) {
 func (x *cannon[T]) depth(block int) int { return plan.Split(x.shape.K, x.grid.Q, block).Len() }
 
 func (x *cannon[T]) place() (err error) {
-	if x.seat, err = x.job.seat(x.grid); err != nil {
+	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
 		return err
 	}
-	if err = x.furnish(x.allocate); err != nil || x.ranks == nil {
+	if err = x.furnish(x.allocate); err != nil || x.Ranks == nil {
 		return err
 	}
 	q := x.grid.Q
-	err = comm.Spread(x.ranks, x.task.a, func(rank int) []comm.Block {
+	err = comm.Spread(x.Ranks, x.task.a, func(rank int) []comm.Block {
 		i, j, _ := x.grid.At(rank)
 		return []comm.Block{{Rows: plan.Split(x.shape.M, q, i), Cols: plan.Split(x.shape.K, q, j)}}
 	}, []gemm.Matrix[T]{x.a})
 	if err != nil {
 		return err
 	}
-	return comm.Spread(x.ranks, x.task.b, func(rank int) []comm.Block {
+	return comm.Spread(x.Ranks, x.task.b, func(rank int) []comm.Block {
 		i, j, _ := x.grid.At(rank)
 		return []comm.Block{{Rows: plan.Split(x.shape.K, q, i), Cols: plan.Split(x.shape.N, q, j)}}
 	}, []gemm.Matrix[T]{x.b})
@@ -95,9 +95,9 @@ func (x *cannon[T]) skew() (a, b gemm.Matrix[T], err error) {
 	a, b = x.a, x.b
 	first, second := x.room(0)
 	if x.i > 0 {
-		from, to, err := x.layer.Shift(x.i, 0)
+		from, to, err := x.Layer.Shift(x.i, 0)
 		if err == nil {
-			err = comm.Sendrecv(x.layer.All, x.a, to, first, from, tagA)
+			err = comm.Sendrecv(x.Layer.All, x.a, to, first, from, tagA)
 		}
 		if err != nil {
 			return a, b, err
@@ -105,9 +105,9 @@ func (x *cannon[T]) skew() (a, b gemm.Matrix[T], err error) {
 		a = first
 	}
 	if x.j > 0 {
-		from, to, err := x.layer.Shift(0, x.j)
+		from, to, err := x.Layer.Shift(0, x.j)
 		if err == nil {
-			err = comm.Sendrecv(x.layer.All, x.b, to, second, from, tagB)
+			err = comm.Sendrecv(x.Layer.All, x.b, to, second, from, tagB)
 		}
 		if err != nil {
 			return a, b, err
@@ -119,20 +119,20 @@ func (x *cannon[T]) skew() (a, b gemm.Matrix[T], err error) {
 
 // pass begins to pass the blocks on and to receive those of the next step.
 func (x *cannon[T]) pass(a, b, nextA, nextB gemm.Matrix[T]) ([]*comm.Request, error) {
-	fromRight, toLeft, err := x.layer.Shift(1, 0)
+	fromRight, toLeft, err := x.Layer.Shift(1, 0)
 	if err != nil {
 		return nil, err
 	}
-	fromBelow, toAbove, err := x.layer.Shift(0, 1)
+	fromBelow, toAbove, err := x.Layer.Shift(0, 1)
 	if err != nil {
 		return nil, err
 	}
 	var under []*comm.Request
 	for _, begin := range []func() (*comm.Request, error){
-		func() (*comm.Request, error) { return comm.Irecv(x.layer.All, nextA, fromRight, tagA) },
-		func() (*comm.Request, error) { return comm.Irecv(x.layer.All, nextB, fromBelow, tagB) },
-		func() (*comm.Request, error) { return comm.Isend(x.layer.All, a, toLeft, tagA) },
-		func() (*comm.Request, error) { return comm.Isend(x.layer.All, b, toAbove, tagB) },
+		func() (*comm.Request, error) { return comm.Irecv(x.Layer.All, nextA, fromRight, tagA) },
+		func() (*comm.Request, error) { return comm.Irecv(x.Layer.All, nextB, fromBelow, tagB) },
+		func() (*comm.Request, error) { return comm.Isend(x.Layer.All, a, toLeft, tagA) },
+		func() (*comm.Request, error) { return comm.Isend(x.Layer.All, b, toAbove, tagB) },
 	} {
 		r, err := begin()
 		if err != nil {
@@ -144,7 +144,7 @@ func (x *cannon[T]) pass(a, b, nextA, nextB gemm.Matrix[T]) ([]*comm.Request, er
 }
 
 func (x *cannon[T]) multiply(k *clock) error {
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return x.finish(k)
 	}
 	var a, b gemm.Matrix[T]
@@ -181,10 +181,10 @@ func (x *cannon[T]) multiply(k *clock) error {
 }
 
 func (x *cannon[T]) collect() error {
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return nil
 	}
-	return x.uniteBlocks(x.ranks, x.grid, x.c)
+	return x.uniteBlocks(x.Ranks, x.grid, x.c)
 }
 
 func (x *cannon[T]) plan() prediction {

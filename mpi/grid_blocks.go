@@ -46,9 +46,9 @@ func newGridBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 }
 
 func (x *gridBlocks[T]) place() error {
-	p, err := x.job.seat(x.grid)
+	p, err := x.job.seats.In(x.grid)
 	if err == nil {
-		x.at = p.layer
+		x.at = p.Layer
 	}
 	return err
 }

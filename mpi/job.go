@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"gemm"
-	"gemm/gf256"
 	"gemm/internal/cpu"
 	"gemm/mpi/comm"
-	"gemm/mpi/plan"
 )
 
 // Job is this process as one of the ranks that were started together.
@@ -39,14 +34,17 @@ type Job struct {
 
 	leading gemm.Exclusive // while rank 0 leads the others through something
 
-	firsts map[int]*comm.Comm // communicators of the first so many ranks; nil on the others
-	seats  map[plan.Grid]*seat
+	seats  *comm.Seats
 	board  *notes             // of the ranks of this host
 	alone  bool               // there is no board
 	denied string             // why ranks have no window to read each other's memory; empty: none was denied
 	left   int                // bytes of runs that were closed since the last collection of garbage
 	pings  map[int][]float64  // samples of PingPong, by bytes
 	rates  map[string]float64 // of local variants, as rate has them
+
+	// shm returns the bytes that are left in /dev/shm, where Open MPI makes a file of the memory
+	// that the ranks of a host share; 0: not known.
+	shm func() int64
 }
 
 // run is a staged product of any element type.
@@ -103,7 +101,7 @@ func Start(arguments []string) (*Job, error) {
 		return nil, err
 	}
 	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{}, rates: map[string]float64{},
-		firsts: map[int]*comm.Comm{world.Size(): world}, seats: map[plan.Grid]*seat{}}
+		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace}}
 	if err := j.greet(arguments); err != nil {
 		return nil, err
 	}
@@ -254,207 +252,6 @@ func (j *Job) apart(affinity string) []int {
 	return []int{j.share[0], j.share[len(j.share)/2]}
 }
 
-// command is what rank 0 tells the others to do.
-type command struct {
-	Do       string        `json:"do"`
-	Run      int           `json:"run,omitempty"`
-	Variant  string        `json:"variant,omitempty"`
-	Type     string        `json:"type,omitempty"`
-	M        int           `json:"m,omitempty"`
-	N        int           `json:"n,omitempty"`
-	K        int           `json:"k,omitempty"`
-	Params   gemm.Params   `json:"params,omitempty"`
-	Deadline bool          `json:"deadline,omitempty"`
-	Left     time.Duration `json:"left,omitempty"`
-	Pipe     string        `json:"pipe,omitempty"`
-	Bytes    int           `json:"bytes,omitempty"`
-	Times    int           `json:"times,omitempty"`
-}
-
-// The commands.
-const (
-	doStage    = "stage"
-	doMultiply = "multiply"
-	doCollect  = "collect"
-	doClose    = "close"
-	doPeak     = "peak"
-	doLimit    = "limit"
-	doPingPong = "ping-pong"
-	doQuit     = "quit"
-)
-
-// tell has the other ranks obey the command.
-func (j *Job) tell(c command) error {
-	if j.broken != nil {
-		return j.broken
-	}
-	if j.Rank() != 0 {
-		return fmt.Errorf("mpi: rank %d cannot lead", j.Rank())
-	}
-	data, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return j.quiet.Tell(data)
-}
-
-// Serve does on this rank, which is not 0, what rank 0 tells, until it says that the job
-// is over. An error leaves the ranks out of step: whoever gets it must end the process. So
-// must lost, which is called on any goroutine if the time of Limit has passed.
-func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
-	j.watch.lost = lost
-	for {
-		stop := j.within("a word of rank 0")
-		data, err := j.quiet.Hear()
-		stop()
-		if err != nil {
-			return err
-		}
-		var c command
-		if err := errors.Join(json.Unmarshal(data, &c), c.Params.Whole()); err != nil {
-			return err
-		}
-		stop = j.within(c.Do)
-		if c.Do == doQuit {
-			return j.world.Finalize()
-		}
-		err = j.obey(ctx, c)
-		stop()
-		if err != nil {
-			return fmt.Errorf("rank %d: %s %s: %w", j.Rank(), c.Do, c.Variant, err)
-		}
-	}
-}
-
-func (j *Job) obey(ctx context.Context, c command) error {
-	switch c.Do {
-	case doStage:
-		// What a rank cannot stage all ranks hear of, and nothing is staged.
-		return ignoreRefusal(j.stage(c))
-	case doMultiply:
-		// Collection is off in products, here as on rank 0.
-		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		ctx, cancel := limited(ctx, c)
-		defer cancel()
-		_, _, err := j.runs[c.Run].multiply(ctx)
-		return err
-	case doCollect:
-		return j.runs[c.Run].collect()
-	case doClose:
-		err := j.runs[c.Run].close()
-		delete(j.runs, c.Run)
-		if j.left += c.Bytes; j.left > muchLeft {
-			runtime.GC()
-			j.left = 0
-		}
-		return err
-	case doPeak:
-		return j.peak(c)
-	case doLimit:
-		j.watch.limit = c.Left
-		return nil
-	case doPingPong:
-		_, err := j.world.PingPong(c.Bytes, c.Times)
-		return err
-	}
-	return fmt.Errorf("mpi: unknown command %q", c.Do)
-}
-
-// muchLeft is how many bytes of closed runs are worth the time of a collection.
-const muchLeft = 64 << 20
-
-// limited returns a context that ends when that of rank 0 does.
-func limited(ctx context.Context, c command) (context.Context, context.CancelFunc) {
-	if !c.Deadline {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, c.Left)
-}
-
-// stage stages a product on a rank that does not lead.
-func (j *Job) stage(c command) error {
-	made, err := gemm.ByType(c.Type, stageOn[float64], stageOn[float32], stageOn[gf256.Elem])(j, c)
-	if err == nil {
-		j.runs[c.Run] = made
-	}
-	return err
-}
-
-func stageOn[T gemm.Element](j *Job, c command) (run, error) {
-	all := slices.Concat(Variants(), Peers())
-	i := slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == c.Variant })
-	if i < 0 {
-		return nil, fmt.Errorf("mpi: no variant %q", c.Variant)
-	}
-	m, err := gemm.New[T](all[i], c.Params)
-	if err != nil {
-		return nil, j.agree(err) // in the place of stage
-	}
-	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
-}
-
-// refusal is an error on which all ranks agree: they stay in step.
-type refusal struct {
-	text   string
-	reason error // gemm.ErrUnavailable where a rank lacks something; may be nil
-}
-
-func (r refusal) Error() string { return r.text }
-
-func (r refusal) Unwrap() error { return r.reason }
-
-func ignoreRefusal(err error) error {
-	if errors.As(err, &refusal{}) {
-		return nil
-	}
-	return err
-}
-
-// agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
-// rank 0 it has the texts.
-func (j *Job) agree(err error) error {
-	const refuses, lacks = 1.0, 2.0
-	bad := 0.0
-	text := ""
-	if err != nil {
-		bad, text = refuses, err.Error()
-	}
-	if errors.Is(err, gemm.ErrUnavailable) {
-		bad = lacks
-	}
-	worst, failed := j.quiet.Max(bad)
-	if failed != nil || worst == 0 {
-		return failed
-	}
-	var reason error
-	if worst == lacks {
-		reason = gemm.ErrUnavailable
-	}
-	all, failed := j.quiet.Collect([]byte(text))
-	if failed != nil {
-		return failed
-	}
-	for r, data := range all {
-		if len(data) > 0 {
-			return refusal{fmt.Sprintf("rank %d: %s", r, data), reason}
-		}
-	}
-	return refusal{"another rank refused", reason}
-}
-
-// Close ends the job for all ranks; rank 0 calls it, once, before it ends. Ranks that are
-// out of step are ended.
-func (j *Job) Close() error {
-	if j.broken != nil {
-		return j.broken
-	}
-	defer j.within(doQuit)()
-	if err := j.tell(command{Do: doQuit}); err != nil {
-		return err
-	}
-	return j.world.Finalize()
-}
-
 // Version returns the name and version of the MPI library, empty in a build without.
 func Version() string { return comm.Version() }
 
@@ -474,63 +271,6 @@ func (j *Job) Placement() []string {
 	return out
 }
 
-// seat is where this rank is in a grid: its communicators there live as long as the job.
-type seat struct {
-	ranks   *comm.Comm // of the grid; nil outside, and then so are the others
-	layer   *comm.Grid // of this rank's
-	through *comm.Comm // the ranks at this place of every layer
-}
-
-// among returns the communicator of the first n ranks, nil on the others. All ranks call
-// it.
-func (j *Job) among(n int) (*comm.Comm, error) {
-	if c, ok := j.firsts[n]; ok {
-		return c, nil
-	}
-	colour := 0
-	if j.Rank() >= n {
-		colour = -1
-	}
-	c, err := j.world.Split(colour, j.Rank())
-	if err == nil {
-		j.firsts[n] = c
-	}
-	return c, err
-}
-
-// seat returns where this rank is in a grid of the first ranks. All ranks call it.
-func (j *Job) seat(g plan.Grid) (*seat, error) {
-	if p, ok := j.seats[g]; ok {
-		return p, nil
-	}
-	p := &seat{}
-	var err error
-	if p.ranks, err = j.among(g.Ranks()); err != nil {
-		return nil, err
-	}
-	if p.ranks != nil {
-		row, col, l := g.At(j.Rank())
-		layer := p.ranks
-		if g.C > 1 {
-			if layer, err = p.ranks.Split(l, j.Rank()); err != nil {
-				return nil, err
-			}
-			if p.through, err = p.ranks.Split(row*g.Q+col, l); err != nil {
-				return nil, err
-			}
-		}
-		if p.layer, err = layer.NewGrid(g.P, g.Q); err != nil {
-			return nil, err
-		}
-	}
-	j.seats[g] = p
-	return p, nil
-}
-
-// sharedRoom returns the bytes that are left where the ranks of a host share memory, of
-// which Open MPI makes a file there; 0: not known. Tests say otherwise.
-var sharedRoom = func() int64 { return cpu.Free("/dev/shm") }
-
 // sharing is what a host's window takes besides what is asked for, a rank.
 const sharing = 1 << 16
 
@@ -549,7 +289,7 @@ func (j *Job) cramped(bytes int) (bool, error) {
 		}
 	}
 	lacking := 0.0
-	if room := sharedRoom(); room > 0 && (need+sharing)*float64(local) > float64(room) {
+	if room := j.shm(); room > 0 && (need+sharing)*float64(local) > float64(room) {
 		lacking = 1
 	}
 	lacking, err = j.quiet.Max(lacking)
@@ -557,7 +297,7 @@ func (j *Job) cramped(bytes int) (bool, error) {
 }
 
 // errCramped says what to do where the ranks cannot share so many bytes.
-func errCramped(bytes int) error {
+func (j *Job) errCramped(bytes int) error {
 	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
-		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(sharedRoom())))
+		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(j.shm())))
 }

@@ -54,7 +54,7 @@ func layersOf(p gemm.Params, ranks int, s gemm.Shape, size int64) plan.Grid {
 const mostCopy = 4 << 30
 
 func (x *layers[T]) place() (err error) {
-	if err = x.settle(); err != nil || x.ranks == nil {
+	if err = x.settle(); err != nil || x.Ranks == nil {
 		return err
 	}
 	x.sum = x.c
@@ -67,19 +67,19 @@ func (x *layers[T]) place() (err error) {
 }
 
 func (x *layers[T]) multiply(k *clock) error {
-	if err := x.summa.multiply(k); err != nil || x.ranks == nil || x.grid.C == 1 {
+	if err := x.summa.multiply(k); err != nil || x.Ranks == nil || x.grid.C == 1 {
 		return err
 	}
 	return k.during(reducing, func() error {
-		return comm.ReduceScatter(x.through, x.c, plan.Spans(x.c.Rows, x.grid.C), x.sum)
+		return comm.ReduceScatter(x.Through, x.c, plan.Spans(x.c.Rows, x.grid.C), x.sum)
 	})
 }
 
 func (x *layers[T]) collect() error {
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return nil
 	}
-	return comm.Unite(x.ranks, x.task.c, func(rank int) []comm.Block {
+	return comm.Unite(x.Ranks, x.task.c, func(rank int) []comm.Block {
 		i, j, l := x.grid.At(rank)
 		rows := plan.Split(x.shape.M, x.grid.P, i)
 		part := plan.Split(rows.Len(), x.grid.C, l)

@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		j, err = Start(nil)
 	}
-	if os.Getenv(graceful) != "" {
-		exitGrace = 50 * time.Millisecond
+	if err == nil && os.Getenv(graceful) != "" {
+		j.watch.grace = 50 * time.Millisecond
 	}
-	if os.Getenv(cramped) != "" {
-		sharedRoom = func() int64 { return 1 << 20 }
+	if err == nil && os.Getenv(cramped) != "" {
+		j.shm = func() int64 { return 1 << 20 }
 	}
 	if err == nil && os.Getenv(roomy) != "" {
 		// Threads of a rank share a processor then.

@@ -87,7 +87,7 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 }
 
 func (x *joined[T]) place() (err error) {
-	x.ranks, err = x.job.among(x.grid.Ranks())
+	x.ranks, err = x.job.seats.First(x.grid.Ranks())
 	return err
 }
 

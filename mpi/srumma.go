@@ -93,13 +93,13 @@ func (x *srumma[T]) find() {
 }
 
 func (x *srumma[T]) place() (err error) {
-	if x.seat, err = x.job.seat(x.grid); err != nil {
+	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
 		return err
 	}
 	if err = x.expose(); err != nil {
 		return err
 	}
-	if x.ranks != nil {
+	if x.Ranks != nil {
 		if err = x.fill(func(int) []plan.Panel { return x.panels }); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (x *srumma[T]) apart(bytes int) error {
 		return err
 	}
 	var window *comm.Window
-	lacks := errCramped(bytes)
+	lacks := x.job.errCramped(bytes)
 	if !cramped {
 		window, lacks = x.job.quiet.Expose(bytes)
 	}
@@ -198,12 +198,12 @@ func (x *srumma[T]) hear(s int, u *coming[T], i int) error {
 	x.receive(s, u, i)
 	p := x.panels[s]
 	if p.Col != x.j && x.m > 0 {
-		if err := u.add(comm.Irecv(x.layer.Row, u.a[i], p.Col, 0)); err != nil {
+		if err := u.add(comm.Irecv(x.Layer.Row, u.a[i], p.Col, 0)); err != nil {
 			return err
 		}
 	}
 	if p.Row != x.i && x.n > 0 {
-		return u.add(comm.Irecv(x.layer.Col, u.b[i], p.Row, 0))
+		return u.add(comm.Irecv(x.Layer.Col, u.b[i], p.Row, 0))
 	}
 	return nil
 }
@@ -224,14 +224,14 @@ func (x *srumma[T]) offer() (sent []*comm.Request, err error) {
 		for j := range x.grid.Q {
 			for s := range x.turn(x.i, j, turn) {
 				if x.panels[s].Col == x.j && j != x.j {
-					send(x.layer.Row, x.a[s], j)
+					send(x.Layer.Row, x.a[s], j)
 				}
 			}
 		}
 		for i := range x.grid.P {
 			for s := range x.turn(i, x.j, turn) {
 				if x.panels[s].Row == x.i && i != x.i {
-					send(x.layer.Col, x.b[s], i)
+					send(x.Layer.Col, x.b[s], i)
 				}
 			}
 		}
@@ -249,7 +249,7 @@ func (x *srumma[T]) turn(i, j, turn int) iter.Seq[int] {
 }
 
 func (x *srumma[T]) multiply(k *clock) error {
-	if x.denied == "" || x.ranks == nil {
+	if x.denied == "" || x.Ranks == nil {
 		return x.stationary.multiply(k)
 	}
 	var sent []*comm.Request

@@ -17,7 +17,7 @@ import (
 type stationary[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid
-	*seat
+	*comm.Seat
 	i, j     int
 	m, n     int              // rows and columns of this rank's block of C; m < 0 outside of the grid
 	panels   []plan.Panel     // of k
@@ -92,14 +92,14 @@ func (x *stationary[T]) own(take memory.Taker[T]) {
 
 // settle finds the rank's place and takes its matrices.
 func (x *stationary[T]) settle() (err error) {
-	if x.seat, err = x.job.seat(x.grid); err != nil {
+	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
 		return err
 	}
 	return x.furnish(x.allocate)
 }
 
 func (x *stationary[T]) place() (err error) {
-	if err = x.settle(); err != nil || x.ranks == nil {
+	if err = x.settle(); err != nil || x.Ranks == nil {
 		return err
 	}
 	return x.fill(func(int) []plan.Panel { return x.panels })
@@ -117,7 +117,7 @@ func (x *stationary[T]) fill(layer func(l int) []plan.Panel) error {
 			return out
 		}
 	}
-	err := comm.Spread(x.ranks, x.task.a, areas(func(p plan.Panel, i, j int) comm.Block {
+	err := comm.Spread(x.Ranks, x.task.a, areas(func(p plan.Panel, i, j int) comm.Block {
 		if p.Col != j {
 			return comm.Block{}
 		}
@@ -126,7 +126,7 @@ func (x *stationary[T]) fill(layer func(l int) []plan.Panel) error {
 	if err != nil {
 		return err
 	}
-	return comm.Spread(x.ranks, x.task.b, areas(func(p plan.Panel, i, j int) comm.Block {
+	return comm.Spread(x.Ranks, x.task.b, areas(func(p plan.Panel, i, j int) comm.Block {
 		if p.Row != i {
 			return comm.Block{}
 		}
@@ -182,7 +182,7 @@ func (x *stationary[T]) begin(k *clock, turn int) (u coming[T], err error) {
 }
 
 func (x *stationary[T]) multiply(k *clock) error {
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return x.finish(k)
 	}
 	if len(x.steps) == 0 {
@@ -214,10 +214,10 @@ func (x *stationary[T]) multiply(k *clock) error {
 }
 
 func (x *stationary[T]) collect() error {
-	if x.ranks == nil {
+	if x.Ranks == nil {
 		return nil
 	}
-	return x.uniteBlocks(x.ranks, x.grid, x.c)
+	return x.uniteBlocks(x.Ranks, x.grid, x.c)
 }
 
 // predict returns what the ranks are predicted to do, with that traffic.

@@ -45,12 +45,12 @@ func (x *summa[T]) broadcast(s int, u *coming[T], i int) error {
 	x.receive(s, u, i)
 	p := x.panels[s]
 	if x.grid.Q > 1 && x.c.Rows > 0 {
-		if err := u.add(comm.Ibcast(x.layer.Row, u.a[i], p.Col)); err != nil {
+		if err := u.add(comm.Ibcast(x.Layer.Row, u.a[i], p.Col)); err != nil {
 			return err
 		}
 	}
 	if x.grid.P > 1 && x.c.Cols > 0 {
-		return u.add(comm.Ibcast(x.layer.Col, u.b[i], p.Row))
+		return u.add(comm.Ibcast(x.Layer.Col, u.b[i], p.Row))
 	}
 	return nil
 }

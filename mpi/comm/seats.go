@@ -1,0 +1,70 @@
+package comm
+
+import "gemm/mpi/plan"
+
+// Seats makes the communicators that algorithms on grids need, each once: MPI has few, and they
+// live as long as the job. All ranks make the same calls in the same order.
+type Seats struct {
+	world  *Comm
+	firsts map[int]*Comm // by the number of ranks; nil outside of them
+	grids  map[plan.Grid]*Seat
+}
+
+// Seat is the place of this rank in a grid of one or more layers. All are nil on a rank outside
+// of the grid.
+type Seat struct {
+	Ranks   *Comm // all of the grid
+	Layer   *Grid // the layer of this rank
+	Through *Comm // the ranks at the same row and column of every layer; nil if there is one
+}
+
+// NewSeats returns the seats of the ranks of world.
+func NewSeats(world *Comm) *Seats {
+	return &Seats{world: world, firsts: map[int]*Comm{world.Size(): world}, grids: map[plan.Grid]*Seat{}}
+}
+
+// First returns the communicator of the first n ranks, and nil on the others.
+func (s *Seats) First(n int) (*Comm, error) {
+	if c, ok := s.firsts[n]; ok {
+		return c, nil
+	}
+	colour := 0
+	if s.world.Rank() >= n {
+		colour = -1
+	}
+	c, err := s.world.Split(colour, s.world.Rank())
+	if err == nil {
+		s.firsts[n] = c
+	}
+	return c, err
+}
+
+// In returns the seat of this rank in a grid of the first ranks.
+func (s *Seats) In(g plan.Grid) (*Seat, error) {
+	if seat, ok := s.grids[g]; ok {
+		return seat, nil
+	}
+	seat := &Seat{}
+	var err error
+	if seat.Ranks, err = s.First(g.Ranks()); err != nil {
+		return nil, err
+	}
+	if seat.Ranks != nil {
+		rank := s.world.Rank()
+		row, col, l := g.At(rank)
+		layer := seat.Ranks
+		if g.C > 1 {
+			if layer, err = seat.Ranks.Split(l, rank); err != nil {
+				return nil, err
+			}
+			if seat.Through, err = seat.Ranks.Split(row*g.Q+col, l); err != nil {
+				return nil, err
+			}
+		}
+		if seat.Layer, err = layer.NewGrid(g.P, g.Q); err != nil {
+			return nil, err
+		}
+	}
+	s.grids[g] = seat
+	return seat, nil
+}
