@@ -153,55 +153,6 @@ func stageOn[T gemm.Element](j *Job, c command) (run, error) {
 	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
 }
 
-// refusal is an error on which all ranks agree: they stay in step.
-type refusal struct {
-	text   string
-	reason error // gemm.ErrUnavailable where a rank lacks something; may be nil
-}
-
-func (r refusal) Error() string { return r.text }
-
-func (r refusal) Unwrap() error { return r.reason }
-
-func ignoreRefusal(err error) error {
-	if errors.As(err, &refusal{}) {
-		return nil
-	}
-	return err
-}
-
-// agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
-// rank 0 it has the texts.
-func (j *Job) agree(err error) error {
-	const refuses, lacks = 1.0, 2.0
-	bad := 0.0
-	text := ""
-	if err != nil {
-		bad, text = refuses, err.Error()
-	}
-	if errors.Is(err, gemm.ErrUnavailable) {
-		bad = lacks
-	}
-	worst, failed := j.quiet.Max(bad)
-	if failed != nil || worst == 0 {
-		return failed
-	}
-	var reason error
-	if worst == lacks {
-		reason = gemm.ErrUnavailable
-	}
-	all, failed := j.quiet.Collect([]byte(text))
-	if failed != nil {
-		return failed
-	}
-	for r, data := range all {
-		if len(data) > 0 {
-			return refusal{fmt.Sprintf("rank %d: %s", r, data), reason}
-		}
-	}
-	return refusal{"another rank refused", reason}
-}
-
 // Close ends the job for all ranks; rank 0 calls it, once, before it ends. Ranks that are
 // out of step are ended.
 func (j *Job) Close() error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -250,6 +251,55 @@ func (j *Job) apart(affinity string) []int {
 		return nil
 	}
 	return []int{j.share[0], j.share[len(j.share)/2]}
+}
+
+// refusal is an error on which all ranks agree: they stay in step.
+type refusal struct {
+	text   string
+	reason error // gemm.ErrUnavailable where a rank lacks something; may be nil
+}
+
+func (r refusal) Error() string { return r.text }
+
+func (r refusal) Unwrap() error { return r.reason }
+
+func ignoreRefusal(err error) error {
+	if errors.As(err, &refusal{}) {
+		return nil
+	}
+	return err
+}
+
+// agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
+// rank 0 it has the texts.
+func (j *Job) agree(err error) error {
+	const refuses, lacks = 1.0, 2.0
+	bad := 0.0
+	text := ""
+	if err != nil {
+		bad, text = refuses, err.Error()
+	}
+	if errors.Is(err, gemm.ErrUnavailable) {
+		bad = lacks
+	}
+	worst, failed := j.quiet.Max(bad)
+	if failed != nil || worst == 0 {
+		return failed
+	}
+	var reason error
+	if worst == lacks {
+		reason = gemm.ErrUnavailable
+	}
+	all, failed := j.quiet.Collect([]byte(text))
+	if failed != nil {
+		return failed
+	}
+	for r, data := range all {
+		if len(data) > 0 {
+			return refusal{fmt.Sprintf("rank %d: %s", r, data), reason}
+		}
+	}
+	return refusal{"another rank refused", reason}
 }
 
 // Version returns the name and version of the MPI library, empty in a build without.
