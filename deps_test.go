@@ -45,7 +45,8 @@ esac`
 			[]string{"nothing is missing"}, nil, []string{"apt-get"},
 		},
 		"one missing": {
-			map[string]string{"ldconfig": "echo libopenblas.so.0 libscalapack-openmpi.so.2.2", "id": root, "apt-get": aptWorks}, "",
+			map[string]string{"ldconfig": "echo libopenblas.so.0 libscalapack-openmpi.so.2.2", "id": root,
+				"apt-get": aptWorks}, "",
 			[]string{"libblis4-pthread is missing; it serves reference/blis"},
 			[]string{"--no-install-recommends libblis4-pthread"}, []string{"libopenblas0-pthread", "update"},
 		},
@@ -53,7 +54,8 @@ esac`
 			map[string]string{
 				"ldconfig": "echo libopenblas.so.0 libblis.so.4", "pkg-config": refuses, "id": root, "apt-get": aptWorks,
 			}, "",
-			[]string{"libopenmpi-dev is missing; it serves the family mpi", "libscalapack-openmpi2.2 is missing; it serves reference/scalapack"},
+			[]string{"libopenmpi-dev is missing; it serves the family mpi",
+				"libscalapack-openmpi2.2 is missing; it serves reference/scalapack"},
 			[]string{"install --no-install-recommends libopenmpi-dev libscalapack-openmpi2.2"}, []string{"openmpi-bin"},
 		},
 		"a GPU and no toolkit": {
@@ -83,7 +85,8 @@ esac`
 		},
 		"no network": {
 			map[string]string{"id": root, "apt-get": refuses}, "",
-			[]string{"apt-get update failed", "could not be installed: libopenblas0-pthread libblis4-pthread", "going on without"},
+			[]string{"apt-get update failed", "could not be installed: libopenblas0-pthread libblis4-pthread",
+				"going on without"},
 			[]string{"update"}, nil,
 		},
 		"a package that the sources lack": {

@@ -51,7 +51,8 @@ func files(t *testing.T, match func(name string) bool) []string {
 
 // goFile matches the Go files of this module.
 func goFile(name string) bool {
-	return path.Ext(name) == ".go" && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/_") && !strings.Contains(name, "/testdata/")
+	return path.Ext(name) == ".go" && !strings.HasPrefix(name, "_") && !strings.Contains(name, "/_") &&
+		!strings.Contains(name, "/testdata/")
 }
 
 // documents returns the Markdown files of this repository.

@@ -418,7 +418,8 @@ func TestLayout(t *testing.T) {
 func TestNeedless(t *testing.T) {
 	table := map[string][]string{"serial": {".", "internal/block"}}
 	err := needless(table, map[arrow]bool{{"serial", "."}: true})
-	if err == nil || !strings.Contains(err.Error(), "serial may import internal/block, and does not") || strings.Contains(err.Error(), "import .,") {
+	if err == nil || !strings.Contains(err.Error(), "serial may import internal/block, and does not") ||
+		strings.Contains(err.Error(), "import .,") {
 		t.Errorf("got %v", err)
 	}
 }

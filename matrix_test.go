@@ -90,7 +90,8 @@ func TestCheckShapes(t *testing.T) {
 		"stride":        {matrix(2, 4), narrow, matrix(3, 4), false},
 		"negative":      {gemm.Matrix[float32]{Rows: -1}, gemm.Matrix[float32]{Rows: -1}, matrix(0, 0), false},
 	} {
-		if err := gemm.CheckShapes(test.c, test.a, test.b); (err == nil) != test.ok || err != nil && !errors.Is(err, gemm.ErrShape) {
+		if err := gemm.CheckShapes(test.c, test.a, test.b); (err == nil) != test.ok ||
+			err != nil && !errors.Is(err, gemm.ErrShape) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -23,7 +23,8 @@ func TestShape(t *testing.T) {
 			t.Errorf("%q is %v %q %v, %v", c.text, got, got.Label(), got.Terms(), err)
 		}
 	}
-	for _, text := range []string{"", "x", "0", "-1", "1x2", "1x2x0", "1x2x3x4", "1.5", "3x", " 3", "99999999999999999999"} {
+	for _, text := range []string{"", "x", "0", "-1", "1x2", "1x2x0", "1x2x3x4", "1.5", "3x", " 3",
+		"99999999999999999999"} {
 		if s, err := gemm.ParseShape(text); err == nil {
 			t.Errorf("%q is taken as %v", text, s)
 		}
@@ -34,7 +35,8 @@ func TestShape(t *testing.T) {
 }
 
 func TestShapesInOrder(t *testing.T) {
-	want := []gemm.Shape{{M: 0, N: 9, K: 9}, gemm.Cube(2), {M: 1, N: 4, K: 4}, {M: 4, N: 1, K: 4}, {M: 4, N: 4, K: 1}, gemm.Cube(3)}
+	want := []gemm.Shape{{M: 0, N: 9, K: 9}, gemm.Cube(2), {M: 1, N: 4, K: 4}, {M: 4, N: 1, K: 4}, {M: 4, N: 4, K: 1},
+		gemm.Cube(3)}
 	got := []gemm.Shape{want[3], want[5], want[4], want[0], want[2], want[1]}
 	slices.SortFunc(got, gemm.Shape.Compare)
 	if !slices.Equal(got, want) {

@@ -41,7 +41,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%v) = %v, want an ErrParam with %q", bad, err, text)
 		}
 	}
-	if _, err := described.Resolve(gemm.Params{"block": 1, "cutoff": 0}); !strings.Contains(err.Error(), "block") || !strings.Contains(err.Error(), "cutoff") {
+	if _, err := described.Resolve(gemm.Params{"block": 1, "cutoff": 0}); !strings.Contains(err.Error(), "block") ||
+		!strings.Contains(err.Error(), "cutoff") {
 		t.Errorf("of two bad parameters only one is named: %v", err)
 	}
 }
@@ -68,7 +69,8 @@ func TestParamsInJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got gemm.Params
-	if err := errors.Join(json.Unmarshal(data, &got), got.Whole()); err != nil || got.String() != want.String() || got.Int("cutoff") != 64 {
+	if err := errors.Join(json.Unmarshal(data, &got), got.Whole()); err != nil || got.String() != want.String() ||
+		got.Int("cutoff") != 64 {
 		t.Errorf("%s is read as %v, %v", data, got, err)
 	}
 	for _, bad := range []string{`{"cutoff":1.5}`, `{"cutoff":[1]}`, `{"cutoff":1e300}`, `{"cutoff":null}`} {
@@ -94,7 +96,8 @@ func TestBounds(t *testing.T) {
 	if worst := gemm.Classical.Worst(gemm.Cube(4096), nil, u); !(large < worst/5) {
 		t.Errorf("for 4096 terms the random bound is %g, the worst-case one %g", large, worst)
 	}
-	if gemm.TypeOf[float32]().UnitRoundoff != 0x1p-24 || gemm.TypeOf[float64]().UnitRoundoff != u || gemm.TypeOf[gf256.Elem]().UnitRoundoff != 0 {
+	if gemm.TypeOf[float32]().UnitRoundoff != 0x1p-24 || gemm.TypeOf[float64]().UnitRoundoff != u ||
+		gemm.TypeOf[gf256.Elem]().UnitRoundoff != 0 {
 		t.Error("a unit roundoff is wrong")
 	}
 }

@@ -13,7 +13,8 @@ import (
 
 // huge are leading dimensions for which the product with a number of rows overflows: to a
 // negative number, to 0, and to a small number.
-var huge = []int{math.MaxInt, math.MaxInt - 15, 1 << (bits.UintSize - 2), 1 << (bits.UintSize - 4), 1<<(bits.UintSize-4) + 1}
+var huge = []int{math.MaxInt, math.MaxInt - 15, 1 << (bits.UintSize - 2), 1 << (bits.UintSize - 4),
+	1<<(bits.UintSize-4) + 1}
 
 // testHuge calls every routine with one leading dimension that is huge, for operands in the
 // middle of a buffer: gonum's message is wanted, and nothing written.

@@ -7,8 +7,10 @@ import (
 )
 
 // Dgemm computes C ← α·op(A)·op(B) + β·C with op(A) m×k, op(B) k×n and C m×n.
-func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
+func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int) {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) ||
+		tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -16,8 +18,10 @@ func (i Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64,
 }
 
 // Sgemm is Dgemm for float32.
-func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) || tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
+func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int) {
+	if !gemmFits(tA, tB, m, n, k, a, lda, b, ldb, c, ldc) ||
+		tA == blas.NoTrans && tB != blas.NoTrans && terms(m, n, k) <= fewDots {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -41,7 +45,8 @@ func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, 
 	return true
 }
 
-func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (p *precision[T]) gemm(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int) {
 	va, vb, vc := stored(tA, a, lda), stored(tB, b, ldb), stored(blas.NoTrans, c, ldc)
 	if isTiny(m, n, k, alpha) {
 		multiplyTiny(m, n, k, alpha, va, vb, beta, vc)

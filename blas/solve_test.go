@@ -58,10 +58,12 @@ func testEnds[T gemm.Float](t *testing.T, r routines[T], ends ...T) {
 
 func TestSolveAtTheEndsOfTheRange(t *testing.T) {
 	t.Run("f64", func(t *testing.T) {
-		testEnds(t, doubles(impl), math.SmallestNonzeroFloat64, -5*math.SmallestNonzeroFloat64, 0x1p-1025, 0x1.fffffffffffffp+1022, -0x1.8p+1022)
+		testEnds(t, doubles(impl), math.SmallestNonzeroFloat64, -5*math.SmallestNonzeroFloat64, 0x1p-1025,
+			0x1.fffffffffffffp+1022, -0x1.8p+1022)
 	})
 	t.Run("f32", func(t *testing.T) {
-		testEnds(t, singles(impl), math.SmallestNonzeroFloat32, -5*math.SmallestNonzeroFloat32, 0x1p-129, 0x1.fffffep+126, -0x1.8p+126)
+		testEnds(t, singles(impl), math.SmallestNonzeroFloat32, -5*math.SmallestNonzeroFloat32, 0x1p-129,
+			0x1.fffffep+126, -0x1.8p+126)
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 // Dsymm computes C ← α·A·B + β·C where s is Left and C ← α·B·A + β·C where it is
 // Right, with B and C m×n and A symmetric, stored in its triangle ul; the other
 // triangle is not read.
-func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64,
+	ldb int, beta float64, c []float64, ldc int) {
 	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
 		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -18,7 +19,8 @@ func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64
 }
 
 // Ssymm is Dsymm for float32.
-func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32,
+	ldb int, beta float32, c []float32, ldc int) {
 	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -43,7 +45,8 @@ func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int,
 }
 
 // symm transposes B and C where A is on the right: (B·A)ᵀ = A·Bᵀ.
-func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int) {
 	vb, vc := stored(blas.NoTrans, b, ldb), stored(blas.NoTrans, c, ldc)
 	if s == blas.Right {
 		m, n, vb, vc = n, m, transposed(vb), transposed(vc)

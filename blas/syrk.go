@@ -8,7 +8,8 @@ import (
 
 // Dsyrk computes C ← α·op(A)·op(A)ᵀ + β·C with op(A) n×k, in the triangle ul of the
 // symmetric n×n matrix C; the other triangle is neither read nor written.
-func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	beta float64, c []float64, ldc int) {
 	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots {
 		i.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
@@ -17,7 +18,8 @@ func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 }
 
 // Ssyrk is Dsyrk for float32.
-func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
+	beta float32, c []float32, ldc int) {
 	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots {
 		i.Implementation.Ssyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
@@ -28,7 +30,8 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 // Dsyr2k computes C ← α·(op(A)·op(B)ᵀ + op(B)·op(A)ᵀ) + β·C with op(A) and op(B)
 // n×k, in the triangle ul of the symmetric n×n matrix C; the other triangle is
 // neither read nor written.
-func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewDots {
 		i.Implementation.Dsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -37,7 +40,8 @@ func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 }
 
 // Ssyr2k is Dsyr2k for float32.
-func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float32, a []float32, lda int,
+	b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewDots {
 		i.Implementation.Ssyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -58,7 +62,8 @@ func syrkFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, ld
 }
 
 // syr2kFits is syrkFits with a second operand, of the shape of the first.
-func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
+func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, b []T, ldb int, c []T,
+	ldc int) bool {
 	rows, cols := ordered(tA, n, k)
 	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldb < max(1, cols) || ldc < n {
 		return false
@@ -69,13 +74,15 @@ func syr2kFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, l
 	return true
 }
 
-func (p *precision[T]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+func (p *precision[T]) syrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, beta T,
+	c []T, ldc int) {
 	w := p.borrow()
 	w.rankK(n, k, alpha, stored(tA, a, lda), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
 	w.giveBack()
 }
 
-func (p *precision[T]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (p *precision[T]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int) {
 	w := p.borrow()
 	w.rank2K(n, k, alpha, stored(tA, a, lda), stored(tA, b, ldb), beta, lower(ul, stored(blas.NoTrans, c, ldc)))
 	w.giveBack()

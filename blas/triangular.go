@@ -12,7 +12,8 @@ import (
 // Dtrmm computes B ← α·op(A)·B where s is Left and B ← α·B·op(A) where it is Right,
 // with B m×n and A triangular, stored in its triangle ul; the other triangle, and
 // the diagonal where d is Unit, are not read.
-func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -21,7 +22,8 @@ func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 }
 
 // Strmm is Dtrmm for float32.
-func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -33,7 +35,8 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 // with B m×n and A triangular, stored in its triangle ul; the other triangle, and
 // the diagonal where d is Unit, are not read. X takes the place of B. Whether A can
 // be inverted is not checked.
-func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
+	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -42,7 +45,8 @@ func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 }
 
 // Strsm is Dtrsm for float32.
-func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float32,
+	a []float32, lda int, b []float32, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
@@ -52,7 +56,8 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 
 // triangularFits reports whether the arguments are right and B has elements. It panics
 // where a slice is too short.
-func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int, b []T, ldb int) bool {
+func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int,
+	b []T, ldb int) bool {
 	if !isSide(s) || !isTriangle(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 {
 		return false
 	}
@@ -69,7 +74,8 @@ func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, 
 // few rows and columns. It leaves out the zeros of a triangle on the left, and multiplies by
 // reciprocals of its diagonal whatever they are: there must be no zeros, and none but normal
 // reciprocals. With a triangle on the right that is not transposed it leaves out zeros of B.
-func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int) bool {
+func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T,
+	lda int) bool {
 	if s == blas.Right {
 		return tA != blas.NoTrans && m <= 6 && n <= 6
 	}

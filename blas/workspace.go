@@ -70,7 +70,8 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 	}
 	if m == 1 && a.Col == 1 && b.Col != 1 {
 		// Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ has one column: rows of Bᵀ are multiplied by that of A.
-		w.run(n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta, view[T]{Data: c.Data, Row: 1, Col: 1})
+		w.run(n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta,
+			view[T]{Data: c.Data, Row: 1, Col: 1})
 		return
 	}
 	if a.Col != 1 && b.Col == 1 && n <= narrow && k >= tall {

@@ -205,7 +205,8 @@ func (c Case) operands() float64 {
 func (c Case) given() float64 {
 	size := float64(gemm.TypeNamed(c.Type).Size)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
-	total := size * (m*float64(c.LDC) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA) + float64(rows(c.Op[1], c.K, c.N))*float64(c.LDB))
+	total := size * (m*float64(c.LDC) + float64(rows(c.Op[0], c.M, c.K))*float64(c.LDA) + float64(rows(c.Op[1], c.K,
+		c.N))*float64(c.LDB))
 	if c.Beta != 0 {
 		total += size * m * float64(c.LDC)
 	}

@@ -51,7 +51,8 @@ func buildOf(name string) Build {
 
 // compiled names the variants of the experiment: loops whose speed is the
 // compiler's doing.
-var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted", "serial/blocked", "serial/packed"}
+var compiled = []string{"serial/naive", "serial/ikj", "serial/unrolled", "serial/hinted", "serial/blocked",
+	"serial/packed"}
 
 // compilation is the process of a build of this program with other options of the compiler.
 type compilation struct {
@@ -114,7 +115,8 @@ func (b Build) compile(ctx context.Context, program string) error {
 	}
 	// As this program was built, but for b's options: what is compiled already is
 	// found, and git is asked only where it answered before.
-	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""), "-gcflags=" + b.Gcflags}
+	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""),
+		"-gcflags=" + b.Gcflags}
 	if buildSetting("-trimpath") == "true" {
 		args = append(args, "-trimpath")
 	}

@@ -58,7 +58,8 @@ func TestConditions(t *testing.T) {
 	if !slices.Equal(loads, []int{3, 3}) {
 		t.Errorf("multipliers were loaded by %v, want 3 twice", loads)
 	}
-	if want := len(shared("parallel/rows", nil).Params); slices.ContainsFunc(given, func(n int) bool { return n != want }) {
+	if want := len(shared("parallel/rows", nil).Params); slices.ContainsFunc(given,
+		func(n int) bool { return n != want }) {
 		t.Errorf("constructors were given %v parameters, want the %d of the variant", given, want)
 	}
 }
@@ -75,9 +76,11 @@ func TestConditionsOfOthers(t *testing.T) {
 		{fixed, gemm.Params{"gomaxprocs": 2}, ""},
 		{fixed, gemm.Params{"load": 2}, "gemm: bad parameter: parallel/packed has no load"},
 		{variant("serial/ikj", nil), gemm.Params{"gomaxprocs": 2}, "gemm: bad parameter: serial/ikj has no gomaxprocs"},
-		{shared("reference/library", nil), gemm.Params{"gomaxprocs": 2}, "gemm: bad parameter: reference/library has no gomaxprocs"},
+		{shared("reference/library", nil), gemm.Params{"gomaxprocs": 2},
+			"gemm: bad parameter: reference/library has no gomaxprocs"},
 		{shared("parallel/rows", nil), gemm.Params{"load": 1001}, "gemm: bad parameter: load is 1001, wants at most 1000"},
-		{shared("parallel/rows", nil), gemm.Params{"gomaxprocs": -1}, "gemm: bad parameter: gomaxprocs is -1, wants at least 0"},
+		{shared("parallel/rows", nil), gemm.Params{"gomaxprocs": -1},
+			"gemm: bad parameter: gomaxprocs is -1, wants at least 0"},
 	} {
 		var got string
 		if err := (Request{Variant: test.v, Params: test.p}).Case().Err(); err != nil {
@@ -94,7 +97,8 @@ func TestConditionsOfOthers(t *testing.T) {
 func TestModelUnderLoad(t *testing.T) {
 	v := shared("parallel/rows", nil)
 	v.Model = func(gemm.Shape, gemm.Params) gemm.Model {
-		return gemm.Model{Flops: 2, Accesses: 4, Workspace: 6, Traffic: func(cache, line float64) float64 { return cache + line }}
+		return gemm.Model{Flops: 2, Accesses: 4, Workspace: 6,
+			Traffic: func(cache, line float64) float64 { return cache + line }}
 	}
 	m, ok := Request{Variant: v, Params: gemm.Params{"load": 3}}.Case().model()
 	if !ok || m.Flops != 5 || m.Accesses != 10 || m.Workspace != 6 || m.Traffic(8, 4) != 30 {

@@ -83,7 +83,8 @@ type Driver struct {
 	tell     func(found)        // is told what was found before the first case; nil: nobody is
 	other    string             // a warning of all rows: the worker is of another revision; empty: it is not
 
-	grace, dead, stop, pause time.Duration // in place of the constants grace, deadTime, stopTime and restartPause; 0: those
+	// in place of the constants grace, deadTime, stopTime and restartPause; 0: those
+	grace, dead, stop, pause time.Duration
 }
 
 // Probe is a piece of work that is no product and is recorded beside the rows.
@@ -190,7 +191,8 @@ func (d *Driver) keeps(c Case, r Record) bool {
 	case Skipped: // while the reason stands
 		return d.refuse(c) != ""
 	case OK:
-		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) })
+		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings,
+			func(w string) bool { return strings.HasPrefix(w, noTimeline) })
 	}
 	return true
 }
@@ -250,7 +252,8 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 				streaming = append(streaming, n)
 			}
 		}
-		measureCeilings(ctx, &d.host, d.run.ID, pipes(cases), slices.Compact(slices.Sorted(slices.Values(threads))), d.Ceilings)
+		measureCeilings(ctx, &d.host, d.run.ID, pipes(cases),
+			slices.Compact(slices.Sorted(slices.Values(threads))), d.Ceilings)
 		measureBandwidths(ctx, &d.host, d.run.ID, slices.Compact(slices.Sorted(slices.Values(streaming))), d.Ceilings)
 		if err := d.ceilingsOfRanks(ctx, cases); err != nil {
 			return err

@@ -104,7 +104,8 @@ func ladder(t *testing.T, n int, variants ...gemm.Variant) map[string]Record {
 	t.Helper()
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
-	cases := Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(n)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	cases := Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(n)}, Types: []string{"f64"}, Ops: []string{"nn"},
+		Alpha: 1}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,8 @@ func TestRowsOfGoodAndBrokenMultipliers(t *testing.T) {
 	rows := ladder(t, 33, variants...)
 	for name, r := range rows {
 		if name == "test/good" {
-			if r.Status != OK || !r.Speed() || !(r.Residual <= r.Bound) || r.CI == nil || !r.Gflops.Known() || !r.PercentPeak.Known() {
+			if r.Status != OK || !r.Speed() || !(r.Residual <= r.Bound) || r.CI == nil || !r.Gflops.Known() ||
+				!r.PercentPeak.Known() {
 				t.Errorf("%s: %+v, want ok with a speed", name, r)
 			}
 			continue
@@ -196,8 +198,10 @@ func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
 		return ctx.Err()
 	})
 	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 50 * time.Millisecond}, Progress: &p}
-	cases := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: 50 * time.Millisecond},
+		Progress: &p}
+	cases := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(8)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -250,15 +254,20 @@ func TestBursts(t *testing.T) {
 		bursts  int
 		samples []int // of all bursts
 	}{
-		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, Budget{Reps: 6, Time: time.Second}, mostBursts, []int{960, 1000}},
+		{[]time.Duration{time.Millisecond, 100 * time.Microsecond}, Budget{Reps: 6, Time: time.Second}, mostBursts,
+			[]int{960, 1000}},
 		{[]time.Duration{time.Millisecond, 50 * time.Millisecond}, Budget{Reps: 6, Time: time.Second}, 10, []int{1000, 20}},
-		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 100, Time: 96 * time.Millisecond}, mostBursts, []int{144, 144}},
-		{[]time.Duration{100 * time.Microsecond, time.Second}, Budget{Reps: 6, Time: time.Second}, leastBursts, []int{open, open}},
+		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 100, Time: 96 * time.Millisecond}, mostBursts,
+			[]int{144, 144}},
+		{[]time.Duration{100 * time.Microsecond, time.Second}, Budget{Reps: 6, Time: time.Second}, leastBursts,
+			[]int{open, open}},
 		{[]time.Duration{time.Millisecond, time.Millisecond}, Budget{Reps: 6}, leastBursts, []int{open, open}},
 	} {
 		all := []*contender{{err: errTimeout}} // never warm
 		for _, took := range test.took {
-			c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) { return took, nil }}}
+			c := &contender{sampler: sample.Sampler{Call: func(context.Context, int) (time.Duration, error) {
+				return took, nil
+			}}}
 			if _, err := c.sampler.Warm(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -274,8 +283,10 @@ func TestBursts(t *testing.T) {
 				before := len(c.sampler.Seconds)
 				if want == open {
 					c.sampler.Seconds = make([]float64, 20*burst) // they scatter
-					if share := c.share(test.budget, burst, bursts); share.Reps < 20*(burst+1) && burst > 0 || share.Max <= share.Reps {
-						t.Errorf("%v in %v: burst %d of %v ends with %d samples at least and %d at most, after 20 in each before", test.took, test.budget.Time, burst, test.took[i], share.Reps, share.Max)
+					if share := c.share(test.budget, burst, bursts); share.Reps < 20*(burst+1) && burst > 0 ||
+						share.Max <= share.Reps {
+						t.Errorf("%v in %v: burst %d of %v ends with %d samples at least and %d at most, after 20 in each before",
+							test.took, test.budget.Time, burst, test.took[i], share.Reps, share.Max)
 					}
 					continue
 				}
@@ -284,7 +295,8 @@ func TestBursts(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := len(c.sampler.Seconds) - before; got < want/bursts || got > (want+bursts-1)/bursts {
-					t.Errorf("%v in %v: burst %d of %v has %d samples of %d", test.took, test.budget.Time, burst, test.took[i], got, want)
+					t.Errorf("%v in %v: burst %d of %v has %d samples of %d", test.took, test.budget.Time, burst,
+						test.took[i], got, want)
 				}
 			}
 			if got := len(c.sampler.Seconds); want != open && got != want {
@@ -316,8 +328,10 @@ func TestBurstsWeighAlike(t *testing.T) {
 		})
 	}
 	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 20 * slow, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")}, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: leastBursts * 20 * slow, Timeout: 20 * time.Second},
+		Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{spin("serial/packed"), spin("reference/other")},
+		Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +342,8 @@ func TestBurstsWeighAlike(t *testing.T) {
 		}
 	}
 	if r.Status != OK || late < len(r.Samples)*(leastBursts-1)/leastBursts {
-		t.Errorf("%s: %s, %d of %d samples are of the last %d of %d bursts", r.Variant, r.Status, late, len(r.Samples), leastBursts-1, leastBursts)
+		t.Errorf("%s: %s, %d of %d samples are of the last %d of %d bursts", r.Variant, r.Status, late, len(r.Samples),
+			leastBursts-1, leastBursts)
 	}
 }
 
@@ -347,8 +362,10 @@ func TestNeighboursThatFillUpWithSamples(t *testing.T) {
 		return product(ctx, c, a, b)
 	}
 	var p silent
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: 600 * time.Millisecond, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{variant("serial/packed", jitter), variant("serial/gonum", jitter)}, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: 600 * time.Millisecond, Timeout: 20 * time.Second},
+		Progress: &p}
+	l := Ladder{Variants: []gemm.Variant{variant("serial/packed", jitter), variant("serial/gonum", jitter)},
+		Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +384,8 @@ func TestIntegersFindWhatRoundingHides(t *testing.T) {
 		return nil
 	}))["test/nearly"]
 	if r.Status != Wrong || !strings.Contains(r.Reason, "of integers") || r.Bound != 0 || !(r.Residual > 0) {
-		t.Errorf("%s, residual %v, bound %v, %q; want wrong by the check on integers", r.Status, r.Residual, r.Bound, r.Reason)
+		t.Errorf("%s, residual %v, bound %v, %q; want wrong by the check on integers", r.Status, r.Residual,
+			r.Bound, r.Reason)
 	}
 	if bound := gemm.Classical.Random(gemm.Cube(33), nil, 0x1p-53); bound < 0x1p-51 {
 		t.Errorf("the bound is %g: the planted error is above it", bound)
@@ -384,7 +402,8 @@ func TestResume(t *testing.T) {
 		}
 		return product(ctx, c, a, b)
 	})
-	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(9)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
+	cases := Ladder{Variants: []gemm.Variant{good, flaky}, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(9)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}.Cases()
 	run := func(ctx context.Context, mode Mode) (*silent, error) {
 		store, err := OpenStore(path, mode)
 		if err != nil {
@@ -494,7 +513,8 @@ func TestShortStagedProductsAreTimedInBatches(t *testing.T) {
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &repeated{most: &most}, nil }
 	r := ladder(t, 8, v)["reference/repeated"]
 	if r.Status != OK || r.Median != 1e-6 || most < 20 || r.Inner != most {
-		t.Errorf("%s, median %v s, %d at once, inner %d, %q; want ok, 1 µs, batches of 20 µs at least", r.Status, r.Median, most, r.Inner, r.Reason)
+		t.Errorf("%s, median %v s, %d at once, inner %d, %q; want ok, 1 µs, batches of 20 µs at least", r.Status, r.Median,
+			most, r.Inner, r.Reason)
 	}
 	if len(r.Warnings) != 1 || r.Warnings[0] != "it is asleep" {
 		t.Errorf("the warnings are %q, want its own and none of the call", r.Warnings)
@@ -521,7 +541,8 @@ func TestCeilingInTurn(t *testing.T) {
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond}
 	before := runtime.GOMAXPROCS(0)
 	l := Ladder{
-		Variants: []gemm.Variant{v("serial/packed"), v("parallel/packed")}, Shapes: []gemm.Shape{gemm.Cube(48)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: []gemm.Variant{v("serial/packed"), v("parallel/packed")}, Shapes: []gemm.Shape{gemm.Cube(48)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {2}},
 	}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
@@ -531,7 +552,8 @@ func TestCeilingInTurn(t *testing.T) {
 		t.Fatalf("the rows are %+v, want two in turn", p.rows)
 	}
 	for _, r := range p.rows {
-		if want := 100 * float64(r.Gflops) / r.Ceiling; r.Status != OK || !(r.Ceiling > 0) || math.Abs(float64(r.PercentPeak)-want) > 1e-9*want {
+		if want := 100 * float64(r.Gflops) / r.Ceiling; r.Status != OK || !(r.Ceiling > 0) ||
+			math.Abs(float64(r.PercentPeak)-want) > 1e-9*want {
 			t.Errorf("%s: %s, ceiling %v, %v %% of it, want %v", r.Variant, r.Status, r.Ceiling, r.PercentPeak, want)
 		}
 	}
@@ -568,9 +590,10 @@ func TestProbesWithSamplesOfTheirOwn(t *testing.T) {
 		{Name: "fork-join", Params: gemm.Params{"threads": 2}, Unit: "ns", Samples: func(context.Context) ([]float64, error) {
 			return []float64{3, math.Inf(1), 1, math.NaN(), 2}, nil
 		}},
-		{Name: "fork-join", Params: gemm.Params{"runtime": "libgomp"}, Unit: "ns", Samples: func(context.Context) ([]float64, error) {
-			return nil, gemm.Unavailablef("no C compiler")
-		}},
+		{Name: "fork-join", Params: gemm.Params{"runtime": "libgomp"}, Unit: "ns",
+			Samples: func(context.Context) ([]float64, error) {
+				return nil, gemm.Unavailablef("no C compiler")
+			}},
 	}}
 	if err := d.Run(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -590,7 +613,8 @@ func TestProbesWithSamplesOfTheirOwn(t *testing.T) {
 func TestNonGemmersAreUnavailableForTransposes(t *testing.T) {
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{variant("test/plain", product[float64])}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"tn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{variant("test/plain", product[float64])}, Shapes: []gemm.Shape{gemm.Cube(8)},
+		Types: []string{"f64"}, Ops: []string{"tn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -652,7 +676,8 @@ func TestMergeKeepsEveryRowOnce(t *testing.T) {
 	two := Document{Schema: 1, Hosts: []Host{{ID: "b"}, {ID: "a"}}, Records: []Record{row("b", 1), row("a", 2)}}
 	doc, err := Merge(one, two)
 	if err != nil || len(doc.Hosts) != 2 || len(doc.Records) != 3 || doc.Hosts[0].MPI != "Open MPI" {
-		t.Errorf("%+v, %d rows, %v; want 2 hosts with what one of the documents says of them, and 3 rows", doc.Hosts, len(doc.Records), err)
+		t.Errorf("%+v, %d rows, %v; want 2 hosts with what one of the documents says of them, and 3 rows", doc.Hosts,
+			len(doc.Records), err)
 	}
 }
 
@@ -679,11 +704,15 @@ func TestMergeKeepsTurnsApart(t *testing.T) {
 		docs []Document
 		want map[string]string
 	}{
-		{[]Document{doc(1, "test/x", "test/y"), doc(1, "test/x", "test/y", "test/z")}, map[string]string{"test/x": "t", "test/y": "t", "test/z": "t"}},
-		{[]Document{doc(1, "test/x"), doc(2, "test/y", "test/z"), doc(3, "test/u")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/z": "t, part 2", "test/u": "t, part 3"}},
+		{[]Document{doc(1, "test/x", "test/y"), doc(1, "test/x", "test/y", "test/z")},
+			map[string]string{"test/x": "t", "test/y": "t", "test/z": "t"}},
+		{[]Document{doc(1, "test/x"), doc(2, "test/y", "test/z"), doc(3, "test/u")},
+			map[string]string{"test/x": "t", "test/y": "t, part 2", "test/z": "t, part 2", "test/u": "t, part 3"}},
 		{[]Document{doc(1, "test/x", "test/y"), doc(2, "test/x")}, map[string]string{"test/x": "t, part 2", "test/y": "t"}},
-		{[]Document{doc(1, "test/x"), resumed(doc(2, "test/y", "test/z"))}, map[string]string{"test/x": "t", "test/y": "t, part 3", "test/z": "t, part 2"}},
-		{[]Document{doc(1, "test/x", "test/slow"), doc(2, "test/y", "test/slow")}, map[string]string{"test/x": "t", "test/y": "t, part 2", "test/slow": "t, part 2"}},
+		{[]Document{doc(1, "test/x"), resumed(doc(2, "test/y", "test/z"))},
+			map[string]string{"test/x": "t", "test/y": "t, part 3", "test/z": "t, part 2"}},
+		{[]Document{doc(1, "test/x", "test/slow"), doc(2, "test/y", "test/slow")},
+			map[string]string{"test/x": "t", "test/y": "t, part 2", "test/slow": "t, part 2"}},
 	} {
 		merged, err := Merge(test.docs...)
 		if err != nil {
@@ -719,11 +748,13 @@ type gemmStager struct {
 	c0          gemm.Matrix[float64]
 }
 
-func (s *gemmStager) Gemm(context.Context, blas.Transpose, blas.Transpose, float64, gemm.Matrix[float64], gemm.Matrix[float64], float64, gemm.Matrix[float64]) error {
+func (s *gemmStager) Gemm(context.Context, blas.Transpose, blas.Transpose, float64, gemm.Matrix[float64],
+	gemm.Matrix[float64], float64, gemm.Matrix[float64]) error {
 	return errors.New("Gemm of a GemmStager was called")
 }
 
-func (s *gemmStager) StageGemm(_ context.Context, _, _ blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64, c gemm.Matrix[float64]) (gemm.Run, error) {
+func (s *gemmStager) StageGemm(_ context.Context, _, _ blas.Transpose, alpha float64, a, b gemm.Matrix[float64],
+	beta float64, c gemm.Matrix[float64]) (gemm.Run, error) {
 	c0 := gemm.NewMatrix[float64](c.Rows, c.Cols)
 	for i := range c.Rows {
 		copy(c0.Row(i), c.Row(i))
@@ -747,7 +778,8 @@ func TestGemmStagersAreStaged(t *testing.T) {
 	v := variant("test/staged", nil)
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &gemmStager{}, nil }
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}
-	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 2, Beta: -3, LD: 1}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 2, Beta: -3, LD: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -783,7 +815,8 @@ func TestStaleResultsOfADevice(t *testing.T) {
 	good.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &scattered{}, nil }
 	stale.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &lazy{}, nil }
 	rows := ladder(t, 8, good, stale)
-	if rows["cuda/good"].Status != OK || rows["cuda/stale"].Status != Wrong || rows["cuda/stale"].Turn != rows["cuda/good"].Turn {
+	if rows["cuda/good"].Status != OK || rows["cuda/stale"].Status != Wrong ||
+		rows["cuda/stale"].Turn != rows["cuda/good"].Turn {
 		t.Errorf("%s and %s, want ok and wrong", rows["cuda/good"].Status, rows["cuda/stale"].Status)
 	}
 }
@@ -805,14 +838,16 @@ func TestLibraryInGo(t *testing.T) {
 		return v
 	}
 	l := Ladder{
-		Variants: []gemm.Variant{library("reference/a"), library("parallel/a")}, Shapes: []gemm.Shape{{M: 2, N: 64, K: 3}}, Types: []string{"gf256"},
-		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2}},
+		Variants: []gemm.Variant{library("reference/a"), library("parallel/a")}, Shapes: []gemm.Shape{{M: 2, N: 64, K: 3}},
+		Types: []string{"gf256"},
+		Ops:   []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]bool{"reference/athreads=1": true, "reference/athreads=2": false, "parallel/athreads=1": true, "parallel/athreads=2": true}
+	want := map[string]bool{"reference/athreads=1": true, "reference/athreads=2": false, "parallel/athreads=1": true,
+		"parallel/athreads=2": true}
 	if !maps.Equal(locked, want) {
 		t.Errorf("locked to a thread: %v, want %v", locked, want)
 	}

@@ -45,7 +45,8 @@ func TestCasesOfExperiments(t *testing.T) {
 	} {
 		l := Ladder{
 			Experiment: test.experiment, Variants: variants, Baselines: baselines, Timeline: true,
-			Shapes: []gemm.Shape{gemm.Cube(8), {M: 4, N: 5, K: 6}}, Types: []string{"f64", "gf256"}, Ops: []string{"nn"}, Alpha: 1, Sweep: sweep,
+			Shapes: []gemm.Shape{gemm.Cube(8), {M: 4, N: 5, K: 6}}, Types: []string{"f64", "gf256"}, Ops: []string{"nn"},
+			Alpha: 1, Sweep: sweep,
 		}
 		cases := l.Cases()
 		if want := 2 * (2*3*2*2 + 2); len(cases) != want {
@@ -68,7 +69,8 @@ func TestCasesOfExperiments(t *testing.T) {
 			if c.Base() != base {
 				t.Errorf("%s: row %d has the base %v, want %v", test.experiment, i, c.Base(), base)
 			}
-			if serial := c.Variant.Family() == "serial"; serial != (c.Turn == "") || serial == c.Timeline || serial && len(c.Params) > 0 {
+			if serial := c.Variant.Family() == "serial"; serial != (c.Turn == "") || serial == c.Timeline ||
+				serial && len(c.Params) > 0 {
 				t.Errorf("%s: %v has the turn %q, timeline %v", test.experiment, c, c.Turn, c.Timeline)
 			}
 			if want := base.M * c.Threads(); test.experiment == WeakScaling && c.M != want {
@@ -87,14 +89,17 @@ func TestCasesOfExperiments(t *testing.T) {
 // TestPeersStayTogether has a variant between two that are compared.
 func TestPeersStayTogether(t *testing.T) {
 	var variants []gemm.Variant
-	for _, name := range []string{"serial/packed", "serial/gonum", "parallel/rows", "parallel/packed", "parallel/strassen", "reference/blis"} {
+	for _, name := range []string{"serial/packed", "serial/gonum", "parallel/rows", "parallel/packed", "parallel/strassen",
+		"reference/blis"} {
 		variants = append(variants, variant(name, nil))
 	}
 	var names []string
-	for _, c := range (Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}).Cases() {
+	for _, c := range (Ladder{Variants: variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1}).Cases() {
 		names = append(names, c.Variant.Name)
 	}
-	want := []string{"parallel/rows", "parallel/strassen", "serial/packed", "serial/gonum", "parallel/packed", "reference/blis"}
+	want := []string{"parallel/rows", "parallel/strassen", "serial/packed", "serial/gonum", "parallel/packed",
+		"reference/blis"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the order is %q, want %q", names, want)
 	}
@@ -138,7 +143,8 @@ func TestGOMAXPROCSOfARow(t *testing.T) {
 		}), nil
 	}
 	before := runtime.GOMAXPROCS(0)
-	rows := run(t, &Store{}, Ladder{Experiment: ProcessorLimits, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
+	rows := run(t, &Store{}, Ladder{Experiment: ProcessorLimits, Variants: []gemm.Variant{v},
+		Sweep: map[string][]any{"gomaxprocs": {1, before + 3}}}, time.Millisecond)
 	if len(seen) != 2 || !seen[1] || !seen[before+3] || runtime.GOMAXPROCS(0) != before {
 		t.Errorf("set: %v; %d afterwards, want %d", seen, runtime.GOMAXPROCS(0), before)
 	}
@@ -176,11 +182,13 @@ func TestPinnedRowsAreNotGathered(t *testing.T) {
 			return product(ctx, c, a, b)
 		}), nil
 	}
-	run(t, &Store{}, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
+	run(t, &Store{}, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v},
+		Sweep: map[string][]any{"schedule": {"static", "dynamic"}}}, 0)
 	if masks["none"] != 1 {
 		t.Errorf("contenders on a thread may run on %d processors, want the fastest one", masks["none"])
 	}
-	run(t, &Store{}, Ladder{Experiment: Affinities, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
+	run(t, &Store{}, Ladder{Experiment: Affinities, Variants: []gemm.Variant{v},
+		Sweep: map[string][]any{"affinity": {"none", "close"}}}, 0)
 	if masks["none"] != len(all) || masks["close"] != len(all) {
 		t.Errorf("where one is pinned, contenders may run on %v processors, want %d", masks, len(all))
 	}
@@ -211,7 +219,8 @@ func TestPartsOfATurn(t *testing.T) {
 	v.Model = func(s gemm.Shape, p gemm.Params) gemm.Model {
 		return gemm.Model{Workspace: float64(p.Int("threads") * s.M * s.N)}
 	}
-	l := Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
+	l := Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(10)},
+		Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"threads": {1, 2, 3, 4}}}
 	cases := l.Cases()
 	operands := cases[0].operands()
 	if got, want := bytesTogether(cases), operands+8*100*(1+2+3+4); got != want {
@@ -261,7 +270,8 @@ func TestTurnsOfRowsMeasuredLater(t *testing.T) {
 	}
 	store := &Store{}
 	measure := func(chunks ...any) string {
-		run(t, store, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0)
+		run(t, store, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v},
+			Sweep: map[string][]any{"chunk": chunks}}, 0)
 		var text []string
 		for _, r := range store.Document().Records {
 			part := strings.TrimPrefix(r.Turn, "strong parallel/rows f64 8 nn")
@@ -304,7 +314,8 @@ func TestTurnsOfParts(t *testing.T) {
 	store := &Store{}
 	var got []string
 	for _, chunks := range [][]any{{0, 1, 2}, {0, 1, 2, 3}} {
-		for _, r := range run(t, store, Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0) {
+		for _, r := range run(t, store,
+			Ladder{Experiment: StrongScaling, Variants: []gemm.Variant{v}, Sweep: map[string][]any{"chunk": chunks}}, 0) {
 			got = append(got, strings.TrimPrefix(r.Turn, "strong parallel/rows f64 8 nn"))
 		}
 	}
@@ -352,17 +363,23 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		{Host{Cores: 4, Quota: None()}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
 		{Host{Cores: 4, Quota: 8}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
 		{Host{Cores: 4, Quota: 2.5}, 2, ""},
-		{Host{Cores: 4, Quota: 2.5}, 3, "3 threads on a quota of 2.5 processors: the control group stops them for part of the time; ask for at most 2 with --threads"},
-		{Host{Cores: 4, Quota: 0.5}, 1, "1 threads on a quota of 0.5 processors: the control group stops them for part of the time; ask for at most 1 with --threads"},
+		{Host{Cores: 4, Quota: 2.5}, 3,
+			"3 threads on a quota of 2.5 processors: the control group stops them for part of the time; ask for at most 2 with --threads"},
+		{Host{Cores: 4, Quota: 0.5}, 1,
+			"1 threads on a quota of 0.5 processors: the control group stops them for part of the time; ask for at most 1 with --threads"},
 	} {
 		if got := test.h.Crowded(test.threads); got != test.want {
-			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota, got, test.want)
+			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota,
+				got, test.want)
 		}
 	}
 	many := runtime.NumCPU() + 1
-	rows := run(t, &Store{}, Ladder{Variants: []gemm.Variant{shared("parallel/rows", product[float64])}, Sweep: map[string][]any{"threads": {many}}}, time.Millisecond)
-	if r := rows[0]; r.Status != OK || r.Threads != many || len(r.Warnings) == 0 || !strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads on ")) || !r.PercentPeak.Known() {
-		t.Errorf("%d threads: %s, warnings %q, %v %% of the peak; want a row with a warning", many, r.Status, r.Warnings, r.PercentPeak)
+	rows := run(t, &Store{}, Ladder{Variants: []gemm.Variant{shared("parallel/rows", product[float64])},
+		Sweep: map[string][]any{"threads": {many}}}, time.Millisecond)
+	if r := rows[0]; r.Status != OK || r.Threads != many || len(r.Warnings) == 0 ||
+		!strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads on ")) || !r.PercentPeak.Known() {
+		t.Errorf("%d threads: %s, warnings %q, %v %% of the peak; want a row with a warning", many, r.Status, r.Warnings,
+			r.PercentPeak)
 	}
 }
 
@@ -377,7 +394,8 @@ func (m touching) Loaded(int) gemm.Multiplier[float64] { return m }
 
 func (m touching) Touch(c, a, b gemm.Matrix[float64]) {
 	zero := !slices.ContainsFunc(slices.Concat(c.Data, a.Data, b.Data), func(x float64) bool { return x != 0 })
-	*m.touched = append(*m.touched, fmt.Sprint(m.threads, " ", c.Rows, "x", c.Cols, " ", a.Rows, "x", a.Cols, " ", b.Rows, "x", b.Cols, " ", zero))
+	*m.touched = append(*m.touched,
+		fmt.Sprint(m.threads, " ", c.Rows, "x", c.Cols, " ", a.Rows, "x", a.Cols, " ", b.Rows, "x", b.Cols, " ", zero))
 }
 
 // TestOperandsAreTouchedByTheirUsers wants the contender with the most threads to touch
@@ -391,8 +409,10 @@ func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
 	var p silent
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &p}
 	l := Ladder{
-		Experiment: StrongScaling, Variants: []gemm.Variant{v}, Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
-		Shapes: []gemm.Shape{{M: 4, N: 5, K: 6}, {M: 40, N: 5, K: 6}}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Experiment: StrongScaling, Variants: []gemm.Variant{v},
+		Baselines: []gemm.Variant{variant("serial/ikj", product[float64])},
+		Shapes:    []gemm.Shape{{M: 4, N: 5, K: 6}, {M: 40, N: 5, K: 6}}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
@@ -496,7 +516,8 @@ func TestTimelines(t *testing.T) {
 	for i, trace := range traces {
 		r := rows[i]
 		if !store.Traced(r) || trace.Params.String() != r.Params.String() || trace.Resolved.String() != r.Resolved.String() ||
-			trace.Experiment != ArtificialLoad || trace.Op != "nn" || trace.M != 8 || trace.Host != r.Host || trace.Run != r.Run {
+			trace.Experiment != ArtificialLoad || trace.Op != "nn" || trace.M != 8 || trace.Host != r.Host ||
+			trace.Run != r.Run {
 			t.Errorf("trace %d is %+v, of the row %+v", i, trace, r)
 		}
 		if len(trace.Spans) != 4 || trace.Workers != 1 || !(trace.Seconds > 0) || !(trace.Spans[3].End <= trace.Seconds+1) {
@@ -509,8 +530,10 @@ func TestTimelines(t *testing.T) {
 
 	store = &Store{}
 	rows = measure(0, nil, true)
-	if len(store.Document().Traces) != 0 || rows[0].Status != OK || !slices.ContainsFunc(rows[0].Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) }) {
-		t.Errorf("a product without chunks: %d traces, %s, %q", len(store.Document().Traces), rows[0].Status, rows[0].Warnings)
+	if len(store.Document().Traces) != 0 || rows[0].Status != OK ||
+		!slices.ContainsFunc(rows[0].Warnings, func(w string) bool { return strings.HasPrefix(w, noTimeline) }) {
+		t.Errorf("a product without chunks: %d traces, %s, %q", len(store.Document().Traces), rows[0].Status,
+			rows[0].Warnings)
 	}
 	if rows := measure(0, nil, true); len(rows) != 0 {
 		t.Errorf("%d rows without a timeline are measured again and again", len(rows))
@@ -518,8 +541,10 @@ func TestTimelines(t *testing.T) {
 
 	store = &Store{}
 	rows = measure(4, errors.New("boom"), true)
-	if r := rows[0]; len(store.Document().Traces) != 0 || r.Status != OK || !slices.Contains(r.Warnings, "no timeline: boom") {
-		t.Errorf("a product that fails under a timeline: %d traces, %s, %q", len(store.Document().Traces), r.Status, r.Warnings)
+	if r := rows[0]; len(store.Document().Traces) != 0 || r.Status != OK ||
+		!slices.Contains(r.Warnings, "no timeline: boom") {
+		t.Errorf("a product that fails under a timeline: %d traces, %s, %q", len(store.Document().Traces),
+			r.Status, r.Warnings)
 	}
 	if rows := measure(4, errors.New("boom"), true); len(rows) != 0 {
 		t.Errorf("%d rows whose timeline failed are measured again and again", len(rows))
@@ -575,7 +600,8 @@ func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
 		})
 		var p silent
 		d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Time: time.Millisecond, Timeout: limit}, Progress: &p}
-		l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+		l := Ladder{Variants: []gemm.Variant{slow}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+			Ops: []string{"nn"}, Alpha: 1}
 		if err := d.Run(t.Context(), l.Cases()); err != nil {
 			t.Fatal(err)
 		}
@@ -624,7 +650,8 @@ func TestSlowProductsInTurn(t *testing.T) {
 		}
 		for _, r := range p.rows {
 			if r.Status != OK || len(r.Samples) < 1 || len(r.Samples) > test.most || r.Turn == "" {
-				t.Errorf("%+v: %s %s, %s, %d samples in turn %q; want at most %d", test.budget, r.Variant, r.Status, r.Reason, len(r.Samples), r.Turn, test.most)
+				t.Errorf("%+v: %s %s, %s, %d samples in turn %q; want at most %d", test.budget, r.Variant, r.Status, r.Reason,
+					len(r.Samples), r.Turn, test.most)
 			}
 		}
 	}

@@ -60,7 +60,8 @@ func (h Host) Crowded(threads int) string {
 		return fmt.Sprintf("%d threads on a quota of %.4g processors: the control group stops them for part of the time; ask for at most %d with --threads",
 			threads, granted, max(1, int(granted)))
 	case threads > h.Cores:
-		return fmt.Sprintf("%d threads on %d processors: they take turns; ask for at most %d with --threads", threads, h.Cores, h.Cores)
+		return fmt.Sprintf("%d threads on %d processors: they take turns; ask for at most %d with --threads", threads,
+			h.Cores, h.Cores)
 	}
 	return ""
 }

@@ -11,7 +11,8 @@ import (
 // TestHostID: machines that differ in their name or processor have ids of their own, and what
 // is measured of one changes none.
 func TestHostID(t *testing.T) {
-	host := Host{CPU: "AMD EPYC", Sockets: 1, Cores: 2, ISA: "avx512", Memory: 24 << 30, Caches: []Cache{{Level: 1, Bytes: 32 << 10}}}
+	host := Host{CPU: "AMD EPYC", Sockets: 1, Cores: 2, ISA: "avx512", Memory: 24 << 30,
+		Caches: []Cache{{Level: 1, Bytes: 32 << 10}}}
 	id := host.id("debian")
 	host.Ceilings, host.Memory = []Ceiling{{Unit: "cpu"}}, host.Memory+4096
 	if got := host.id("debian"); got != id {
@@ -19,9 +20,12 @@ func TestHostID(t *testing.T) {
 	}
 	ids := map[string]string{id: "the host"}
 	for name, other := range map[string]func(h *Host) string{
-		"another name":            func(h *Host) string { return h.id("ubuntu") },
-		"another processor":       func(h *Host) string { h.CPU = "AMD EPYC 9004"; return h.id("debian") },
-		"another generation":      func(h *Host) string { h.Caches = []Cache{{Level: 1, Bytes: 48 << 10}}; return h.id("debian") },
+		"another name":      func(h *Host) string { return h.id("ubuntu") },
+		"another processor": func(h *Host) string { h.CPU = "AMD EPYC 9004"; return h.id("debian") },
+		"another generation": func(h *Host) string {
+			h.Caches = []Cache{{Level: 1, Bytes: 48 << 10}}
+			return h.id("debian")
+		},
 		"another instruction set": func(h *Host) string { h.ISA = "avx2"; return h.id("debian") },
 	} {
 		h := host
@@ -52,8 +56,10 @@ func TestBandwidthIsMeasuredWhereItIsNeeded(t *testing.T) {
 		{"no traffic is predicted", true, []gemm.Variant{plain}, 0},
 		{"a row needs it", true, []gemm.Variant{plain, streaming}, 1},
 	} {
-		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Bandwidth: c.bandwidth}
-		l := Ladder{Variants: c.variants, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+		d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond,
+			Bandwidth: c.bandwidth}
+		l := Ladder{Variants: c.variants, Shapes: []gemm.Shape{gemm.Cube(4)}, Types: []string{"f64"},
+			Ops: []string{"nn"}, Alpha: 1}
 		if err := d.Run(t.Context(), l.Cases()); err != nil {
 			t.Fatal(err)
 		}

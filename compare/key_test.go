@@ -12,7 +12,8 @@ import (
 func TestIdentity(t *testing.T) {
 	request := Request{
 		Experiment: ChunkSizes, Variant: gemm.Variant{Name: "test/x", Params: []gemm.Param{{Name: "chunk", Default: 1}}},
-		Type: "f64", Shape: gemm.Shape{M: 2, N: 3, K: 4}, Op: "tn", Alpha: 0.5, Beta: -1, LD: 2, Params: gemm.Params{"chunk": 16},
+		Type: "f64", Shape: gemm.Shape{M: 2, N: 3, K: 4}, Op: "tn", Alpha: 0.5, Beta: -1, LD: 2,
+		Params: gemm.Params{"chunk": 16},
 	}
 	c := request.Case()
 	const text = `{"host":"h","run":"r","experiment":"chunk","variant":"test/x","type":"f64","compute":"f64","op":"tn",

@@ -101,8 +101,9 @@ func (r *Record) summarize(taken sample.Sampler) {
 	s := sample.Summarize(r.Samples)
 	r.Median = Number(s.Median)
 	if !s.Bounded() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d samples give no interval: set --reps %[1]d and raise --timeout",
-			sample.MinForInterval))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("fewer than %d samples give no interval: set --reps %[1]d and raise --timeout",
+				sample.MinForInterval))
 		return
 	}
 	r.CI = &[2]float64{s.Lo, s.Hi}

@@ -215,8 +215,9 @@ func Profiles() []Profile {
 	counts := threadCounts(processors)
 	return []Profile{
 		{
-			Name:     "quick",
-			Shapes:   []gemm.Shape{gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), {M: 257, N: 129, K: 383}, quickCode},
+			Name: "quick",
+			Shapes: []gemm.Shape{gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512),
+				{M: 257, N: 129, K: 383}, quickCode},
 			Budget:   quickBudget,
 			Ceilings: 50 * time.Millisecond,
 			cutoffs: map[int][]int{
@@ -231,7 +232,8 @@ func Profiles() []Profile {
 		{
 			Name: "full",
 			Shapes: []gemm.Shape{
-				gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1000), gemm.Cube(1024), gemm.Cube(2048), gemm.Cube(4096),
+				gemm.Cube(64), gemm.Cube(128), gemm.Cube(256), gemm.Cube(512), gemm.Cube(1000), gemm.Cube(1024), gemm.Cube(2048),
+				gemm.Cube(4096),
 				{M: 257, N: 129, K: 383}, {M: 2048, N: 300, K: 77}, {M: 1, N: 2048, K: 2048}, {M: 2048, N: 2048, K: 16},
 			},
 			Budget:   fullBudget,
@@ -452,7 +454,8 @@ func spread(c Case) bool {
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
 	plain := func(experiment Experiment, v gemm.Variant, n int) Request {
-		return Request{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: gemm.Params{}}
+		return Request{Experiment: experiment, Variant: v, Type: "f64", Shape: gemm.Cube(n), Op: "nn", Alpha: 1,
+			Params: gemm.Params{}}
 	}
 	for _, n := range slices.Sorted(maps.Keys(p.cutoffs)) {
 		for _, v := range variants {

@@ -18,14 +18,16 @@ func TestPeersProfile(t *testing.T) {
 	p := profiles[i]
 	threaded := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	var variants []gemm.Variant
-	for _, name := range []string{"serial/naive", "serial/packed", "serial/gonum", "parallel/packed", "reference/openblas"} {
+	for _, name := range []string{"serial/naive", "serial/packed", "serial/gonum", "parallel/packed",
+		"reference/openblas"} {
 		v := variant(name, product[float64])
 		if v.Family() != "serial" {
 			v.Params = threaded
 		}
 		variants = append(variants, v)
 	}
-	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep, Sweep: map[string][]any{"threads": {1, 2}}}
+	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+		Sweep: map[string][]any{"threads": {1, 2}}}
 	cases := l.Cases()
 	if extra := p.Experiments(append(variants, variant("serial/ikj", nil)), p.Types); len(extra) > 0 {
 		t.Errorf("it has experiments: %v", extra)
@@ -46,9 +48,10 @@ func TestPeersProfile(t *testing.T) {
 		t.Errorf("%d shapes", len(byShape))
 	}
 	for shape, want := range map[gemm.Shape][]string{
-		gemm.Cube(2):            {"serial/packed", "serial/gonum", "reference/openblas"},
-		gemm.Cube(257):          {"serial/packed", "serial/gonum", "reference/openblas"},
-		gemm.Cube(1024):         {"serial/packed", "serial/gonum", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
+		gemm.Cube(2):   {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(257): {"serial/packed", "serial/gonum", "reference/openblas"},
+		gemm.Cube(1024): {"serial/packed", "serial/gonum", "parallel/packed 2", "reference/openblas",
+			"reference/openblas 2"},
 		gemm.Cube(4096):         {"serial/packed", "parallel/packed 2", "reference/openblas", "reference/openblas 2"},
 		{M: 8192, N: 64, K: 64}: {"serial/packed", "serial/gonum", "reference/openblas"},
 	} {
@@ -72,7 +75,8 @@ func TestThreadCounts(t *testing.T) {
 // TestStudies plans the experiments on threads for 16 processors.
 func TestStudies(t *testing.T) {
 	var variants []gemm.Variant
-	names := []string{"rows", "inner", "collapse-inner-atomic", "collapse-atomic", "collapse-reduce", "tiles", "packed", "strassen"}
+	names := []string{"rows", "inner", "collapse-inner-atomic", "collapse-atomic", "collapse-reduce", "tiles",
+		"packed", "strassen"}
 	for _, name := range names {
 		v := shared("parallel/"+name, nil)
 		v.Params[1].Choices = []string{"static", "dynamic", "guided", "auto"}
@@ -137,11 +141,13 @@ func TestCutoffs(t *testing.T) {
 	}
 	p := Profile{cutoffs: map[int][]int{32: {1, 15, 16, 32}}}
 	var got []string
-	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil), recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
+	for _, c := range p.Experiments([]gemm.Variant{recursive(variant("serial/divide", nil)), variant("serial/naive", nil),
+		recursive(shared("parallel/strassen", nil))}, []string{"f64"}) {
 		got = append(got, c.String())
 	}
 	want := []string{
-		"serial/divide f64 32 cutoff=1", "serial/divide f64 32 cutoff=15", "serial/divide f64 32 cutoff=16", "serial/divide f64 32 cutoff=32",
+		"serial/divide f64 32 cutoff=1", "serial/divide f64 32 cutoff=15", "serial/divide f64 32 cutoff=16",
+		"serial/divide f64 32 cutoff=32",
 		"parallel/strassen f64 32 cutoff=16", "parallel/strassen f64 32 cutoff=32",
 	}
 	if !slices.Equal(got, want) {
@@ -152,7 +158,8 @@ func TestCutoffs(t *testing.T) {
 // onDevice returns variants of the family cuda with the parameters, f32 and f64.
 func onDevice(params ...string) []gemm.Variant {
 	var out []gemm.Variant
-	for _, name := range []string{"blocktile2d", "conflictfree", "warptile", "tf32-wmma", "packed-global", "dmma", "cublas"} {
+	for _, name := range []string{"blocktile2d", "conflictfree", "warptile", "tf32-wmma", "packed-global",
+		"dmma", "cublas"} {
 		v := variant("cuda/"+name, nil)
 		v.F32 = func(gemm.Params) (gemm.Multiplier[float32], error) { return nil, gemm.ErrUnavailable }
 		for _, p := range params {
@@ -172,7 +179,8 @@ func onDevice(params ...string) []gemm.Variant {
 // library, and those of an experiment in another.
 func TestCUDAProfile(t *testing.T) {
 	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "cuda" })]
-	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), shared("parallel/packed", nil)}, onDevice("block", "bk", "stages", "maxregs"))
+	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), shared("parallel/packed", nil)},
+		onDevice("block", "bk", "stages", "maxregs"))
 	l := Ladder{Variants: variants, Shapes: p.Shapes, Types: p.Types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep}
 	rows := map[string]int{}
 	for _, c := range l.Cases() {
@@ -239,7 +247,8 @@ func TestFieldProfile(t *testing.T) {
 		if types == nil {
 			types = []string{"f64", "f32", "gf256"}
 		}
-		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep, Sweep: map[string][]any{"threads": {1, 2}}}
+		l := Ladder{Variants: variants, Shapes: p.Shapes, Types: types, Ops: []string{"nn"}, Alpha: 1, Keep: p.Keep,
+			Sweep: map[string][]any{"threads": {1, 2}}}
 		rows := map[gemm.Shape][]string{}
 		for _, c := range l.Cases() {
 			if c.Type == "gf256" || c.Shape == quickCode {
@@ -306,7 +315,8 @@ func TestFieldTurn(t *testing.T) {
 	}
 	ours := turn("serial/packed", "gf256")
 	if ours == "" || ours != turn("reference/reedsolomon", "gf256") || ours != turn("parallel/packed", "gf256") {
-		t.Errorf("the turns are %q, %q and %q", ours, turn("reference/reedsolomon", "gf256"), turn("parallel/packed", "gf256"))
+		t.Errorf("the turns are %q, %q and %q", ours, turn("reference/reedsolomon", "gf256"),
+			turn("parallel/packed", "gf256"))
 	}
 	if ours == turn("serial/packed", "f64") || turn("serial/ikj", "gf256") != "" {
 		t.Errorf("f64 is in turn %q, serial/ikj in %q", turn("serial/packed", "f64"), turn("serial/ikj", "gf256"))

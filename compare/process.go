@@ -113,7 +113,8 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity
 	}
 	for i, c := range left {
 		if c.Turn != "" && c.Turn == culprit.Turn {
-			notes[c.identity()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit, a.process.names().name, a.lost)
+			notes[c.identity()] = fmt.Sprintf("measured apart: its turn was lost when %s ended %s: %v", culprit,
+				a.process.names().name, a.lost)
 			left[i].Turn = ""
 		}
 	}
@@ -326,7 +327,8 @@ func (d *Driver) adopt(f found, unit string) {
 	for _, c := range f.Host.Ceilings {
 		c.Run = d.run.ID
 		same := func(old Ceiling) bool {
-			return old.Unit == c.Unit && old.Run == c.Run && old.Device == c.Device && old.Pipe == c.Pipe && old.Threads == c.Threads
+			return old.Unit == c.Unit && old.Run == c.Run && old.Device == c.Device && old.Pipe == c.Pipe &&
+				old.Threads == c.Threads
 		}
 		if c.Unit == unit && !slices.ContainsFunc(d.host.Ceilings, same) {
 			d.host.Ceilings = append(d.host.Ceilings, c)

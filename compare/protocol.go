@@ -67,13 +67,15 @@ func readTask(in io.Reader, variants []gemm.Variant) (task, []Case, error) {
 		return t, nil, fmt.Errorf("the task on standard input: %w", err)
 	}
 	if t.Protocol != protocol {
-		return t, nil, fmt.Errorf("the task is of protocol %d, this program speaks %d: build gemm and %s from one source", t.Protocol, protocol, workerName)
+		return t, nil, fmt.Errorf("the task is of protocol %d, this program speaks %d: build gemm and %s from one source",
+			t.Protocol, protocol, workerName)
 	}
 	var cases []Case
 	for _, c := range t.Cases {
 		i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == c.Variant })
 		if i < 0 {
-			return t, nil, fmt.Errorf("the task: there is no variant %q: build gemm and %s from one source", c.Variant, workerName)
+			return t, nil, fmt.Errorf("the task: there is no variant %q: build gemm and %s from one source",
+				c.Variant, workerName)
 		}
 		if err := c.Params.Whole(); err != nil {
 			return t, nil, fmt.Errorf("the task: %w", err)

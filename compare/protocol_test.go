@@ -15,14 +15,18 @@ func TestTasksComeBack(t *testing.T) {
 	variants := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
 	want := []Case{
 		Request{
-			Experiment: WeakScaling, Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2, Beta: -1, LD: 4,
+			Experiment: WeakScaling, Variant: variants[1], Type: "f32", Shape: gemm.Shape{M: 1, N: 2, K: 3}, Op: "tn", Alpha: 2,
+			Beta: -1, LD: 4,
 			Params: gemm.Params{"ranks": 2, "affinity": "none"}, Turn: "x, part 2",
 		}.Case(),
-		Request{Experiment: CompilerOptions, Build: "v1", Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1, Params: gemm.Params{"panel": 16}}.Case(),
+		Request{Experiment: CompilerOptions, Build: "v1", Variant: variants[0], Type: "f64", Shape: gemm.Cube(8), Op: "nn",
+			Alpha: 1, Params: gemm.Params{"panel": 16}}.Case(),
 	}
-	d := Driver{Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63, Ceilings: time.Millisecond}
+	d := Driver{Budget: Budget{Reps: 3, Time: time.Second, Timeout: time.Minute, Patience: time.Hour}, Seed: 1 << 63,
+		Ceilings: time.Millisecond}
 	d.run.ID = "now"
-	d.host.Ceilings = []Ceiling{{Unit: "gpu", Run: "now", Device: 1}, {Unit: "gpu", Run: "before"}, {Unit: "cpu", Run: "now"}}
+	d.host.Ceilings = []Ceiling{{Unit: "gpu", Run: "now", Device: 1}, {Unit: "gpu", Run: "before"},
+		{Unit: "cpu", Run: "now"}}
 	text, err := json.Marshal(d.task(want))
 	if err != nil {
 		t.Fatal(err)

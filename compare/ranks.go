@@ -171,7 +171,8 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 				}
 				best = max(best, gflops)
 			}
-			d.host.Ceilings = append(d.host.Ceilings, Ceiling{Unit: "cpu", Pipe: pipe, Threads: c.Threads(), Gflops: Number(best), Run: d.run.ID})
+			d.host.Ceilings = append(d.host.Ceilings,
+				Ceiling{Unit: "cpu", Pipe: pipe, Threads: c.Threads(), Gflops: Number(best), Run: d.run.ID})
 		}
 	}
 	return nil

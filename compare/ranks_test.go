@@ -43,7 +43,8 @@ func TestCasesOnRanks(t *testing.T) {
 		{gemm.Params{"ranks": 3, "affinity": "none"}, 3, 3, 1},
 	} {
 		c := Request{Variant: v, Type: "f64", Shape: gemm.Cube(8), Op: "nn", Params: test.params}.Case()
-		if c.Ranks() != test.ranks || c.Threads() != test.threads || processors(c, 64) != test.each || busy(c, 1) != test.threads {
+		if c.Ranks() != test.ranks || c.Threads() != test.threads || processors(c, 64) != test.each ||
+			busy(c, 1) != test.threads {
 			t.Errorf("%v: %d ranks, %d threads, %d processors of which %d are busy; want %d, %d, %d, %d", test.params,
 				c.Ranks(), c.Threads(), processors(c, 64), busy(c, 1), test.ranks, test.threads, test.each, test.threads)
 		}
@@ -58,7 +59,8 @@ func TestCasesOnRanks(t *testing.T) {
 
 func TestTurnsOnRanks(t *testing.T) {
 	l := Ladder{
-		Experiment: WeakScaling, Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+		Experiment: WeakScaling, Variants: []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)},
+		Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
 		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {1, 3}, "threads": {2}},
 	}
 	var got []string
@@ -88,10 +90,12 @@ func TestOversubscribed(t *testing.T) {
 	}{
 		{"room", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1")}, ""},
 		{"shares", None(), 2, []gemm.Rank{rank("a", "0-1"), rank("a", "2,5")}, ""},
-		{"three on two", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")}, "3 ranks with 3 threads on 2 processors"},
+		{"three on two", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")},
+			"3 ranks with 3 threads on 2 processors"},
 		{"threads", None(), 2, []gemm.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads on 2 processors"},
 		{"two hosts", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0")}, ""},
-		{"the second host", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")}, "2 ranks with 2 threads on 1 processors"},
+		{"the second host", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")},
+			"2 ranks with 2 threads on 1 processors"},
 		{"quota", 1.5, 1, []gemm.Rank{rank("a", "0-3"), rank("a", "0-3")}, "quota of 1.5 processors"},
 		{"not known", None(), 9, []gemm.Rank{rank("a", "")}, ""},
 		{"nobody", None(), 1, nil, ""},
@@ -171,7 +175,8 @@ func TestPhasesAreOfTheMedian(t *testing.T) {
 	v.F64 = func(gemm.Params) (gemm.Multiplier[float64], error) { return &uneven{}, nil }
 	var p silent
 	d := Driver{Store: &Store{}, Budget: Budget{Reps: 7, Time: time.Nanosecond, Timeout: 20 * time.Second}, Progress: &p}
-	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1}
+	l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -281,11 +286,13 @@ func (r *ranked) measured(t *testing.T, store *Store, ranks ...any) (map[string]
 		}
 	}
 	cases := Ladder{
-		Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"ranks": ranks},
 	}.Cases()
 	var p silent
-	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, MPI: "an MPI", Command: "gemm mpi", Launch: r.launch}
+	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, MPI: "an MPI",
+		Command: "gemm mpi", Launch: r.launch}
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +316,8 @@ func TestRanksAreStartedForAllTheirCases(t *testing.T) {
 		t.Errorf("ranks were started for %q", r.starts)
 	}
 	doc := store.Document()
-	if len(doc.Runs) != 1 || doc.Runs[0].Command != "gemm mpi" || doc.Hosts[0].MPI != "an MPI" || len(doc.Measurements) != 2 {
+	if len(doc.Runs) != 1 || doc.Runs[0].Command != "gemm mpi" || doc.Hosts[0].MPI != "an MPI" ||
+		len(doc.Measurements) != 2 {
 		t.Errorf("runs %+v, measurements %+v, the host's MPI is %q", doc.Runs, doc.Measurements, doc.Hosts[0].MPI)
 	}
 	for name, x := range rows {
@@ -374,7 +382,8 @@ func TestRanksThatCannotBeStarted(t *testing.T) {
 		reason string
 		starts int
 	}{
-		{"unavailable", func(int) error { return gemm.Unavailablef("there is no mpirun") }, Unavailable, "there is no mpirun", 1},
+		{"unavailable", func(int) error { return gemm.Unavailablef("there is no mpirun") }, Unavailable,
+			"there is no mpirun", 1},
 		{"always", func(int) error { return errors.New("too few slots") }, Failed, "too few slots", 2},
 		{"once", func(start int) error {
 			if start == 1 {
@@ -404,8 +413,10 @@ func TestRanksThatCannotBeStarted(t *testing.T) {
 
 func TestRanksThatLeaveNoRow(t *testing.T) {
 	r := &ranked{variants: []gemm.Variant{onRanks("mpi/a", nil)}}
-	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Launch: func(context.Context, int, string) error { return nil }}
-	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{},
+		Launch: func(context.Context, int, string) error { return nil }}
+	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"},
+		Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 	if err := d.Run(t.Context(), l.Cases()); err != nil {
 		t.Fatal(err)
 	}
@@ -418,9 +429,11 @@ func TestRanksThatLeaveNoRow(t *testing.T) {
 // limit of a row.
 func TestSilentRanksAreEnded(t *testing.T) {
 	v := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
-	l := Ladder{Variants: v, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	l := Ladder{Variants: v, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Sweep: map[string][]any{"ranks": {2}}}
 	starts := 0
-	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Millisecond}, Progress: &silent{}, dead: 300 * time.Millisecond}
+	d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Millisecond}, Progress: &silent{},
+		dead: 300 * time.Millisecond}
 	d.Launch = func(ctx context.Context, _ int, folder string) error {
 		starts++
 		out, err := os.OpenFile(filepath.Join(folder, messageFile), os.O_WRONLY, 0)
@@ -461,7 +474,8 @@ func TestInterruptedRanks(t *testing.T) {
 		}
 		return nil
 	}}
-	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+	l := Ladder{Variants: r.variants, Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 	d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Launch: r.launch}
 	if err := d.Run(ctx, l.Cases()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
@@ -482,11 +496,14 @@ func TestLeadGivesUp(t *testing.T) {
 		status  Status
 		reason  string
 	}{
-		{"hangs", func(context.Context) error { select {} }, nil, true, Timeout, "a rank hangs: nothing came back 200ms after its time limit of 1s"},
+		{"hangs", func(context.Context) error { select {} }, nil, true, Timeout,
+			"a rank hangs: nothing came back 200ms after its time limit of 1s"},
 		{"panics", func(context.Context) error { panic("boom") }, nil, true, Failed, "panicked: boom"},
-		{"out of step", func(context.Context) error { return errors.New("a message was lost") }, errors.New("out of step"), true, Failed, "a message was lost"},
+		{"out of step", func(context.Context) error { return errors.New("a message was lost") }, errors.New("out of step"),
+			true, Failed, "a message was lost"},
 		{"fails", func(context.Context) error { return errors.New("no room") }, nil, false, Failed, "no room"},
-		{"slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil, false, Timeout, "took longer than the row's time limit of 1s: raise it with --timeout"},
+		{"slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil, false, Timeout,
+			"took longer than the row's time limit of 1s: raise it with --timeout"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := onRanks("mpi/a", func(ctx context.Context, _, _, _ gemm.Matrix[float64]) error { return test.product(ctx) })
@@ -497,14 +514,16 @@ func TestLeadGivesUp(t *testing.T) {
 			}
 			gave := make(chan string, 8)
 			returned := make(chan error, 1)
-			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Second}, Progress: &silent{}, grace: 200 * time.Millisecond, Lead: &Lead{
-				Peak: func(string, int, time.Duration) (float64, error) { return 1, test.step },
-				GiveUp: func(reason string) {
-					gave <- reason
-					runtime.Goexit()
-				},
-			}}
-			l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
+			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Second}, Progress: &silent{},
+				grace: 200 * time.Millisecond, Lead: &Lead{
+					Peak: func(string, int, time.Duration) (float64, error) { return 1, test.step },
+					GiveUp: func(reason string) {
+						gave <- reason
+						runtime.Goexit()
+					},
+				}}
+			l := Ladder{Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"},
+				Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"ranks": {2}}}
 			go func() { returned <- d.Run(t.Context(), l.Cases()) }()
 			select {
 			case reason := <-gave:
@@ -519,7 +538,8 @@ func TestLeadGivesUp(t *testing.T) {
 				t.Fatal("neither given up nor done")
 			}
 			doc, err := Load(path)
-			if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != test.status || doc.Records[0].Reason != test.reason {
+			if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != test.status ||
+				doc.Records[0].Reason != test.reason {
 				t.Errorf("on disk are %+v, %v", doc.Records, err)
 			}
 		})
@@ -535,7 +555,8 @@ func TestCeilingOfFields(t *testing.T) {
 		return multiplier[gf256.Elem](product[gf256.Elem]), nil
 	}
 	l := Ladder{
-		Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"gf256"}, Ops: []string{"nn"}, Alpha: 1,
+		Experiment: StrongScaling, Variants: []gemm.Variant{v}, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"gf256"},
+		Ops: []string{"nn"}, Alpha: 1,
 		Sweep: map[string][]any{"threads": {1, 2}},
 	}
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond}
@@ -544,7 +565,8 @@ func TestCeilingOfFields(t *testing.T) {
 	}
 	for _, x := range d.Store.Document().Records {
 		if x.Status != OK || !(x.Ceiling > 0) || x.PercentPeak != Number(100*float64(x.Rate)/x.Ceiling) || x.Gflops.Known() {
-			t.Errorf("%v: %s %s, rate %v of %v, which is %v %%, %v GFLOP/s", x.Params, x.Status, x.Reason, x.Rate, x.Ceiling, x.PercentPeak, x.Gflops)
+			t.Errorf("%v: %s %s, rate %v of %v, which is %v %%, %v GFLOP/s", x.Params, x.Status, x.Reason, x.Rate, x.Ceiling,
+				x.PercentPeak, x.Gflops)
 		}
 	}
 	pipes := map[string]int{}

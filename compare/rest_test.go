@@ -10,7 +10,8 @@ func TestDisturbs(t *testing.T) {
 		return c
 	}
 	one, two := at("serial/packed", 1, false), at("parallel/packed", 2, false)
-	library, threaded, inGo := at("reference/openblas", 1, true), at("reference/openblas", 2, true), at("reference/reedsolomon", 2, false)
+	library, threaded, inGo := at("reference/openblas", 1, true), at("reference/openblas", 2, true),
+		at("reference/reedsolomon", 2, false)
 	for _, test := range []struct {
 		name         string
 		before, next *contender

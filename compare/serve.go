@@ -178,7 +178,8 @@ func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, 
 		return nil, nil
 	}
 	reason := strings.ReplaceAll(missing.Error(), "\n", "; ")
-	return []Measurement{{Host: d.host.ID, Run: d.run.ID, Name: "gpu-ceilings", Params: gemm.Params{}, Unit: "GFLOP/s", Reason: reason}}, nil
+	return []Measurement{{Host: d.host.ID, Run: d.run.ID, Name: "gpu-ceilings", Params: gemm.Params{}, Unit: "GFLOP/s",
+		Reason: reason}}, nil
 }
 
 // devices returns the numbers of the GPUs that the cases are for, in order.

@@ -446,7 +446,8 @@ func (s *Store) Encode() ([]byte, error) {
 		section("hosts", len(s.doc.Hosts), func(i int) ([]byte, error) { return json.Marshal(s.doc.Hosts[i]) }),
 		section("runs", len(s.doc.Runs), func(i int) ([]byte, error) { return json.Marshal(s.doc.Runs[i]) }),
 		section("records", len(s.encoded), func(i int) ([]byte, error) { return s.encoded[i], nil }),
-		section("measurements", len(s.doc.Measurements), func(i int) ([]byte, error) { return json.Marshal(s.doc.Measurements[i]) }),
+		section("measurements", len(s.doc.Measurements),
+			func(i int) ([]byte, error) { return json.Marshal(s.doc.Measurements[i]) }),
 		section("traces", len(s.traced), func(i int) ([]byte, error) { return s.traced[i], nil }),
 	)
 	b.WriteString("}\n")

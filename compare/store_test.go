@@ -15,7 +15,8 @@ import (
 // rowOf returns a row with threads.
 func rowOf(threads int) Record {
 	r := Request{
-		Experiment: ArtificialLoad, Variant: variant("parallel/rows", nil), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1,
+		Experiment: ArtificialLoad, Variant: variant("parallel/rows", nil), Type: "f64", Shape: gemm.Cube(8),
+		Op: "nn", Alpha: 1,
 		Params: gemm.Params{"threads": threads},
 	}.Case().record()
 	r.Host, r.Status = "a", OK
@@ -35,7 +36,8 @@ func traceOf(threads, spans int) Trace {
 // temporary files do, or match the name of the records as a pattern.
 func TestStoreLeavesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	others := []string{".bashrc", ".b.bak", ".env", ".gitignore", ".results.json.bak", "sweep/.q.json.old", "sw*/.q.json.old"}
+	others := []string{".bashrc", ".b.bak", ".env", ".gitignore", ".results.json.bak", "sweep/.q.json.old",
+		"sw*/.q.json.old"}
 	for _, name := range append(others, "sw*/.q.json.gemm-0123456789abcdef") {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
@@ -97,8 +99,9 @@ func TestTracesAreKeptOnce(t *testing.T) {
 		t.Error("the trace of a row is not found")
 	}
 	for name, change := range map[string]func(r *Record){
-		"op": func(r *Record) { r.Op = "tn" }, "alpha": func(r *Record) { r.Alpha = 2 }, "beta": func(r *Record) { r.Beta = 1 },
-		"lda": func(r *Record) { r.LDA++ }, "ldb": func(r *Record) { r.LDB++ }, "ldc": func(r *Record) { r.LDC++ },
+		"op": func(r *Record) { r.Op = "tn" }, "alpha": func(r *Record) { r.Alpha = 2 },
+		"beta": func(r *Record) { r.Beta = 1 },
+		"lda":  func(r *Record) { r.LDA++ }, "ldb": func(r *Record) { r.LDB++ }, "ldc": func(r *Record) { r.LDC++ },
 	} {
 		other := r
 		if change(&other); store.Traced(other) {
@@ -122,7 +125,8 @@ func TestTracesGoWithTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !store.Traced(rowOf(1)) || store.Traced(failed) || !store.Traced(rowOf(3)) {
-		t.Errorf("there are traces of rows %v %v %v, want none of the second", store.Traced(rowOf(1)), store.Traced(failed), store.Traced(rowOf(3)))
+		t.Errorf("there are traces of rows %v %v %v, want none of the second", store.Traced(rowOf(1)), store.Traced(failed),
+			store.Traced(rowOf(3)))
 	}
 	// The places of the others are still known.
 	if err := store.PutTraces(traceOf(3, 5)); err != nil {

@@ -59,9 +59,12 @@ func quickStudies(threads []any) []study {
 	rows, sizes := []string{"parallel/rows"}, []int{256}
 	schedules := []any{"static", "dynamic", "guided"}
 	return []study{
-		{experiment: StrongScaling, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules}},
-		{experiment: ChunkSizes, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}},
-		{experiment: ArtificialLoad, variants: rows, sizes: sizes, sweep: map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, timeline: true},
+		{experiment: StrongScaling, variants: rows, sizes: sizes,
+			sweep: map[string][]any{"threads": threads, "schedule": schedules}},
+		{experiment: ChunkSizes, variants: rows, sizes: sizes,
+			sweep: map[string][]any{"threads": threads, "schedule": schedules, "chunk": {0, 16}}},
+		{experiment: ArtificialLoad, variants: rows, sizes: sizes,
+			sweep: map[string][]any{"threads": last(threads), "schedule": schedules, "load": {4}}, timeline: true},
 	}
 }
 
@@ -73,23 +76,36 @@ func studies(threads []any) []study {
 		return map[string][]any{"threads": threads, "schedule": schedules}
 	}
 	return []study{
-		{experiment: StrongScaling, variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024, 2048}, sweep: scheduled(schedules...)},
-		{experiment: StrongScaling, variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{256, 512, 1024}, sweep: scheduled(schedules...)},
-		{experiment: StrongScaling, variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048}, sweep: scheduled("static", "dynamic")},
-		{experiment: StrongScaling, variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512}, sweep: scheduled(schedules...)},
-		{experiment: StrongScaling, variants: []string{"parallel/inner"}, sizes: []int{256}, sweep: scheduled("static", "dynamic", "guided")},
-		{experiment: StrongScaling, variants: []string{"parallel/packed", "parallel/strassen"}, sizes: []int{512, 1024, 2048, 4096}, sweep: map[string][]any{"threads": threads}},
-		{experiment: WeakScaling, variants: []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, sizes: []int{512}, sweep: map[string][]any{"threads": threads}},
-		{experiment: WeakScaling, variants: []string{"parallel/packed"}, sizes: []int{1024}, sweep: map[string][]any{"threads": threads}},
-		{experiment: ChunkSizes, variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512}, sweep: map[string][]any{
-			"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 1, 4, 16, 64, 256},
-		}},
-		{experiment: Affinities, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
-			"threads": threads, "affinity": {"none", "close", "spread"},
-		}},
-		{experiment: ProcessorLimits, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024}, sweep: map[string][]any{
-			"threads": threads, "gomaxprocs": threads,
-		}},
+		{experiment: StrongScaling, variants: []string{"parallel/rows"}, sizes: []int{128, 256, 512, 1024, 2048},
+			sweep: scheduled(schedules...)},
+		{experiment: StrongScaling,
+			variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"},
+			sizes:    []int{256, 512, 1024}, sweep: scheduled(schedules...)},
+		{experiment: StrongScaling,
+			variants: []string{"parallel/collapse-atomic", "parallel/collapse-reduce", "parallel/tiles"}, sizes: []int{2048},
+			sweep: scheduled("static", "dynamic")},
+		{experiment: StrongScaling, variants: []string{"parallel/collapse-inner-atomic"}, sizes: []int{256, 512},
+			sweep: scheduled(schedules...)},
+		{experiment: StrongScaling, variants: []string{"parallel/inner"}, sizes: []int{256},
+			sweep: scheduled("static", "dynamic", "guided")},
+		{experiment: StrongScaling, variants: []string{"parallel/packed", "parallel/strassen"},
+			sizes: []int{512, 1024, 2048, 4096}, sweep: map[string][]any{"threads": threads}},
+		{experiment: WeakScaling, variants: []string{"parallel/rows", "parallel/tiles", "parallel/packed"}, sizes: []int{512},
+			sweep: map[string][]any{"threads": threads}},
+		{experiment: WeakScaling, variants: []string{"parallel/packed"}, sizes: []int{1024},
+			sweep: map[string][]any{"threads": threads}},
+		{experiment: ChunkSizes, variants: []string{"parallel/rows", "parallel/collapse-reduce"}, sizes: []int{512},
+			sweep: map[string][]any{
+				"threads": threads, "schedule": {"static", "dynamic", "guided"}, "chunk": {0, 1, 4, 16, 64, 256},
+			}},
+		{experiment: Affinities, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024},
+			sweep: map[string][]any{
+				"threads": threads, "affinity": {"none", "close", "spread"},
+			}},
+		{experiment: ProcessorLimits, variants: []string{"parallel/packed", "parallel/rows"}, sizes: []int{1024},
+			sweep: map[string][]any{
+				"threads": threads, "gomaxprocs": threads,
+			}},
 		{experiment: ArtificialLoad, variants: []string{"parallel/rows"}, sizes: []int{512}, sweep: map[string][]any{
 			"threads": last(threads), "schedule": schedules, "load": {4},
 		}, timeline: true},
@@ -116,11 +132,13 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	return []study{
 		{experiment: StrongScaling, sizes: sizes, sweep: map[string][]any{"ranks": ranks}},
 		{
-			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/cannon", "mpi/25d"},
+			experiment: WeakScaling, variants: []string{"mpi/scatter-rows", "mpi/bcast-rows", "mpi/summa", "mpi/srumma",
+				"mpi/cannon", "mpi/25d"},
 			sizes: []int{base}, sweep: map[string][]any{"ranks": ranks},
 		},
 		{
-			experiment: PanelWidths, variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa", "mpi/srumma", "mpi/25d"},
+			experiment: PanelWidths, variants: []string{"mpi/p2p-rows-overlap", "mpi/bcast-rows", "mpi/summa",
+				"mpi/srumma", "mpi/25d"},
 			sizes: []int{size}, sweep: map[string][]any{"ranks": most, "panel": {16, 64, 256, 1024}},
 		},
 		{
@@ -150,7 +168,8 @@ var (
 	cacheStudies = []study{
 		onGPU(CacheStates, "f32", 1024, map[string][]any{"l2": {"cold", "warm"}},
 			"cuda/doublebuffer", "cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/cublas", "cuda/cublas-tf32"),
-		onGPU(CacheStates, "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma", "cuda/dmma", "cuda/cublas"),
+		onGPU(CacheStates, "f64", 1024, map[string][]any{"l2": {"cold", "warm"}}, "cuda/conflictfree", "cuda/dmma-wmma",
+			"cuda/dmma", "cuda/cublas"),
 	}
 )
 

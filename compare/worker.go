@@ -120,13 +120,15 @@ func (worker) meet(d *Driver, f found) (string, error) {
 	maps.Copy(d.run.Libraries, f.Libraries)
 	d.run.Libraries[workerName] = f.Run.Git
 	if d.other == "" && f.Run.Git != d.run.Git && f.Run.Git != unknownGit && d.run.Git != unknownGit {
-		d.other = fmt.Sprintf("%s is of revision %s and this program of %s: build both from one source", workerName, f.Run.Git, d.run.Git)
+		d.other = fmt.Sprintf("%s is of revision %s and this program of %s: build both from one source", workerName,
+			f.Run.Git, d.run.Git)
 		if d.Warn != nil {
 			d.Warn(d.other)
 		}
 	}
 	d.adopt(f, "gpu")
-	return d.run.ID, errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(f.Measurements...))
+	return d.run.ID, errors.Join(d.Store.PutHost(d.host), d.Store.PutRun(d.run),
+		d.Store.PutMeasurements(f.Measurements...))
 }
 
 // complete implements process.

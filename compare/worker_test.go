@@ -43,7 +43,8 @@ func (m *device64) Do(ctx context.Context) (gemm.Cost, error) {
 }
 
 func (m *device64) Device() gemm.Device {
-	return gemm.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"}, Warnings: []string{"the clock was held back"}}
+	return gemm.Device{Pipe: "f64", Registers: 32, L2: "cold", Limit: []string{"threads"},
+		Warnings: []string{"the clock was held back"}}
 }
 
 // gpuVariants returns variants a, b and c of the family cuda, of which b first does what is
@@ -110,7 +111,8 @@ func fakeWorker(fault string) {
 			if fault == "ceilings" {
 				return nil, nil, errors.New("no kernel for it")
 			}
-			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: Number(1e9 * (1 + float64(device)))}}, []Bandwidth{{Name: "copy", GBps: 4000}}, nil
+			return []Ceiling{{Pipe: "f32", Gflops: 9e9}, {Pipe: "f64", Gflops: Number(1e9 * (1 + float64(device)))}},
+				[]Bandwidth{{Name: "copy", GBps: 4000}}, nil
 		},
 		Lost: func() bool { return lost },
 	}}
@@ -222,12 +224,13 @@ func TestWorkerIsStartedAgain(t *testing.T) {
 		t.Run(strings.Join(test.faults, ", "), func(t *testing.T) {
 			t.Parallel()
 			starts := 0
-			d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, pause: time.Millisecond, Worker: func(ctx context.Context) (*exec.Cmd, error) {
-				cmd := exec.CommandContext(ctx, os.Args[0])
-				cmd.Env = append(os.Environ(), plantedVariable+"="+test.faults[min(starts, len(test.faults)-1)])
-				starts++
-				return cmd, nil
-			}}
+			d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, pause: time.Millisecond,
+				Worker: func(ctx context.Context) (*exec.Cmd, error) {
+					cmd := exec.CommandContext(ctx, os.Args[0])
+					cmd.Env = append(os.Environ(), plantedVariable+"="+test.faults[min(starts, len(test.faults)-1)])
+					starts++
+					return cmd, nil
+				}}
 			if err := d.Run(t.Context(), gpuCases()); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +254,8 @@ func TestWorkerIsStartedAgain(t *testing.T) {
 // gpuCases returns the cases of the three variants at n = 8 and 12, those of each in a turn.
 func gpuCases() []Case {
 	return Ladder{
-		Variants: gpuVariants(nil), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,
+		Variants: gpuVariants(nil), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"},
+		Ops: []string{"nn"}, Alpha: 1,
 	}.Cases()
 }
 
@@ -269,8 +273,11 @@ func TestWorkerMeasures(t *testing.T) {
 	starts := 0
 	store := &Store{}
 	var p silent
-	cases := slices.Concat(gpuCases(), []Case{Request{Experiment: MainLadder, Variant: variant("test/here", product[float64]), Type: "f64", Shape: gemm.Cube(8), Op: "nn", Alpha: 1}.Case()})
-	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda", Worker: faultyWorker("none", 0, &starts)}
+	cases := slices.Concat(gpuCases(),
+		[]Case{Request{Experiment: MainLadder, Variant: variant("test/here", product[float64]), Type: "f64",
+			Shape: gemm.Cube(8), Op: "nn", Alpha: 1}.Case()})
+	d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Command: "gemm cuda",
+		Worker: faultyWorker("none", 0, &starts)}
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
 	}
@@ -279,18 +286,24 @@ func TestWorkerMeasures(t *testing.T) {
 		t.Fatalf("%d starts, rows %+v", starts, doc.Records)
 	}
 	run, host := doc.Runs[0], doc.Hosts[0]
-	if len(doc.Runs) != 1 || run.Command != "gemm cuda" || run.Libraries["nvrtc"] != "13.0" || run.Libraries[workerName] != run.Git ||
+	if len(doc.Runs) != 1 || run.Command != "gemm cuda" || run.Libraries["nvrtc"] != "13.0" ||
+		run.Libraries[workerName] != run.Git ||
 		!slices.Equal(host.GPUs, []string{"a GPU"}) || host.Driver != "580.1" || host.CUDA != "13.0" {
 		t.Errorf("the run is %+v on %+v", run, host)
 	}
-	gpu := slices.DeleteFunc(slices.Clone(host.Ceilings), func(c Ceiling) bool { return c.Unit != "gpu" || c.Run != run.ID })
-	if len(gpu) != 2 || len(host.Ceilings) != 4 || !slices.ContainsFunc(host.Bandwidths, func(b Bandwidth) bool { return b.Unit == "gpu" && b.GBps == 4000 && b.Run == run.ID }) {
+	gpu := slices.DeleteFunc(slices.Clone(host.Ceilings),
+		func(c Ceiling) bool { return c.Unit != "gpu" || c.Run != run.ID })
+	if len(gpu) != 2 || len(host.Ceilings) != 4 ||
+		!slices.ContainsFunc(host.Bandwidths,
+			func(b Bandwidth) bool { return b.Unit == "gpu" && b.GBps == 4000 && b.Run == run.ID }) {
 		t.Errorf("ceilings %+v, bandwidths %+v", host.Ceilings, host.Bandwidths)
 	}
 	for _, r := range doc.Records[1:] {
 		want := float64(r.Gflops) / 1e9 * 100
-		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 || r.GPU.L2 != "cold" ||
-			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 || !(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||
+		if r.Status != OK || r.Host != host.ID || r.Run != run.ID || r.GPU == nil || r.GPU.Registers != 32 ||
+			r.GPU.L2 != "cold" ||
+			r.Turn != fmt.Sprintf("cuda f64 %d nn", r.N) || r.Threads != 1 || r.Ceiling != 0 ||
+			!(math.Abs(float64(r.PercentPeak)-want) <= 1e-9*want) ||
 			!slices.Contains(r.Warnings, "the clock was held back") {
 			t.Errorf("%s: %+v", r.Variant, r)
 		}
@@ -303,7 +316,8 @@ func TestWorkerMeasures(t *testing.T) {
 	if err := d.Run(t.Context(), cases); err != nil || len(again.kept) != 7 || starts != 1 {
 		t.Errorf("the second time: %v, %d rows kept, %d starts", err, len(again.kept), starts)
 	}
-	if host := store.Document().Hosts[0]; !slices.Equal(host.GPUs, []string{"a GPU"}) || !slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) {
+	if host := store.Document().Hosts[0]; !slices.Equal(host.GPUs, []string{"a GPU"}) ||
+		!slices.ContainsFunc(host.Ceilings, func(c Ceiling) bool { return c.Unit == "gpu" }) {
 		t.Errorf("the second time the host is %+v", host)
 	}
 }
@@ -357,7 +371,8 @@ func TestWorkerFaults(t *testing.T) {
 				})
 				switch {
 				case r.Variant == "cuda/b":
-					if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) || strings.Contains(r.Reason, "\n") || r.Host == "" || r.Run == "" {
+					if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) || strings.Contains(r.Reason, "\n") ||
+						r.Host == "" || r.Run == "" {
 						t.Errorf("%s: %q", r.Status, r.Reason)
 					}
 				case r.Status != OK || apart != (test.apart && r.N == 8) || (r.Turn == "") != apart:
@@ -388,7 +403,8 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 		t.Run(fmt.Sprint(test.fault, test.first), func(t *testing.T) {
 			store := &Store{}
 			starts := 0
-			d := Driver{Store: store, Budget: testBudget, Progress: &silent{}, Worker: faultyWorker(test.fault, test.first, &starts)}
+			d := Driver{Store: store, Budget: testBudget, Progress: &silent{},
+				Worker: faultyWorker(test.fault, test.first, &starts)}
 			if err := d.Run(t.Context(), gpuCases()); err != nil {
 				t.Fatal(err)
 			}
@@ -397,7 +413,8 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 				if r.Status != test.status || !strings.HasPrefix(r.Reason, test.reason) {
 					t.Errorf("%s: %s %q", r.Variant, r.Status, r.Reason)
 				}
-				if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "gemm-cuda was started again: ") }) {
+				if slices.ContainsFunc(r.Warnings,
+					func(w string) bool { return strings.HasPrefix(w, "gemm-cuda was started again: ") }) {
 					again++
 				}
 			}
@@ -430,9 +447,11 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 // TestCeilingsOfEachGPU wants rows to be measured against the peak of the GPU that they ran on.
 func TestCeilingsOfEachGPU(t *testing.T) {
 	starts := 0
-	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("none", 0, &starts)}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond,
+		Worker: faultyWorker("none", 0, &starts)}
 	cases := Ladder{
-		Variants: gpuVariants(nil)[:1], Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
+		Variants: gpuVariants(nil)[:1], Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"},
+		Alpha: 1, Sweep: map[string][]any{"device": {0, 2}},
 	}.Cases()
 	if err := d.Run(t.Context(), cases); err != nil {
 		t.Fatal(err)
@@ -464,10 +483,12 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 	}{{"a", "a", nil}, {"a", "b", []string{want}}, {"a", unknownGit, nil}, {unknownGit, "b", nil}} {
 		var told []string
 		cases := gpuCases()
-		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine}, Warn: func(text string) { told = append(told, text) }}
+		d := Driver{Store: &Store{}, Progress: &silent{}, rates: map[string]float64{}, run: RunInfo{Git: test.mine},
+			Warn: func(text string) { told = append(told, text) }}
 		a := d.follow(cases, worker{}, nil)
 		row := cases[0].record()
-		for _, m := range []message{{Found: &found{Run: RunInfo{Git: test.its}}}, {Found: &found{Run: RunInfo{Git: test.its}}}, {Row: &row}} {
+		for _, m := range []message{{Found: &found{Run: RunInfo{Git: test.its}}},
+			{Found: &found{Run: RunInfo{Git: test.its}}}, {Row: &row}} {
 			line, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
@@ -476,7 +497,8 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 				t.Fatal(err, a.broken)
 			}
 		}
-		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) || !slices.Equal(told, test.want) {
+		if rows := d.Store.Document().Records; len(rows) != 1 || !slices.Equal(rows[0].Warnings, test.want) ||
+			!slices.Equal(told, test.want) {
 			t.Errorf("%q and %q: told %q, rows %+v", test.mine, test.its, told, rows)
 		}
 	}
@@ -484,7 +506,8 @@ func TestWorkerOfAnotherRevision(t *testing.T) {
 
 func TestWorkerWithoutCeilings(t *testing.T) {
 	starts := 0
-	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond, Worker: faultyWorker("ceilings", 9, &starts)}
+	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond,
+		Worker: faultyWorker("ceilings", 9, &starts)}
 	if err := d.Run(t.Context(), gpuCases()); err != nil {
 		t.Fatal(err)
 	}
@@ -513,7 +536,8 @@ func TestInterruptedWorker(t *testing.T) {
 			cases := gpuCases()
 			cases[0].Turn = "" // its row is there before
 			starts := 0
-			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker(fault, 9, &starts), stop: time.Second}
+			d := Driver{Store: store, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{},
+				Worker: faultyWorker(fault, 9, &starts), stop: time.Second}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)
@@ -531,7 +555,8 @@ func TestInterruptedWorker(t *testing.T) {
 			if syscall.Kill(pid, 0) == nil {
 				t.Error("the worker is left behind")
 			}
-			if doc, err := Load(filepath.Join(dir, "r.json")); err != nil || len(doc.Records) != 1 || doc.Records[0].Variant != "cuda/a" || doc.Records[0].Status != OK {
+			if doc, err := Load(filepath.Join(dir, "r.json")); err != nil || len(doc.Records) != 1 ||
+				doc.Records[0].Variant != "cuda/a" || doc.Records[0].Status != OK {
 				t.Errorf("on disk are %+v, %v", doc.Records, err)
 			}
 		})
@@ -561,7 +586,8 @@ func TestKilledDriverLeavesNoWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		starts := 0
-		d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{}, Worker: faultyWorker("ignores", 9, &starts)}
+		d := Driver{Store: &Store{}, Budget: Budget{Reps: 6, Timeout: time.Minute}, Progress: &silent{},
+			Worker: faultyWorker("ignores", 9, &starts)}
 		t.Fatal(d.Run(t.Context(), gpuCases()))
 	}
 	file := filepath.Join(t.TempDir(), "pid")
@@ -606,7 +632,8 @@ func TestTurnsShareIntegers(t *testing.T) {
 			contender := d.prepare(t.Context(), c, 1)
 			contender.begin(t.Context(), testBudget)
 			if contender.err != nil || d.settings.f64.magnitude != want {
-				t.Errorf("turn %q, case %d: integers up to %d, want %d; %v", test.turn, i, d.settings.f64.magnitude, want, contender.err)
+				t.Errorf("turn %q, case %d: integers up to %d, want %d; %v", test.turn, i, d.settings.f64.magnitude, want,
+					contender.err)
 			}
 		}
 		d.settings = settings{}

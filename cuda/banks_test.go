@@ -38,7 +38,8 @@ func TestServe(t *testing.T) {
 		}
 		passes, least, lanes, different := serve(addresses, test.bytes)
 		if passes != test.passes || least != test.least || lanes != test.lanes || different != test.different {
-			t.Errorf("%s: %d passes, %d without conflicts, %d lanes for %d addresses", test.what, passes, least, lanes, different)
+			t.Errorf("%s: %d passes, %d without conflicts, %d lanes for %d addresses", test.what, passes, least,
+				lanes, different)
 		}
 	}
 }
@@ -58,23 +59,32 @@ func TestAccesses(t *testing.T) {
 		tile      Tile
 		want      []access
 	}{
-		{"f32", "smem", Tile{BM: 32, BN: 32, BK: 32}, []access{{"A", false, 4, 1, 1, 32}, {"B", false, 4, 1, 1, 1}, {"A", true, 4, 1, 1, 1}, {"B", true, 4, 1, 1, 1}}},
+		{"f32", "smem", Tile{BM: 32, BN: 32, BK: 32},
+			[]access{{"A", false, 4, 1, 1, 32}, {"B", false, 4, 1, 1, 1}, {"A", true, 4, 1, 1, 1}, {"B", true, 4, 1, 1, 1}}},
 		// Two rows of threads in a warp: their rows of A are 64 words apart. Columns of
 		// neighbours are 8 words apart: 16 of them meet by fours.
-		{"f32", "blocktile2d", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 4, 2, 1, 16}, {"B", false, 4, 4, 1, 2}}},
+		{"f32", "blocktile2d", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
+			[]access{{"A", false, 4, 2, 1, 16}, {"B", false, 4, 4, 1, 2}}},
 		// "Two threads of each eight met in a bank."
-		{"f32", "vectorized", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}}},
-		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 1, 1, 1}, {"B", true, 16, 4, 4, 1}}},
+		{"f32", "vectorized", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 8, 4, 2}}},
+		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 1, 1, 1}, {"B", true, 16, 4, 4, 1}}},
 		// Without padding the two columns of a row, and the rows of pairs of lanes, meet.
-		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8, Pad: NoPad}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 2, 1, 1}}},
+		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8, Pad: NoPad},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}, {"A", true, 4, 2, 1, 1}}},
 		// "In two passes instead of four."
-		{"f32", "warptile", Tile{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4}, []access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
-		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4}, []access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
+		{"f32", "warptile", Tile{BM: 128, BN: 128, BK: 8, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 4},
+			[]access{{"A", false, 16, 2, 2, 8}, {"B", false, 16, 2, 2, 4}, {"A", true, 4, 1, 1, 1}}},
+		{"f64", "conflictfree", Tile{BM: 64, BN: 64, BK: 8, TM: 4, TN: 4},
+			[]access{{"A", false, 16, 2, 2, 16}, {"B", false, 16, 4, 4, 2}}},
 		// "The 16 lanes cover all banks."
-		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, []access{{"A", false, 8, 2, 2, 1}, {"B", false, 8, 2, 2, 1}}},
+		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3},
+			[]access{{"A", false, 8, 2, 2, 1}, {"B", false, 8, 2, 2, 1}}},
 		// 32 bytes side by side are 8 words; four lanes share each.
 		{"gf256", "tiled", Tile{BM: 4, BN: 64, BK: 10}, []access{{"A", false, 1, 1, 1, 32}, {"B", false, 1, 1, 1, 1}}},
-		{"gf256", "word", Tile{BM: 4, BN: 1024, BK: 10, TM: 1, TN: 16}, []access{{"A", false, 1, 1, 1, 32}, {"B", false, 16, 4, 4, 1}}},
+		{"gf256", "word", Tile{BM: 4, BN: 1024, BK: 10, TM: 1, TN: 16},
+			[]access{{"A", false, 1, 1, 1, 32}, {"B", false, 16, 4, 4, 1}}},
 	} {
 		r := rung(t, test.typ, test.name)
 		got := r.Accesses(test.tile, r.Widest())
@@ -121,7 +131,8 @@ func TestAccessesCover(t *testing.T) {
 					}
 					elements := map[string]int{"A": tile.BM * tile.BK, "B": tile.BK * tile.BN}[q.operand]
 					if len(written) != elements {
-						t.Errorf("%s/%s %v: %d elements of %s, written %v; the slice has %d", typ, r.Name, tile, len(written), q.operand, q.write, elements)
+						t.Errorf("%s/%s %v: %d elements of %s, written %v; the slice has %d", typ, r.Name, tile, len(written), q.operand,
+							q.write, elements)
 					}
 					if q.write {
 						for e, n := range written {
@@ -150,7 +161,8 @@ func TestSectors(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string
 		want      float64
-	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 9}, {"f64", "packed-global", 12}, {"f64", "dmma", 0}, {"gf256", "naive", 2}} {
+	}{{"f32", "naive", 33}, {"f32", "coalesced", 5}, {"f32", "smem", 0}, {"f64", "naive", 9}, {"f64", "packed-global", 12},
+		{"f64", "dmma", 0}, {"gf256", "naive", 2}} {
 		r := rung(t, test.typ, test.name)
 		if got := r.Sectors(r.Tiles[0]); got != test.want {
 			t.Errorf("%s/%s: %v sectors, want %v", test.typ, test.name, got, test.want)

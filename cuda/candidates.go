@@ -65,7 +65,8 @@ type macro struct {
 // macros returns the numbers that a setting of the rung must have: those of its first.
 func (r Rung) macros() []macro {
 	return slices.DeleteFunc([]macro{
-		{"BM", func(t Tile) int { return t.BM }}, {"BN", func(t Tile) int { return t.BN }}, {"BK", func(t Tile) int { return t.BK }},
+		{"BM", func(t Tile) int { return t.BM }}, {"BN", func(t Tile) int { return t.BN }},
+		{"BK", func(t Tile) int { return t.BK }},
 		{"TM", func(t Tile) int { return t.TM }}, {"TN", func(t Tile) int { return t.TN }},
 		{"WM", func(t Tile) int { return t.WM }}, {"WN", func(t Tile) int { return t.WN }},
 		{"STAGES", func(t Tile) int { return t.Stages }},
@@ -92,7 +93,8 @@ var assertions = map[string]func(t Tile, w Widths) string{
 	"f32/conflictfree": func(t Tile, w Widths) string { return quads(t, w, 1) },
 	"f32/doublebuffer": func(t Tile, w Widths) string { return quads(t, w, 2) },
 	"f32/async": func(t Tile, w Widths) string {
-		return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)), unitsOfB(t, w, threadTiles(t)), staged2(t))
+		return first(threadsFill(t), multiples(4, t.TM, t.TN), eightAlongK(t, threadTiles(t)),
+			unitsOfB(t, w, threadTiles(t)), staged2(t))
 	},
 	"f32/warptile": func(t Tile, w Widths) string {
 		if reason := warpsFill(t); reason != "" {
@@ -104,14 +106,16 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		return first(multiples(4, t.TM, t.TN), eightAlongK(t, warpTiles(t)), unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
 	"f32/tf32-wmma": func(t Tile, w Widths) string {
-		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)), unitsOfB(t, w, warpTiles(t)), staged2(t))
+		return first(warpsFill(t), multiples(16, t.WM, t.WN, t.BK), unitsOfA(t, w, warpTiles(t)),
+			unitsOfB(t, w, warpTiles(t)), staged2(t))
 	},
 	"f64/smem": func(t Tile, _ Widths) string {
 		return first(threadsFill(t), fits(8*t.BK*(t.BM+t.BN)))
 	},
 	"f64/conflictfree": func(t Tile, w Widths) string {
 		pad := padOf(t, 2)
-		return first(threadsFill(t), multiples(4, t.TM, t.TN), multiples(2, pad), unitsEvenly(t, w, threadTiles(t)), fits(2*8*t.BK*(t.BM+pad+t.BN)))
+		return first(threadsFill(t), multiples(4, t.TM, t.TN), multiples(2, pad), unitsEvenly(t, w, threadTiles(t)),
+			fits(2*8*t.BK*(t.BM+pad+t.BN)))
 	},
 	"f64/dmma-wmma": func(t Tile, w Widths) string {
 		return first(warpsFill(t), multiples(8, t.WM, t.WN, t.BK, t.BN), unitsEvenly(t, w, warpTiles(t)), staged2(t),
@@ -149,7 +153,8 @@ var assertions = map[string]func(t Tile, w Widths) string{
 			return fmt.Sprintf("mma_k is 4, 8 or 16, not %d", depth)
 		}
 		threads := warpTiles(t)
-		if reason := first(warpsFill(t), multiples(16, t.WM), multiples(8, t.WN, t.BN, t.BK), multiples(depth, t.BK)); reason != "" {
+		if reason := first(warpsFill(t), multiples(16, t.WM), multiples(8, t.WN, t.BN, t.BK),
+			multiples(depth, t.BK)); reason != "" {
 			return reason
 		}
 		if t.BK/depth*(t.WM/16)%2 != 0 {
@@ -220,7 +225,8 @@ func evenly(t Tile, threads int) string {
 // unitsEvenly is evenly for units.
 func unitsEvenly(t Tile, w Widths, threads int) string {
 	if threads < 1 || t.BM*t.BK%(threads*w.A) != 0 || t.BK*t.BN%(threads*w.B) != 0 {
-		return fmt.Sprintf("%d threads do not share %dx%d and %dx%d elements evenly by %d and %d", threads, t.BM, t.BK, t.BK, t.BN, w.A, w.B)
+		return fmt.Sprintf("%d threads do not share %dx%d and %dx%d elements evenly by %d and %d", threads, t.BM, t.BK, t.BK,
+			t.BN, w.A, w.B)
 	}
 	return ""
 }
@@ -236,7 +242,8 @@ func unitsOfA(t Tile, w Widths, threads int) string {
 // unitsOfB wants it of B, from one column or one row.
 func unitsOfB(t Tile, w Widths, threads int) string {
 	if pass := threads * w.B; pass < 1 || t.BK*t.BN%pass != 0 || t.BN%pass != 0 && pass%t.BN != 0 {
-		return fmt.Sprintf("%d threads do not copy %dx%d elements of B by %d, each from one column or row", threads, t.BK, t.BN, w.B)
+		return fmt.Sprintf("%d threads do not copy %dx%d elements of B by %d, each from one column or row", threads,
+			t.BK, t.BN, w.B)
 	}
 	return ""
 }

@@ -173,7 +173,8 @@ func TestCandidates(t *testing.T) {
 							t.Errorf("%v %s/%s: %v", c, typ, r.Name, err)
 						}
 					}
-					if threads := r.Threads(tile); threads%32 != 0 || threads > limits.BlockThreads || r.Shared(tile) > limits.BlockSharedOptIn {
+					if threads := r.Threads(tile); threads%32 != 0 || threads > limits.BlockThreads ||
+						r.Shared(tile) > limits.BlockSharedOptIn {
 						t.Errorf("%v %s/%s %v: %d threads, %d bytes", c, typ, r.Name, tile, threads, r.Shared(tile))
 					}
 				}

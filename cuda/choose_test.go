@@ -34,7 +34,8 @@ func TestChoice(t *testing.T) {
 		{"f32", "doublebuffer", gemm.Cube(2049), "128x128x8/8x8", 1},
 	} {
 		r := rung(t, c.typ, c.name)
-		p, err := r.Plan(h200, c.s, packed(c.s.K), packed(c.s.N), packed(c.s.N), gemm.Params{"tile": Auto, "split": 0, "stages": 0})
+		p, err := r.Plan(h200, c.s, packed(c.s.K), packed(c.s.N), packed(c.s.N),
+			gemm.Params{"tile": Auto, "split": 0, "stages": 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,11 +72,13 @@ func TestFitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.Tile.Name(); got != c.want || r.Shared(p.Tile) != c.bytes {
-			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile), c.want, c.bytes)
+			t.Errorf("%s %v with the tile %s: %s and %d bytes, want %s and %d", c.name, c.s, c.tile, got, r.Shared(p.Tile),
+				c.want, c.bytes)
 		}
 	}
 	big := gemm.Shape{M: 1 << 29, N: 1 << 29, K: 1}
-	if _, err := rung(t, "f32", "naive").Plan(h200, big, packed(1), packed(big.N), packed(big.N), gemm.Params{}); !errors.Is(err, gemm.ErrUnavailable) {
+	if _, err := rung(t, "f32", "naive").Plan(h200, big, packed(1), packed(big.N), packed(big.N),
+		gemm.Params{}); !errors.Is(err, gemm.ErrUnavailable) {
 		t.Errorf("a launch of more blocks than a GPU counts: got %v, want %v", err, gemm.ErrUnavailable)
 	}
 	for _, v := range Variants(nil) {
@@ -86,7 +89,8 @@ func TestFitted(t *testing.T) {
 	}
 	columns := math.MaxInt32
 	if columns++; columns > 0 { // an int has 64 bits
-		if _, err := rung(t, "gf256", "tuned").Plan(h200, gemm.Shape{M: 1, N: columns, K: 1}, packed(1), packed(1), packed(1), gemm.Params{}); err == nil {
+		if _, err := rung(t, "gf256", "tuned").Plan(h200, gemm.Shape{M: 1, N: columns, K: 1}, packed(1), packed(1), packed(1),
+			gemm.Params{}); err == nil {
 			t.Error("more columns than are counted: no error")
 		}
 	}
@@ -95,7 +99,8 @@ func TestFitted(t *testing.T) {
 // TestByteWidths wants bytes copied as many at once as address and leading dimension allow.
 func TestByteWidths(t *testing.T) {
 	r := rung(t, "gf256", "tuned")
-	for _, c := range []struct{ address, ld, want int }{{1 << 20, 4096, 16}, {1 << 20, 4088, 8}, {1<<20 + 4, 4096, 4}, {1 << 20, 4098, 2}, {1 << 20, 4095, 1}} {
+	for _, c := range []struct{ address, ld, want int }{{1 << 20, 4096, 16}, {1 << 20, 4088, 8}, {1<<20 + 4, 4096, 4},
+		{1 << 20, 4098, 2}, {1 << 20, 4095, 1}} {
 		o := Operand{uintptr(c.address), c.ld}
 		p, err := r.Plan(h200, gemm.Shape{M: 4, N: 4000, K: 10}, packed(10), o, o, gemm.Params{})
 		if err != nil {
@@ -134,7 +139,8 @@ func TestLayouts(t *testing.T) {
 		return p
 	}
 	p := plan(4095)
-	if p.LayA.Rows%p.Tile.BM != 0 || p.LayA.Rows < 4095 || p.LayA.LD < 4095 || p.LayB.LD%p.Tile.BN != 0 || p.LayB.LD < 4095 || p.LayB.Rows != 4095 {
+	if p.LayA.Rows%p.Tile.BM != 0 || p.LayA.Rows < 4095 || p.LayA.LD < 4095 || p.LayB.LD%p.Tile.BN != 0 ||
+		p.LayB.LD < 4095 || p.LayB.Rows != 4095 {
 		t.Errorf("4095: A %+v, B %+v with tile %v", p.LayA, p.LayB, p.Tile)
 	}
 	if p.Widths.B != 4 {
@@ -152,14 +158,16 @@ func TestPlanErrors(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	o := packed(64)
 	for name, p := range map[string]gemm.Params{
-		"a tile in words": {"tile": "big"}, "a tile without warps": {"tile": "128x128x8/8x8"}, "bk that is not offered": {"bk": 7},
+		"a tile in words": {"tile": "big"}, "a tile without warps": {"tile": "128x128x8/8x8"},
+		"bk that is not offered": {"bk": 7},
 	} {
 		if _, err := r.Plan(h200, gemm.Cube(64), o, o, o, p); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	_, err := r.Plan(h200, gemm.Cube(64), o, o, o, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 1})
-	if !errors.As(err, new(TileError)) || !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), "1 stages are too few") {
+	if !errors.As(err, new(TileError)) || !errors.Is(err, gemm.ErrParam) ||
+		!strings.Contains(err.Error(), "1 stages are too few") {
 		t.Errorf("one stage: %v", err)
 	}
 	if _, err := r.Plan(h200, gemm.Shape{M: math.MaxInt32, N: 1, K: 1}, o, o, o, gemm.Params{}); err == nil {
@@ -178,7 +186,8 @@ func TestShortMemory(t *testing.T) {
 	r, short := rung(t, "f32", "warptile"), h200
 	short.Free = 1 << 20
 	plan := func(g GPU, n, split int) Plan {
-		p, err := r.Plan(g, gemm.Cube(n), packed(n), packed(n), packed(n), gemm.Params{"tile": Auto, "split": split, "stages": 0})
+		p, err := r.Plan(g, gemm.Cube(n), packed(n), packed(n), packed(n),
+			gemm.Params{"tile": Auto, "split": split, "stages": 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +226,8 @@ func TestEmpty(t *testing.T) {
 func TestCheckSettings(t *testing.T) {
 	for _, r := range rungs {
 		for _, tile := range r.Tiles {
-			if err := CheckSettings(Family+"/"+r.Name, r.Type, gemm.Params{"tile": tile.Name(), "stages": tile.Stages}); err != nil {
+			if err := CheckSettings(Family+"/"+r.Name, r.Type,
+				gemm.Params{"tile": tile.Name(), "stages": tile.Stages}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -255,10 +265,14 @@ func TestResolved(t *testing.T) {
 		n         int
 		p, want   gemm.Params
 	}{
-		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 0, "bk": 0, "maxregs": 0}, gemm.Params{"tile": "128x128x8/8x8", "block": 16, "bk": 8}},
-		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 8, "bk": 0, "maxregs": 0}, gemm.Params{"tile": "64x64x8/8x8", "block": 8, "bk": 8}},
-		{"f64", "dmma", 4095, gemm.Params{"tile": Auto, "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1}},
-		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 0}, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
+		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 0, "bk": 0, "maxregs": 0},
+			gemm.Params{"tile": "128x128x8/8x8", "block": 16, "bk": 8}},
+		{"f32", "doublebuffer", 64, gemm.Params{"tile": Auto, "block": 8, "bk": 0, "maxregs": 0},
+			gemm.Params{"tile": "64x64x8/8x8", "block": 8, "bk": 8}},
+		{"f64", "dmma", 4095, gemm.Params{"tile": Auto, "stages": 0, "split": 0},
+			gemm.Params{"tile": "128x128x16/64x32", "stages": 3, "split": 1}},
+		{"f32", "warptile", 4095, gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 0, "split": 0},
+			gemm.Params{"tile": "128x128x16/64x32/8x8", "stages": 3, "split": 1, "anew": "A, B"}},
 	} {
 		p, err := rung(t, c.typ, c.name).Plan(h200, gemm.Cube(c.n), packed(c.n), packed(c.n), packed(c.n), c.p)
 		if err != nil {

@@ -63,7 +63,8 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 		return e, fmt.Errorf("cuda: %s has no kernel %s", r.File, entry)
 	}
 	e.Kernel.Shared += r.Shared(t)
-	e.Occupancy, err = occupancy.Of(capability, occupancy.Kernel{Threads: r.Threads(t), Registers: e.Kernel.Registers, Shared: e.Kernel.Shared})
+	e.Occupancy, err = occupancy.Of(capability,
+		occupancy.Kernel{Threads: r.Threads(t), Registers: e.Kernel.Registers, Shared: e.Kernel.Shared})
 	e.Global, e.Block = r.reads(t)
 	e.Intensity = 2 / (e.Global * float64(r.Size()))
 	e.Accesses = r.Accesses(t, r.Widest())

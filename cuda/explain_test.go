@@ -59,7 +59,8 @@ func TestExplain(t *testing.T) {
 		{"f64", "dmma", 222, 0, 0, 0, 1. / 64, 1./64 + 1./32, 16, 0},
 	} {
 		r := rung(t, test.typ, test.name)
-		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r, r.Tiles[test.tile], 0, ampere)
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: test.registers, Shared: test.shared}}, r,
+			r.Tiles[test.tile], 0, ampere)
 		if test.name == "dmma" { // 112128 bytes of shared memory, where a block may have 101376
 			if !errors.Is(err, occupancy.ErrKernel) {
 				t.Errorf("dmma on 8.6: %v", err)
@@ -69,8 +70,10 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Blocks != test.blocks || e.Global != test.global || e.Block != test.block || e.Intensity != test.flopByte || e.Kernel.Shared != test.bytes {
-			t.Errorf("%s of %s: %d blocks, %v and %v reads, %v flop a byte, %d bytes", test.name, test.typ, e.Blocks, e.Global, e.Block, e.Intensity, e.Kernel.Shared)
+		if e.Blocks != test.blocks || e.Global != test.global || e.Block != test.block || e.Intensity != test.flopByte ||
+			e.Kernel.Shared != test.bytes {
+			t.Errorf("%s of %s: %d blocks, %v and %v reads, %v flop a byte, %d bytes", test.name, test.typ, e.Blocks, e.Global,
+				e.Block, e.Intensity, e.Kernel.Shared)
 		}
 	}
 }
@@ -78,7 +81,8 @@ func TestExplain(t *testing.T) {
 func TestExplainErrors(t *testing.T) {
 	r := rung(t, "f64", "dmma")
 	_, err := Explain(compiler{name: entry}, r, r.Tiles[0], 0, occupancy.Capability{Major: 7, Minor: 5})
-	if want := "needs compute capability 8.0"; !errors.Is(err, gemm.ErrUnavailable) || err.Error() != gemm.ErrUnavailable.Error()+": "+want {
+	if want := "needs compute capability 8.0"; !errors.Is(err, gemm.ErrUnavailable) ||
+		err.Error() != gemm.ErrUnavailable.Error()+": "+want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	r = rung(t, "f32", "naive")
@@ -111,10 +115,12 @@ func TestExplainLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all := strings.Join(options, " "); !strings.Contains(all, test.want) || strings.Contains(all, test.not) || strings.Contains(all, "PAD=-") {
+		if all := strings.Join(options, " "); !strings.Contains(all, test.want) || strings.Contains(all, test.not) ||
+			strings.Contains(all, "PAD=-") {
 			t.Errorf("padding %d, at most %d registers: options %s", test.pad, test.maxRegs, all)
 		}
-		if conflicts := e.Accesses[2].Conflicts(); (conflicts > 0) != (test.pad == NoPad || test.pad == 8) || e.MaxRegs != test.maxRegs {
+		if conflicts := e.Accesses[2].Conflicts(); (conflicts > 0) != (test.pad == NoPad || test.pad == 8) ||
+			e.MaxRegs != test.maxRegs {
 			t.Errorf("padding %d: %+v", test.pad, e.Accesses[2])
 		}
 	}
@@ -126,7 +132,8 @@ func TestExplainLimited(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string
 		padded    bool
-	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "async", false}, {"f32", "vectorized", false}} {
+	}{{"f32", "conflictfree", true}, {"f32", "doublebuffer", true}, {"f64", "conflictfree", true}, {"f32", "async", false},
+		{"f32", "vectorized", false}} {
 		if rung(t, test.typ, test.name).Padded() != test.padded {
 			t.Errorf("%s/%s can be padded: %v", test.typ, test.name, !test.padded)
 		}
@@ -153,7 +160,8 @@ func TestSteps(t *testing.T) {
 func TestChanges(t *testing.T) {
 	explain := func(name string, registers int) Explanation {
 		r := rung(t, "f32", name)
-		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], 0, occupancy.Capability{Major: 8})
+		e, err := Explain(compiler{name: entry, kernel: nvrtc.Kernel{Registers: registers}}, r, r.Tiles[0], 0,
+			occupancy.Capability{Major: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +171,8 @@ func TestChanges(t *testing.T) {
 	if got := Changes(from, to); !slices.Equal(got, []Change{{"registers", 128, 127}, {"barriers a slice", 2, 1}}) {
 		t.Errorf("the changes are %+v", got)
 	}
-	if got := Changes(explain("naive", 32), explain("coalesced", 32)); !slices.Equal(got, []Change{{"sectors a k", 33, 5}}) {
+	if got := Changes(explain("naive", 32), explain("coalesced", 32)); !slices.Equal(got,
+		[]Change{{"sectors a k", 33, 5}}) {
 		t.Errorf("the changes are %+v", got)
 	}
 	for _, change := range Changes(explain("warptile", 127), explain("tf32-wmma", 255)) {

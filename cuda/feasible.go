@@ -40,9 +40,10 @@ var (
 	threadsOfBlock = Constraint{"16", "a block has at most 1024 threads"}
 	twoSlices      = Constraint{"17", "two slices of A and B fit into the 48 KiB of a block"}
 	sumsOfBlock    = Constraint{"18", "sums take at most half of the registers"}
-	oneRow         = Constraint{"22", "what a thread copies of A is at most a row of its slice (21): the edge is at least 8"}
-	allRegisters   = Constraint{"registers", "with 128 registers a thread the block has at most 65536"}
-	wholeCopies    = Constraint{"even", "each thread copies the same number of elements"}
+	oneRow         = Constraint{"22",
+		"what a thread copies of A is at most a row of its slice (21): the edge is at least 8"}
+	allRegisters = Constraint{"registers", "with 128 registers a thread the block has at most 65536"}
+	wholeCopies  = Constraint{"even", "each thread copies the same number of elements"}
 )
 
 // Constraints returns the conditions that FeasibleTiles holds blocks against.
@@ -82,7 +83,8 @@ func FeasibleTiles(c occupancy.Capability) ([]Feasible, error) {
 					f.Fails = append(f.Fails, test.what)
 				}
 			}
-			if o, err := occupancy.Of(c, occupancy.Kernel{Threads: f.Threads, Registers: reportRegisters, Shared: f.Shared / 2}); err == nil {
+			if o, err := occupancy.Of(c,
+				occupancy.Kernel{Threads: f.Threads, Registers: reportRegisters, Shared: f.Shared / 2}); err == nil {
 				f.Blocks, f.Occupancy = o.Blocks, o.Share
 			}
 			out = append(out, f)

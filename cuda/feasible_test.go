@@ -49,7 +49,8 @@ func TestFeasibleFigures(t *testing.T) {
 		{occupancy.Capability{Major: 8, Minor: 6}, 8, 8, 64, 8192, 4096, 8, nil, 8, 1. / 3},
 		{occupancy.Capability{Major: 8, Minor: 9}, 4, 8, 16, 4096, 1024, 16, []Constraint{oneRow}, 16, 1. / 3},
 		{occupancy.Capability{Major: 8, Minor: 9}, 12, 8, 144, 12288, 9216, 64. / 12, []Constraint{wholeCopies}, 3, 0.3125},
-		{occupancy.Capability{Major: 8, Minor: 9}, 32, 8, 1024, 32768, 65536, 2, []Constraint{sumsOfBlock, allRegisters}, 0, 0},
+		{occupancy.Capability{Major: 8, Minor: 9}, 32, 8, 1024, 32768, 65536, 2,
+			[]Constraint{sumsOfBlock, allRegisters}, 0, 0},
 		{occupancy.Capability{Major: 8, Minor: 9}, 16, 32, 256, 65536, 16384, 16, []Constraint{twoSlices}, 2, 1. / 3},
 	} {
 		tiles, err := FeasibleTiles(test.c)

@@ -142,7 +142,8 @@ func alike(got, want string) bool {
 	var a, b nvrtc.Kernel
 	_, errA := fmt.Sscanf(got, format, &a.Registers, &a.Spills, &a.Shared)
 	_, errB := fmt.Sscanf(want, format, &b.Registers, &b.Spills, &b.Shared)
-	return errA == nil && errB == nil && max(a.Registers-b.Registers, b.Registers-a.Registers) <= fewMore && a.Spills == b.Spills && a.Shared == b.Shared
+	return errA == nil && errB == nil && max(a.Registers-b.Registers, b.Registers-a.Registers) <= fewMore &&
+		a.Spills == b.Spills && a.Shared == b.Shared
 }
 
 func TestAlike(t *testing.T) {
@@ -171,7 +172,8 @@ func reduces(t *testing.T, l *nvrtc.Library, typ, name string) {
 	}
 	for _, arch := range archs {
 		image, err := l.Compile(nvrtc.Program{Name: name, Source: source, Arch: arch})
-		if err != nil || image.Warnings != "" || image.Kernels["reduce"].Registers == 0 || image.Kernels["reduce"].Spills > 0 {
+		if err != nil || image.Warnings != "" || image.Kernels["reduce"].Registers == 0 ||
+			image.Kernels["reduce"].Spills > 0 {
 			t.Errorf("%s/%s sm_%d: %v, %q, %+v", typ, name, arch, err, image.Warnings, image.Kernels)
 		}
 	}
@@ -211,5 +213,6 @@ func compile(t *testing.T, l *nvrtc.Library, r Rung, tile Tile, w Widths, arch i
 	if tile == r.Tiles[0] && k.Spills > 0 {
 		t.Errorf("%s: %d bytes are spilled", what, k.Spills)
 	}
-	to[what] = fmt.Sprintf("%d registers, %d bytes spilled, %d bytes shared", k.Registers, k.Spills, k.Shared+r.Shared(tile))
+	to[what] = fmt.Sprintf("%d registers, %d bytes spilled, %d bytes shared", k.Registers, k.Spills,
+		k.Shared+r.Shared(tile))
 }

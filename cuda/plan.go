@@ -42,7 +42,8 @@ type Plan struct {
 type Layout struct{ Rows, LD int }
 
 // errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
-var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d, n of gf256 %d", math.MaxInt32/2, math.MaxInt32)
+var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d, n of gf256 %d",
+	math.MaxInt32/2, math.MaxInt32)
 
 // Plan returns how the rung computes a product of the shape on the GPU with the parameters,
 // which are resolved. The error is a gemm.ErrParam where they do not fit the rung, and a
@@ -72,7 +73,8 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 		return plan, err
 	}
 	if down, across := ceil(s.M, plan.Tile.BM), ceil(s.N, plan.Tile.BN); across > 0 && down > math.MaxInt32/across {
-		return plan, gemm.Unavailablef("a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d", s.M, s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32).
+		return plan, gemm.Unavailablef("a product of %d×%d×%d takes %d×%d blocks of %s, and a launch has at most %d", s.M,
+			s.N, s.K, down, across, plan.Tile.Name(), math.MaxInt32).
 			WithRemedy("choose a larger tile or a smaller size")
 	}
 	return plan, r.fits(plan.Tile, g)
@@ -120,7 +122,8 @@ func (p Plan) CheckRegisters(registers int) error {
 // are laid out anew.
 func (p Plan) Resolved(asked gemm.Params) gemm.Params {
 	out := gemm.Params{"tile": p.Tile.Name()}
-	for name, value := range map[string]int{"block": p.Tile.block(), "bk": p.Tile.BK, "stages": p.Tile.Stages, "split": p.Split} {
+	for name, value := range map[string]int{"block": p.Tile.block(), "bk": p.Tile.BK, "stages": p.Tile.Stages,
+		"split": p.Split} {
 		if _, ok := asked[name]; ok {
 			out[name] = value
 		}
@@ -150,10 +153,12 @@ func (p Plan) PartialBytes() int64 {
 // for one.
 func (r Rung) fits(t Tile, g GPU) error {
 	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
-		return gemm.Unavailablef("%s with tile %s has %d threads a block, the GPU at most %d", r.Name, t.Name(), threads, g.BlockThreads)
+		return gemm.Unavailablef("%s with tile %s has %d threads a block, the GPU at most %d", r.Name, t.Name(), threads,
+			g.BlockThreads)
 	}
 	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return gemm.Unavailablef("%s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d", r.Name, t.Name(), t.Stages, shared, g.BlockSharedOptIn).
+		return gemm.Unavailablef("%s with tile %s and %d stages needs %d bytes of shared memory a block, the GPU has %d",
+			r.Name, t.Name(), t.Stages, shared, g.BlockSharedOptIn).
 			WithRemedy("choose fewer stages or a smaller tile")
 	}
 	return nil
@@ -306,7 +311,8 @@ func (p Plan) options() []string {
 // with them, or one that the parameter tile spells out. The first is the default.
 func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {
-		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0", gemm.ErrParam, n, r.Name, r.Type)
+		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0",
+			gemm.ErrParam, n, r.Name, r.Type)
 	}
 	tiles := r.Tiles
 	if text, ok := p["tile"].(string); ok && text != Auto {
@@ -334,7 +340,8 @@ func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 		for _, t := range r.Tiles {
 			have = append(have, t.Name())
 		}
-		return nil, fmt.Errorf("%w: no setting of %s in %s has %v: it has %s", gemm.ErrParam, r.Name, r.Type, p, strings.Join(have, ", "))
+		return nil, fmt.Errorf("%w: no setting of %s in %s has %v: it has %s", gemm.ErrParam, r.Name, r.Type, p,
+			strings.Join(have, ", "))
 	}
 	return out, nil
 }

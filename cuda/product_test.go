@@ -22,21 +22,26 @@ func TestProduct(t *testing.T) {
 		{"f32", "naive", Tile{BM: 32, BN: 32}, n, n, n, Product{Blocks: n, GlobalReads: 2 * n * n * n, GlobalWrites: n * n}},
 		// Equations 12 and 15 with sm = sk = 128, sn = 8, tx = ty = 8.
 		{"f32", "conflictfree", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, n, n, n, Product{
-			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4, SharedWrites: n * n * n / 64, Barriers: 256}},
+			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4,
+			SharedWrites: n * n * n / 64, Barriers: 256}},
 		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, n, n, n, Product{
-			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4, SharedWrites: n * n * n / 64, Barriers: 128, Saved: 127}},
+			Blocks: 64, GlobalReads: n * n * n / 64, GlobalWrites: n * n, SharedReads: n * n * n / 4,
+			SharedWrites: n * n * n / 64, Barriers: 128, Saved: 127}},
 		{"f32", "smem", Tile{BM: 32, BN: 32, BK: 32}, 64, 64, 64, Product{
-			Blocks: 4, GlobalReads: 64 * 64 * 64 / 16, GlobalWrites: 64 * 64, SharedReads: 2 * 64 * 64 * 64, SharedWrites: 64 * 64 * 64 / 16, Barriers: 4}},
+			Blocks: 4, GlobalReads: 64 * 64 * 64 / 16, GlobalWrites: 64 * 64, SharedReads: 2 * 64 * 64 * 64,
+			SharedWrites: 64 * 64 * 64 / 16, Barriers: 4}},
 		// Edges: 2 by 1 tiles, 2 slices. A is read once, B twice; a warp of 64×32 reads
 		// 96 elements for each k.
 		{"f64", "dmma", Tile{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, Stages: 3}, 129, 100, 17, Product{
-			Blocks: 2, GlobalReads: 129*17 + 2*17*100, GlobalWrites: 129 * 100, SharedReads: 2 * 8 * 96 * 32, SharedWrites: 2 * 256 * 32, Barriers: 3, Saved: 1}},
+			Blocks: 2, GlobalReads: 129*17 + 2*17*100, GlobalWrites: 129 * 100, SharedReads: 2 * 8 * 96 * 32,
+			SharedWrites: 2 * 256 * 32, Barriers: 3, Saved: 1}},
 		// 9 indices of k are two blocks of 8: A becomes 16×16, B 16×8.
 		{"f64", "packed-global", Tile{BM: 8, BN: 8, BK: 8}, 10, 7, 9, Product{
 			Blocks: 2, GlobalReads: 2*10*7*16 + 10*9 + 9*7, GlobalWrites: 70 + 16*16 + 16*8}},
 		// 4 rows of 10 indices and 3 tiles of columns: B is read once, A by each tile.
 		{"gf256", "tiled", Tile{BM: 16, BN: 64, BK: 32}, 4, 130, 10, Product{
-			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64, SharedWrites: 3 * 10 * (4 + 64), Barriers: 2}},
+			Blocks: 3, GlobalReads: 3*4*10 + 10*130, GlobalWrites: 4 * 130, SharedReads: 3 * 10 * 2 * 4 * 64,
+			SharedWrites: 3 * 10 * (4 + 64), Barriers: 2}},
 		{"f32", "doublebuffer", Tile{BM: 128, BN: 128, BK: 8, TM: 8, TN: 8}, 1, 1, 0, Product{Blocks: 1, GlobalWrites: 1}},
 	} {
 		got := rung(t, test.typ, test.name).Product(test.tile, gemm.Shape{M: test.m, N: test.n, K: test.k})

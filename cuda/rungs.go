@@ -4,38 +4,50 @@ import "gemm"
 
 // rungs are the steps of the ladders, those of one element type in their order.
 var rungs = []Rung{
-	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
-	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements, reads: unshared},
-	{Name: "smem", Type: "f32", File: "03_smem.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32, BK: 32}}, threads: elements, reads: sliced},
-	{Name: "blocktile1d", Type: "f32", File: "04_blocktile1d.cu", Least: 70, Tiles: []Tile{{BM: 64, BN: 64, BK: 8, TM: 8}}, threads: threadTiles, reads: column},
-	{Name: "blocktile2d", Type: "f32", File: "05_blocktile2d.cu", Least: 70, Capped: true, Tiles: squares(), threads: threadTiles, reads: thread},
-	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true, threads: threadTiles, reads: thread},
-	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3), Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
-	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true, Splits: true, Capped: true, Tiles: []Tile{
-		{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
-		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, TM: 8, TN: 8, Stages: 3},
-		{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
-		{BM: 64, BN: 128, BK: 16, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 3},
-		{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3},
-	}, speeds: map[string]Speed{
-		"128x256x16/64x64/8x16": {Share: 0.815, Blocks: 1, Alone: 0.815},
-		"128x128x16/64x32/8x8":  {Share: 0.80, Blocks: 2, Alone: 0.72},
-		"128x128x16/64x64/8x16": {Share: 0.795, Blocks: 2, Alone: 0.68},
-		"64x128x16/32x64/8x8":   {Share: 0.793, Blocks: 4, Alone: 0.66},
-		"64x64x16/32x32/4x8":    {Share: 0.66, Blocks: 5, Alone: 0.45},
-	}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
-	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, narrow: 0.6, Pads: true, Splits: true, Capped: true, Tiles: []Tile{
-		{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
-		{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
-	}, speeds: map[string]Speed{
-		"256x128x32/64x64": {Share: 0.40, Blocks: 1, Alone: 0.40},
-		"128x128x32/64x64": {Share: 0.405, Blocks: 2, Alone: 0.33},
-		"64x64x32/32x32":   {Share: 0.20, Blocks: 4, Alone: 0.12},
-	}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
+	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements,
+		reads: unshared},
+	{Name: "coalesced", Type: "f32", File: "02_coalesced.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}},
+		threads: elements, reads: unshared},
+	{Name: "smem", Type: "f32", File: "03_smem.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32, BK: 32}}, threads: elements,
+		reads: sliced},
+	{Name: "blocktile1d", Type: "f32", File: "04_blocktile1d.cu", Least: 70, Tiles: []Tile{{BM: 64, BN: 64, BK: 8, TM: 8}},
+		threads: threadTiles, reads: column},
+	{Name: "blocktile2d", Type: "f32", File: "05_blocktile2d.cu", Least: 70, Capped: true, Tiles: squares(),
+		threads: threadTiles, reads: thread},
+	{Name: "vectorized", Type: "f32", File: "06_vectorized.cu", Least: 70, Capped: true, Tiles: squares(), Copies: true,
+		threads: threadTiles, reads: thread},
+	{Name: "conflictfree", Type: "f32", File: "07_conflictfree.cu", Least: 70, Capped: true, Tiles: squares(),
+		Copies: true, threads: threadTiles, reads: thread},
+	{Name: "doublebuffer", Type: "f32", File: "08_doublebuffer.cu", Least: 70, Capped: true, Tiles: squares(),
+		Copies: true, threads: threadTiles, reads: thread},
+	{Name: "async", Type: "f32", File: "09_async.cu", Least: 80, Single: true, Capped: true, Tiles: staged(squares(), 3),
+		Copies: true, threads: threadTiles, shared: transposedSlices, reads: thread},
+	{Name: "warptile", Type: "f32", File: "10_warptile.cu", Least: 80, narrow: 0.85, Single: true, Pads: true,
+		Splits: true, Capped: true, Tiles: []Tile{
+			{BM: 128, BN: 256, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 32, TM: 8, TN: 8, Stages: 3},
+			{BM: 128, BN: 128, BK: 16, WM: 64, WN: 64, TM: 8, TN: 16, Stages: 3},
+			{BM: 64, BN: 128, BK: 16, WM: 32, WN: 64, TM: 8, TN: 8, Stages: 3},
+			{BM: 64, BN: 64, BK: 16, WM: 32, WN: 32, TM: 4, TN: 8, Stages: 3},
+		}, speeds: map[string]Speed{
+			"128x256x16/64x64/8x16": {Share: 0.815, Blocks: 1, Alone: 0.815},
+			"128x128x16/64x32/8x8":  {Share: 0.80, Blocks: 2, Alone: 0.72},
+			"128x128x16/64x64/8x16": {Share: 0.795, Blocks: 2, Alone: 0.68},
+			"64x128x16/32x64/8x8":   {Share: 0.793, Blocks: 4, Alone: 0.66},
+			"64x64x16/32x32/4x8":    {Share: 0.66, Blocks: 5, Alone: 0.45},
+		}, Copies: true, threads: warpTiles, shared: transposedSlices, reads: thread},
+	{Name: "tf32-wmma", Type: "f32", File: "11_tf32-wmma.cu", Least: 80, narrow: 0.6, Pads: true, Splits: true,
+		Capped: true, Tiles: []Tile{
+			{BM: 256, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3}, {BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 3},
+			{BM: 128, BN: 128, BK: 32, WM: 64, WN: 64, Stages: 2}, {BM: 64, BN: 64, BK: 32, WM: 32, WN: 32, Stages: 3},
+		}, speeds: map[string]Speed{
+			"256x128x32/64x64": {Share: 0.40, Blocks: 1, Alone: 0.40},
+			"128x128x32/64x64": {Share: 0.405, Blocks: 2, Alone: 0.33},
+			"64x64x32/32x32":   {Share: 0.20, Blocks: 4, Alone: 0.12},
+		}, Copies: true, threads: warpTiles, shared: unevenSlices, reads: warp},
 
-	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements, reads: unshared},
+	{Name: "naive", Type: "f64", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 8, BN: 32}}, threads: elements,
+		reads: unshared},
 	{Name: "packed-global", Type: "f64", File: "02_packed-global.cu", Least: 70, Tiles: []Tile{
 		{BM: 8, BN: 8, BK: 8}, {BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
 	}, threads: elements, reads: unshared},
@@ -56,7 +68,8 @@ var rungs = []Rung{
 		"64x64x16/32x32":   {Share: 0.77, Blocks: 4, Alone: 0.70},
 	}, Copies: true, threads: warpTiles, shared: paddedSlices, reads: warp},
 
-	{Name: "naive", Type: "gf256", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 4, BN: 64}}, threads: elements, reads: unshared},
+	{Name: "naive", Type: "gf256", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 4, BN: 64}}, threads: elements,
+		reads: unshared},
 	{Name: "square-tiled", Type: "gf256", File: "02_square-tiled.cu", Least: 70, Tiles: []Tile{
 		{BM: 16, BN: 16, BK: 16}, {BM: 32, BN: 32, BK: 32},
 	}, threads: elements, reads: sliced},
@@ -64,7 +77,8 @@ var rungs = []Rung{
 		{BM: 16, BN: 64, BK: 32}, {BM: 8, BN: 128, BK: 32}, {BM: 4, BN: 256, BK: 32},
 	}, threads: elements, shared: byteSlices, fit: fewRows, reads: sliced},
 	{Name: "word", Type: "gf256", File: "04_word.cu", Least: 70, AtLaunch: true, Single: true, Tiles: []Tile{
-		{BM: 16, BN: 1024, BK: 32, TM: 1, TN: 16}, {BM: 16, BN: 512, BK: 32, TM: 1, TN: 8}, {BM: 16, BN: 256, BK: 32, TM: 1, TN: 4},
+		{BM: 16, BN: 1024, BK: 32, TM: 1, TN: 16}, {BM: 16, BN: 512, BK: 32, TM: 1, TN: 8},
+		{BM: 16, BN: 256, BK: 32, TM: 1, TN: 4},
 	}, Copies: true, threads: threadTiles, shared: wordSlices, fit: fewRows, reads: thread},
 	{Name: "tuned", Type: "gf256", File: "05_tuned.cu", Least: 70, Single: true, Tiles: []Tile{
 		{BM: 16, BN: 2048, BK: 48, TM: 16, TN: 16}, {BM: 8, BN: 2048, BK: 48, TM: 8, TN: 16},

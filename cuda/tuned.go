@@ -78,7 +78,8 @@ func (r Rung) Classes(g GPU) []Class {
 		}
 		return out
 	}
-	out := []Class{Large, Medium, Large + Narrow, Small, Tall, Deep, Wide, Medium + Narrow, Small + Narrow, Tall + Narrow, Deep + Narrow, Wide + Narrow}
+	out := []Class{Large, Medium, Large + Narrow, Small, Tall, Deep, Wide, Medium + Narrow, Small + Narrow, Tall + Narrow,
+		Deep + Narrow, Wide + Narrow}
 	return slices.DeleteFunc(out, func(c Class) bool {
 		return r.Class(g, c.Shape(g), !c.narrow()) != c || c.narrow() && !r.Copies
 	})
@@ -92,7 +93,8 @@ func (c Class) Shape(g GPU) gemm.Shape {
 	cube := func(each float64) int {
 		return classEdge * max(1, int(math.Sqrt(each*float64(max(1, g.Multiprocessors)))))
 	}
-	half := classEdge * max(8, 1<<int(math.Log2(float64(max(2, g.Multiprocessors)/2)))) // rows of as many tiles as half of the multiprocessors
+	// rows of as many tiles as half of the multiprocessors
+	half := classEdge * max(8, 1<<int(math.Log2(float64(max(2, g.Multiprocessors)/2))))
 	var s gemm.Shape
 	switch Class(strings.TrimSuffix(string(c), Narrow)) {
 	case Small:
@@ -189,7 +191,8 @@ func (r Rung) setting(k tuned.Kernel, g GPU) (Tile, error) {
 		return t, TileError{t.String(), fmt.Sprintf("it has %d threads a block, the GPU at most %d", threads, g.BlockThreads)}
 	}
 	if shared := r.Shared(t); shared > g.BlockSharedOptIn && g.BlockSharedOptIn > 0 {
-		return t, TileError{t.String(), fmt.Sprintf("it needs %d bytes of shared memory a block, the GPU has %d", shared, g.BlockSharedOptIn)}
+		return t, TileError{t.String(),
+			fmt.Sprintf("it needs %d bytes of shared memory a block, the GPU has %d", shared, g.BlockSharedOptIn)}
 	}
 	return t, nil
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // h200 is a GPU with the figures of an H200 that plans depend on.
-var h200 = GPU{Name: "NVIDIA H200", Capability: "9.0", Multiprocessors: 132, Clock: 1980, BlockThreads: 1024, BlockSharedOptIn: 232448}
+var h200 = GPU{Name: "NVIDIA H200", Capability: "9.0", Multiprocessors: 132, Clock: 1980, BlockThreads: 1024,
+	BlockSharedOptIn: 232448}
 
 // packedOperands returns operands of a product at aligned addresses, whose rows have no gaps.
 func packedOperands(s gemm.Shape) (a, b, c Operand) {
@@ -26,9 +27,11 @@ func TestClass(t *testing.T) {
 		{gemm.Cube(256), Small}, {gemm.Cube(1024), Small}, {gemm.Cube(1408), Small}, // 121 tiles
 		{gemm.Cube(1536), Medium}, {gemm.Cube(2048), Medium}, {gemm.Shape{M: 2816, N: 2816, K: 512}, Medium}, // 484
 		{gemm.Cube(3072), Large}, {gemm.Cube(8192), Large}, {gemm.Shape{M: 4096, N: 4096, K: 16}, Large},
-		{gemm.Shape{M: 8192, N: 64, K: 8192}, Tall}, {gemm.Shape{M: 1024, N: 128, K: 16}, Tall}, {gemm.Shape{M: 1016, N: 128, K: 16}, Small},
+		{gemm.Shape{M: 8192, N: 64, K: 8192}, Tall}, {gemm.Shape{M: 1024, N: 128, K: 16}, Tall},
+		{gemm.Shape{M: 1016, N: 128, K: 16}, Small},
 		{gemm.Shape{M: 64, N: 1048576, K: 64}, Wide}, {gemm.Shape{M: 1, N: 8, K: 1}, Wide},
-		{gemm.Shape{M: 512, N: 512, K: 4096}, Deep}, {gemm.Shape{M: 64, N: 64, K: 8192}, Deep}, {gemm.Shape{M: 512, N: 512, K: 4095}, Small}, {gemm.Shape{M: 1, N: 1, K: 8}, Deep}, {gemm.Cube(1), Small},
+		{gemm.Shape{M: 512, N: 512, K: 4096}, Deep}, {gemm.Shape{M: 64, N: 64, K: 8192}, Deep},
+		{gemm.Shape{M: 512, N: 512, K: 4095}, Small}, {gemm.Shape{M: 1, N: 1, K: 8}, Deep}, {gemm.Cube(1), Small},
 		{gemm.Cube(0), Deep},
 	} {
 		if got := r.Class(h200, c.s, true); got != c.want {
@@ -50,7 +53,8 @@ func TestClasses(t *testing.T) {
 			for _, c := range classes {
 				a, b, o := packedOperands(c.Shape(g))
 				if got := r.Class(g, c.Shape(g), r.wide(a, b, o)); got != c {
-					t.Errorf("%d multiprocessors: %v stands for %s of %s in %s, and is %s", multiprocessors, c.Shape(g), c, r.Name, r.Type, got)
+					t.Errorf("%d multiprocessors: %v stands for %s of %s in %s, and is %s", multiprocessors, c.Shape(g), c,
+						r.Name, r.Type, got)
 				}
 			}
 			want := 12
@@ -66,9 +70,12 @@ func TestClasses(t *testing.T) {
 		}
 	}
 	for class, want := range map[Class]gemm.Shape{
-		Small: {M: 1024, N: 1024, K: 1024}, Medium: {M: 2048, N: 2048, K: 2048}, Large: {M: 4096, N: 4096, K: 4096}, Large + Narrow: {M: 4095, N: 4095, K: 4095},
-		Rows4: {M: 4, N: 1 << 24, K: 10}, Rows16: {M: 16, N: 1 << 24, K: 16}, Rows: {M: 64, N: 1 << 22, K: 64}, Rows4 + Narrow: {M: 3, N: 1<<24 - 1, K: 9},
-		Tall: {M: 8192, N: 64, K: 8192}, Wide: {M: 64, N: 8192, K: 8192}, Deep: {M: 512, N: 512, K: 8192}, Deep + Narrow: {M: 511, N: 511, K: 8191},
+		Small: {M: 1024, N: 1024, K: 1024}, Medium: {M: 2048, N: 2048, K: 2048}, Large: {M: 4096, N: 4096, K: 4096},
+		Large + Narrow: {M: 4095, N: 4095, K: 4095},
+		Rows4:          {M: 4, N: 1 << 24, K: 10}, Rows16: {M: 16, N: 1 << 24, K: 16}, Rows: {M: 64, N: 1 << 22, K: 64},
+		Rows4 + Narrow: {M: 3, N: 1<<24 - 1, K: 9},
+		Tall:           {M: 8192, N: 64, K: 8192}, Wide: {M: 64, N: 8192, K: 8192}, Deep: {M: 512, N: 512, K: 8192},
+		Deep + Narrow: {M: 511, N: 511, K: 8191},
 	} {
 		if got := class.Shape(h200); got != want {
 			t.Errorf("%s on an H200: %v, want %v", class, got, want)
@@ -91,7 +98,8 @@ func TestCandidatesHaveNames(t *testing.T) {
 func TestTunedPlans(t *testing.T) {
 	t.Cleanup(tuned.Disable)
 	r := rung(t, "f32", "warptile")
-	best := tuned.Kernel{GPU: h200.Name, Type: "f32", Rung: "warptile", Class: "large", Tile: "64x128x16/32x64/8x8", Stages: 3, Split: 1}
+	best := tuned.Kernel{GPU: h200.Name, Type: "f32", Rung: "warptile", Class: "large", Tile: "64x128x16/32x64/8x8",
+		Stages: 3, Split: 1}
 	deep := best
 	deep.Class, deep.Tile, deep.Split = "deep", "128x128x8/32x64/8x8", 6
 	tuned.Use(tuned.Settings{}.WithKernel(best).WithKernel(deep))
@@ -114,7 +122,8 @@ func TestTunedPlans(t *testing.T) {
 		return p
 	}
 	large := gemm.Cube(4096)
-	if got := plan(h200, large, open); got.Tile.Name() != best.Tile || got.Tile.Stages != 3 || got.Split != 1 || got.Depth != 4096 || got.Ignored != "" {
+	if got := plan(h200, large, open); got.Tile.Name() != best.Tile || got.Tile.Stages != 3 || got.Split != 1 ||
+		got.Depth != 4096 || got.Ignored != "" {
 		t.Errorf("with an entry: %+v", got)
 	}
 	if got := plan(h200, large, gemm.Params{}); got.Tile.Name() != best.Tile {
@@ -157,15 +166,19 @@ func TestTunedSettingsThatAreNone(t *testing.T) {
 		stages int
 		want   string
 	}{
-		{"128x128", 3, "tile is"}, {"128x128x16/64x48", 3, "no multiple of 48"}, {"128x128x16/64x32", 1, "1 stages are too few"},
-		{"128x128x16/64x32", 8, "bytes of shared memory a block, the GPU has 232448"}, {"512x512x16/64x32", 2, "1 to 1024 threads"},
+		{"128x128", 3, "tile is"}, {"128x128x16/64x48", 3, "no multiple of 48"},
+		{"128x128x16/64x32", 1, "1 stages are too few"},
+		{"128x128x16/64x32", 8, "bytes of shared memory a block, the GPU has 232448"},
+		{"512x512x16/64x32", 2, "1 to 1024 threads"},
 	} {
-		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "dmma", Class: "large", Tile: bad.tile, Stages: bad.stages, Split: 1}))
+		tuned.Use(tuned.Settings{}.WithKernel(tuned.Kernel{GPU: h200.Name, Type: "f64", Rung: "dmma", Class: "large",
+			Tile: bad.tile, Stages: bad.stages, Split: 1}))
 		plan, err := r.Plan(h200, s, a, b, c, gemm.Params{})
 		if err != nil || plan.Tile != r.Tiles[0] && plan.Tile != r.Tiles[1] {
 			t.Errorf("%s: %v, %v", bad.tile, plan.Tile, err)
 		}
-		if !strings.Contains(plan.Ignored, bad.want) || !strings.Contains(plan.Ignored, "gemm tune --families cuda") || strings.Contains(plan.Ignored, "\n") {
+		if !strings.Contains(plan.Ignored, bad.want) || !strings.Contains(plan.Ignored, "gemm tune --families cuda") ||
+			strings.Contains(plan.Ignored, "\n") {
 			t.Errorf("%s, %d stages: %q, want %q", bad.tile, bad.stages, plan.Ignored, bad.want)
 		}
 	}

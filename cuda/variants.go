@@ -41,7 +41,8 @@ var algorithms = []struct {
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
 	{name: "tiled", doc: "tiles of any shape, given when the kernel is launched"},
 	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied packed in words"},
-	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C", role: gemm.Production},
+	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C",
+		role: gemm.Production},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
 	{name: CuBLASTF32, doc: "NVIDIA's library with operands rounded to TF32", types: "f32", role: gemm.Library},
 }
@@ -125,7 +126,8 @@ var errAbsent = gemm.Unavailablef("runs in the program %s, which gemm cuda and g
 func params(of []Rung) []gemm.Param {
 	out := []gemm.Param{
 		{Name: "device", Doc: "number of the GPU", Default: 0},
-		{Name: "l2", Doc: "whether operands change from call to call, so that none is in the L2 cache", Default: "cold", Choices: []string{"cold", "warm"}},
+		{Name: "l2", Doc: "whether operands change from call to call, so that none is in the L2 cache", Default: "cold",
+			Choices: []string{"cold", "warm"}},
 	}
 	several := func(value func(t Tile) int) bool {
 		seen := map[int]bool{}
@@ -144,17 +146,21 @@ func params(of []Rung) []gemm.Param {
 	if several(func(t Tile) int { return t.BK }) {
 		out = append(out, gemm.Param{Name: "bk", Doc: "k indices of a slice; 0: the default", Default: 0})
 	}
-	if slices.ContainsFunc(of, func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
-		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default", Default: 0, Max: mostEdge})
+	if slices.ContainsFunc(of,
+		func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
+		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default",
+			Default: 0, Max: mostEdge})
 	}
 	if len(of) > 0 {
-		out = append(out, gemm.Param{Name: "tile", Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", Default: Auto})
+		out = append(out, gemm.Param{Name: "tile",
+			Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", Default: Auto})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return r.Splits }) {
 		out = append(out, gemm.Param{Name: "split", Doc: "parts that k is cut into; 0: chosen by shape", Default: 0, Max: 64})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return r.Capped }) {
-		out = append(out, gemm.Param{Name: "maxregs", Doc: "registers of a thread at most; 0: as many as the compiler takes", Default: 0, Max: 255})
+		out = append(out, gemm.Param{Name: "maxregs", Doc: "registers of a thread at most; 0: as many as the compiler takes",
+			Default: 0, Max: 255})
 	}
 	return out
 }

@@ -100,7 +100,8 @@ var codes = []struct {
 // identity.
 func TestGenerators(t *testing.T) {
 	for _, code := range codes {
-		for _, c := range [][2]int{{1, 1}, {1, 255}, {255, 1}, {2, 3}, {4, 2}, {10, 4}, {17, 3}, {50, 20}, {128, 32}, {200, 56}} {
+		for _, c := range [][2]int{{1, 1}, {1, 255}, {255, 1}, {2, 3}, {4, 2}, {10, 4}, {17, 3}, {50, 20},
+			{128, 32}, {200, 56}} {
 			data, parity := c[0], c[1]
 			theirs, err := reedsolomon.New(data, parity, code.options...)
 			if err != nil {

@@ -28,7 +28,8 @@ type bcastRows[T gemm.Element] struct {
 }
 
 func newBcastRows[T gemm.Element](t *task[T]) (product[T], error) {
-	x := &bcastRows[T]{task: t, spans: plan.Spans(t.shape.M, t.world.Size()), panels: plan.Chunks(t.shape.K, t.params.Int("panel"))}
+	x := &bcastRows[T]{task: t, spans: plan.Spans(t.shape.M, t.world.Size()),
+		panels: plan.Chunks(t.shape.K, t.params.Int("panel"))}
 	rank := t.world.Rank()
 	x.a, x.c = memory.Matrix[T](x.spans[rank].Len(), t.shape.K), memory.Matrix[T](x.spans[rank].Len(), t.shape.N)
 	x.b = t.b

@@ -194,7 +194,8 @@ func (j *Job) within(what string) (stop func()) {
 		return func() {}
 	}
 	timer := time.AfterFunc(w.limit+w.grace, func() {
-		w.lost(fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(), what, w.limit, w.grace))
+		w.lost(fmt.Sprintf("rank %d ends itself: %s takes longer than the limit of %v and %v of grace", j.Rank(), what,
+			w.limit, w.grace))
 	})
 	return func() { timer.Stop() }
 }

@@ -254,7 +254,8 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 		return nil
 	}
 	width, chunks := chunked(c.Rows, c.Cols, a.Cols, gemm.TypeOf[T]().Size)
-	s := step{m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride), widthOrAdd: int64(width)}
+	s := step{m: int64(c.Rows), n: int64(c.Cols), k: int64(a.Cols), lda: int64(a.Stride), ldc: int64(c.Stride),
+		widthOrAdd: int64(width)}
 	s.aRank, s.a = w.at(a)
 	s.bRank, s.b = w.at(b)
 	_, s.c = w.at(c)
@@ -309,7 +310,8 @@ func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	return k.during(computing, func() error {
 		cols, add := s.chunk(i)
 		c := colsOf(view[T](w.window.At(rank), s.c, s.m, s.n, s.ldc), cols)
-		a, b := view[T](w.window.At(int(s.aRank)), s.a, s.m, s.k, s.lda), colsOf(view[T](w.window.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
+		a, b := view[T](w.window.At(int(s.aRank)), s.a, s.m, s.k, s.lda),
+			colsOf(view[T](w.window.At(int(s.bRank)), s.b, s.k, s.n, s.n), cols)
 		return w.local.part(k, c, a, b, add)
 	})
 }

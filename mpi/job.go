@@ -101,7 +101,8 @@ func Start(arguments []string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{}, rates: map[string]float64{},
+	j := &Job{world: world, quiet: quiet, mask: cpu.Places(), runs: map[int]run{}, pings: map[int][]float64{},
+		rates: map[string]float64{},
 		seats: comm.NewSeats(world), shm: func() int64 { return cpu.Free("/dev/shm") }, watch: watch{grace: exitGrace}}
 	if err := j.greet(arguments); err != nil {
 		return nil, err
@@ -164,7 +165,8 @@ func alike(peers []greeting) error {
 	for r, g := range peers {
 		switch {
 		case g.Revision != first.Revision:
-			return fmt.Errorf("rank %d is another program than rank 0 (%s, %s): start the same on all", r, g.Revision, first.Revision)
+			return fmt.Errorf("rank %d is another program than rank 0 (%s, %s): start the same on all", r, g.Revision,
+				first.Revision)
 		case g.Mask != first.Mask:
 			return fmt.Errorf("rank %d has GEMM_CPU=%q, rank 0 has %q: set the same on all", r, g.Mask, first.Mask)
 		case !slices.Equal(g.Arguments, first.Arguments):

@@ -32,7 +32,8 @@ func newLayers[T gemm.Element](t *task[T]) (product[T], error) {
 	g := layersOf(t.params, t.world.Size(), t.shape, int64(gemm.TypeOf[T]().Size))
 	x := &layers[T]{}
 	if g.C > 1 {
-		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add", "use more ranks or fewer layers"); err != nil {
+		if err := comm.Countable(ceil(t.shape.M, g.P)*ceil(t.shape.N, g.Q), "to add",
+			"use more ranks or fewer layers"); err != nil {
 			return nil, err
 		}
 	}

@@ -213,7 +213,8 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 }
 
 // computeTwo computes C ← A₀·B₀ + A₁·B₁, or adds to C, as compute does.
-func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool, pending []*comm.Request) error {
+func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], add bool,
+	pending []*comm.Request) error {
 	if c.Rows == 0 {
 		return nil
 	}

@@ -286,7 +286,8 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 		// other, where they take turns on a processor, and each would count its turn alone.
 		err = s.job.quiet.Barrier()
 	}
-	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv, Skew: k.skewed.Recv, Phases: map[string]float64{}}
+	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv,
+		Skew: k.skewed.Recv, Phases: map[string]float64{}}
 	if err != nil {
 		return own, nil, err
 	}
@@ -382,7 +383,8 @@ func (l *lead[T]) describe(all []report) error {
 			t.Sent, t.Recv = t.Sent+p.skew[r].Sent, t.Recv+p.skew[r].Recv
 		}
 		if did.Sent != t.Sent*size || did.Recv != t.Recv*size {
-			return fmt.Errorf("rank %d sent %d and received %d bytes, its plan has %d and %d", r, did.Sent, did.Recv, t.Sent*size, t.Recv*size)
+			return fmt.Errorf("rank %d sent %d and received %d bytes, its plan has %d and %d", r, did.Sent, did.Recv,
+				t.Sent*size, t.Recv*size)
 		}
 		d.Ranks = append(d.Ranks, gemm.Rank{
 			Rank: r, Host: l.job.peers[r].Host, CPUs: did.CPUs, Phases: did.Phases, Sent: did.Sent, Recv: did.Recv,
@@ -491,7 +493,8 @@ func zero[T gemm.Element](c gemm.Matrix[T]) {
 type gemmer[T gemm.Float] struct{ *multiplier[T] }
 
 // Gemm implements gemm.Gemmer.
-func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	m, n, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
 		return err
@@ -526,7 +529,8 @@ func (g gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, 
 
 // rescaled returns operands with the same product, whose sums stay in the range as block.Rescale
 // says.
-func rescaled[T gemm.Float](ctx context.Context, n int, alpha T, a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error) {
+func rescaled[T gemm.Float](ctx context.Context, n int, alpha T,
+	a, b gemm.Matrix[T]) (T, gemm.Matrix[T], gemm.Matrix[T], error) {
 	left, right := block.View[T]{Data: a.Data, Row: a.Stride, Col: 1}, block.View[T]{Data: b.Data, Row: b.Stride, Col: 1}
 	alpha, left, right, err := block.Rescale(ctx, a.Rows, n, a.Cols, alpha, left, right)
 	a.Data, a.Stride, b.Data, b.Stride = left.Data, left.Row, right.Data, right.Row

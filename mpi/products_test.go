@@ -139,7 +139,8 @@ func staging[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operan
 }
 
 // multiplied multiplies, checks the result and returns what is said of it.
-func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o operands[T]) (gemm.Distribution, gemm.Cost) {
+func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params,
+	o operands[T]) (gemm.Distribution, gemm.Cost) {
 	t.Helper()
 	r := staging(t, v, p, o)
 	o.spoil(T(math.NaN()))
@@ -164,7 +165,8 @@ func multiplied[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params, o ope
 func TestRanksThreads(t *testing.T) {
 	forRank0(t)
 	for _, x := range []struct{ local, name string }{
-		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName}, {"serial/strassen", "parallel/strassen"},
+		{packedName, threadName}, {"serial/ikj", rowsName}, {threadName, threadName},
+		{"serial/strassen", "parallel/strassen"},
 	} {
 		forVariants(t, gemm.Params{"threads": 2, "local": x.local}, func(t *testing.T, v gemm.Variant) {
 			o := newOperands[float64](130, 70, 90, 2)
@@ -209,7 +211,8 @@ func TestRanksLocal(t *testing.T) {
 			}
 		})
 	}
-	if _, err := gemm.New[float64](named(t, "mpi/summa"), gemm.Params{"local": "serial/winograd", "threads": 2}); !errors.Is(err, gemm.ErrParam) {
+	if _, err := gemm.New[float64](named(t, "mpi/summa"),
+		gemm.Params{"local": "serial/winograd", "threads": 2}); !errors.Is(err, gemm.ErrParam) {
 		t.Errorf("a local variant of one thread on two: %v, want ErrParam", err)
 	}
 }
@@ -219,7 +222,8 @@ func TestRanksLocal(t *testing.T) {
 // halved, and has the bits of packed.
 func TestRanksHalve(t *testing.T) {
 	forRank0(t)
-	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name, Values: tuned.Values{Cutoff: 300}}))
+	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name,
+		Values: tuned.Values{Cutoff: 300}}))
 	defer tuned.Use(tuned.Settings{})
 	const n = 800
 	a, b := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)
@@ -308,7 +312,8 @@ func TestRanksGrid(t *testing.T) {
 // wantUsed checks what is said of ranks without work.
 func wantUsed(t *testing.T, d gemm.Distribution, used int) {
 	t.Helper()
-	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0], fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
+	warned := len(d.Warnings) == 1 && strings.HasPrefix(d.Warnings[0],
+		fmt.Sprintf("%d of %d ranks", len(d.Ranks)-used, len(d.Ranks)))
 	if d.Used != used || used < len(d.Ranks) && !warned || used == len(d.Ranks) && len(d.Warnings) > 0 {
 		t.Errorf("%d of %d ranks are used, warnings %q, want %d", d.Used, len(d.Ranks), d.Warnings, used)
 	}
@@ -422,7 +427,8 @@ func TestWindowless(t *testing.T) {
 func TestRanksWindowless(t *testing.T) {
 	forRank0(t)
 	v := named(t, "mpi/srumma")
-	for _, p := range []gemm.Params{nil, {"panel": 3}, {"panel": 1, "local": "serial/strassen"}, {"grid": "1x2", "panel": 5}} {
+	for _, p := range []gemm.Params{nil, {"panel": 3}, {"panel": 1, "local": "serial/strassen"},
+		{"grid": "1x2", "panel": 5}} {
 		for _, s := range [][3]int{{33, 33, 33}, {100, 7, 61}, {1, 40, 9}, {2, 3, 400}} {
 			d, _ := multiplied(t, v, p, newOperands[float64](s[0], s[1], s[2], 1))
 			wantSent(t, d, "MPI_Win_allocate: MPI_ERR_WIN")
@@ -633,7 +639,8 @@ func TestRanksRefusal(t *testing.T) {
 		form := core.make
 		core.make = func(*task[float64]) (product[float64], error) { return nil, errors.New("planted") }
 		o := newOperands[float64](11, 12, 13, 0)
-		if _, err := core.Stage(context.Background(), o.c, o.a, o.b); err == nil || !strings.Contains(err.Error(), "rank 0: planted") {
+		if _, err := core.Stage(context.Background(), o.c, o.a, o.b); err == nil ||
+			!strings.Contains(err.Error(), "rank 0: planted") {
 			t.Errorf("%s: %v, want an error that names the rank", name, err)
 		}
 		if theJob.broken != nil {
@@ -725,7 +732,8 @@ func TestRanksFarAlpha(t *testing.T) {
 				o.b.Set(l, j, x[2])
 			}
 		}
-		if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0, o.c); err != nil {
+		if err := m.(gemm.Gemmer[float64]).Gemm(context.Background(), blas.NoTrans, blas.NoTrans, x[0], o.a, o.b, 0,
+			o.c); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := o.c.At(2, 3), float64(o.a.Cols)*x[3]; !(math.Abs(got/want-1) < 1e-12) {
@@ -837,7 +845,8 @@ func TestRanksMonitored(t *testing.T) {
 // TestShare shares out the processors of hosts.
 func TestShare(t *testing.T) {
 	all := []int{0, 1, 2, 3, 8, 9}
-	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all}, {Host: "b", CPUs: []int{8}}}
+	peers := []greeting{{Host: "a", CPUs: all}, {Host: "b", CPUs: all}, {Host: "a", CPUs: all},
+		{Host: "b", CPUs: []int{8}}}
 	for r, want := range [][]int{{0, 1, 2}, nil, {3, 8, 9}, nil} {
 		if got := share(peers, r, peers[r].CPUs); !slices.Equal(got, want) {
 			t.Errorf("rank %d has %v, want %v", r, got, want)
@@ -876,7 +885,8 @@ func TestAside(t *testing.T) {
 	computing := &placed{}
 	x := &task[float64]{job: j, places: places, local: &local[float64]{Multiplier: computing}}
 	var none gemm.Matrix[float64]
-	if err := x.aside(func() error { return x.local.part(&clock{ctx: context.Background()}, none, none, none, false) }, nil); err != nil {
+	if err := x.aside(func() error { return x.local.part(&clock{ctx: context.Background()}, none, none, none, false) },
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(computing.cpus, places[1:]) {

@@ -170,7 +170,8 @@ func leadingScaLAPACK[T gemm.Float](name string) func(gemm.Params) (gemm.Multipl
 
 func scalapackVariant() gemm.Variant {
 	// It has one thread a rank, and computes by itself.
-	params := slices.DeleteFunc(commonParams(), func(q gemm.Param) bool { return q.Name == "local" || q.Name == "threads" })
+	params := slices.DeleteFunc(commonParams(),
+		func(q gemm.Param) bool { return q.Name == "local" || q.Name == "threads" })
 	const name = "reference/scalapack"
 	return gemm.Variant{
 		Name:     name,
@@ -178,11 +179,12 @@ func scalapackVariant() gemm.Variant {
 		Location: gemm.OnRanks,
 		Role:     gemm.Library,
 		Can:      gemm.Stages | gemm.Explains,
-		Params:   append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16, Doc: "rows and columns of the blocks that matrices are dealt out in"}),
-		Model:    scalapackModel,
-		Bound:    gemm.Classical,
-		F32:      leadingScaLAPACK[float32](name),
-		F64:      leadingScaLAPACK[float64](name),
+		Params: append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16,
+			Doc: "rows and columns of the blocks that matrices are dealt out in"}),
+		Model: scalapackModel,
+		Bound: gemm.Classical,
+		F32:   leadingScaLAPACK[float32](name),
+		F64:   leadingScaLAPACK[float64](name),
 	}
 }
 

@@ -124,7 +124,8 @@ func TestRanksLackScaLAPACK(t *testing.T) {
 	}
 	a, b, c := gemm.NewMatrix[float64](5, 4), gemm.NewMatrix[float64](4, 3), gemm.NewMatrix[float64](5, 3)
 	err = m.Multiply(t.Context(), c, a, b)
-	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "rank 1") || !strings.Contains(err.Error(), "libnone.so") {
+	if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "rank 1") ||
+		!strings.Contains(err.Error(), "libnone.so") {
 		t.Errorf("got %v, want that rank 1 has no libnone.so", err)
 	}
 	// The ranks are in step.

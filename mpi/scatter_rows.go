@@ -73,7 +73,8 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 		}
 	}
 	// What a call in the product would find, too late for the ranks to stay in step.
-	if err := comm.Countable(max(j.m*t.shape.K, t.shape.K*j.n, j.m*j.n), "in a block for a rank", "use more ranks"); err != nil {
+	if err := comm.Countable(max(j.m*t.shape.K, t.shape.K*j.n, j.m*j.n), "in a block for a rank",
+		"use more ranks"); err != nil {
 		return j, err
 	}
 	if rank == 0 {
@@ -81,7 +82,8 @@ func newJoined[T gemm.Element](t *task[T], g plan.Grid) (joined[T], error) {
 		j.found = memory.Matrix[T](g.Ranks(), j.m*j.n).Data
 	}
 	if rank < g.Ranks() {
-		j.a, j.b, j.c = memory.Matrix[T](j.m, t.shape.K).Data, memory.Matrix[T](t.shape.K, j.n).Data, memory.Matrix[T](j.m, j.n).Data
+		j.a, j.b, j.c = memory.Matrix[T](j.m, t.shape.K).Data, memory.Matrix[T](t.shape.K, j.n).Data,
+			memory.Matrix[T](j.m, j.n).Data
 	}
 	return j, nil
 }

@@ -286,9 +286,10 @@ func (x *srumma[T]) plan() prediction {
 
 func srummaVariant() gemm.Variant {
 	v := gemm.Variant{
-		Name:   "mpi/srumma",
-		Doc:    "operands spread over a grid: each rank fetches the panels that it has not got from their owners' memory, with no partner to wait for",
-		Params: commonParams(scheduleParam(), gridParam(), panelParam(256, "columns of A and rows of B that are fetched at once")),
+		Name: "mpi/srumma",
+		Doc:  "operands spread over a grid: each rank fetches the panels that it has not got from their owners' memory, with no partner to wait for",
+		Params: commonParams(scheduleParam(), gridParam(),
+			panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}
 	v = types{newSrumma[float32], newSrumma[float64], newSrumma[gf256.Elem]}.of(v)
 	return variant(v, func(s gemm.Shape, ranks int, p gemm.Params) float64 {

@@ -44,8 +44,10 @@ func commonParams(more ...gemm.Param) []gemm.Param {
 	return append([]gemm.Param{
 		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
 		{Name: "threads", Default: 1, Min: 0, Doc: "threads of a rank; 0: its share of the host's processors"},
-		{Name: "local", Default: packedName, Choices: localNames(), Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
-		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy}, Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
+		{Name: "local", Default: packedName, Choices: localNames(),
+			Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
+		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy},
+			Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
 	}, more...)
 }
 
@@ -59,7 +61,8 @@ var localNames = sync.OnceValue(func() (names []string) {
 
 // The parameters that some variants have besides.
 func masterParam() gemm.Param {
-	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works}, Doc: "whether rank 0, which distributes and collects, computes a part itself; one that is alone always does"}
+	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works},
+		Doc: "whether rank 0, which distributes and collects, computes a part itself; one that is alone always does"}
 }
 
 func panelParam(standard int, what string) gemm.Param {
@@ -67,15 +70,18 @@ func panelParam(standard int, what string) gemm.Param {
 }
 
 func gridParam() gemm.Param {
-	return gemm.Param{Name: "grid", Default: auto, Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
+	return gemm.Param{Name: "grid", Default: auto,
+		Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
 }
 
 func scheduleParam() gemm.Param {
-	return gemm.Param{Name: "schedule", Default: dynamic, Choices: []string{static, dynamic}, Doc: "static: every rank computes its own part; dynamic: ranks that wait help others of their host, where there is a processor a rank"}
+	return gemm.Param{Name: "schedule", Default: dynamic, Choices: []string{static, dynamic},
+		Doc: "static: every rank computes its own part; dynamic: ranks that wait help others of their host, where there is a processor a rank"}
 }
 
 func replicationParam() gemm.Param {
-	return gemm.Param{Name: "replication", Default: 0, Min: 0, Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, while a rank's copy is at most 4 GiB"}
+	return gemm.Param{Name: "replication", Default: 0, Min: 0,
+		Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, while a rank's copy is at most 4 GiB"}
 }
 
 // gridOf returns the grid that resolved parameters ask for.

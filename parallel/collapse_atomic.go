@@ -40,7 +40,8 @@ type privately[T gemm.Float] struct{ toucher[T] }
 
 // sum computes the terms of A·B into private copies of C and returns them; they add up
 // to the product, and are the caller's until release.
-func (x privately[T]) sum(ctx context.Context, c, a, b gemm.Matrix[T]) (copies []gemm.Matrix[T], release func(), err error) {
+func (x privately[T]) sum(ctx context.Context,
+	c, a, b gemm.Matrix[T]) (copies []gemm.Matrix[T], release func(), err error) {
 	copies, release, err = takePrivate[T](x.pool.Workers(), c.Rows, c.Cols)
 	if err != nil {
 		return nil, release, err

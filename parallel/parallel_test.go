@@ -71,7 +71,8 @@ func TestVariants(t *testing.T) {
 // TestLocalTypes wants an error for a local variant that lacks the type.
 func TestLocalTypes(t *testing.T) {
 	for _, v := range []gemm.Variant{rowsVariant(), tilesVariant()} {
-		if m, err := gemm.New[gf256.Elem](v, gemm.Params{"local": "serial/hinted"}); m != nil || !errors.Is(err, gemm.ErrType) {
+		if m, err := gemm.New[gf256.Elem](v, gemm.Params{"local": "serial/hinted"}); m != nil ||
+			!errors.Is(err, gemm.ErrType) {
 			t.Errorf("%s: %v, %v", v.Name, m, err)
 		}
 		gemmtest.Run(t, v, gemm.Params{"threads": 2, "local": "serial/blocked", "schedule": guided, "chunk": 3})

@@ -69,7 +69,8 @@ func TestChunks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Join(chunks(s, test.n, test.workers), " "); got != test.want {
-			t.Errorf("%s, chunk %d, %d indices, %d workers:\n got %s\nwant %s", test.schedule, test.chunk, test.n, test.workers, got, test.want)
+			t.Errorf("%s, chunk %d, %d indices, %d workers:\n got %s\nwant %s", test.schedule, test.chunk, test.n, test.workers,
+				got, test.want)
 		}
 	}
 }
@@ -155,7 +156,8 @@ func TestOwnSchedule(t *testing.T) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 	var calls atomic.Int32
-	if err := NewPool(3).For(t.Context(), 100, backwards{}, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
+	if err := NewPool(3).For(t.Context(), 100, backwards{},
+		func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
 		t.Errorf("%d calls, want 100; %v", calls.Load(), err)
 	}
 }
@@ -196,11 +198,13 @@ func TestForPanics(t *testing.T) {
 				}
 			})
 			var failed *Panic
-			if !errors.As(err, &failed) || failed.Value != "in the body" || len(failed.Stack) == 0 || strings.Contains(err.Error(), "\n") {
+			if !errors.As(err, &failed) || failed.Value != "in the body" || len(failed.Stack) == 0 ||
+				strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%s: error %v", name, err)
 			}
 			var calls atomic.Int32
-			if err := p.For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 10 {
+			if err := p.For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
+				calls.Load() != 10 {
 				t.Fatalf("%s: %d calls after the panic, want 10; %v", name, calls.Load(), err)
 			}
 		}
@@ -227,7 +231,8 @@ func TestForCancelled(t *testing.T) {
 		if got := int(calls.Load()); got < 12-workers || got > 1000-1 && workers == 1 {
 			t.Errorf("%d calls", got)
 		}
-		if err := p.For(ctx, 10, Static(0), func(_, _, _ int) { t.Error("a chunk of a cancelled loop") }); !errors.Is(err, context.Canceled) {
+		if err := p.For(ctx, 10, Static(0), func(_, _, _ int) { t.Error("a chunk of a cancelled loop") }); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("a cancelled context: error %v", err)
 		}
 	}
@@ -250,7 +255,8 @@ func TestAuto(t *testing.T) {
 		t.Errorf("before the first loop: %q, settled %v", name, a.Settled())
 	}
 	// A worker of four has eight chunks of 25 among 800 indices.
-	costs := map[string]time.Duration{"static 0": 4 * time.Millisecond, "dynamic 2": 3 * time.Millisecond, "dynamic 25": time.Millisecond, "guided 2": 2 * time.Millisecond}
+	costs := map[string]time.Duration{"static 0": 4 * time.Millisecond, "dynamic 2": 3 * time.Millisecond,
+		"dynamic 25": time.Millisecond, "guided 2": 2 * time.Millisecond}
 	tried := map[string]int{}
 	for loops := 0; loops == 0 || !a.Settled(); loops++ {
 		if loops > 4*autoMost {
@@ -305,7 +311,8 @@ func TestTimes(t *testing.T) {
 		for i := range test.n {
 			total += times(i, test.n, test.load)
 		}
-		if first, last := times(0, test.n, test.load), times(test.n-1, test.n, test.load); first != test.first || last != test.last || total != test.total {
+		if first, last := times(0, test.n, test.load), times(test.n-1, test.n, test.load); first != test.first ||
+			last != test.last || total != test.total {
 			t.Errorf("%d indices, load %d: %d … %d, %d in all; want %+v", test.n, test.load, first, last, total, test)
 		}
 	}
@@ -320,7 +327,8 @@ func TestForgiving(t *testing.T) {
 	}
 	for _, s := range []Schedule{Static(-1), Dynamic(-1), Dynamic(0), Guided(-1), new(Auto)} {
 		var calls atomic.Int32
-		if err := NewPool(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 10 {
+		if err := NewPool(3).For(t.Context(), 10, s, func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
+			calls.Load() != 10 {
 			t.Errorf("%T %v: %d indices, want 10; %v", s, s, calls.Load(), err)
 		}
 	}
@@ -354,7 +362,8 @@ func TestGoexit(t *testing.T) {
 			t.Errorf("worker %d: error %v", at, err)
 		}
 		var calls atomic.Int32
-		if err := p.For(t.Context(), 100, Dynamic(1), func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil || calls.Load() != 100 {
+		if err := p.For(t.Context(), 100, Dynamic(1), func(_, lo, hi int) { calls.Add(int32(hi - lo)) }); err != nil ||
+			calls.Load() != 100 {
 			t.Errorf("after that %d indices, want 100; %v", calls.Load(), err)
 		}
 	}
@@ -387,7 +396,8 @@ func TestHugeTile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 2, 3}}, gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}}
+	a, b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 2, 3}},
+		gemm.Matrix[float64]{Rows: 1, Cols: 1, Stride: 1, Data: []float64{2}}
 	c := gemm.NewMatrix[float64](3, 1)
 	if err := m.Multiply(t.Context(), c, a, b); err != nil || !slices.Equal(c.Data, []float64{2, 4, 6}) {
 		t.Errorf("%v, %v", c.Data, err)

@@ -155,7 +155,8 @@ const teamCan = gemm.Touches | gemm.Explains
 
 // onTeam returns the constructor of the variant called name, of which form makes one for a
 // team.
-func onTeam[T gemm.Element](name string, form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
+func onTeam[T gemm.Element](name string,
+	form func(t toucher[T], p gemm.Params) (gemm.Multiplier[T], error)) func(gemm.Params) (gemm.Multiplier[T], error) {
 	return func(p gemm.Params) (gemm.Multiplier[T], error) {
 		t, err := newTeam(name, p)
 		if err != nil {
@@ -188,16 +189,20 @@ const mostThreads = 1 << 14
 // teamParams are those of every variant.
 func teamParams() []gemm.Param {
 	return []gemm.Param{
-		{Name: "threads", Default: processors, Min: 1, Max: mostThreads, Doc: "workers; those above the number of processors take turns"},
-		{Name: "affinity", Default: none, Choices: Affinities(), Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
+		{Name: "threads", Default: processors, Min: 1, Max: mostThreads,
+			Doc: "workers; those above the number of processors take turns"},
+		{Name: "affinity", Default: none, Choices: Affinities(),
+			Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
 	}
 }
 
 // scheduleParams are those of variants with a loop that is shared out.
 func scheduleParams(loop string) []gemm.Param {
 	return append(teamParams(),
-		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(), Doc: "how " + loop + " are shared out, as in OpenMP; auto is chosen by a measurement"},
-		gemm.Param{Name: "chunk", Default: 0, Doc: "of them that a worker takes at a time; 0: static all of its own at once, dynamic and guided 1"},
+		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(),
+			Doc: "how " + loop + " are shared out, as in OpenMP; auto is chosen by a measurement"},
+		gemm.Param{Name: "chunk", Default: 0,
+			Doc: "of them that a worker takes at a time; 0: static all of its own at once, dynamic and guided 1"},
 	)
 }
 

@@ -15,7 +15,8 @@ var blis = &library{
 		Title: "BLIS", Variable: "GEMM_BLIS",
 		Names: choose(
 			[]string{
-				"libblis.so.[0-9]", "/usr/lib/*-linux-gnu/blis-*/libblis.so.*", "libblis-mt.so.[0-9]", "libblis-mt.so", "libblis.so",
+				"libblis.so.[0-9]", "/usr/lib/*-linux-gnu/blis-*/libblis.so.*", "libblis-mt.so.[0-9]", "libblis-mt.so",
+				"libblis.so",
 				"libblis64.so.[0-9]", "/usr/lib/*-linux-gnu/blis64-*/libblis64.so.*",
 			},
 			[]string{"/opt/homebrew/opt/blis/lib/libblis.dylib", "/usr/local/opt/blis/lib/libblis.dylib", "libblis.dylib"},
@@ -47,7 +48,8 @@ func loadBLIS(p place, name string) (*routines, error) {
 	// and takes those that are newer than itself for Haswells. It aborts the process
 	// when it is asked for kernels that it was built without, so that in this process
 	// only a library of the system's, which is built for all processors, is asked.
-	if cpu.FullWidthAVX512() && first == "skx" && (p.expendable() || system(mapped(p, "libblis"))) && set(p, "0", "BLIS_ARCH_TYPE") {
+	if cpu.FullWidthAVX512() && first == "skx" && (p.expendable() || system(mapped(p, "libblis"))) && set(p, "0",
+		"BLIS_ARCH_TYPE") {
 		r.forced = "BLIS_ARCH_TYPE=0"
 	}
 	if _, err := p.integer("bli_init"); err != nil { // the choice is made here
@@ -76,7 +78,9 @@ func slowArch(arch string, sets []cpu.ISA, fullWidth bool) string {
 	switch {
 	case fullWidth && slices.Contains([]string{"haswell", "zen", "zen2", "zen3"}, arch):
 		return "does not use its AVX-512"
-	case slices.Contains(sets, cpu.AVX2NoGFNI) && slices.Contains([]string{"generic", "penryn", "sandybridge", "bulldozer", "piledriver", "steamroller"}, arch):
+	case slices.Contains(sets,
+		cpu.AVX2NoGFNI) && slices.Contains([]string{"generic", "penryn", "sandybridge", "bulldozer", "piledriver",
+		"steamroller"}, arch):
 		return "does not use its AVX2"
 	}
 	return ""

@@ -38,7 +38,8 @@ func (s *scalars[T]) invoke(routine uintptr, a, b, c unsafe.Pointer) {
 	dl.Call(routine,
 		uintptr(unsafe.Pointer(&s.tA)), uintptr(unsafe.Pointer(&s.tB)),
 		uintptr(unsafe.Pointer(&s.m)), uintptr(unsafe.Pointer(&s.n)), uintptr(unsafe.Pointer(&s.k)),
-		uintptr(unsafe.Pointer(&s.alpha)), uintptr(a), uintptr(unsafe.Pointer(&s.lda)), uintptr(b), uintptr(unsafe.Pointer(&s.ldb)),
+		uintptr(unsafe.Pointer(&s.alpha)), uintptr(a), uintptr(unsafe.Pointer(&s.lda)), uintptr(b),
+		uintptr(unsafe.Pointer(&s.ldb)),
 		uintptr(unsafe.Pointer(&s.beta)), uintptr(c), uintptr(unsafe.Pointer(&s.ldc)),
 		1, 1)
 }
@@ -74,7 +75,8 @@ func (x *multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) er
 }
 
 // Gemm implements gemm.Gemmer.
-func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
 		return err
@@ -85,7 +87,8 @@ func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 // gemm computes C ← α·op(A)·op(B) + β·C for operands that conform. The routine is
 // column-major: it sees the transposes of all matrices, and computes the transpose
 // of C as that of B times that of A.
-func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T], k int) error {
+func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T], k int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -111,7 +114,8 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	}
 	x.lib.enter(x.threads)
 	defer x.lib.leave()
-	s.invoke(x.routine, unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)))
+	s.invoke(x.routine, unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(a.Data)),
+		unsafe.Pointer(unsafe.SliceData(c.Data)))
 	return nil
 }
 
@@ -162,5 +166,6 @@ func (l *library) warnings(r *routines) []string {
 	if r.slow == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.Title, r.version, r.kernel, r.slow)}
+	return []string{fmt.Sprintf("%s %s computes with its kernel %s, slow on this processor: %s", l.Title, r.version,
+		r.kernel, r.slow)}
 }

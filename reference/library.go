@@ -58,7 +58,8 @@ func (r *routines) described() string {
 // resolved returns what there is to say of a product by r in a process that is its
 // own or that it shares with this program.
 func (r *routines) resolved(threads int, process string) gemm.Params {
-	return gemm.Params{"threads": threads, "version": r.version, "kernel": r.described(), "library": r.file, "process": process}
+	return gemm.Params{"threads": threads, "version": r.version, "kernel": r.described(), "library": r.file,
+		"process": process}
 }
 
 // open opens the library in this process unless it has been, and returns it. The

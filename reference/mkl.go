@@ -18,7 +18,8 @@ var mkl = &library{
 	Search: dl.Search{
 		Title: "Intel MKL", Variable: "GEMM_MKL",
 		Names: choose(
-			[]string{"libmkl_rt.so.[0-9]", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so*", "/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
+			[]string{"libmkl_rt.so.[0-9]", "libmkl_rt.so", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.so*",
+				"/opt/intel/oneapi/mkl/latest/lib/intel64/libmkl_rt.so*", "/opt/intel/mkl/lib/intel64/libmkl_rt.so*"},
 			[]string{"libmkl_rt.[0-9].dylib", "libmkl_rt.dylib", "/opt/intel/oneapi/mkl/latest/lib/libmkl_rt.*dylib"},
 		),
 		Remedy: "install libmkl-rt (Debian's component non-free, Ubuntu's multiverse) or intel-oneapi-mkl",
@@ -38,7 +39,8 @@ func loadMKL(p place, name string) (*routines, error) {
 	}
 	r, err := newRoutines(p, name)
 	if err == nil {
-		err = lacking(p, "MKL_Get_Version_String", "MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Dynamic", "MKL_Set_Threading_Layer")
+		err = lacking(p, "MKL_Get_Version_String", "MKL_Get_Max_Threads", "MKL_Set_Num_Threads", "MKL_Set_Dynamic",
+			"MKL_Set_Threading_Layer")
 	}
 	if err != nil {
 		return nil, err

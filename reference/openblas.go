@@ -18,12 +18,14 @@ var openBLAS = &library{
 		Title: "OpenBLAS", Variable: "GEMM_OPENBLAS",
 		Names: choose(
 			[]string{
-				"libopenblasp.so.[0-9]", "libopenblas.so.[0-9]", "/usr/lib/*-linux-gnu/openblas-*/libopenblas.so.*", "libopenblas.so",
+				"libopenblasp.so.[0-9]", "libopenblas.so.[0-9]", "/usr/lib/*-linux-gnu/openblas-*/libopenblas.so.*",
+				"libopenblas.so",
 				"libopenblasp64.so.[0-9]", "libopenblas64.so.[0-9]", "/usr/lib/*-linux-gnu/openblas64-*/libopenblas64.so.*",
 				"libopenblasp64_.so.[0-9]", "libopenblas64_.so.[0-9]", "libscipy_openblas.so", "libscipy_openblas64_.so",
 			},
 			[]string{
-				"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib", "libopenblas.dylib",
+				"/opt/homebrew/opt/openblas/lib/libopenblas.dylib", "/usr/local/opt/openblas/lib/libopenblas.dylib",
+				"libopenblas.dylib",
 				"libscipy_openblas.dylib", "libscipy_openblas64_.dylib",
 			},
 		),

@@ -17,7 +17,8 @@ var openMPSource []byte
 
 // openMPProgram is compiled from openMPSource. Clang has a runtime of its own, with
 // which the source does not compile.
-var openMPProgram = cProgram{name: "openmp", source: openMPSource, compilers: []string{"gcc", "cc"}, flags: []string{"-fopenmp"}}
+var openMPProgram = cProgram{name: "openmp", source: openMPSource, compilers: []string{"gcc", "cc"},
+	flags: []string{"-fopenmp"}}
 
 // openMPFile returns the file of the compiled openMPProgram.
 var openMPFile = sync.OnceValues(openMPProgram.file)

@@ -70,7 +70,9 @@ func TestOpenMPRefuses(t *testing.T) {
 		"no such request":               func() (time.Duration, error) { return o.Loop(ctx, 1, "auto", 1, 1, 1) },
 		"static wants other numbers":    func() (time.Duration, error) { return o.Loop(ctx, 1, "static", -1, 1, 1) },
 		"reduce wants other numbers":    func() (time.Duration, error) { return o.Merge(ctx, 1, "reduce", 1, 0) },
-		"no memory for 2 private":       func() (time.Duration, error) { return o.Merge(ctx, 2, "atomic", 1<<(bits.UintSize-6), 1) },
+		"no memory for 2 private": func() (time.Duration, error) {
+			return o.Merge(ctx, 2, "atomic", 1<<(bits.UintSize-6), 1)
+		},
 	} {
 		if _, err := refused(); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %q", err, what)
@@ -104,10 +106,12 @@ func TestOpenMPAsItComes(t *testing.T) {
 	}
 	limited := &OpenMP{p}
 	defer limited.Close()
-	if _, err := limited.ForkJoin(t.Context(), 2, 1); err == nil || !strings.Contains(err.Error(), "gives 1 of 2 threads") {
+	if _, err := limited.ForkJoin(t.Context(), 2, 1); err == nil ||
+		!strings.Contains(err.Error(), "gives 1 of 2 threads") {
 		t.Errorf("with a limit that is handed on: %v", err)
 	}
-	if got := withoutOpenMP([]string{"A=1", "OMP_X=2", "GOMP_Y=3", "XOMP_=4"}); !slices.Equal(got, []string{"A=1", "XOMP_=4"}) {
+	if got := withoutOpenMP([]string{"A=1", "OMP_X=2", "GOMP_Y=3", "XOMP_=4"}); !slices.Equal(got,
+		[]string{"A=1", "XOMP_=4"}) {
 		t.Errorf("the environment is %v", got)
 	}
 }
@@ -117,14 +121,16 @@ func TestOpenMPElsewhere(t *testing.T) {
 	openMP(t)
 	other := openMPProgram
 	other.flags = append(slices.Clone(other.flags), "-D__clang__")
-	if _, err := other.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install gcc") || strings.Contains(err.Error(), "\n") {
+	if _, err := other.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install gcc") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("with clang: %v", err)
 	}
 	defer func(file func() (string, error)) { openMPFile = file }(openMPFile)
 	openMPFile = func() (string, error) { return openMPProgram.compile(t.TempDir()) }
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", "")
-	if _, err := NewOpenMP(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "no C compiler: install gcc or cc") {
+	if _, err := NewOpenMP(); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "no C compiler: install gcc or cc") {
 		t.Errorf("without a compiler: %v", err)
 	}
 	t.Setenv("PATH", path)

@@ -38,7 +38,8 @@ func BenchmarkCall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32, beta float64, c *float64, ldc int32)
+		var dgemm func(order, tA, tB, m, n, k int32, alpha float64, a *float64, lda int32, b *float64, ldb int32,
+			beta float64, c *float64, ldc int32)
 		purego.RegisterFunc(&dgemm, address)
 		const rowMajor, noTrans = 101, 111
 		b.ReportAllocs()

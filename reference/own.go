@@ -133,7 +133,8 @@ func (x *separate[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) erro
 }
 
 // Gemm implements gemm.Gemmer, in this process.
-func (x *separate[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (x *separate[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	shared, err := x.open()
 	if err != nil {
 		return err
@@ -231,7 +232,8 @@ func (r *run[T]) Close() error {
 
 // stage copies the operands of c = a·b into the process.
 func stage[T gemm.Float](ctx context.Context, p *process, c, a, b gemm.Matrix[T]) error {
-	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeOf[T]().Name, c.Rows, c.Cols, a.Cols, a.Stride, b.Stride, c.Stride)
+	request := fmt.Sprintf("stage %s %d %d %d %d %d %d", gemm.TypeOf[T]().Name, c.Rows, c.Cols, a.Cols, a.Stride,
+		b.Stride, c.Stride)
 	_, err := p.ask(ctx, request, func(w io.Writer) error {
 		for _, x := range []gemm.Matrix[T]{a, b} {
 			for i := range x.Rows {

@@ -114,7 +114,8 @@ func TestStage(t *testing.T) {
 	for _, l := range libraries {
 		t.Run(l.name, func(t *testing.T) {
 			x64, x32 := staged[float64](t, l, 1), staged[float32](t, l, 1)
-			for _, s := range [][3]int{{1, 1, 1}, {7, 5, 3}, {64, 64, 64}, {33, 129, 65}, {1, 200, 31}, {200, 1, 31}, {0, 3, 2}, {3, 0, 2}, {4, 3, 0}, {300, 700, 250}} {
+			for _, s := range [][3]int{{1, 1, 1}, {7, 5, 3}, {64, 64, 64}, {33, 129, 65}, {1, 200, 31}, {200, 1, 31}, {0, 3, 2},
+				{3, 0, 2}, {4, 3, 0}, {300, 700, 250}} {
 				product(t, x64, s[0], s[1], s[2])
 				product(t, x32, s[0], s[1], s[2])
 			}
@@ -250,7 +251,8 @@ func TestDead(t *testing.T) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Do(ctx); err == nil || !strings.Contains(err.Error(), "the process of the library ended: signal: killed") {
+	if _, err := r.Do(ctx); err == nil ||
+		!strings.Contains(err.Error(), "the process of the library ended: signal: killed") {
 		t.Errorf("a product in a dead process: %v", err)
 	}
 	if err := r.Close(); err != nil {
@@ -384,7 +386,8 @@ func TestCompile(t *testing.T) {
 		t.Errorf("it leaves %v, %v", left, err)
 	}
 	t.Setenv("PATH", "")
-	if _, err := peerProgram.compile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install cc or gcc or clang") {
+	if _, err := peerProgram.compile(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "install cc or gcc or clang") {
 		t.Errorf("without a compiler: %v", err)
 	}
 }
@@ -395,7 +398,8 @@ func TestUntrusted(t *testing.T) {
 	if isChild() {
 		_, err := newMultiplier[float64](openBLAS, 1)
 		_, loops := NewOpenMP()
-		fmt.Printf("child: %v; %v; %v\n", errors.Is(err, gemm.ErrUnavailable) && errors.Is(loops, gemm.ErrUnavailable), err, loops)
+		fmt.Printf("child: %v; %v; %v\n",
+			errors.Is(err, gemm.ErrUnavailable) && errors.Is(loops, gemm.ErrUnavailable), err, loops)
 		os.Exit(0)
 	}
 	own(t)
@@ -414,7 +418,8 @@ func TestUntrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := inChild(t, "TestUntrusted", "XDG_CACHE_HOME="+cache)
-	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") || strings.Count(said, want) != 2 {
+	if want := "other users can write the folder " + folder; !strings.HasPrefix(said, "true; ") ||
+		strings.Count(said, want) != 2 {
 		t.Errorf("the reasons are %q, want %q in both", said, want)
 	}
 	if _, err := os.Stat(ran); !errors.Is(err, os.ErrNotExist) {
@@ -468,7 +473,8 @@ func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{
 		"libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so.4", "libopenblas.so.1", "libopenblas64.so.0", "libopenblasp64.so.0",
-		"libopenblas64_.so.0", "libscipy_openblas.so", "libscipy_openblas64_.so", "libblis.so.5", "libblis-mt.so.5", "libblis64.so.4",
+		"libopenblas64_.so.0", "libscipy_openblas.so", "libscipy_openblas64_.so", "libblis.so.5", "libblis-mt.so.5",
+		"libblis64.so.4",
 	}
 	for _, name := range names {
 		compiled(t, filepath.Join(dir, name), "")
@@ -529,10 +535,12 @@ GEMM(scipy_dgemm_64_, double)
 // TestFewThreads asks a library in its own process for more threads than it has.
 func TestFewThreads(t *testing.T) {
 	file := own(t)
-	l := &library{Search: dl.Search{Title: "One", Variable: "GEMM_NOWHERE", Names: []string{"one"}}, load: func(place, string) (*routines, error) {
-		return &routines{setThreads: func(int) int { return 1 }}, nil
-	}}
-	if _, err := l.take(file, 2); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "threads=2: this One uses at most 1") {
+	l := &library{Search: dl.Search{Title: "One", Variable: "GEMM_NOWHERE", Names: []string{"one"}},
+		load: func(place, string) (*routines, error) {
+			return &routines{setThreads: func(int) int { return 1 }}, nil
+		}}
+	if _, err := l.take(file, 2); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "threads=2: this One uses at most 1") {
 		t.Errorf("two threads of a library that has one: %v", err)
 	}
 }
@@ -541,14 +549,15 @@ func TestFewThreads(t *testing.T) {
 func TestAgain(t *testing.T) {
 	file := own(t)
 	loads := 0
-	l := &library{Search: dl.Search{Title: "Fragile", Variable: "GEMM_NOWHERE", Names: []string{"fragile"}}, load: func(p place, _ string) (*routines, error) {
-		loads++
-		if p.expendable() {
-			_, err := p.(*process).simple("stage what")
-			return nil, err
-		}
-		return &routines{setThreads: func(n int) int { return n }}, nil
-	}}
+	l := &library{Search: dl.Search{Title: "Fragile", Variable: "GEMM_NOWHERE", Names: []string{"fragile"}},
+		load: func(p place, _ string) (*routines, error) {
+			loads++
+			if p.expendable() {
+				_, err := p.(*process).simple("stage what")
+				return nil, err
+			}
+			return &routines{setThreads: func(n int) int { return n }}, nil
+		}}
 	p, err := l.take(file, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,8 @@ import (
 var peerSource []byte
 
 // peerProgram is compiled from peerSource.
-var peerProgram = cProgram{name: "peer", source: peerSource, compilers: []string{"cc", "gcc", "clang"}, flags: []string{"-ldl"}}
+var peerProgram = cProgram{name: "peer", source: peerSource, compilers: []string{"cc", "gcc", "clang"},
+	flags: []string{"-ldl"}}
 
 // program returns the file of the compiled peerProgram.
 var program = sync.OnceValues(peerProgram.file)
@@ -177,7 +178,8 @@ func (p *process) kill() {
 // ask sends a request with what follows its line, and returns the answer and reads
 // what follows that. send and receive may be nil. A process whose answer does not
 // come, or that is cancelled meanwhile, has ended when ask returns.
-func (p *process) ask(ctx context.Context, request string, send func(io.Writer) error, receive func(io.Reader) error) (string, error) {
+func (p *process) ask(ctx context.Context, request string, send func(io.Writer) error,
+	receive func(io.Reader) error) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}

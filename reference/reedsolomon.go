@@ -92,7 +92,8 @@ func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.El
 // prepare makes the code whose matrix is A, unless it is there.
 func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 	if a.Rows+a.Cols > mostShards {
-		return gemm.Unavailablef("A %d×%d has more than the %d rows and columns of codes over GF(2⁸)", a.Rows, a.Cols, mostShards).
+		return gemm.Unavailablef("A %d×%d has more than the %d rows and columns of codes over GF(2⁸)", a.Rows,
+			a.Cols, mostShards).
 			WithRemedy("try m×n×k as of 4×65536×10")
 	}
 	same := x.encoder != nil && a.Rows == x.rows && a.Cols == x.cols
@@ -107,7 +108,8 @@ func (x *reedSolomon) prepare(a gemm.Matrix[gf256.Elem]) error {
 		x.a = append(x.a, gf256.Bytes(a.Row(i))...)
 	}
 	matrix := slices.Collect(slices.Chunk(x.a, a.Cols))
-	encoder, err := reedsolomon.New(a.Cols, a.Rows, append(slices.Clone(x.options), reedsolomon.WithCustomMatrix(matrix))...)
+	encoder, err := reedsolomon.New(a.Cols, a.Rows,
+		append(slices.Clone(x.options), reedsolomon.WithCustomMatrix(matrix))...)
 	if err != nil {
 		return fmt.Errorf("reference: A %d×%d: %w", a.Rows, a.Cols, err)
 	}

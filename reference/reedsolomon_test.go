@@ -64,7 +64,8 @@ func TestReedSolomonConcurrent(t *testing.T) {
 		all.Go(func() {
 			rng := rand.New(rand.NewPCG(5, uint64(g)))
 			m, n, k := 2+g, 3000, 7-g
-			a, b, c, want := fieldMatrix(rng, m, k), fieldMatrix(rng, k, n), fieldMatrix(rng, m, n), gemm.NewMatrix[gf256.Elem](m, n)
+			a, b, c, want := fieldMatrix(rng, m, k), fieldMatrix(rng, k, n), fieldMatrix(rng, m, n),
+				gemm.NewMatrix[gf256.Elem](m, n)
 			if err := serial.NewPackedField(block.Serial).Multiply(t.Context(), want, a, b); err != nil {
 				t.Error(err)
 			}

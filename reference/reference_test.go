@@ -196,7 +196,8 @@ func TestSlowArch(t *testing.T) {
 		{"sandybridge", avx2[1:], false, ""},
 		{"cortexa57", avx2[2:], false, ""},
 	} {
-		if got := slowArch(test.arch, test.sets, test.fullWidth); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+		if got := slowArch(test.arch, test.sets, test.fullWidth); !strings.Contains(got, test.want) ||
+			(got == "") != (test.want == "") {
 			t.Errorf("%s on %v, full width %v: %q, want a remark on %q", test.arch, test.sets, test.fullWidth, got, test.want)
 		}
 	}
@@ -226,7 +227,8 @@ func TestThreadingLayer(t *testing.T) {
 			test.want = layerSequential
 		}
 		got, err := threadingLayer(new(here), []string{filepath.Join(dir, "libmkl_rt.so.2")})
-		if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+		if got != test.want || (err == nil) != (test.fails == "") ||
+			err != nil && !strings.Contains(err.Error(), test.fails) {
 			t.Errorf("%s: layer %d, %v; want %d, error %q", name, got, err, test.want, test.fails)
 		}
 	}
@@ -371,7 +373,8 @@ func TestOpenBLASKernel(t *testing.T) {
 		t.Errorf("with OPENBLAS_CORETYPE=Haswell the kernel is %q", got)
 	}
 	want := "(OPENBLAS_CORETYPE=" + better + "; its own choice is Prescott)"
-	if got := inChild(t, "TestOpenBLASKernel", "REFERENCE_TEST_LIE=Prescott"); strings.HasPrefix(got, "Prescott") || !strings.HasSuffix(got, want) {
+	if got := inChild(t, "TestOpenBLASKernel", "REFERENCE_TEST_LIE=Prescott"); strings.HasPrefix(got, "Prescott") ||
+		!strings.HasSuffix(got, want) {
 		t.Errorf("where OpenBLAS chooses Prescott the kernel is %q, want one with %q", got, want)
 	}
 }
@@ -382,7 +385,8 @@ func TestBLISKernel(t *testing.T) {
 		os.Exit(0)
 	}
 	need(t, blis)
-	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) || !system(mapped(new(here), "libblis")) {
+	if runtime.GOARCH != "amd64" || !slices.Contains(cpu.Supported(), cpu.AVX2NoGFNI) ||
+		!system(mapped(new(here), "libblis")) {
 		t.Skip("whether it has the kernels for Haswell is not known")
 	}
 	const haswell = "3"

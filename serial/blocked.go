@@ -37,7 +37,8 @@ func (x blockedField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.
 
 // eachBlock calls add(c, x, b) for every block b of B and every row: add x·b, x a
 // piece of a row of A, to c, a piece of a row of C.
-func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matrix[T], add func(c, x []T, b gemm.Matrix[T])) error {
+func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matrix[T],
+	add func(c, x []T, b gemm.Matrix[T])) error {
 	for jj := 0; jj < b.Cols; jj += block {
 		cols := min(block, b.Cols-jj)
 		// A block with more elements than patience has terms is cut: no cache holds it.

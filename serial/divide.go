@@ -110,7 +110,8 @@ func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
 			func(_ size, m gemm.Model) float64 { return m.Traffic(cache, line) },
 			func(s size) bool { return s.a+s.b+s.c <= cache })
 	})
-	model.Workspace = leaf.Model(gemm.Shape{M: min(shape.M, cutoff), N: min(shape.N, cutoff), K: min(shape.K, cutoff)}, leafParams).Workspace
+	model.Workspace = leaf.Model(gemm.Shape{M: min(shape.M, cutoff), N: min(shape.N, cutoff), K: min(shape.K, cutoff)},
+		leafParams).Workspace
 	return model
 }
 

@@ -62,10 +62,12 @@ func gonumVariant() gemm.Variant {
 		},
 		Bound: gemm.Classical,
 		F32: stateless(gonum[float32]{func(c, a, b gemm.Matrix[float32]) {
-			blasgonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 1, c.Data, c.Stride)
+			blasgonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data,
+				b.Stride, 1, c.Data, c.Stride)
 		}}),
 		F64: stateless(gonum[float64]{func(c, a, b gemm.Matrix[float64]) {
-			blasgonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data, b.Stride, 1, c.Data, c.Stride)
+			blasgonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, c.Rows, c.Cols, a.Cols, 1, a.Data, a.Stride, b.Data,
+				b.Stride, 1, c.Data, c.Stride)
 		}}),
 	}
 }

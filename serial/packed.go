@@ -50,7 +50,8 @@ func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 
 // Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand where it is so
 // large or so small that they would leave the range (see block.Rescale).
-func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	_, _, k, err := gemm.CheckGemm(tA, tB, a, b, c)
 	if err != nil {
 		return err

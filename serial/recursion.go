@@ -341,7 +341,8 @@ type leafPart struct {
 // model predicts the costs of the recursion: those of the additions, the peeled
 // parts and the leaves, level by level. leaf is the leaf's model, and folded the
 // workspace of a product that additions are folded into, or nil where none are.
-func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model, folded func(m, n, k int) int) gemm.Model {
+func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model,
+	folded func(m, n, k int) int) gemm.Model {
 	whole := sizeOf(shape)
 	if whole.terms == 0 {
 		return whole.model(0, nil)

@@ -123,7 +123,8 @@ func TestDivides(t *testing.T) {
 
 // TestMultiplyTwo compares with the sum of two products of small integers, which is exact.
 func TestMultiplyTwo(t *testing.T) {
-	for _, shape := range [][3]int{{64, 64, 32}, {64, 48, 33}, {65, 64, 32}, {64, 65, 31}, {67, 81, 40}, {20, 20, 3}, {5, 6, 7}, {9, 0, 4}, {0, 3, 4}, {8, 8, 0}} {
+	for _, shape := range [][3]int{{64, 64, 32}, {64, 48, 33}, {65, 64, 32}, {64, 65, 31}, {67, 81, 40}, {20, 20, 3},
+		{5, 6, 7}, {9, 0, 4}, {0, 3, 4}, {8, 8, 0}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		for _, name := range []string{"serial/strassen", "serial/winograd"} {
 			for _, leaf := range []string{"serial/ikj", "serial/packed"} {
@@ -161,7 +162,8 @@ func TestMultiplyTwo(t *testing.T) {
 					}
 				}
 				wide := [2]gemm.Matrix[float64]{a[0], matrix(m, k+1)}
-				if err := x.(Twofold[float64]).MultiplyTwo(t.Context(), c, wide, [2]gemm.Matrix[float64]{b[0], matrix(k+1, n)}); !errors.Is(err, gemm.ErrShape) {
+				if err := x.(Twofold[float64]).MultiplyTwo(t.Context(), c, wide,
+					[2]gemm.Matrix[float64]{b[0], matrix(k+1, n)}); !errors.Is(err, gemm.ErrShape) {
 					t.Errorf("%s: operands of k = %d and %d: %v", name, k, k+1, err)
 				}
 			}
@@ -174,7 +176,8 @@ func TestMultiplyTwo(t *testing.T) {
 func TestTiles(t *testing.T) {
 	const rows, cols = 2*tileRows + 3, 2*tileCols + 5
 	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial).take()
-	x, y, z := gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols)
+	x, y, z := gemm.NewMatrix[float64](rows, cols), gemm.NewMatrix[float64](rows, cols),
+		gemm.NewMatrix[float64](rows, cols)
 	for i := range x.Data {
 		x.Data[i], y.Data[i], z.Data[i] = float64(i), float64(3*i%101), -1
 	}
@@ -186,7 +189,8 @@ func TestTiles(t *testing.T) {
 	for i := range x.Data {
 		first, second := float64(i), float64(3*i%101)
 		if z.Data[i] != first+second || x.Data[i] != second || y.Data[i] != first+2*second {
-			t.Fatalf("element %d is %v, %v and %v, want %v, %v and %v", i, z.Data[i], x.Data[i], y.Data[i], first+second, second, first+2*second)
+			t.Fatalf("element %d is %v, %v and %v, want %v, %v and %v", i, z.Data[i], x.Data[i], y.Data[i], first+second, second,
+				first+2*second)
 		}
 	}
 	if slices.ContainsFunc(r.sums[:cap(r.sums)], func(g addition[float64]) bool { return g.z.Data != nil }) {

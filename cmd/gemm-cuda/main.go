@@ -93,7 +93,8 @@ func serve(ctx context.Context, b *device.Backend, in io.Reader, out io.Writer) 
 }
 
 // ceilings measures the GPU with that number.
-func ceilings(ctx context.Context, b *device.Backend, gpu int, each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
+func ceilings(ctx context.Context, b *device.Backend, gpu int,
+	each time.Duration) ([]compare.Ceiling, []compare.Bandwidth, error) {
 	d, err := b.Device(gpu)
 	if err != nil {
 		return nil, nil, err

@@ -90,7 +90,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return flagError("gemm", err, nil) },
 		CustomAppHelpTemplate:     appHelp,
 		Commands: []*cli.Command{
-			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(), cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
+			compareCommand(), reportCommand(), ladders[0].command(), ladders[1].command(), ladders[2].command(),
+			cudaCommand(ladders[3]), multiplyCommand(), rsCommand(), listCommand(), infoCommand(), tuneCommand(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -34,12 +34,15 @@ func compareCommand() *cli.Command {
 			"with --profile peers, of packed products beside other libraries; with --profile gf256,\n" +
 			"of Reed–Solomon codes.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0], Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
+			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0],
+				Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
 			resumeFlag(), forceFlag("replace the records that are there"),
-			listFlag("families", "", "all", "`LIST` of families: "+strings.Join(catalog.Families(), ", "), among(catalog.Families())),
+			listFlag("families", "", "all", "`LIST` of families: "+strings.Join(catalog.Families(), ", "),
+				among(catalog.Families())),
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
-			listFlag("threads", "", "the profile's", "`LIST` of numbers of threads, for the variants that have them", anyInteger),
+			listFlag("threads", "", "the profile's",
+				"`LIST` of numbers of threads, for the variants that have them", anyInteger),
 			listFlag("np", "", "the profile's", "`LIST` of numbers of ranks, for the family mpi", anyInteger),
 			oversubscribeFlag(),
 			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "at least `COUNT` samples a row"},
@@ -225,7 +228,8 @@ func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 		return err
 	}
 	var parts []string
-	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Failed, compare.Timeout, compare.Skipped, compare.Unavailable} {
+	for _, s := range []compare.Status{compare.OK, compare.Wrong, compare.Failed, compare.Timeout, compare.Skipped,
+		compare.Unavailable} {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

@@ -124,7 +124,8 @@ func fakeProfiler(args []string) error {
 	if err := json.Unmarshal(task, &asked); err != nil {
 		return err
 	}
-	if len(asked.Cases) != 1 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 || asked.Ceilings != 0 {
+	if len(asked.Cases) != 1 || asked.Cases[0].Turn != "" || asked.Budget.Reps != 1 || asked.Budget.Time != 1 ||
+		asked.Ceilings != 0 {
 		return fmt.Errorf("the task is %s", task)
 	}
 	notes, err := os.OpenFile(os.Getenv(profilerNotes), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -145,7 +146,8 @@ func fakeProfiler(args []string) error {
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	if os.Getenv("LC_ALL") != "C" || !slices.Contains(args, "--csv") || option("--page") != "raw" || !strings.Contains(option("--metrics"), "dram__bytes_read.sum") {
+	if os.Getenv("LC_ALL") != "C" || !slices.Contains(args, "--csv") || option("--page") != "raw" ||
+		!strings.Contains(option("--metrics"), "dram__bytes_read.sum") {
 		return log("==ERROR== arguments %q\n", args)
 	}
 	if how == "denied" {
@@ -248,17 +250,20 @@ func TestCounters(t *testing.T) {
 		t.Errorf("%d runs became %d", len(before.Runs), len(after.Runs))
 	}
 
-	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 || ran() != "cuda/naive\ncuda/smem\n" {
+	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 ||
+		ran() != "cuda/naive\ncuda/smem\n" {
 		t.Errorf("rows with counters: %+v, run were %q", r, ran())
 	}
 	args[2] += ",cuda/dmma"
-	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 || ran() != "cuda/naive\ncuda/smem\ncuda/dmma\n" {
+	if r := start(t, dir, variables, append(args, "--counters", "--resume")...); r.status != 0 ||
+		ran() != "cuda/naive\ncuda/smem\ncuda/dmma\n" {
 		t.Errorf("a row more: %+v, run were %q", r, ran())
 	}
 
 	args[len(args)-1] = "-"
 	r = start(t, dir, variables, append(args, "--counters")...)
-	if doc, err := compare.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 || !maps.Equal(doc.Records[2].GPU.Counters, ofTable(12345678)) {
+	if doc, err := compare.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 ||
+		!maps.Equal(doc.Records[2].GPU.Counters, ofTable(12345678)) {
 		t.Errorf("on standard output: %v, %+v", err, r)
 	}
 }
@@ -276,12 +281,14 @@ func TestCountersThatFail(t *testing.T) {
 		variables, _ := withProfiler(t, how)
 		r := start(t, dir, variables, args...)
 		lines := strings.Split(r.stderr, "\n")
-		if r.status != 1 || len(lines) != 3 || !strings.HasPrefix(lines[0], "gemm cuda: no counters of cuda/smem f64 16: "+want) ||
+		if r.status != 1 || len(lines) != 3 ||
+			!strings.HasPrefix(lines[0], "gemm cuda: no counters of cuda/smem f64 16: "+want) ||
 			!strings.HasPrefix(lines[1], "gemm cuda: --counters: none of 1 rows has any: "+want) {
 			t.Errorf("%s: status %d, %q; want %q", how, r.status, r.stderr, want)
 		}
 		doc, err := compare.Load(filepath.Join(dir, "r.json"))
-		if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK || doc.Records[0].GPU == nil || doc.Records[0].GPU.Counters != nil {
+		if err != nil || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK || doc.Records[0].GPU == nil ||
+			doc.Records[0].GPU.Counters != nil {
 			t.Errorf("%s: %v, the rows are %+v", how, err, doc.Records)
 		}
 	}
@@ -302,7 +309,8 @@ func TestCountersThatFail(t *testing.T) {
 // TestCountersInterrupted ends the program while a row is under the profiler.
 func TestCountersInterrupted(t *testing.T) {
 	variables, notes := withProfiler(t, "hangs")
-	r, _ := interruptedWhen(t, notes, t.TempDir(), variables, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes", "16", "--time", "1ms", "--json", "r.json", "--counters")
+	r, _ := interruptedWhen(t, notes, t.TempDir(), variables, "cuda", "--variants", "cuda/naive,cuda/smem", "--sizes",
+		"16", "--time", "1ms", "--json", "r.json", "--counters")
 	const want = "2 of 2 rows in r.json have no counters: go on with gemm cuda --variants cuda/naive,cuda/smem --sizes 16 --time 1ms --json r.json --counters --resume"
 	if r.status != statusInterrupted || !strings.Contains(r.stderr, want) {
 		t.Errorf("status %d, %q; want %q", r.status, r.stderr, want)

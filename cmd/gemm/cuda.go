@@ -117,7 +117,8 @@ func withSettings(c *cli.Context, l compare.Ladder, cases []compare.Case) ([]com
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, whose kernel cannot be so: %s\n", c.Command.Name, len(left), len(cases), oneLine(reasons[0]))
+		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d of %d rows are left out, whose kernel cannot be so: %s\n", c.Command.Name,
+			len(left), len(cases), oneLine(reasons[0]))
 	}
 	return kept, nil
 }
@@ -134,8 +135,10 @@ func occupancyCommand() *cli.Command {
 			&cli.StringFlag{Name: "cc", Usage: "compute `CAPABILITY`, as 8.6 or sm_86"},
 			&cli.IntFlag{Name: "threads", DefaultText: "none", Usage: "`COUNT` of threads of a block"},
 			&cli.IntFlag{Name: "regs", DefaultText: "none", Usage: "`COUNT` of registers of a thread"},
-			&cli.StringFlag{Name: "smem", Value: "0", DefaultText: "0", Usage: "`BYTES` of shared memory of a block, static and dynamic, as 16384 or 16KiB"},
-			&cli.BoolFlag{Name: "sweep", DisableDefaultText: true, Usage: "add the occupancy over threads, over registers and over shared memory, the other two as they are"},
+			&cli.StringFlag{Name: "smem", Value: "0", DefaultText: "0",
+				Usage: "`BYTES` of shared memory of a block, static and dynamic, as 16384 or 16KiB"},
+			&cli.BoolFlag{Name: "sweep", DisableDefaultText: true,
+				Usage: "add the occupancy over threads, over registers and over shared memory, the other two as they are"},
 			jsonFlag("the figures"), forceFlag("replace the file that is there"),
 		},
 		Action: runOccupancy,
@@ -237,7 +240,8 @@ func checkReplace(c *cli.Context, name string) error {
 }
 
 func countersFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "counters", DisableDefaultText: true, Usage: "add the counters of NVIDIA's profiler, ncu, to the rows that are ok and have none: each is run once more under it"}
+	return &cli.BoolFlag{Name: "counters", DisableDefaultText: true,
+		Usage: "add the counters of NVIDIA's profiler, ncu, to the rows that are ok and have none: each is run once more under it"}
 }
 
 // checkProfiler returns an error where --counters cannot be had.
@@ -310,7 +314,8 @@ func withoutCounters(c *cli.Context, left, rows int) error {
 	if file == stdoutName {
 		return fmt.Errorf("%w: %d of %d rows have no counters", errInterrupted, left, rows)
 	}
-	return fmt.Errorf("%w; %d of %d rows in %s have no counters: go on with %s", errInterrupted, left, rows, file, resumption(os.Args[1:]))
+	return fmt.Errorf("%w; %d of %d rows in %s have no counters: go on with %s", errInterrupted, left, rows, file,
+		resumption(os.Args[1:]))
 }
 
 // measures reports whether r is the row of k, both being of one command.

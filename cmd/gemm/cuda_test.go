@@ -31,7 +31,8 @@ carve-out  16 KiB of shared memory are enough, of 0, 8, 16, 32, 64 and 100
 		t.Errorf("%s%s, want\n%s", got.stderr, got.stdout, want)
 	}
 	for _, spelling := range []string{"sm_86", "86"} {
-		if r := succeed(t, "", "cuda", "occupancy", "--cc", spelling, "--threads", "1024", "--regs", "37", "--smem", "8KiB"); r.stdout != want {
+		if r := succeed(t, "", "cuda", "occupancy", "--cc", spelling, "--threads", "1024", "--regs", "37", "--smem",
+			"8KiB"); r.stdout != want {
 			t.Errorf("--cc %s --smem 8KiB: %s", spelling, r.stdout)
 		}
 	}
@@ -42,11 +43,15 @@ func TestOccupancyNotes(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--cc 8.6 --threads 256 --regs 128 --smem 16KiB", []string{"\nblocks     2, limited by registers\n", "\nwarps      16 of 48\n", "\noccupancy  33.3%\n"}},
+		{"--cc 8.6 --threads 256 --regs 128 --smem 16KiB",
+			[]string{"\nblocks     2, limited by registers\n", "\nwarps      16 of 48\n", "\noccupancy  33.3%\n"}},
 		{"--cc 7.5 --threads 256 --regs 128 --smem 16KiB", []string{"\nwarps      16 of 32\n", "\noccupancy  50.0%\n"}},
-		{"--cc 7.0 --threads 32 --regs 8", []string{"\nthreads        64        1 warp   ", "\nshared memory  no limit  0 bytes  ", "\ncarve-out  0 KiB"}},
-		{"--cc 9.0 --threads 100 --regs 8 --smem 48KiB", []string{"\nnote       the last warp of a block has 4 threads of 32\n"}},
-		{"--cc 9.0 --threads 128 --regs 8 --smem 49153", []string{"\nnote       more than 48 KiB a block have to be dynamic"}},
+		{"--cc 7.0 --threads 32 --regs 8",
+			[]string{"\nthreads        64        1 warp   ", "\nshared memory  no limit  0 bytes  ", "\ncarve-out  0 KiB"}},
+		{"--cc 9.0 --threads 100 --regs 8 --smem 48KiB",
+			[]string{"\nnote       the last warp of a block has 4 threads of 32\n"}},
+		{"--cc 9.0 --threads 128 --regs 8 --smem 49153",
+			[]string{"\nnote       more than 48 KiB a block have to be dynamic"}},
 		{"--cc 8.0 --threads 1024 --regs 65", []string{
 			"\nblocks     0, limited by registers\n", "\noccupancy  0.0%\n",
 			"it cannot be launched: a block has 65536 registers at most, counted for warps in multiples of 4; with 1024 threads, a thread may have 64\n",
@@ -76,9 +81,12 @@ func TestOccupancySweep(t *testing.T) {
 		begin, here string
 		steps       int
 	}{
-		{"threads, with 127 registers a thread and 16384 bytes of shared memory\n", "\n256    2       16      33.3% #######               registers  <- 250\n", 32},
-		{"registers, with 250 threads and 16384 bytes of shared memory\n", "\n128    2       16      33.3% #######               registers  <- 127\n", 32},
-		{"shared memory, with 250 threads and 127 registers a thread\n", "\n33024   2       16      33.3% #######               registers  <- 16384\n", 3},
+		{"threads, with 127 registers a thread and 16384 bytes of shared memory\n",
+			"\n256    2       16      33.3% #######               registers  <- 250\n", 32},
+		{"registers, with 250 threads and 16384 bytes of shared memory\n",
+			"\n128    2       16      33.3% #######               registers  <- 127\n", 32},
+		{"shared memory, with 250 threads and 127 registers a thread\n",
+			"\n33024   2       16      33.3% #######               registers  <- 16384\n", 3},
 	} {
 		table := tables[i+1]
 		if !strings.HasPrefix(table, want.begin) || !strings.Contains(table, want.here) || strings.Count(table, "<-") != 1 {
@@ -100,7 +108,8 @@ func TestOccupancySweep(t *testing.T) {
 	for _, s := range doc.Sweeps {
 		over = append(over, s.Over)
 		here := slices.IndexFunc(s.Steps, func(step explain.SweepStep) bool { return step.Current })
-		if here < 0 || s.Steps[here].Blocks != doc.Blocks || s.Steps[here].Warps != doc.Warps || s.Steps[here].Occupancy != doc.Occupancy || !slices.Equal(s.Steps[here].LimitedBy, doc.LimitedBy) {
+		if here < 0 || s.Steps[here].Blocks != doc.Blocks || s.Steps[here].Warps != doc.Warps ||
+			s.Steps[here].Occupancy != doc.Occupancy || !slices.Equal(s.Steps[here].LimitedBy, doc.LimitedBy) {
 			t.Errorf("over %s: the kernel is in step %d of %+v", s.Over, here, s.Steps)
 		}
 	}
@@ -138,13 +147,16 @@ func TestOccupancyJSON(t *testing.T) {
 	if again, err := os.ReadFile(file); err != nil || !strings.Contains(string(again), `"sweeps"`) {
 		t.Errorf("--force did not replace the file: %v", err)
 	}
-	fail(t, dir, 1, "no regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force", "--json", dir)
-	fail(t, dir, 1, "absent/o.json", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--json", "absent/o.json")
+	fail(t, dir, 1, "no regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force",
+		"--json", dir)
+	fail(t, dir, 1, "absent/o.json", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--json",
+		"absent/o.json")
 }
 
 func TestOccupancyUsage(t *testing.T) {
 	dir := t.TempDir()
-	fail(t, dir, 2, `argument "ocupancy": there are only flags and the command occupancy; see gemm cuda --help`, "cuda", "ocupancy")
+	fail(t, dir, 2, `argument "ocupancy": there are only flags and the command occupancy; see gemm cuda --help`,
+		"cuda", "ocupancy")
 	for _, c := range []struct{ args, want string }{
 		{"", "--cc is missing: wants the compute capability, one of 7.0, 7.2,"},
 		{"--cc 8.6 --regs 32", "--threads is missing"},
@@ -153,7 +165,8 @@ func TestOccupancyUsage(t *testing.T) {
 		{"--cc 8.6 --threads 1025 --regs 8", "1025 threads a block, there can be 1 to 1024"},
 		{"--cc 8.6 --threads 0 --regs 8", "0 threads a block"},
 		{"--cc 8.6 --threads 32 --regs 256", "256 registers a thread, there can be 1 to 255"},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 100KiB", "102400 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6"},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 100KiB",
+			"102400 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6"},
 		{"--cc 8.6 --threads 32 --regs 8 --smem 48KB", `--smem "48KB": wants bytes, such as 16384, or KiB`},
 		{"--cc 8.6 --threads 32 --regs 8 --smem -1", `--smem "-1"`},
 		{"--cc 8.6 --threads 32 --regs 8 --smem 1.5KiB", `--smem "1.5KiB"`},

@@ -18,13 +18,18 @@ import (
 // explainFlags are the flags of gemm cuda that only --explain has.
 func explainFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "explain", DisableDefaultText: true, Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps"},
+		&cli.BoolFlag{Name: "explain", DisableDefaultText: true,
+			Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps"},
 		&cli.StringFlag{Name: "cc", Usage: "with --explain: compute `CAPABILITY`, as 8.6 or sm_86"},
-		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true, Usage: "with --explain: which blocks of threads are feasible, and how many settings a search has"},
+		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true,
+			Usage: "with --explain: which blocks of threads are feasible, and how many settings a search has"},
 		listFlag("pad", "", "", "with --explain: `LIST` of elements between rows of a slice in shared memory, of rungs that have them", anyInteger),
-		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none", Usage: "with --explain: `COUNT` of the GPU, for the waves of blocks"},
-		listFlag("gflops", "", "", "with --explain: `LIST` of peaks for the roofline, as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
-		&cli.Float64Flag{Name: "gbps", DefaultText: "none", Usage: "with --explain: `RATE` of memory in GB/s for the roofline"},
+		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none",
+			Usage: "with --explain: `COUNT` of the GPU, for the waves of blocks"},
+		listFlag("gflops", "", "",
+			"with --explain: `LIST` of peaks for the roofline, as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
+		&cli.Float64Flag{Name: "gbps", DefaultText: "none",
+			Usage: "with --explain: `RATE` of memory in GB/s for the roofline"},
 	}
 }
 
@@ -49,7 +54,8 @@ func runExplain(c *cli.Context) error {
 		return err
 	}
 	cache := &nvrtc.Cache{Compiler: library, Folder: folder}
-	fmt.Fprintf(c.App.ErrWriter, "gemm cuda: NVRTC %s (%s) compiles for %s\n", library.Version(), library.File, task.Capability.Target())
+	fmt.Fprintf(c.App.ErrWriter, "gemm cuda: NVRTC %s (%s) compiles for %s\n", library.Version(), library.File,
+		task.Capability.Target())
 	doc, err := explain.Rungs(c.Context, cache, task)
 	if err != nil {
 		return err

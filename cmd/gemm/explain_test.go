@@ -39,12 +39,14 @@ func TestExplain(t *testing.T) {
 		t.Errorf("%d compiled kernels are kept, %v", len(kept), err)
 	}
 	var e explain.Document
-	if err := json.Unmarshal([]byte(succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-", "--sizes", "1000,64x32x100",
+	if err := json.Unmarshal([]byte(succeed(t, "", "cuda", "--explain", "--cc", "8.6", "--type", "f64", "--json", "-",
+		"--sizes", "1000,64x32x100",
 		"--multiprocessors", "46", "--gbps", "504", "--gflops", "f64=456,f64-tensor=456").stdout), &e); err != nil {
 		t.Fatal(err)
 	}
 	table, _, _ := strings.Cut(r.stdout, "\nA block takes")
-	if e.Capability != "8.6" || len(e.Rungs) != strings.Count(table, "\ncuda/") || e.Multiprocessors != 46 || e.Bandwidth != 504 || e.Peaks["f64-tensor"] != 456 {
+	if e.Capability != "8.6" || len(e.Rungs) != strings.Count(table, "\ncuda/") || e.Multiprocessors != 46 ||
+		e.Bandwidth != 504 || e.Peaks["f64-tensor"] != 456 {
 		t.Errorf("the document has %+v", e)
 	}
 	for _, want := range []string{
@@ -64,8 +66,10 @@ func TestExplain(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("there is no dmma with two stages in %+v", e.Rungs)
 	}
-	if last := e.Rungs[i]; last.Threads != 256 || last.Registers == 0 || last.Shared != 74752 || last.Blocks != 1 || last.Intensity != 16 ||
-		len(last.Products) != 2 || last.Products[1].K != 100 || last.Products[0].Waves != 2 || last.Products[0].Roofline != 456 {
+	if last := e.Rungs[i]; last.Threads != 256 || last.Registers == 0 || last.Shared != 74752 || last.Blocks != 1 ||
+		last.Intensity != 16 ||
+		len(last.Products) != 2 || last.Products[1].K != 100 || last.Products[0].Waves != 2 ||
+		last.Products[0].Roofline != 456 {
 		t.Errorf("dmma with two stages is %+v", last)
 	}
 }
@@ -92,10 +96,12 @@ func TestExplainTiles(t *testing.T) {
 		}
 	}
 	var doc explain.Tiles
-	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--type", "f64", "--json", "-")...).stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "", append(args, "--type", "f64", "--json", "-")...).stdout),
+		&doc); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 6 || len(doc.Candidates[5].Tiles) < 5 || doc.Tiles[0].Fails[0] != "22" {
+	if len(doc.Tiles) != strings.Count(r.stdout, "/8x8  ") || len(doc.Constraints) != 6 || len(doc.Candidates) != 6 ||
+		len(doc.Candidates[5].Tiles) < 5 || doc.Tiles[0].Fails[0] != "22" {
 		t.Errorf("the document has %+v", doc)
 	}
 }
@@ -134,5 +140,6 @@ func TestExplainRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	fail(t, "", statusFailed, "is there already", "cuda", "--explain", "--cc", "8.6", "--json", file)
-	failWith(t, "", []string{nvrtc.Variable + "=/nowhere"}, statusFailed, "GEMM_NVRTC=/nowhere: ", "cuda", "--explain", "--cc", "8.6")
+	failWith(t, "", []string{nvrtc.Variable + "=/nowhere"}, statusFailed, "GEMM_NVRTC=/nowhere: ", "cuda", "--explain",
+		"--cc", "8.6")
 }

@@ -48,7 +48,8 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 }
 
 func resumeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "resume", DisableDefaultText: true, Usage: "keep the records that are there and measure what is missing or failed"}
+	return &cli.BoolFlag{Name: "resume", DisableDefaultText: true,
+		Usage: "keep the records that are there and measure what is missing or failed"}
 }
 
 func forceFlag(usage string) cli.Flag {
@@ -56,7 +57,8 @@ func forceFlag(usage string) cli.Flag {
 }
 
 func noTunedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true, Usage: "ignore what gemm tune measured here: block sizes, cut-offs and tiles at their defaults"}
+	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true,
+		Usage: "ignore what gemm tune measured here: block sizes, cut-offs and tiles at their defaults"}
 }
 
 // useTuned says what is wrong with the settings tuned on this host, which run has passed on,

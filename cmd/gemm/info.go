@@ -35,7 +35,8 @@ func infoCommand() *cli.Command {
 		Usage:     "describe this machine, and measure its peak",
 		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "peak", DisableDefaultText: true, Usage: "measure the rate of multiply-adds at each number of threads, and the memory bandwidth"},
+			&cli.BoolFlag{Name: "peak", DisableDefaultText: true,
+				Usage: "measure the rate of multiply-adds at each number of threads, and the memory bandwidth"},
 			jsonFlag("the description"), forceFlag("replace the file that is there"),
 		},
 		Action: runInfo,
@@ -111,8 +112,11 @@ func runInfo(c *cli.Context) error {
 	}
 	host.MPI = mpi.Version()
 	info := information{
-		Schema: compare.Schema, Host: host, Processors: cpu.Topology(), Allowed: cpu.Places(), Shared: cpu.SharedCaches(), Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
-		ISAs: cpu.Supported(), Build: describeBuild(), Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name}, Backends: backends(),
+		Schema: compare.Schema, Host: host, Processors: cpu.Topology(), Allowed: cpu.Places(), Shared: cpu.SharedCaches(),
+		Limit: cpu.Host().MemoryLimit, Free: cpu.Available(),
+		ISAs: cpu.Supported(), Build: describeBuild(),
+		Kernels: []engine{describeEngine[float64](), describeEngine[float32]()}, Field: field{kernel.BestField().Name},
+		Backends: backends(),
 	}
 	if program, err := launch.Find(); err == nil {
 		if info.Mpirun, err = launch.Version(c.Context, program); err != nil {
@@ -206,13 +210,15 @@ func measurePeak(c *cli.Context, h *compare.Host) error {
 			if c.Context.Err() != nil {
 				return errInterrupted
 			}
-			h.Ceilings = append(h.Ceilings, compare.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: compare.Number(gflops)})
+			h.Ceilings = append(h.Ceilings,
+				compare.Ceiling{Unit: "cpu", Pipe: pipe, ISA: string(isa), Threads: n, Gflops: compare.Number(gflops)})
 		}
 		gbps := peak.Triad(c.Context, n, peak.TriadBytes(largest(h.Caches)), took)
 		if c.Context.Err() != nil {
 			return errInterrupted
 		}
-		h.Bandwidths = append(h.Bandwidths, compare.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: compare.Number(gbps)})
+		h.Bandwidths = append(h.Bandwidths,
+			compare.Bandwidth{Unit: "cpu", Name: "triad", Threads: n, GBps: compare.Number(gbps)})
 		if n == runtime.GOMAXPROCS(0) {
 			return nil
 		}
@@ -243,7 +249,8 @@ func printInfo(c *cli.Context, info information) error {
 		row("quota", "none")
 	}
 	for _, cache := range h.Caches {
-		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind, cache.Line, shared(cache, info.Shared))
+		row(fmt.Sprintf("cache L%d", cache.Level), "%s %s, lines of %d B%s", bytes(float64(cache.Bytes)), cache.Kind,
+			cache.Line, shared(cache, info.Shared))
 	}
 	isas := make([]string, len(info.ISAs))
 	for i, isa := range info.ISAs {
@@ -252,7 +259,8 @@ func printInfo(c *cli.Context, info information) error {
 	row("instructions", "%s; GEMM_CPU can be %s", h.ISA, strings.Join(isas, ", "))
 	for _, e := range info.Kernels {
 		v := e.InUse
-		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d parallel=%d cutoff=%d, %s", e.Kernel, v.MC, v.KC, v.NC, v.Direct, v.Parallel, v.Cutoff, origin(e))
+		row("packed "+e.Type, "%s, mc=%d kc=%d nc=%d direct=%d parallel=%d cutoff=%d, %s", e.Kernel, v.MC, v.KC, v.NC,
+			v.Direct, v.Parallel, v.Cutoff, origin(e))
 	}
 	row("packed gf256", "%s", info.Field.Kernel)
 	row("memory", "%s, %s available%s", bytes(float64(h.Memory)), bytes(float64(info.Free)), limit(info.Limit))
@@ -269,7 +277,8 @@ func printInfo(c *cli.Context, info information) error {
 	}
 	row("mpi", "%s; mpirun: %s", cmp.Or(h.MPI, "not in this build"), cmp.Or(info.Mpirun, "not on PATH"))
 	if s := info.CUDA; s != nil {
-		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", known(s.Driver), known(s.CUDA), cmp.Or(s.NVRTC, "not found"), cmp.Or(s.CuBLAS, "not found"))
+		row("cuda", "driver %s for CUDA %s; NVRTC %s, cuBLAS %s", known(s.Driver), known(s.CUDA),
+			cmp.Or(s.NVRTC, "not found"), cmp.Or(s.CuBLAS, "not found"))
 		for _, line := range s.Missing {
 			row("cuda", "%s", line)
 		}
@@ -281,7 +290,8 @@ func printInfo(c *cli.Context, info information) error {
 		if ceiling.Pipe == "gf256" {
 			unit = "Gmul/s"
 		}
-		row("peak "+ceiling.Pipe, "%.4g %s with %s (%s)", float64(ceiling.Gflops), unit, threads(ceiling.Threads), ceiling.ISA)
+		row("peak "+ceiling.Pipe, "%.4g %s with %s (%s)", float64(ceiling.Gflops), unit,
+			threads(ceiling.Threads), ceiling.ISA)
 	}
 	for _, bandwidth := range h.Bandwidths {
 		row(bandwidth.Name, "%.4g GB/s with %s", float64(bandwidth.GBps), threads(bandwidth.Threads))

@@ -16,7 +16,8 @@ func TestInfoOfTopology(t *testing.T) {
 		{ID: 1, Node: 1, Package: 1, Core: 1},
 	}
 	cache := compare.Cache{Level: 2, Kind: "unified", Shared: 2}
-	sharing := []cpu.CacheSets{{Level: 1, Kind: "unified", Sets: [][]int{{9}}}, {Level: 2, Kind: "unified", Sets: [][]int{{0, 6}, {2, 3, 8}}}}
+	sharing := []cpu.CacheSets{{Level: 1, Kind: "unified", Sets: [][]int{{9}}},
+		{Level: 2, Kind: "unified", Sets: [][]int{{0, 6}, {2, 3, 8}}}}
 	many := []cpu.CacheSets{{Level: 2, Kind: "unified", Sets: make([][]int, mostSets+1)}}
 	for _, c := range []struct{ got, want string }{
 		{cores(server), "; cores a socket: 1 to 2, threads a core: 1 to 2"},

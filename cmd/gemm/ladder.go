@@ -131,7 +131,8 @@ var ladders = []ladder{
 			{flag: "tile", usage: "`LIST` of tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", kind: word},
 			{flag: "split", usage: "`LIST` of parts that k is cut into; 0: chosen by shape"},
 			{flag: "maxregs", usage: "`LIST` of registers of a thread at most; 0: as many as the compiler takes"},
-			{flag: "l2", usage: "`LIST` of whether operands change from call to call, so that none is in the L2 cache", kind: option},
+			{flag: "l2", usage: "`LIST` of whether operands change from call to call, so that none is in the L2 cache",
+				kind: option},
 		},
 		sizes: "512,1024,2048,4096",
 	},
@@ -151,8 +152,10 @@ func (f ladder) peers() []gemm.Variant {
 
 func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
-		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)), typeFlag(family(f.family), "f64", "f64"),
-		listFlag("trans", "nn", "nn", "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed", among([]string{"nn", "nt", "tn", "tt"})),
+		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)),
+		typeFlag(family(f.family), "f64", "f64"),
+		listFlag("trans", "nn", "nn", "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed",
+			among([]string{"nn", "nt", "tn", "tt"})),
 		factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "", "C"),
 		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the end of a row and the next one, in each matrix"},
 	}
@@ -170,18 +173,25 @@ func (f ladder) command() *cli.Command {
 	switch f.workers {
 	case "threads":
 		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the threads: each thread computes as many rows as one thread of the given size"},
-			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true, Usage: "record which thread computes what and when, in one more product of every row"},
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
+				Usage: "scale m with the threads: each thread computes as many rows as one thread of the given size"},
+			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true,
+				Usage: "record which thread computes what and when, in one more product of every row"},
 		)
 	case "np":
 		flags = append(flags,
-			&cli.BoolFlag{Name: "weak", DisableDefaultText: true, Usage: "scale m with the ranks: each rank computes as many rows as one rank of the given size"},
+			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
+				Usage: "scale m with the ranks: each rank computes as many rows as one rank of the given size"},
 			oversubscribeFlag(),
 		)
 	}
 	flags = append(flags,
-		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval, DefaultText: fmt.Sprintf("%d, fewer of slow products for more than %d rows", sample.MinForInterval, manyRows), Usage: "at least `COUNT` samples a row"},
-		&cli.DurationFlag{Name: "time", Value: longest, DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows), Usage: "`DURATION` of a row's samples at most"},
+		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
+			DefaultText: fmt.Sprintf("%d, fewer of slow products for more than %d rows", sample.MinForInterval, manyRows),
+			Usage:       "at least `COUNT` samples a row"},
+		&cli.DurationFlag{Name: "time", Value: longest,
+			DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows),
+			Usage:       "`DURATION` of a row's samples at most"},
 		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION` after which a row is given up"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
 		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(), taskFlag(),
@@ -465,7 +475,8 @@ func announce(c *cli.Context, cases []compare.Case) error {
 		if b.Patience > 0 {
 			slow = fmt.Sprintf("while they take less than %v", b.Patience)
 		}
-		fmt.Fprintf(c.App.ErrWriter, "gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)\n",
+		fmt.Fprintf(c.App.ErrWriter,
+			"gemm %s: %d rows take %v and more: up to %v of samples each (--time), and at least %d samples %s (--reps)\n",
 			c.Command.Name, n, (time.Duration(n) * b.Time).Round(time.Minute), b.Time, b.Reps, slow)
 	}
 	return nil
@@ -495,9 +506,11 @@ func measure(c *cli.Context, d compare.Driver, cases []compare.Case, file string
 	err := d.Run(c.Context, cases)
 	switch {
 	case c.Context.Err() != nil && (file == "" || file == stdoutName):
-		return p, fmt.Errorf("%w after %d of %d rows; with --json FILE the next time can go on from there", errInterrupted, len(p.rows), len(cases))
+		return p, fmt.Errorf("%w after %d of %d rows; with --json FILE the next time can go on from there", errInterrupted,
+			len(p.rows), len(cases))
 	case c.Context.Err() != nil:
-		return p, fmt.Errorf("%w; %d of %d rows are in %s: go on with %s", errInterrupted, len(p.rows), len(cases), file, resumption(os.Args[1:]))
+		return p, fmt.Errorf("%w; %d of %d rows are in %s: go on with %s", errInterrupted, len(p.rows), len(cases), file,
+			resumption(os.Args[1:]))
 	case err != nil:
 		return p, err
 	}

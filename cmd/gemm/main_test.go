@@ -173,7 +173,8 @@ func TestUsageErrors(t *testing.T) {
 	for value, want := range map[string]string{
 		"0": `--sizes "0"`, "-5": `--sizes "-5"`, "1e9": `--sizes "1e9"`, "10x": `--sizes "10x"`, "10x20": `--sizes "10x20"`,
 		"1x2x3x4": `--sizes "1x2x3x4"`, "8,0": `--sizes "0"`, "8,,9": `an entry is empty`, "": "an entry is empty",
-		"8,8": "8 is there twice", "8,9,8x8x8": "8x8x8 is there twice", "99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
+		"8,8": "8 is there twice", "8,9,8x8x8": "8x8x8 is there twice",
+		"99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
 	} {
 		fail(t, dir, 2, want, "serial", "--sizes", value)
 		fail(t, dir, 2, want, "compare", "--sizes", value)
@@ -183,7 +184,8 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 	}{
 		{"--sizes wants a value", []string{"serial", "--sizes"}},
-		{`variant "serial/strasen" is unknown; the nearest are serial/strassen`, []string{"serial", "--variants", "serial/strasen"}},
+		{`variant "serial/strasen" is unknown; the nearest are serial/strassen`,
+			[]string{"serial", "--variants", "serial/strasen"}},
 		{`variant "ikj" is unknown; the nearest are serial/ikj`, []string{"serial", "--variants", "ikj"}},
 		{`variant "reference/openblas" is unknown`, []string{"serial", "--variants", "reference/openblas"}},
 		{`variant "serial/strasen" is unknown`, []string{"compare", "--variants", "serial/strasen"}},
@@ -194,7 +196,8 @@ func TestUsageErrors(t *testing.T) {
 		{`none of the variants has the type gf256`, []string{"serial", "--type", "gf256", "--variants", "serial/strassen"}},
 		{`--trans "xx"`, []string{"serial", "--trans", "xx"}},
 		{`--alpha NaN: wants a finite number`, []string{"serial", "--alpha", "NaN"}},
-		{`--alpha 1e+300: is too large for f32, choose --type f64`, []string{"serial", "--alpha", "1e300", "--type", "f64,f32"}},
+		{`--alpha 1e+300: is too large for f32, choose --type f64`,
+			[]string{"serial", "--alpha", "1e300", "--type", "f64,f32"}},
 		{
 			`--alpha 1e-50: is too small for f32, which would have 0 in its place; choose --type f64`,
 			[]string{"serial", "--alpha", "1e-50", "--type", "f64,f32"},
@@ -222,12 +225,17 @@ func TestUsageErrors(t *testing.T) {
 		{`load is -1, wants at least 0`, []string{"parallel", "--load", "-1", "--json", "r.json"}},
 		{`tile is 0, wants at least 1`, []string{"parallel", "--tile", "0", "--json", "r.json"}},
 		{`gomaxprocs is -1, wants at least 0`, []string{"parallel", "--gomaxprocs", "-1", "--json", "r.json"}},
-		{`--schedule "statc" is unknown; the nearest are static,`, []string{"parallel", "--schedule", "statc", "--json", "r.json"}},
-		{`--affinity "closer" is unknown; the nearest are close,`, []string{"parallel", "--affinity", "closer", "--json", "r.json"}},
-		{`--local "serial/ikk" is unknown; the nearest are serial/ikj,`, []string{"parallel", "--local", "serial/ikk", "--json", "r.json"}},
-		{`--chunk: none of the variants has it`, []string{"parallel", "--chunk", "1", "--variants", "parallel/packed", "--json", "r.json"}},
+		{`--schedule "statc" is unknown; the nearest are static,`,
+			[]string{"parallel", "--schedule", "statc", "--json", "r.json"}},
+		{`--affinity "closer" is unknown; the nearest are close,`,
+			[]string{"parallel", "--affinity", "closer", "--json", "r.json"}},
+		{`--local "serial/ikk" is unknown; the nearest are serial/ikj,`,
+			[]string{"parallel", "--local", "serial/ikk", "--json", "r.json"}},
+		{`--chunk: none of the variants has it`,
+			[]string{"parallel", "--chunk", "1", "--variants", "parallel/packed", "--json", "r.json"}},
 		{`--weak wants the numbers of threads`, []string{"parallel", "--weak", "--threads", "2", "--json", "r.json"}},
-		{`--timeline is for 100 rows at most`, []string{"parallel", "--timeline", "--threads", "1,2,3", "--chunk", "0,1,2,4,8", "--json", "r.json"}},
+		{`--timeline is for 100 rows at most`,
+			[]string{"parallel", "--timeline", "--threads", "1,2,3", "--chunk", "0,1,2,4,8", "--json", "r.json"}},
 		{`flag "--weak" is unknown`, []string{"serial", "--weak"}},
 		{`choose one`, []string{"serial", "--resume", "--force", "--json", "x"}},
 		{`--resume and --force are for the records in --json FILE`, []string{"serial", "--resume"}},
@@ -237,7 +245,8 @@ func TestUsageErrors(t *testing.T) {
 		{`--b b.txt: the name ends neither`, []string{"multiply", "--a", "a.npy", "--b", "b.txt", "--out", "c.npy"}},
 		{`--beta 2 wants the C`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--beta", "2"}},
 		{`--type "u8"`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "u8"}},
-		{`gf256 has C = A*B only`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "gf256", "--alpha", "2"}},
+		{`gf256 has C = A*B only`,
+			[]string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "gf256", "--alpha", "2"}},
 	} {
 		fail(t, dir, 2, c.want, c.args...)
 	}
@@ -250,11 +259,13 @@ func TestUsageErrors(t *testing.T) {
 // command that goes on with records find another's JSON.
 func TestRecordsAreNotReplacedUnasked(t *testing.T) {
 	dir := t.TempDir()
-	measured := []string{"serial", "--variants", "all,serial/naive", "--sizes", "8", "--time", "1ms", "--reps", "1", "--json"}
+	measured := []string{"serial", "--variants", "all,serial/naive", "--sizes", "8", "--time", "1ms", "--reps",
+		"1", "--json"}
 	r := start(t, dir, nil, append(measured, "r.json")...)
 	doc, err := compare.Load(filepath.Join(dir, "r.json"))
 	if r.status != 0 || err != nil || strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
-		t.Fatalf("status %d, %v, %d records; a variant that all has too was measured twice:\n%s%s", r.status, err, len(doc.Records), r.stdout, r.stderr)
+		t.Fatalf("status %d, %v, %d records; a variant that all has too was measured twice:\n%s%s", r.status, err,
+			len(doc.Records), r.stdout, r.stderr)
 	}
 	for _, name := range []string{"list", "info", "tune"} {
 		fail(t, dir, 1, "r.json is there already: replace it with --force", name, "--json", "r.json")
@@ -277,8 +288,10 @@ func TestRefusals(t *testing.T) {
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "8,10000000")
 	fail(t, dir, 1, "of memory, ", "serial", "--sizes", "1000000000")
 	fail(t, dir, 1, "of memory, ", "compare", "--sizes", "9223372036854775807")
-	fail(t, dir, 1, "choose a smaller size or fewer threads", "parallel", "--variants", "parallel/collapse-atomic", "--sizes", "20000", "--threads", "1,16384", "--json", "r.json")
-	fail(t, dir, 2, "threads is 100000000, wants at most 16384", "parallel", "--variants", "parallel/collapse-atomic", "--threads", "1,100000000")
+	fail(t, dir, 1, "choose a smaller size or fewer threads", "parallel", "--variants", "parallel/collapse-atomic",
+		"--sizes", "20000", "--threads", "1,16384", "--json", "r.json")
+	fail(t, dir, 2, "threads is 100000000, wants at most 16384", "parallel", "--variants", "parallel/collapse-atomic",
+		"--threads", "1,100000000")
 	failWith(t, dir, []string{"GEMM_CPU=mmx"}, 1, `GEMM_CPU="mmx"`, "list")
 	failWith(t, dir, []string{"OMPI_COMM_WORLD_SIZE=4"}, 1, "one of 4 ranks (OMPI_COMM_WORLD_SIZE)", "list")
 	failWith(t, dir, []string{"PMI_SIZE=2"}, 1, "one of 2 ranks (PMI_SIZE)", "serial")
@@ -349,7 +362,8 @@ func TestList(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	text := succeed(t, "", "info").stdout
-	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "quota", "instructions", "packed f64", "packed f32", "memory", "build", "reference/openblas"} {
+	for _, want := range []string{"processor", "sockets", "NUMA nodes", "processors", "quota", "instructions",
+		"packed f64", "packed f32", "memory", "build", "reference/openblas"} {
 		if !strings.Contains(text, "\n"+want+" ") && !strings.HasPrefix(text, want+" ") {
 			t.Errorf("info lacks %q:\n%s", want, text)
 		}
@@ -359,7 +373,8 @@ func TestInfo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plain information
-	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--json", "-").stdout), &plain); err != nil || len(plain.Host.Ceilings) > 0 {
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--json", "-").stdout), &plain); err != nil ||
+		len(plain.Host.Ceilings) > 0 {
 		t.Errorf("info without --peak: %+v, %v", plain.Host, err)
 	}
 	if len(doc.Allowed) > doc.Host.Cores || len(doc.Processors) < len(doc.Allowed) {
@@ -389,7 +404,8 @@ func TestSerial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
-	args := []string{"serial", "--variants", "serial/ikj,serial/packed,serial/strassen", "--sizes", "16,5x6x7", "--type", "f64,f32",
+	args := []string{"serial", "--variants", "serial/ikj,serial/packed,serial/strassen", "--sizes", "16,5x6x7",
+		"--type", "f64,f32",
 		"--cutoff", "4,8", "--time", "5ms", "--json", file}
 	r := succeed(t, dir, args...)
 	doc := records(t, file)
@@ -402,7 +418,8 @@ func TestSerial(t *testing.T) {
 			t.Errorf("%s %s %s: %s %s", row.Variant, row.Type, row.Shape.Label(), row.Status, row.Reason)
 		}
 	}
-	if lines := strings.Count(r.stdout, "\n"); lines != 1+len(doc.Records) || !strings.Contains(r.stdout, "serial/strassen cutoff=4 ") {
+	if lines := strings.Count(r.stdout, "\n"); lines != 1+len(doc.Records) ||
+		!strings.Contains(r.stdout, "serial/strassen cutoff=4 ") {
 		t.Errorf("a table of %d lines:\n%s", lines, r.stdout)
 	}
 	if r.stderr != "" {
@@ -428,16 +445,20 @@ func TestSerial(t *testing.T) {
 		}
 	}
 	succeed(t, dir, append(args[:len(args):len(args)], "--force", "--seed", "2")...)
-	if forced := records(t, file); len(forced.Records) != len(doc.Records) || slices.Equal(forced.Records[0].Samples, doc.Records[0].Samples) {
+	if forced := records(t, file); len(forced.Records) != len(doc.Records) || slices.Equal(forced.Records[0].Samples,
+		doc.Records[0].Samples) {
 		t.Error("--force did not measure again")
 	}
 
-	parsed, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/naive", "--type", "gf256", "--sizes", "9", "--json", "-", "--time", "1ms").stdout))
-	if err != nil || len(parsed.Records) != 1 || parsed.Records[0].Type != "gf256" || parsed.Records[0].Status != compare.OK {
+	parsed, err := compare.Parse([]byte(succeed(t, dir, "serial", "--variants", "serial/naive", "--type", "gf256",
+		"--sizes", "9", "--json", "-", "--time", "1ms").stdout))
+	if err != nil || len(parsed.Records) != 1 || parsed.Records[0].Type != "gf256" ||
+		parsed.Records[0].Status != compare.OK {
 		t.Errorf("serial --json -: %+v, %v", parsed.Records, err)
 	}
 	r = start(t, dir, nil, "serial", "--variants", "serial/naive", "--sizes", "9", "--trans", "tt")
-	if r.status != 1 || !strings.Contains(r.stderr, "no row could be measured") || !strings.Contains(r.stdout, "unavailable") {
+	if r.status != 1 || !strings.Contains(r.stderr, "no row could be measured") ||
+		!strings.Contains(r.stdout, "unavailable") {
 		t.Errorf("a variant that is not available, asked for by name: %+v", r)
 	}
 }
@@ -460,15 +481,18 @@ func TestSerialOptions(t *testing.T) {
 		return serialRecords(t, append([]string{"--sizes", "40", "--time", "1ms"}, args...)...)
 	}
 	plain := quick("--variants", "serial/packed")[0]
-	if plain.Op != "nn" || plain.Alpha != 1 || plain.Beta != 0 || plain.LDA != 40 || plain.Type != "f64" || len(plain.Samples) < 6 {
+	if plain.Op != "nn" || plain.Alpha != 1 || plain.Beta != 0 || plain.LDA != 40 || plain.Type != "f64" ||
+		len(plain.Samples) < 6 {
 		t.Errorf("defaults: %+v", plain)
 	}
-	r := quick("--variants", "serial/packed", "--trans", "tt,tn", "--alpha", "2", "--beta", "-1", "--ld", "3", "--reps", "17", "--type", "f32")
+	r := quick("--variants", "serial/packed", "--trans", "tt,tn", "--alpha", "2", "--beta", "-1", "--ld", "3", "--reps",
+		"17", "--type", "f32")
 	if len(r) != 2 || r[0].Op != "tt" || r[1].Op != "tn" {
 		t.Fatalf("--trans tt,tn: %+v", r)
 	}
 	for _, row := range r {
-		if row.Status != compare.OK || row.Alpha != 2 || row.Beta != -1 || row.LDB != 43 || row.Type != "f32" || len(row.Samples) < 17 {
+		if row.Status != compare.OK || row.Alpha != 2 || row.Beta != -1 || row.LDB != 43 || row.Type != "f32" ||
+			len(row.Samples) < 17 {
 			t.Errorf("%+v", row)
 		}
 	}
@@ -481,13 +505,16 @@ func TestSerialOptions(t *testing.T) {
 		}
 		return total
 	}
-	if long := serialRecords(t, "--sizes", "40", "--variants", "serial/naive", "--time", "300ms", "--reps", "1000000")[0]; spent(long) < 10*spent(plain) {
+	if long := serialRecords(t, "--sizes", "40", "--variants", "serial/naive", "--time", "300ms", "--reps",
+		"1000000")[0]; spent(long) < 10*spent(plain) {
 		t.Errorf("--time 300ms: %v s of samples, with 1ms %v s", spent(long), spent(plain))
 	}
-	if row := serialRecords(t, "--sizes", "700", "--variants", "serial/naive", "--timeout", "1ms")[0]; row.Status != compare.Timeout {
+	if row := serialRecords(t, "--sizes", "700", "--variants", "serial/naive", "--timeout",
+		"1ms")[0]; row.Status != compare.Timeout {
 		t.Errorf("--timeout 1ms: %s", row.Status)
 	}
-	for _, row := range quick("--variants", "serial/strassen,serial/blocked", "--cutoff", "8,16", "--leaf", "serial/ikj", "--block", "7") {
+	for _, row := range quick("--variants", "serial/strassen,serial/blocked", "--cutoff", "8,16", "--leaf", "serial/ikj",
+		"--block", "7") {
 		leaf, block := row.Params["leaf"], row.Params["block"]
 		if row.Variant == "serial/strassen" && leaf != "serial/ikj" || row.Variant == "serial/blocked" && block != 7 {
 			t.Errorf("%s with %v", row.Variant, row.Params)
@@ -568,9 +595,11 @@ func signalled(t *testing.T, file string, rows int, signals []os.Signal, line ..
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
-	args := []string{"serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file}
+	args := []string{"serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h",
+		"--json", file}
 	stderr := interrupted(t, file, append(args, "--force")...)
-	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args, " ") + " --resume\n"; !strings.Contains(stderr, want) {
+	if want := "1 of 2 rows are in " + file + ": go on with gemm " + strings.Join(args,
+		" ") + " --resume\n"; !strings.Contains(stderr, want) {
 		t.Errorf("standard error %q, want %q", stderr, want)
 	}
 }
@@ -593,7 +622,8 @@ func TestHangup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "r.json")
-			line := append(c.line, program(t), "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms", "--timeout", "1h", "--json", file)
+			line := append(c.line, program(t), "serial", "--variants", "serial/naive", "--sizes", "16,3000", "--time", "1ms",
+				"--timeout", "1h", "--json", file)
 			stderr, status := signalled(t, file, 1, c.signals, line...)
 			if status != c.status || !strings.Contains(stderr, "1 of 2 rows are in "+file+": go on with ") {
 				t.Errorf("status %d, standard error %q, want status %d and how to go on", status, stderr, c.status)
@@ -605,8 +635,10 @@ func TestHangup(t *testing.T) {
 func TestInterruptedComparisonHasAReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	interrupted(t, filepath.Join(dir, "results.json"), "compare", "--variants", "serial/naive", "--sizes", "16,900", "--type", "f64", "--out", dir)
-	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), "serial/naive") {
+	interrupted(t, filepath.Join(dir, "results.json"), "compare", "--variants", "serial/naive", "--sizes", "16,900",
+		"--type", "f64", "--out", dir)
+	if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil ||
+		!strings.Contains(string(page), "serial/naive") {
 		t.Errorf("no report of the row that was measured: %v", err)
 	}
 }
@@ -617,9 +649,12 @@ func TestCommandLine(t *testing.T) {
 		line, next string
 	}{
 		{[]string{"serial", "--sizes", "8,9"}, "gemm serial --sizes 8,9", "gemm serial --sizes 8,9 --resume"},
-		{[]string{"compare", "--out", "my dir", "--force"}, "gemm compare --out 'my dir' --force", "gemm compare --out 'my dir' --resume"},
-		{[]string{"compare", "-resume=true", "--out", "it's"}, `gemm compare -resume=true --out 'it'\''s'`, `gemm compare --out 'it'\''s' --resume`},
-		{[]string{"compare", "--out", "force", "--variants", ""}, "gemm compare --out force --variants ''", "gemm compare --out force --variants '' --resume"},
+		{[]string{"compare", "--out", "my dir", "--force"}, "gemm compare --out 'my dir' --force",
+			"gemm compare --out 'my dir' --resume"},
+		{[]string{"compare", "-resume=true", "--out", "it's"}, `gemm compare -resume=true --out 'it'\''s'`,
+			`gemm compare --out 'it'\''s' --resume`},
+		{[]string{"compare", "--out", "force", "--variants", ""}, "gemm compare --out force --variants ''",
+			"gemm compare --out force --variants '' --resume"},
 	} {
 		if got := commandLine(c.args); got != c.line {
 			t.Errorf("%q: %s, want %s", c.args, got, c.line)
@@ -633,7 +668,8 @@ func TestCommandLine(t *testing.T) {
 func TestCompareAndReport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	compared := succeed(t, dir, "compare", "--out", "d", "--sizes", "24", "--families", "serial", "--type", "f64,gf256").stdout
+	compared := succeed(t, dir, "compare", "--out", "d", "--sizes", "24", "--families", "serial", "--type",
+		"f64,gf256").stdout
 	for _, name := range []string{"results.json", "report.html", "report.md", "report.tex", "results.csv"} {
 		if info, err := os.Stat(filepath.Join(dir, "d", name)); err != nil || info.Size() == 0 {
 			t.Errorf("compare wrote no %s: %v", name, err)
@@ -653,16 +689,19 @@ func TestCompareAndReport(t *testing.T) {
 	for _, m := range doc.Measurements {
 		parts = append(parts, fmt.Sprint(m.Name, " ", m.Params["type"]))
 	}
-	if want := []string{"micro-kernel f64", "micro-kernel-l2 f64", "packing f64", "update-c f64"}; !slices.Equal(parts, want) {
+	if want := []string{"micro-kernel f64", "micro-kernel-l2 f64", "packing f64",
+		"update-c f64"}; !slices.Equal(parts, want) {
 		t.Errorf("measurements beside the rows of packed f64: %q", parts)
 	}
 	fail(t, dir, 1, "records are there already", "compare", "--out", "d", "--sizes", "24")
 	fail(t, dir, 1, "records are there already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
 
-	r := succeed(t, dir, "report", "--in", "d/results.json", "--in", "d/results.json", "--out", "e", "--format", "md,csv,json", "--lang", "zh")
+	r := succeed(t, dir, "report", "--in", "d/results.json", "--in", "d/results.json", "--out", "e", "--format",
+		"md,csv,json", "--lang", "zh")
 	for _, name := range []string{"report.md", "results.csv", "results.json"} {
 		path := filepath.Join("e", name)
-		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Size() == 0 || !strings.Contains(r.stdout, path) {
+		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Size() == 0 ||
+			!strings.Contains(r.stdout, path) {
 			t.Errorf("report wrote no %s: %v, %q", name, err, r.stdout)
 		}
 	}
@@ -745,7 +784,8 @@ func TestComparisonIsNarrowed(t *testing.T) {
 	}
 	narrow, _ := planned(t, "--families", "serial", "--type", "f32", "--sizes", "64,3x4x5")
 	for _, c := range narrow {
-		if c.Variant.Family() != "serial" || c.Type != "f32" || c.Shape != gemm.Cube(64) && c.Shape != (gemm.Shape{M: 3, N: 4, K: 5}) {
+		if c.Variant.Family() != "serial" || c.Type != "f32" ||
+			c.Shape != gemm.Cube(64) && c.Shape != (gemm.Shape{M: 3, N: 4, K: 5}) {
 			t.Errorf("%v is planned", c)
 		}
 	}
@@ -838,7 +878,8 @@ func TestMultiply(t *testing.T) {
 	}
 
 	// C = 2·A·B − 3·C, over C itself and in the other formats.
-	a, b, want := load(t, testdata(t, "f8-a-c.npy")), load(t, testdata(t, "f8-b-c.npy")), load(t, testdata(t, "f8-product.npy"))
+	a, b, want := load(t, testdata(t, "f8-a-c.npy")), load(t, testdata(t, "f8-b-c.npy")),
+		load(t, testdata(t, "f8-product.npy"))
 	for i := range want.Data {
 		want.Data[i] *= 2
 	}
@@ -853,7 +894,8 @@ func TestMultiply(t *testing.T) {
 		if err := matfile.Write(t.Context(), path, c0); err != nil {
 			t.Fatal(err)
 		}
-		succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-fortran.npy"), "--c", name, "--out", name, "--alpha", "2", "--beta", "-3")
+		succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-fortran.npy"), "--c", name,
+			"--out", name, "--alpha", "2", "--beta", "-3")
 		if !within(load(t, path), want, a, b, 2*gemm.Gamma(float64(a.Cols)+4, 0x1p-53), extra) {
 			t.Errorf("%s: 2·A·B − 3·C is wrong", name)
 		}
@@ -865,8 +907,10 @@ func TestMultiply(t *testing.T) {
 	if err := matfile.Write(t.Context(), filepath.Join(dir, "c.csv"), c0); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--c", "c.csv", "--out", "sum.npy", "--type", "f64")
-	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "narrow.npy", "--type", "f32")
+	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--c", "c.csv",
+		"--out", "sum.npy", "--type", "f64")
+	succeed(t, dir, "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "narrow.npy",
+		"--type", "f32")
 	if f, err := matfile.Open(t.Context(), filepath.Join(dir, "narrow.npy")); err != nil || f.Type != "f32" {
 		t.Errorf("--type f32: %+v, %v", f, err)
 	} else {
@@ -893,7 +937,8 @@ func TestMultiplyInTheField(t *testing.T) {
 		t.Errorf("%q, %v, %s", got, err, r.stderr)
 	}
 	succeed(t, dir, "multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.npy", "--type", "gf256")
-	fail(t, dir, 1, "compute in the field of bytes with --type gf256", "multiply", "--a", "c.npy", "--b", "b.csv", "--out", "d.npy")
+	fail(t, dir, 1, "compute in the field of bytes with --type gf256", "multiply", "--a", "c.npy", "--b", "b.csv",
+		"--out", "d.npy")
 }
 
 // TestMultiplyAtTheEndsOfTheRange wants overflow to be right where it is, α not to lose what
@@ -1014,8 +1059,10 @@ func TestMultiplyRefuses(t *testing.T) {
 		}
 		fail(t, dir, c.status, c.want, args...)
 	}
-	fail(t, dir, 1, "A*B is 2×2 and C is 1×3", "multiply", "--a", "a.csv", "--b", "a.csv", "--c", "wide.csv", "--out", "c.npy")
-	fail(t, dir, 2, "computes C = A*B only", "multiply", "--a", "a.csv", "--b", "a.csv", "--alpha", "2", "--out", "c.npy", "--variant", "serial/naive")
+	fail(t, dir, 1, "A*B is 2×2 and C is 1×3", "multiply", "--a", "a.csv", "--b", "a.csv", "--c", "wide.csv",
+		"--out", "c.npy")
+	fail(t, dir, 2, "computes C = A*B only", "multiply", "--a", "a.csv", "--b", "a.csv", "--alpha", "2", "--out", "c.npy",
+		"--variant", "serial/naive")
 	after, err := os.ReadDir(dir)
 	if err != nil || len(after) != len(before) {
 		t.Errorf("refusals left %v, %v", after, err)
@@ -1025,7 +1072,8 @@ func TestMultiplyRefuses(t *testing.T) {
 	full := exec.CommandContext(t.Context(), "sh", "-c", `trap "" XFSZ; ulimit -f 1; exec "$@"`, "sh",
 		program(t), "multiply", "--a", testdata(t, "f8-a-c.npy"), "--b", testdata(t, "f8-b-c.npy"), "--out", "c.npy")
 	full.Dir = dir
-	if out, err := full.CombinedOutput(); err == nil || full.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "c.npy: cannot be written: ") {
+	if out, err := full.CombinedOutput(); err == nil || full.ProcessState.ExitCode() != 1 ||
+		!strings.Contains(string(out), "c.npy: cannot be written: ") {
 		t.Errorf("a full disk: %v, %s", err, out)
 	}
 	after, err = os.ReadDir(dir)

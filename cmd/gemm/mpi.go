@@ -148,7 +148,8 @@ func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 	case job != nil && l.Sweep["ranks"] == nil:
 		l.Sweep["ranks"] = []any{job.Size()}
 	case job != nil && !slices.Equal(l.Sweep["ranks"], []any{job.Size()}):
-		return usagef("--np %v: mpirun has started %d ranks: leave --np out, or start gemm mpi without mpirun", l.Sweep["ranks"][0], job.Size())
+		return usagef("--np %v: mpirun has started %d ranks: leave --np out, or start gemm mpi without mpirun",
+			l.Sweep["ranks"][0], job.Size())
 	case l.Sweep["ranks"] == nil:
 		l.Sweep["ranks"] = []any{runtime.NumCPU()}
 	case job == nil && !oversubscribe:
@@ -166,7 +167,8 @@ const mostRanks = 8
 func checkCounts(ranks []any, processors int) error {
 	for _, n := range ranks {
 		if most := mostRanks * processors; n.(int) > most {
-			return usagef("--np %d: more than %d ranks for each of %d processors: ask for at most %d, or add --%s", n, mostRanks, processors, most, oversubscribeName)
+			return usagef("--np %d: more than %d ranks for each of %d processors: ask for at most %d, or add --%s", n, mostRanks,
+				processors, most, oversubscribeName)
 		}
 	}
 	return nil
@@ -175,7 +177,8 @@ func checkCounts(ranks []any, processors int) error {
 const oversubscribeName = "oversubscribe"
 
 func oversubscribeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: oversubscribeName, DisableDefaultText: true, Usage: fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks)}
+	return &cli.BoolFlag{Name: oversubscribeName, DisableDefaultText: true,
+		Usage: fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks)}
 }
 
 // lead returns what the driver of rank 0 needs to lead the others; nil where this process
@@ -290,6 +293,7 @@ func announceRanks(c *cli.Context, cases []compare.Case) {
 		threads = max(threads, local*(k.Threads()/k.Ranks()))
 	}
 	if threads > processors {
-		fmt.Fprintf(c.App.ErrWriter, "gemm mpi: oversubscribed: %d threads of %d ranks on the %d processors of this host take turns, and their times are the scheduler's noise\n", threads, local, processors)
+		fmt.Fprintf(c.App.ErrWriter,
+			"gemm mpi: oversubscribed: %d threads of %d ranks on the %d processors of this host take turns, and their times are the scheduler's noise\n", threads, local, processors)
 	}
 }

@@ -21,11 +21,15 @@ func TestCheckRanks(t *testing.T) {
 	}{
 		{nil, true, ""},
 		{map[string]string{"OMPI_COMM_WORLD_SIZE": "1", "PMIX_RANK": "0"}, false, ""},
-		{map[string]string{"OMPI_COMM_WORLD_SIZE": "4"}, false, "started as one of 4 ranks (OMPI_COMM_WORLD_SIZE), but this build has no MPI: make build"},
+		{map[string]string{"OMPI_COMM_WORLD_SIZE": "4"}, false,
+			"started as one of 4 ranks (OMPI_COMM_WORLD_SIZE), but this build has no MPI: make build"},
 		{map[string]string{"PMI_SIZE": "2"}, true, "started as one of 2 ranks (PMI_SIZE), but only gemm mpi runs on ranks"},
 		{map[string]string{"PMIX_RANK": "3"}, false, "started as rank 3 (PMIX_RANK), but this build has no MPI"},
 	} {
-		err := checkRanks(func(name string) (string, bool) { text, ok := test.environment[name]; return text, ok }, test.built)
+		err := checkRanks(func(name string) (string, bool) {
+			text, ok := test.environment[name]
+			return text, ok
+		}, test.built)
 		if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%v, MPI %v: %v, want %q", test.environment, test.built, err, test.want)
 		}
@@ -68,8 +72,10 @@ func TestExperimentsOnRanks(t *testing.T) {
 	} {
 		cases := sweptOnRanks(t, strings.Fields(test.args)...)
 		for _, c := range cases {
-			if c.Experiment != test.experiment || c.Params["ranks"] == nil || c.Variant.Family() != mpiFamily || !strings.HasSuffix(c.Turn, " ranks") {
-				t.Errorf("gemm mpi %s: %v of the experiment %s, want %s; turn %q", test.args, c, c.Experiment, test.experiment, c.Turn)
+			if c.Experiment != test.experiment || c.Params["ranks"] == nil || c.Variant.Family() != mpiFamily ||
+				!strings.HasSuffix(c.Turn, " ranks") {
+				t.Errorf("gemm mpi %s: %v of the experiment %s, want %s; turn %q", test.args, c, c.Experiment,
+					test.experiment, c.Turn)
 			}
 		}
 		if len(cases) != test.rows {
@@ -81,11 +87,12 @@ func TestExperimentsOnRanks(t *testing.T) {
 func TestUsageOfRanks(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		`ranks is 0, wants at least 1`:                                            {"--np", "0"},
-		`--np "two": wants integers`:                                              {"--np", "two"},
-		`threads is -1, wants at least 0`:                                         {"--threads", "-1"},
-		`panel is 0, wants at least 1`:                                            {"--panel", "0"},
-		`--panel: none of the variants has it`:                                    {"--panel", "8", "--variants", "mpi/cannon"},
+		`ranks is 0, wants at least 1`:    {"--np", "0"},
+		`--np "two": wants integers`:      {"--np", "two"},
+		`threads is -1, wants at least 0`: {"--threads", "-1"},
+		`panel is 0, wants at least 1`:    {"--panel", "0"},
+		`--panel: none of the variants has it`: {"--panel", "8", "--variants",
+			"mpi/cannon"},
 		`--grid "2y3": wants PxQ, such as 2x4, or auto`:                           {"--grid", "2y3"},
 		`--master "wrks" is unknown; the nearest are works,`:                      {"--master", "wrks"},
 		`--affinity "spread" is unknown`:                                          {"--affinity", "spread"},
@@ -102,7 +109,8 @@ func TestUsageOfRanks(t *testing.T) {
 func TestRanksWithoutMPI(t *testing.T) {
 	dir := t.TempDir()
 	r := start(t, dir, nil, "mpi", "--np", "1,2", "--variants", "mpi/summa", "--sizes", "8", "--json", "r.json")
-	if r.status != 1 || !strings.Contains(r.stderr, "go build -tags mpi ./cmd/gemm") || strings.Count(r.stdout, "unavailable") != 2 {
+	if r.status != 1 || !strings.Contains(r.stderr, "go build -tags mpi ./cmd/gemm") ||
+		strings.Count(r.stdout, "unavailable") != 2 {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	for _, row := range records(t, filepath.Join(dir, "r.json")).Records {
@@ -122,16 +130,19 @@ func TestComparisonOnRanks(t *testing.T) {
 		}
 		return ranks, experiments
 	}
-	if ranks, experiments := count("--np", "2,3"); ranks[2] != 3*len(mpi.Variants()) || ranks[3] != ranks[2] || len(ranks) != 2 || !experiments["ladder"] {
+	if ranks, experiments := count("--np", "2,3"); ranks[2] != 3*len(mpi.Variants()) || ranks[3] != ranks[2] ||
+		len(ranks) != 2 || !experiments["ladder"] {
 		t.Errorf("profile quick: %v rows by ranks, experiments %v", ranks, experiments)
 	}
-	if ranks, experiments := count("--profile", "mpi", "--sizes", "1024,2048"); ranks[1] == 0 || experiments["ladder"] || !experiments["strong"] || !experiments["weak"] || !experiments["panel"] || !experiments["affinity"] {
+	if ranks, experiments := count("--profile", "mpi", "--sizes", "1024,2048"); ranks[1] == 0 || experiments["ladder"] ||
+		!experiments["strong"] || !experiments["weak"] || !experiments["panel"] || !experiments["affinity"] {
 		t.Errorf("profile mpi: %v rows by ranks, experiments %v", ranks, experiments)
 	}
 	if ranks, _ := count("--profile", "mpi", "--np", "1"); len(ranks) != 1 || ranks[1] == 0 {
 		t.Errorf("profile mpi with --np 1: %v rows by ranks", ranks)
 	}
-	if ranks, experiments := count("--profile", "full", "--type", "f32"); len(ranks) == 0 || len(experiments) != 1 || !experiments["strong"] {
+	if ranks, experiments := count("--profile", "full", "--type", "f32"); len(ranks) == 0 || len(experiments) != 1 ||
+		!experiments["strong"] {
 		t.Errorf("profile full in f32: %v rows by ranks, experiments %v", ranks, experiments)
 	}
 }
@@ -144,7 +155,8 @@ func TestTooManyRanks(t *testing.T) {
 			fail(t, dir, 2, "more than 8 ranks for each of ", append(command, "--np", np)...)
 		}
 	}
-	for n, want := range map[int]string{16: "", 17: "--np 17: more than 8 ranks for each of 2 processors: ask for at most 16, or add --oversubscribe"} {
+	for n, want := range map[int]string{16: "",
+		17: "--np 17: more than 8 ranks for each of 2 processors: ask for at most 16, or add --oversubscribe"} {
 		if err := checkCounts([]any{1, n}, 2); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%d ranks on 2 processors: %v, want %q", n, err, want)
 		}

@@ -97,13 +97,14 @@ func TestOutputsAreReplacedInPlace(t *testing.T) {
 	at := func(name string) string { return filepath.Join(inputs, name) }
 	succeed(t, inputs, "rs", "encode", "--data", "2", "--parity", "1", "--in", "file", "--out", "shards")
 	for file, args := range map[string][]string{
-		"records.json":     append(quick, "--force", "--json", "records.json"),
-		"list.json":        {"list", "--force", "--json", "list.json"},
-		"results.json":     {"report", "--force", "--in", at("r.json"), "--format", "json", "--out", "."},
-		"results.csv":      {"report", "--in", at("r.json"), "--format", "csv", "--out", "."},
-		"c.npy":            {"multiply", "--a", at("a.csv"), "--b", at("a.csv"), "--out", "c.npy"},
-		"restored":         {"rs", "reconstruct", "--force", "--in", at("shards"), "--out", "restored"},
-		"shards/000.shard": {"rs", "encode", "--force", "--data", "2", "--parity", "1", "--in", at("file"), "--out", "shards"},
+		"records.json": append(quick, "--force", "--json", "records.json"),
+		"list.json":    {"list", "--force", "--json", "list.json"},
+		"results.json": {"report", "--force", "--in", at("r.json"), "--format", "json", "--out", "."},
+		"results.csv":  {"report", "--in", at("r.json"), "--format", "csv", "--out", "."},
+		"c.npy":        {"multiply", "--a", at("a.csv"), "--b", at("a.csv"), "--out", "c.npy"},
+		"restored":     {"rs", "reconstruct", "--force", "--in", at("shards"), "--out", "restored"},
+		"shards/000.shard": {"rs", "encode", "--force", "--data", "2", "--parity", "1", "--in", at("file"),
+			"--out", "shards"},
 	} {
 		for _, dangling := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/dangling=%v", strings.ReplaceAll(file, "/", "-"), dangling), func(t *testing.T) {
@@ -140,7 +141,8 @@ func TestOutputsAreReplacedInPlace(t *testing.T) {
 // TestFullStandardOutput has no room for what is written there.
 func TestFullStandardOutput(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--help"}, {"--version"}, {}, {"serial", "--help"}, {"rs", "encode", "--help"}, {"list"}, quick} {
+	for _, args := range [][]string{{"--help"}, {"--version"}, {}, {"serial", "--help"}, {"rs", "encode", "--help"},
+		{"list"}, quick} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
 			t.Skip(err)
@@ -151,7 +153,8 @@ func TestFullStandardOutput(t *testing.T) {
 		_ = cmd.Run() // its status is looked at below
 		_ = full.Close()
 		if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(stderr.String(), "no space left") {
-			t.Errorf("gemm %s: status %d, standard error %q; want status 1 and the reason", strings.Join(args, " "), status, stderr.String())
+			t.Errorf("gemm %s: status %d, standard error %q; want status 1 and the reason", strings.Join(args, " "), status,
+				stderr.String())
 		}
 	}
 }

@@ -80,7 +80,8 @@ func TestParallelExperiments(t *testing.T) {
 		var serial []string
 		for _, c := range swept(t, strings.Fields(test.args)...) {
 			if c.Experiment != test.experiment || c.Timeline {
-				t.Errorf("gemm parallel %s: the experiment is %s, want %s; with a timeline: %v", test.args, c.Experiment, test.experiment, c.Timeline)
+				t.Errorf("gemm parallel %s: the experiment is %s, want %s; with a timeline: %v", test.args, c.Experiment,
+					test.experiment, c.Timeline)
 			}
 			if c.Variant.Family() == "serial" {
 				serial = append(serial, c.Variant.Name)
@@ -100,7 +101,8 @@ func TestParallelExperiments(t *testing.T) {
 		}
 	}
 	// The command that the handbook names.
-	if n := len(swept(t, "--threads", "1,2,4", "--schedule", "static,dynamic,guided,auto", "--chunk", "0,1,16,64", "--sizes", "128,256,512,1024")); n != 4*(3*(6*4*4+2)+2) {
+	if n := len(swept(t, "--threads", "1,2,4", "--schedule", "static,dynamic,guided,auto", "--chunk", "0,1,16,64",
+		"--sizes", "128,256,512,1024")); n != 4*(3*(6*4*4+2)+2) {
 		t.Errorf("%d rows of all variants", n)
 	}
 	shapes := map[gemm.Shape]int{}
@@ -138,14 +140,16 @@ func TestMostTimelines(t *testing.T) {
 // Every option of gemm parallel changes what is measured.
 func TestParallelOptions(t *testing.T) {
 	t.Parallel()
-	doc, _ := parallelRecords(t, "--variants", "parallel/rows,parallel/tiles", "--threads", "2", "--schedule", "dynamic", "--chunk", "3",
+	doc, _ := parallelRecords(t, "--variants", "parallel/rows,parallel/tiles", "--threads", "2", "--schedule", "dynamic",
+		"--chunk", "3",
 		"--local", "serial/blocked", "--load", "2", "--tile", "5", "--affinity", "close", "--gomaxprocs", "3", "--timeline")
 	if len(doc.Records) < 2 || len(doc.Traces) != 2 {
 		t.Fatalf("%d rows, %d timelines", len(doc.Records), len(doc.Traces))
 	}
 	for _, r := range doc.Records[:2] {
 		for name, want := range map[string]any{
-			"threads": 2, "schedule": "dynamic", "chunk": 3, "local": "serial/blocked", "load": 2, "affinity": "close", "gomaxprocs": 3,
+			"threads": 2, "schedule": "dynamic", "chunk": 3, "local": "serial/blocked", "load": 2, "affinity": "close",
+			"gomaxprocs": 3,
 		} {
 			if r.Resolved[name] != want || r.Params[name] != want {
 				t.Errorf("%s: %s is %v, was asked for as %v; want %v", r.Variant, name, r.Resolved[name], r.Params[name], want)
@@ -176,7 +180,8 @@ func TestParallelOptions(t *testing.T) {
 	}
 	for _, schedule := range []string{"auto", "default"} {
 		doc, _ := parallelRecords(t, "--variants", "parallel/rows", "--schedule", schedule, "--threads", "2")
-		if r := doc.Records[0]; r.Params["schedule"] != schedule || r.Resolved["schedule"] == schedule || r.Resolved["schedule"] == nil {
+		if r := doc.Records[0]; r.Params["schedule"] != schedule || r.Resolved["schedule"] == schedule ||
+			r.Resolved["schedule"] == nil {
 			t.Errorf("asked for %v, ran with %v", r.Params, r.Resolved)
 		}
 		if len(doc.Measurements) > 0 {
@@ -194,7 +199,8 @@ func TestCrowdedThreads(t *testing.T) {
 	if !strings.HasPrefix(stderr, "gemm parallel: "+want) || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("standard error %q, want one line of warning", stderr)
 	}
-	if r := doc.Records[0]; r.Threads != many || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+	if r := doc.Records[0]; r.Threads != many ||
+		!slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
 		t.Errorf("%d threads, warnings %q", r.Threads, r.Warnings)
 	}
 }
@@ -205,7 +211,8 @@ func TestResumedSweep(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "r.json")
 	sweep := func(schedules string, more ...string) compare.Document {
-		succeed(t, dir, append([]string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--sizes", "16", "--threads", "1",
+		succeed(t, dir, append([]string{"parallel", "--variants", "parallel/rows,parallel/tiles", "--sizes", "16",
+			"--threads", "1",
 			"--schedule", schedules, "--chunk", "0,4", "--time", "1ms", "--json", file}, more...)...)
 		return records(t, file)
 	}
@@ -236,7 +243,8 @@ func TestResumedSweep(t *testing.T) {
 func TestManyRowsAreAnnounced(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "r.json")
-	stderr := interruptedAt(t, file, 0, "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule", "static,dynamic,guided,auto",
+	stderr := interruptedAt(t, file, 0, "parallel", "--variants", "parallel/rows", "--threads", "1,2", "--schedule",
+		"static,dynamic,guided,auto",
 		"--chunk", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24", "--sizes", "16,24", "--json", file)
 	if want := "gemm parallel: 404 rows take 7m0s and more: up to 990ms of samples each (--time), and at least 6 samples"; !strings.HasPrefix(stderr, want) {
 		t.Errorf("standard error %q, want it to begin with %q", stderr, want)
@@ -265,8 +273,10 @@ func TestTimeOfManyRows(t *testing.T) {
 			got = budget(c, test.rows)
 			return nil
 		}
-		if err := app.Run(append([]string{"gemm", "parallel"}, test.args...)); err != nil || got.Time != test.want || got.Patience != test.patience {
-			t.Errorf("%d rows with %q: %+v, %v; want %v each, patience %v", test.rows, test.args, got, err, test.want, test.patience)
+		if err := app.Run(append([]string{"gemm", "parallel"}, test.args...)); err != nil || got.Time != test.want ||
+			got.Patience != test.patience {
+			t.Errorf("%d rows with %q: %+v, %v; want %v each, patience %v", test.rows, test.args, got, err, test.want,
+				test.patience)
 		}
 	}
 }
@@ -275,7 +285,8 @@ func TestLinesOfProgress(t *testing.T) {
 	var stderr strings.Builder
 	p := newProgress(&stderr, 2)
 	defer p.Close()
-	row := compare.Record{Key: compare.Key{Variant: "parallel/rows", Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: compare.OK}
+	row := compare.Record{Key: compare.Key{Variant: "parallel/rows",
+		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(8)}}, Status: compare.OK}
 	p.Done(row, false)
 	if stderr.Len() > 0 {
 		t.Errorf("a line within %v: %q", p.every, stderr.String())

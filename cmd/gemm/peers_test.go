@@ -40,7 +40,8 @@ func TestPeersRefusals(t *testing.T) {
 	dir := t.TempDir()
 	most := runtime.GOMAXPROCS(0)
 	for want, args := range map[string][]string{
-		fmt.Sprintf("--threads %d: wants 1 to %d, the processors of this machine", most+1, most): {"compare", "--threads", fmt.Sprint(most + 1)},
+		fmt.Sprintf("--threads %d: wants 1 to %d, the processors of this machine", most+1, most): {"compare", "--threads",
+			fmt.Sprint(most + 1)},
 		"--threads 0: wants 1 to":                          {"compare", "--threads", "0"},
 		"--threads \"x\": wants integers":                  {"compare", "--threads", "x"},
 		"--profile peers has no row of these variants":     {"compare", "--profile", "peers", "--variants", "serial/naive"},
@@ -53,7 +54,8 @@ func TestPeersRefusals(t *testing.T) {
 // TestThreadsAreSwept plans with and without numbers of threads.
 func TestThreadsAreSwept(t *testing.T) {
 	threads := func(args ...string) []int {
-		cases, _ := planned(t, append([]string{"--variants", "reference/openblas", "--sizes", "512", "--type", "f64"}, args...)...)
+		cases, _ := planned(t, append([]string{"--variants", "reference/openblas", "--sizes", "512", "--type",
+			"f64"}, args...)...)
 		var out []int
 		for _, c := range cases {
 			out = append(out, c.Threads())

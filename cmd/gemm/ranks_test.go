@@ -66,7 +66,8 @@ var faulty = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(dir, "gemm-mpi")
-	if out, err := exec.Command("go", "build", "-tags", "mpi", "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", "mpi", "-overlay", list, "-o", program,
+		".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return program, nil
@@ -93,7 +94,8 @@ func newSession(t *testing.T) *session {
 	}
 	dir := t.TempDir()
 	// Not to be taken for what the machine can: tests share it.
-	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun, "--oversubscribe"}, mark: "GEMM_TEST_RANKS=" + dir}
+	s := &session{t: t, dir: dir, program: program, mpirun: []string{mpirun, "--oversubscribe"},
+		mark: "GEMM_TEST_RANKS=" + dir}
 	if os.Geteuid() == 0 {
 		s.mpirun = append(s.mpirun, "--allow-run-as-root")
 	}
@@ -142,7 +144,8 @@ func (s *session) start(variables []string, args ...string) (*exec.Cmd, *strings
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(s.t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.dir, &stdout, &stderr, 10*time.Second
-	cmd.Env = append(os.Environ(), append([]string{s.mark, "TMPDIR=" + s.dir, "OMPI_MCA_mpi_yield_when_idle=1"}, variables...)...)
+	cmd.Env = append(os.Environ(),
+		append([]string{s.mark, "TMPDIR=" + s.dir, "OMPI_MCA_mpi_yield_when_idle=1"}, variables...)...)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -272,7 +275,8 @@ func (s *session) ends(cmd *exec.Cmd, faultAt time.Time) {
 
 // endless are the arguments of two rows of which the second takes a minute. The first is
 // large enough to predict it.
-var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "200", "--time", "1ms", "--json", "r.json"}
+var endless = []string{"--variants", "mpi/summa", "--sizes", "500,2500", "--reps", "200", "--time", "1ms",
+	"--json", "r.json"}
 
 // TestRanks measures on ranks that a user starts and on ranks that gemm does.
 func TestRanks(t *testing.T) {
@@ -282,7 +286,8 @@ func TestRanks(t *testing.T) {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
 	doc := records(t, filepath.Join(s.dir, "r.json"))
-	if len(doc.Records) != 4*len(mpi.Variants()) || strings.Count(r.stdout, "VARIANT") != 1 || strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
+	if len(doc.Records) != 4*len(mpi.Variants()) || strings.Count(r.stdout, "VARIANT") != 1 ||
+		strings.Count(r.stdout, "\n") != 1+len(doc.Records) {
 		t.Errorf("%d rows, and the table\n%s", len(doc.Records), r.stdout)
 	}
 	for _, want := range []string{"gemm mpi: rank 0: ", "gemm mpi: rank 2: "} {
@@ -290,12 +295,15 @@ func TestRanks(t *testing.T) {
 			t.Errorf("standard error does not have %q once: %s", want, r.stderr)
 		}
 	}
-	if command := doc.Runs[0].Command; !strings.HasPrefix(command, "mpirun -n 3 gemm mpi --sizes") || doc.Hosts[0].MPI == "" {
+	if command := doc.Runs[0].Command; !strings.HasPrefix(command, "mpirun -n 3 gemm mpi --sizes") ||
+		doc.Hosts[0].MPI == "" {
 		t.Errorf("the command is %q, MPI is %q", command, doc.Hosts[0].MPI)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 || row.BytesCounted != row.BytesPredicted || row.Phases == nil {
-			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type, row.Shape.Label(), row.Status, row.Reason,
+		if row.Status != compare.OK || row.Params["ranks"] != 3 || len(row.Ranks) != 3 || row.Threads != 3 ||
+			row.BytesCounted != row.BytesPredicted || row.Phases == nil {
+			t.Errorf("%s %s %s: %s %s, params %v, %d ranks, %d threads, %d bytes of %d", row.Variant, row.Type,
+				row.Shape.Label(), row.Status, row.Reason,
 				row.Params, len(row.Ranks), row.Threads, row.BytesCounted, row.BytesPredicted)
 		}
 		if want := fmt.Sprintf("mpi %s %s nn, 3 ranks", row.Type, row.Shape.String()); row.Turn != want {
@@ -303,7 +311,8 @@ func TestRanks(t *testing.T) {
 		}
 	}
 	// The same file goes on with other ranks, without mpirun.
-	more := []string{s.program, "mpi", "--np", "1,2", "--variants", "mpi/summa,mpi/p2p-rows", "--sizes", "33", "--time", "1ms", "--json", "r.json", "--resume"}
+	more := []string{s.program, "mpi", "--np", "1,2", "--variants", "mpi/summa,mpi/p2p-rows", "--sizes", "33", "--time",
+		"1ms", "--json", "r.json", "--resume"}
 	if r := s.run(nil, more...); r.status != 0 {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
@@ -335,7 +344,8 @@ func TestRanks(t *testing.T) {
 // TestOptionsOfRanks wants every parameter to reach the ranks.
 func TestOptionsOfRanks(t *testing.T) {
 	s := newSession(t)
-	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local", "serial/naive", "--master", "works", "--panel", "7",
+	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local",
+		"serial/naive", "--master", "works", "--panel", "7",
 		"--grid", "2x1", "--replication", "1", "--affinity", "none", "--seed", "3", "--json", "-")
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 {
@@ -355,9 +365,11 @@ func TestOptionsOfRanks(t *testing.T) {
 			}
 		}
 	}
-	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time", "1ms", "--json", "-")
+	weak := s.run(nil, s.program, "mpi", "--np", "1,2", "--weak", "--sizes", "20", "--variants", "mpi/summa", "--time",
+		"1ms", "--json", "-")
 	doc, err = compare.Parse([]byte(weak.stdout))
-	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 || doc.Records[1].Experiment != compare.WeakScaling {
+	if err != nil || len(doc.Records) != 2 || doc.Records[1].M != 40 || doc.Records[1].N != 20 ||
+		doc.Records[1].Experiment != compare.WeakScaling {
 		t.Errorf("weak scaling: %v, %s", err, weak.stdout)
 	}
 }
@@ -367,7 +379,8 @@ func TestRanksHalveParts(t *testing.T) {
 	s := newSession(t) // before the caches, and with them the compiler's, are elsewhere
 	variables := tunedHost(t)
 	plant(t, tuned.Values{Cutoff: 33})
-	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local", "serial/strassen,serial/packed", "--panel", "80", "--json", "-")
+	r := s.run(variables, s.program, "mpi", "--np", "2", "--sizes", "150", "--time", "1ms", "--local",
+		"serial/strassen,serial/packed", "--panel", "80", "--json", "-")
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 || len(doc.Records) == 0 {
 		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
@@ -420,7 +433,8 @@ func TestRanksWithErrors(t *testing.T) {
 		t.Errorf("--help: status %d, %s", r.status, r.stdout)
 	}
 	missing := s.run([]string{"PATH=" + t.TempDir()}, s.program, "mpi", "--np", "2", "--sizes", "8")
-	if missing.status != 1 || !strings.Contains(missing.stdout, "unavailable") || !strings.Contains(missing.stderr, "install openmpi-bin") {
+	if missing.status != 1 || !strings.Contains(missing.stdout, "unavailable") ||
+		!strings.Contains(missing.stderr, "install openmpi-bin") {
 		t.Errorf("without mpirun: status %d, %s%s", missing.status, missing.stdout, missing.stderr)
 	}
 }
@@ -468,7 +482,9 @@ func TestFaultsUnderMpirun(t *testing.T) {
 // rows follow before the one for which it does not suffice.
 func TestMemoryOfARank(t *testing.T) {
 	s := newSession(t)
-	cmd, _, stderr := s.start(nil, s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "1s", "--timeout", "1h", "--json", "r.json")...)
+	cmd, _, stderr := s.start(nil,
+		s.ranks(2, "--variants", "mpi/scatter-rows", "--sizes", "300,301,302,3500", "--time", "1s", "--timeout", "1h",
+			"--json", "r.json")...)
 	s.rowsIn("r.json", 1)
 	s.limit(1, 64<<20)
 	s.until("a rank has ended", func() bool { return s.live() < 2 })
@@ -499,7 +515,8 @@ func TestHungRanks(t *testing.T) {
 		s.signal(1, syscall.SIGSTOP)
 		s.ends(cmd, at.Add(limit))
 		doc := records(t, filepath.Join(s.dir, "r.json"))
-		if len(doc.Records) != 2 || doc.Records[1].Status != compare.Timeout || !strings.Contains(doc.Records[1].Reason, "a rank hangs") {
+		if len(doc.Records) != 2 || doc.Records[1].Status != compare.Timeout ||
+			!strings.Contains(doc.Records[1].Reason, "a rank hangs") {
 			t.Errorf("the rows are %+v", doc.Records)
 		}
 		if !strings.Contains(stdout.String(), "timeout") || strings.Count(stderr.String(), "a rank hangs") != 1 {
@@ -525,10 +542,12 @@ func TestKilledRank(t *testing.T) {
 // faultOfStarted sends a signal to a rank in the second of four cases, whose row must say
 // why it has the status, and comes within 10 s of the fault, or of the time limit of one
 // that hangs; the other rows are there.
-func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status compare.Status, want string) {
+func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status compare.Status,
+	want string) {
 	t.Helper()
 	s := newSession(t)
-	cmd, _, stderr := s.start(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "1200,1201", "--type", "f32,f64", "--reps", "20", "--time", "1ms",
+	cmd, _, stderr := s.start(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "1200,1201",
+		"--type", "f32,f64", "--reps", "20", "--time", "1ms",
 		"--timeout", limit.String(), "--json", "r.json")
 	s.measuring(1)
 	s.signal(rank, signal)
@@ -560,7 +579,8 @@ func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Du
 // TestFaultsInATurn panics in one start of ranks after another.
 func TestFaultsInATurn(t *testing.T) {
 	s := newSession(t)
-	r := s.run([]string{"GEMM_TEST_FAULT=lead"}, s.program, "mpi", "--np", "2", "--variants", "mpi/summa,mpi/cannon", "--sizes", "16", "--time", "1ms", "--json", "r.json")
+	r := s.run([]string{"GEMM_TEST_FAULT=lead"}, s.program, "mpi", "--np", "2", "--variants", "mpi/summa,mpi/cannon",
+		"--sizes", "16", "--time", "1ms", "--json", "r.json")
 	if r.status != 1 {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
@@ -598,7 +618,9 @@ func TestInterruptedRanks(t *testing.T) {
 			if name == "mpirun" {
 				return // it gives its ranks a second, in which rank 0 may say the same
 			}
-			if !strings.Contains(stdout.String(), "mpi/summa") || !strings.Contains(stderr.String(), "1 of 2 rows are in r.json: go on with ") || cmd.ProcessState.ExitCode() != statusInterrupted {
+			if !strings.Contains(stdout.String(), "mpi/summa") ||
+				!strings.Contains(stderr.String(), "1 of 2 rows are in r.json: go on with ") ||
+				cmd.ProcessState.ExitCode() != statusInterrupted {
 				t.Errorf("status %d, %s%s", cmd.ProcessState.ExitCode(), stdout, stderr)
 			}
 		})
@@ -629,7 +651,8 @@ func TestKilledDriver(t *testing.T) {
 	if left := folders(); len(left) != 2 {
 		t.Errorf("a killed driver leaves %q, want its folder and that of mpirun", left)
 	}
-	if r := s.run(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "16", "--time", "1ms"); r.status != 0 {
+	if r := s.run(nil, s.program, "mpi", "--np", "2", "--variants", "mpi/summa", "--sizes", "16", "--time",
+		"1ms"); r.status != 0 {
 		t.Errorf("the next driver: status %d, %s", r.status, r.stderr)
 	}
 	if left := folders(); len(left) != 0 {
@@ -646,7 +669,8 @@ func TestListAndInfoOfRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, version) || !strings.Contains(r.stdout, mpi.Version()) {
+	if r := s.run(nil, s.program, "info"); r.status != 0 || !strings.Contains(r.stdout, version) ||
+		!strings.Contains(r.stdout, mpi.Version()) {
 		t.Errorf("info lacks %q or %q: %s", version, mpi.Version(), r.stdout)
 	}
 	available := func(variables ...string) (yes int) {

@@ -26,7 +26,8 @@ func reportCommand() *cli.Command {
 			"/dev/stdin only where it is redirected from a file.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "in", Usage: "`FILE` of records; the records of several are merged"},
-			listFlag("format", "html", "html", "`LIST` of formats: "+strings.Join(report.Formats(), ", "), among(report.Formats())),
+			listFlag("format", "html", "html", "`LIST` of formats: "+strings.Join(report.Formats(), ", "),
+				among(report.Formats())),
 			langFlag(),
 			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the report"},
 			forceFlag("with --format json: replace the records that are there"),
@@ -36,7 +37,8 @@ func reportCommand() *cli.Command {
 }
 
 func langFlag() cli.Flag {
-	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en", Usage: "`LANGUAGE` of the report: " + strings.Join(text.Languages, ", ")}
+	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en",
+		Usage: "`LANGUAGE` of the report: " + strings.Join(text.Languages, ", ")}
 }
 
 // language returns the value of --lang.

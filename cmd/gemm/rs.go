@@ -23,7 +23,8 @@ import (
 func rsCommand() *cli.Command {
 	in := func() cli.Flag { return &cli.StringFlag{Name: "in", Usage: "`DIR` of the shards"} }
 	variant := func() cli.Flag {
-		return &cli.StringFlag{Name: "variant", DefaultText: "the fastest here", Usage: "`NAME` of the variant that multiplies"}
+		return &cli.StringFlag{Name: "variant", DefaultText: "the fastest here",
+			Usage: "`NAME` of the variant that multiplies"}
 	}
 	return &cli.Command{
 		Name:      "rs",
@@ -41,7 +42,8 @@ func rsCommand() *cli.Command {
 					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M` parity shards: any M of all shards may be lost"},
 					&cli.StringFlag{Name: "in", Usage: "`FILE` to encode"},
 					&cli.StringFlag{Name: "out", Usage: "`DIR` for the shards; made where it is not there"},
-					&cli.StringFlag{Name: "matrix", Value: shard.Matrices()[0], Usage: "`NAME` of the generator matrix: " + strings.Join(shard.Matrices(), ", ")},
+					&cli.StringFlag{Name: "matrix", Value: shard.Matrices()[0],
+						Usage: "`NAME` of the generator matrix: " + strings.Join(shard.Matrices(), ", ")},
 					variant(),
 					forceFlag("replace the shards that are there"),
 					noTunedFlag(),
@@ -96,7 +98,8 @@ func runEncode(c *cli.Context) error {
 	}
 	data, parity := c.Int("data"), c.Int("parity")
 	if data > gf256.MaxShards-parity {
-		return usagef("--data %d and --parity %d: wants %d shards in all at most, one for each element of the field", data, parity, gf256.MaxShards)
+		return usagef("--data %d and --parity %d: wants %d shards in all at most, one for each element of the field", data,
+			parity, gf256.MaxShards)
 	}
 	matrix, err := shard.ParseMatrix(c.String("matrix"))
 	if err != nil {

@@ -43,10 +43,12 @@ func TestShards(t *testing.T) {
 	for _, matrix := range []string{"vandermonde", "cauchy"} {
 		dir := t.TempDir()
 		data := archive(t, dir, 12345678)
-		if r := succeed(t, dir, encoding("--matrix", matrix)...); r.stdout != "" || !strings.Contains(r.stderr, "4+2 shards "+matrix) || strings.Count(r.stderr, "\n") != 1 {
+		if r := succeed(t, dir, encoding("--matrix", matrix)...); r.stdout != "" ||
+			!strings.Contains(r.stderr, "4+2 shards "+matrix) || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("encode: %q, %q", r.stdout, r.stderr)
 		}
-		if r := succeed(t, dir, rs("verify", "--in", "shards")...); !strings.HasPrefix(r.stdout, "SHARD") || strings.Count(r.stdout, " good ") != 6 || r.stderr != "" {
+		if r := succeed(t, dir, rs("verify", "--in", "shards")...); !strings.HasPrefix(r.stdout, "SHARD") ||
+			strings.Count(r.stdout, " good ") != 6 || r.stderr != "" {
 			t.Errorf("verify: %q, %q", r.stdout, r.stderr)
 		}
 		for _, lost := range []string{"001.shard", "004.shard"} {
@@ -55,7 +57,8 @@ func TestShards(t *testing.T) {
 			}
 		}
 		r := start(t, dir, nil, rs("verify", "--in", "shards")...)
-		if r.status != 1 || strings.Count(r.stdout, " missing ") != 2 || !strings.Contains(r.stderr, "lost are 1,4: gemm rs reconstruct --in shards --repair") {
+		if r.status != 1 || strings.Count(r.stdout, " missing ") != 2 ||
+			!strings.Contains(r.stderr, "lost are 1,4: gemm rs reconstruct --in shards --repair") {
 			t.Errorf("verify: status %d, %q, %q", r.status, r.stdout, r.stderr)
 		}
 		r = succeed(t, dir, rs("reconstruct", "--in", "shards", "--out", "restored")...)
@@ -84,7 +87,8 @@ func TestShardsByVariant(t *testing.T) {
 		if !slices.Contains(v.Types(), "gf256") || available(t.Context(), v) != nil || v.Family() == mpiFamily {
 			continue
 		}
-		if r := succeed(t, dir, encoding("--variant", v.Name, "--force")...); !strings.HasSuffix(r.stderr, "by "+v.Name+"\n") {
+		if r := succeed(t, dir, encoding("--variant", v.Name, "--force")...); !strings.HasSuffix(r.stderr,
+			"by "+v.Name+"\n") {
 			t.Errorf("%s: %q", v.Name, r.stderr)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "shards", "005.shard"))
@@ -131,7 +135,8 @@ func TestShardsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.status != 1 {
 		t.Fatalf("status %d, %v: %s", r.status, err, r.stdout)
 	}
-	if doc.Schema != 1 || len(doc.Set.ID) != 32 || doc.Set.Matrix != "vandermonde" || doc.Set.Data != 4 || doc.Set.Parity != 2 || doc.Set.Length != 1000 || doc.Set.Block != 65536 {
+	if doc.Schema != 1 || len(doc.Set.ID) != 32 || doc.Set.Matrix != "vandermonde" || doc.Set.Data != 4 ||
+		doc.Set.Parity != 2 || doc.Set.Length != 1000 || doc.Set.Block != 65536 {
 		t.Errorf("the set is %+v", doc.Set)
 	}
 	if len(doc.Shards) != 6 || len(doc.Warnings) != 1 {
@@ -140,7 +145,8 @@ func TestShardsJSON(t *testing.T) {
 	if s := doc.Shards[2]; s.State != "good" || s.File != "other" || s.Kind != "data" || s.Bytes != 64+250+4 {
 		t.Errorf("a renamed shard is %+v", s)
 	}
-	if s := doc.Shards[3]; s.State != "truncated" || s.Index != 3 || s.Bytes != 100 || s.Reason != "218 bytes are missing at its end" {
+	if s := doc.Shards[3]; s.State != "truncated" || s.Index != 3 || s.Bytes != 100 ||
+		s.Reason != "218 bytes are missing at its end" {
 		t.Errorf("a truncated shard is %+v", s)
 	}
 	fail(t, dir, 1, "file is there already", rs("verify", "--in", "shards", "--json", "file")...)
@@ -159,7 +165,8 @@ func TestShardsRefuse(t *testing.T) {
 		args   []string
 	}{
 		{2, "what to do is missing: encode, verify or reconstruct", []string{"rs"}},
-		{2, `argument "encod": there are only flags and the command encode or verify or reconstruct`, []string{"rs", "encod"}},
+		{2, `argument "encod": there are only flags and the command encode or verify or reconstruct`,
+			[]string{"rs", "encod"}},
 		{2, "--data is missing; see gemm rs encode --help", rs("encode", "--parity", "2", "--in", "file", "--out", "shards")},
 		{2, "--out is missing", rs("encode", "--data", "4", "--parity", "2", "--in", "file")},
 		{2, "--data 0: wants a positive integer", encoding("--data", "0")},
@@ -224,7 +231,8 @@ func TestShardsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), program(t), encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
+	cmd := exec.CommandContext(t.Context(), program(t),
+		encoding("--data", "128", "--parity", "128", "--variant", "serial/naive")...)
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -241,7 +249,8 @@ func TestShardsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its status is looked at below
-	if got := cmd.ProcessState.ExitCode(); got != 130 || stderr.String() != "gemm rs encode: interrupted; nothing was written\n" {
+	if got := cmd.ProcessState.ExitCode(); got != 130 ||
+		stderr.String() != "gemm rs encode: interrupted; nothing was written\n" {
 		t.Errorf("status %d, %q", got, stderr.String())
 	}
 	if left := entries(t, dir); !slices.Equal(left, []string{"file"}) {
@@ -257,14 +266,16 @@ func TestShardsOnAFullDisk(t *testing.T) {
 	archive(t, dir, 1<<20)
 	succeed(t, dir, encoding()...)
 	limited := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), "sh", append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", program(t)}, args...)...)
+		return exec.CommandContext(t.Context(), "sh",
+			append([]string{"-c", `trap "" XFSZ; ulimit -f 100; exec "$@"`, "sh", program(t)}, args...)...)
 	}
 	full := func(cmd *exec.Cmd, want string) {
 		t.Helper()
 		cmd.Dir = dir
 		before := entries(t, dir)
 		out, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
+		if err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), want) ||
+			strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%v, %s; want one line with %q", err, out, want)
 		}
 		if after := entries(t, dir); !slices.Equal(after, before) {
@@ -272,13 +283,15 @@ func TestShardsOnAFullDisk(t *testing.T) {
 		}
 	}
 	full(limited(encoding("--out", "more")...), ".shard: cannot be written: file too large")
-	full(limited(rs("reconstruct", "--in", "shards", "--out", "restored")...), "restored: cannot be written: file too large")
+	full(limited(rs("reconstruct", "--in", "shards", "--out", "restored")...),
+		"restored: cannot be written: file too large")
 
 	small := filepath.Join(dir, "small")
 	if err := os.Mkdir(small, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs",
+		small).CombinedOutput(); err != nil {
 		t.Logf("no file system in memory: %v, %s", err, out)
 		return
 	}
@@ -287,9 +300,13 @@ func TestShardsOnAFullDisk(t *testing.T) {
 			t.Errorf("%v, %s", err, out)
 		}
 	}()
-	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small")...), ".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small/shards")...), ".shard: cannot be written: no space left on device")
-	full(exec.CommandContext(t.Context(), program(t), rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...), "small/restored: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small")...),
+		".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t), encoding("--out", "small/shards")...),
+		".shard: cannot be written: no space left on device")
+	full(exec.CommandContext(t.Context(), program(t),
+		rs("reconstruct", "--in", "shards", "--out", "small/restored", "--force")...),
+		"small/restored: cannot be written: no space left on device")
 	if left := entries(t, small); len(left) > 0 {
 		t.Errorf("a full disk is left with %v", left)
 	}

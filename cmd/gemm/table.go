@@ -30,7 +30,8 @@ func printTable(out io.Writer, rows []compare.Record) error {
 			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, r.Type, shape, r.Status,
-			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual), number("%.2g", r.Bound), r.Note())
+			median, interval, rate, number("%.1f%%", r.PercentPeak), number("%.2g", r.Residual),
+			number("%.2g", r.Bound), r.Note())
 	}
 	return w.Flush()
 }

@@ -32,10 +32,14 @@ func tuneCommand() *cli.Command {
 			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
 			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
 		Flags: []cli.Flag{
-			listFlag("families", families, families, "`LIST` of families whose settings are measured; other settings stay: "+strings.Join(tune.Families(), ", ")+", "+cuda.Family, among(append(tune.Families(), cuda.Family))),
-			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime), Usage: "`DURATION` of measuring, about"},
+			listFlag("families", families, families,
+				"`LIST` of families whose settings are measured; other settings stay: "+strings.Join(tune.Families(),
+					", ")+", "+cuda.Family, among(append(tune.Families(), cuda.Family))),
+			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime),
+				Usage: "`DURATION` of measuring, about"},
 			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
-			&cli.StringFlag{Name: "records", Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
+			&cli.StringFlag{Name: "records",
+				Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
 		},
 		Action: runTune,
 	}
@@ -167,7 +171,8 @@ func printRaces(out io.Writer, r *tune.Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TYPE\tSETTING\tSHAPE\tTRIED\tAGAINST\tPAIRS\tRATIO\t95% INTERVAL")
 	for _, t := range r.Trials {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs, number("%.3f", t.Ratio), interval(t.CI))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.Type, t.Setting, t.Shape, t.Candidate, t.Incumbent, t.Pairs,
+			number("%.3f", t.Ratio), interval(t.CI))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -179,7 +184,8 @@ func printRaces(out io.Writer, r *tune.Result) error {
 		if c.Gain != nil {
 			gained, within = number("%.3f", c.Gain.Ratio), interval(c.Gain.CI)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained, within, c.Note)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Type, c.Kernel, c.Setting, c.Default, c.Chosen, gained,
+			within, c.Note)
 	}
 	return w.Flush()
 }
@@ -223,7 +229,8 @@ func printSearches(out io.Writer, g *tune.GPUResult) error {
 		case c.Kept:
 			outcome = "kept"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape, c.Default, c.Best,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\n", c.Rung, c.Type, c.Class, c.Shape,
+			c.Default, c.Best,
 			number("%.3f", c.Gain), number("%.3f", c.Library), number("%.0f", c.Gflops), c.Tried, c.Of, outcome)
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all

@@ -26,7 +26,8 @@ import (
 
 // smallGPU is so small that the products that stand for its classes are.
 var smallGPU = cuda.GPU{
-	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152, BlockSharedOptIn: 232448, BlockRegisters: 65536,
+	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152,
+	BlockSharedOptIn: 232448, BlockRegisters: 65536,
 }
 
 // ladderOf returns the rung of the name in the element type.
@@ -75,7 +76,8 @@ func newTuned[T gemm.Element](fault, typ, name string, p gemm.Params) (gemm.Mult
 		return nil, err
 	}
 	m, err := gemm.New[T](packed, nil)
-	return &tunedProduct[T]{Multiplier: m, fault: fault, rung: ladderOf(typ, name), params: p, resolved: gemm.Params{}}, err
+	return &tunedProduct[T]{Multiplier: m, fault: fault, rung: ladderOf(typ, name), params: p,
+		resolved: gemm.Params{}}, err
 }
 
 type tunedProduct[T gemm.Element] struct {
@@ -124,7 +126,8 @@ func TestTuneCUDA(t *testing.T) {
 	variables := append(tunedHost(t), withWorker(t, "tunes")...)
 	dir := t.TempDir()
 	other := tuned.Tune{Type: "f64", Kernel: "another", Values: tuned.Values{MC: 8, KC: 9, NC: 10}}
-	kernel := tuned.Kernel{GPU: "another", Type: "f32", Rung: "warptile", Class: "medium", Tile: "64x64x8/32x64/8x8", Stages: 2, Split: 1}
+	kernel := tuned.Kernel{GPU: "another", Type: "f32", Rung: "warptile", Class: "medium", Tile: "64x64x8/32x64/8x8",
+		Stages: 2, Split: 1}
 	path, err := settings.Save(tuned.Settings{Tuned: []tuned.Tune{other}}.WithKernel(kernel))
 	if err != nil {
 		t.Fatal(err)
@@ -132,15 +135,18 @@ func TestTuneCUDA(t *testing.T) {
 	args := []string{"tune", "--families", "cuda", "--time", "400ms", "--json", "tuning.json", "--records", "records.json"}
 	r := start(t, dir, variables, args...)
 	want := firstOther(ladderOf("f32", "warptile"))
-	if r.status != 0 || !strings.HasPrefix(r.stderr, "warptile f32 medium 128: "+want.Tile) || !strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") || !strings.Contains(r.stdout, "Fake H1\n") {
+	if r.status != 0 || !strings.HasPrefix(r.stderr, "warptile f32 medium 128: "+want.Tile) ||
+		!strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") || !strings.Contains(r.stdout, "Fake H1\n") {
 		t.Fatalf("%+v, want %v", r, want)
 	}
 	kept, err := settings.Read()
-	if err != nil || len(kept.Tuned) != 1 || kept.Tuned[0] != other || len(kept.Kernels) != 2 || !slices.Contains(kept.Kernels, kernel) {
+	if err != nil || len(kept.Tuned) != 1 || kept.Tuned[0] != other || len(kept.Kernels) != 2 ||
+		!slices.Contains(kept.Kernels, kernel) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	found := kept.Kernels[slices.IndexFunc(kept.Kernels, func(k tuned.Kernel) bool { return k.GPU == "Fake H1" })]
-	if found.Type != "f32" || found.Rung != "warptile" || found.Class != "medium" || found.Tile != want.Tile || time.Since(found.Time) > time.Hour || found.Revision == "" {
+	if found.Type != "f32" || found.Rung != "warptile" || found.Class != "medium" || found.Tile != want.Tile ||
+		time.Since(found.Time) > time.Hour || found.Revision == "" {
 		t.Errorf("%+v is kept, want %v", found, want)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "tuning.json"))
@@ -148,7 +154,8 @@ func TestTuneCUDA(t *testing.T) {
 		t.Fatal(err)
 	}
 	var doc tune.Result
-	if err := json.Unmarshal(data, &doc); err != nil || doc.CUDA == nil || doc.CUDA.GPU != "Fake H1" || len(doc.CUDA.Chosen) != 1 || len(doc.CUDA.Trials) == 0 || doc.CUDA.Left == 0 {
+	if err := json.Unmarshal(data, &doc); err != nil || doc.CUDA == nil || doc.CUDA.GPU != "Fake H1" ||
+		len(doc.CUDA.Chosen) != 1 || len(doc.CUDA.Trials) == 0 || doc.CUDA.Left == 0 {
 		t.Fatalf("%v, %s", err, data)
 	}
 	if c := doc.CUDA.Chosen[0]; !c.Kept || c.Gain < 1.9 || c.Gain > 2.1 || c.Library.Known() || c.Best.Tile != want.Tile {
@@ -159,13 +166,15 @@ func TestTuneCUDA(t *testing.T) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
 	for i, row := range rows.Records {
-		if row.Experiment != compare.TunedKernels || row.Variant != "cuda/warptile" || row.Status != compare.OK || (len(row.Params) == 0) != (i == 0) {
+		if row.Experiment != compare.TunedKernels || row.Variant != "cuda/warptile" || row.Status != compare.OK ||
+			(len(row.Params) == 0) != (i == 0) {
 			t.Errorf("row %d: %+v", i, row)
 		}
 	}
 	if r := start(t, dir, nil, "report", "--in", "records.json", "--format", "md", "--out", "report"); r.status != 0 {
 		t.Errorf("report: %s", r.stderr)
-	} else if text, err := os.ReadFile(filepath.Join(dir, "report", "report.md")); err != nil || !strings.Contains(string(text), "The tuned setting is faster in 1 of 1 cases.") {
+	} else if text, err := os.ReadFile(filepath.Join(dir, "report", "report.md")); err != nil ||
+		!strings.Contains(string(text), "The tuned setting is faster in 1 of 1 cases.") {
 		t.Errorf("report: %v\n%s", err, text)
 	}
 
@@ -174,7 +183,8 @@ func TestTuneCUDA(t *testing.T) {
 		args string
 		used bool
 	}{{"", true}, {"--no-tuned", false}, {"--stages 2", false}} {
-		args := append([]string{"cuda", "--variants", "cuda/warptile", "--type", "f32", "--sizes", "128", "--time", "10ms", "--json", "-"}, strings.Fields(c.args)...)
+		args := append([]string{"cuda", "--variants", "cuda/warptile", "--type", "f32", "--sizes", "128", "--time", "10ms",
+			"--json", "-"}, strings.Fields(c.args)...)
 		r := start(t, "", variables, args...)
 		doc, err := compare.Parse([]byte(r.stdout))
 		if err != nil || r.status != 0 || len(doc.Records) != 1 {
@@ -194,7 +204,8 @@ func TestTuneCUDAIsInterrupted(t *testing.T) {
 	if err != nil || len(kept.Kernels) != 1 || kept.Kernels[0].Rung != "warptile" {
 		t.Errorf("%+v are kept, %v", kept, err)
 	}
-	if want := "interrupted; what was found is kept, "; r.status != statusInterrupted || !strings.Contains(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
+	if want := "interrupted; what was found is kept, "; r.status != statusInterrupted ||
+		!strings.Contains(r.stderr, want) || !strings.Contains(r.stdout, "\nThe settings are in ") {
 		t.Errorf("%+v, want %q", r, want)
 	}
 }
@@ -217,10 +228,12 @@ func TestTuneCUDARefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, want := range map[string]string{"none": "there is no NVIDIA driver: install it", "rubbish": "in words of its own"} {
+	for kind, want := range map[string]string{"none": "there is no NVIDIA driver: install it",
+		"rubbish": "in words of its own"} {
 		failWith(t, "", append(variables, withWorker(t, kind)...), 1, want, "tune", "--families", "serial,cuda")
 	}
-	failWith(t, "", append(variables, "PATH="+t.TempDir()), 1, "gemm-cuda is neither beside gemm nor on PATH", "tune", "--families", "cuda")
+	failWith(t, "", append(variables, "PATH="+t.TempDir()), 1, "gemm-cuda is neither beside gemm nor on PATH", "tune",
+		"--families", "cuda")
 	if _, err := os.Stat(path); err == nil {
 		t.Errorf("%s was written", path)
 	}

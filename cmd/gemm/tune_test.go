@@ -54,7 +54,8 @@ func TestTune(t *testing.T) {
 		}
 		for _, setting := range []string{"blocks", "direct", "cutoff"} {
 			if !slices.ContainsFunc(doc.Chosen, func(c tune.Choice) bool {
-				return c.Type == typ && c.Kernel == name && c.Setting == setting && c.Default != "" && c.Chosen != "" && (c.Chosen == c.Default) == (c.Gain == nil)
+				return c.Type == typ && c.Kernel == name && c.Setting == setting && c.Default != "" && c.Chosen != "" &&
+					(c.Chosen == c.Default) == (c.Gain == nil)
 			}) {
 				t.Errorf("nothing is said of %s %s: %+v", typ, setting, doc.Chosen)
 			}
@@ -74,7 +75,8 @@ func TestTune(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = start(t, "", variables, append(tuneBriefly, "--json", "-")...)
-	if r.status != 0 || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "gemm tune: "+path+" is ignored") {
+	if r.status != 0 || strings.Count(r.stderr, "\n") != 1 ||
+		!strings.HasPrefix(r.stderr, "gemm tune: "+path+" is ignored") {
 		t.Errorf("with a corrupt file: %d, %q", r.status, r.stderr)
 	}
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
@@ -99,8 +101,10 @@ func TestTuneRefuses(t *testing.T) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		below = append(below, name+"="+filepath.Join(dir, "file"))
 	}
-	failWith(t, dir, append(variables, below...), 1, "cannot be written: not a directory; make its folder writable", "tune")
-	failWith(t, dir, append(variables, "XDG_CONFIG_HOME=", "HOME=", "AppData="), 1, "there is no folder for the settings", "tune")
+	failWith(t, dir, append(variables, below...), 1,
+		"cannot be written: not a directory; make its folder writable", "tune")
+	failWith(t, dir, append(variables, "XDG_CONFIG_HOME=", "HOME=", "AppData="), 1,
+		"there is no folder for the settings", "tune")
 }
 
 // Ctrl-C leaves the settings as they were.
@@ -134,7 +138,8 @@ func TestTuneIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // its status is looked at below
-	if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(stderr.String(), "interrupted; the settings are what they were") {
+	if got := cmd.ProcessState.ExitCode(); got != 130 ||
+		!strings.Contains(stderr.String(), "interrupted; the settings are what they were") {
 		t.Errorf("status %d, want 130; %q", got, stderr.String())
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {

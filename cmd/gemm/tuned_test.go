@@ -45,7 +45,9 @@ func plant(t *testing.T, v tuned.Values) string {
 // had, and standard error.
 func strassenCutoff(t *testing.T, variables []string, args ...string) (any, string) {
 	t.Helper()
-	r := start(t, "", variables, append([]string{"serial", "--variants", "serial/strassen", "--sizes", "70", "--time", "1ms", "--json", "-"}, args...)...)
+	r := start(t, "", variables,
+		append([]string{"serial", "--variants", "serial/strassen", "--sizes", "70", "--time", "1ms", "--json",
+			"-"}, args...)...)
 	doc, err := compare.Parse([]byte(r.stdout))
 	if err != nil || r.status != 0 || len(doc.Records) != 1 || doc.Records[0].Status != compare.OK {
 		t.Fatalf("status %d, %v, %s", r.status, err, r.stderr)
@@ -55,7 +57,8 @@ func strassenCutoff(t *testing.T, variables []string, args ...string) (any, stri
 
 func TestTunedSettingsAreUsed(t *testing.T) {
 	variables := tunedHost(t)
-	if r := start(t, "", variables, "info"); r.status != 0 || r.stderr != "" || strings.Count(r.stdout, "computed from the caches") != 2 {
+	if r := start(t, "", variables, "info"); r.status != 0 || r.stderr != "" ||
+		strings.Count(r.stdout, "computed from the caches") != 2 {
 		t.Errorf("without settings: %+v", r)
 	}
 	planted := tuned.Values{MC: 48, KC: 40, NC: 96, Direct: 1000, Parallel: 8000, Cutoff: 33}
@@ -72,7 +75,8 @@ func TestTunedSettingsAreUsed(t *testing.T) {
 		t.Errorf("info does not say %q twice:\n%s", want, text)
 	}
 	var doc information
-	if err := json.Unmarshal([]byte(start(t, "", variables, "info", "--json", "-").stdout), &doc); err != nil || len(doc.Kernels) != 2 || doc.Field.Kernel == "" {
+	if err := json.Unmarshal([]byte(start(t, "", variables, "info", "--json", "-").stdout), &doc); err != nil ||
+		len(doc.Kernels) != 2 || doc.Field.Kernel == "" {
 		t.Fatalf("%v, %+v, %+v", err, doc.Kernels, doc.Field)
 	}
 	for _, e := range doc.Kernels {
@@ -112,7 +116,8 @@ func TestUnusableSettings(t *testing.T) {
 	} {
 		write(data)
 		r := start(t, "", variables, "info")
-		if r.status != 0 || !strings.HasPrefix(r.stderr, "gemm info: "+ignored) || !strings.Contains(r.stderr, "gemm tune") || strings.Count(r.stdout, "computed from the caches") != 2 {
+		if r.status != 0 || !strings.HasPrefix(r.stderr, "gemm info: "+ignored) || !strings.Contains(r.stderr, "gemm tune") ||
+			strings.Count(r.stdout, "computed from the caches") != 2 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -132,7 +137,8 @@ func TestUnusableSettings(t *testing.T) {
 			t.Errorf("gemm %v --no-tuned: status %d, %q", args, r.status, r.stderr)
 		}
 	}
-	if r := start(t, "", append(variables, settings.Variable+"=perhaps"), "info"); r.status != 0 || !strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
+	if r := start(t, "", append(variables, settings.Variable+"=perhaps"), "info"); r.status != 0 ||
+		!strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
 		t.Errorf("GEMM_TUNED=perhaps: %d, %q", r.status, r.stderr)
 	}
 }

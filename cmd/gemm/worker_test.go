@@ -68,8 +68,10 @@ func fakeWorker() {
 var fakeSystem = cuda.System{
 	Driver: "580.1", CUDA: "13.0", NVRTC: "13.0", Missing: []string{"no cuBLAS among libcublas.so.13"},
 	GPUs: []cuda.GPU{{
-		Name: "Fake H1", Capability: "7.5", Multiprocessors: 132, Memory: 1 << 37, Free: 1 << 36, L2: 50 << 20, Clock: 1980, MemoryClock: 3201, BusWidth: 6016,
-		Warp: 32, BlockThreads: 1024, BlockShared: 49152, BlockSharedOptIn: 232448, BlockRegisters: 65536, Threads: 2048, Blocks: 31, Shared: 233472,
+		Name: "Fake H1", Capability: "7.5", Multiprocessors: 132, Memory: 1 << 37, Free: 1 << 36, L2: 50 << 20, Clock: 1980,
+		MemoryClock: 3201, BusWidth: 6016,
+		Warp: 32, BlockThreads: 1024, BlockShared: 49152, BlockSharedOptIn: 232448, BlockRegisters: 65536, Threads: 2048,
+		Blocks: 31, Shared: 233472,
 		Registers: 65537, SinglePerDouble: 2, ConcurrentKernels: true, CopyEngines: 3, ECC: true,
 	}},
 }
@@ -172,7 +174,8 @@ func withWorker(t *testing.T, kind string) []string {
 	if err := os.Symlink(program, filepath.Join(dir, cuda.Worker)); err != nil {
 		t.Fatal(err)
 	}
-	return []string{plantedVariable + "=" + kind, plantedVariable + "_FILE=" + filepath.Join(dir, "hangs"), "PATH=" + dir + ":" + os.Getenv("PATH")}
+	return []string{plantedVariable + "=" + kind, plantedVariable + "_FILE=" + filepath.Join(dir, "hangs"),
+		"PATH=" + dir + ":" + os.Getenv("PATH")}
 }
 
 func TestCUDAMeasures(t *testing.T) {
@@ -186,7 +189,8 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(doc.Records), err)
 	}
 	for _, row := range doc.Records {
-		if row.Status != compare.OK || row.Experiment != compare.MainLadder || row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
+		if row.Status != compare.OK || row.Experiment != compare.MainLadder ||
+			row.Turn != fmt.Sprintf("cuda f64 %d nn", row.N) {
 			t.Errorf("%s: %s %q of %s, turn %q", row.Variant, row.Status, row.Reason, row.Experiment, row.Turn)
 		}
 	}
@@ -194,9 +198,12 @@ func TestCUDAMeasures(t *testing.T) {
 		t.Errorf("the host is %+v", h)
 	}
 
-	r = start(t, dir, withWorker(t, "works"), "compare", "--families", "serial,cuda", "--type", "f64", "--sizes", "64", "--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--out", "both")
+	r = start(t, dir, withWorker(t, "works"), "compare", "--families", "serial,cuda", "--type", "f64", "--sizes", "64",
+		"--variants", "serial/packed,cuda/smem,cuda/cublas-tf32", "--out", "both")
 	doc, err = compare.Load(filepath.Join(dir, "both", "results.json"))
-	if r.status != 0 || err != nil || !slices.ContainsFunc(doc.Records, func(row compare.Record) bool { return row.Variant == "cuda/smem" && row.Status == compare.OK }) {
+	if r.status != 0 || err != nil ||
+		!slices.ContainsFunc(doc.Records,
+			func(row compare.Record) bool { return row.Variant == "cuda/smem" && row.Status == compare.OK }) {
 		t.Errorf("compare: status %d, %s, %v, rows %+v", r.status, r.stderr, err, doc.Records)
 	}
 }
@@ -265,20 +272,25 @@ func TestCUDAWithoutWorker(t *testing.T) {
 		{withWorker(t, "none"), "there is no NVIDIA driver: install it"},
 	} {
 		r := start(t, "", test.variables, "cuda", "--sizes", "8", "--device", "7")
-		if r.status != 1 || strings.Count(r.stdout, "unavailable") != 7 || !strings.Contains(r.stderr, test.reason) || strings.Count(r.stderr, "\n") != 1 {
+		if r.status != 1 || strings.Count(r.stdout, "unavailable") != 7 || !strings.Contains(r.stderr, test.reason) ||
+			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("gemm cuda: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
-		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem", "--sizes", "8", "--type", "f64", "--out", t.TempDir())
+		r = start(t, "", test.variables, "compare", "--families", "serial,cuda", "--variants", "serial/packed,cuda/smem",
+			"--sizes", "8", "--type", "f64", "--out", t.TempDir())
 		if r.status != 0 || !strings.Contains(r.stdout, test.reason) {
 			t.Errorf("gemm compare: status %d\n%s%s; want %q", r.status, r.stdout, r.stderr, test.reason)
 		}
-		if r = start(t, "", test.variables, "info"); !strings.Contains(r.stdout, "\ncuda ") || !strings.Contains(r.stdout, test.reason) {
+		if r = start(t, "", test.variables, "info"); !strings.Contains(r.stdout, "\ncuda ") ||
+			!strings.Contains(r.stdout, test.reason) {
 			t.Errorf("gemm info:\n%s; want %q", r.stdout, test.reason)
 		}
 	}
 	for kind, want := range map[string]string{
-		"none": "there is no NVIDIA driver", "rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
-		"crashes": "gemm-cuda ended with signal: killed", "panics": "gemm-cuda ended with exit status 2: panic: planted", "works": "",
+		"none":    "there is no NVIDIA driver",
+		"rubbish": "gemm-cuda describes the GPUs in words of its own: build both from one source",
+		"crashes": "gemm-cuda ended with signal: killed",
+		"panics":  "gemm-cuda ended with exit status 2: panic: planted", "works": "",
 	} {
 		listed := listing{}
 		r := start(t, "", withWorker(t, kind), "list", "--json", "-")
@@ -294,7 +306,8 @@ func TestCUDAWithoutWorker(t *testing.T) {
 				want = map[string]string{
 					"cuda/cublas": "no cuBLAS among libcublas.so.13", "cuda/cublas-tf32": "no cuBLAS among libcublas.so.13",
 				}[v.Name]
-				if slices.Contains([]string{"cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/dmma-wmma", "cuda/dmma"}, v.Name) {
+				if slices.Contains([]string{"cuda/async", "cuda/warptile", "cuda/tf32-wmma", "cuda/dmma-wmma",
+					"cuda/dmma"}, v.Name) {
 					want = "needs compute capability 8.0, has 7.5"
 				}
 			}
@@ -319,7 +332,8 @@ func TestWorkerThatIsNotExecutable(t *testing.T) {
 
 // TestDescribingInterrupted ends the program while its worker is silent.
 func TestDescribingInterrupted(t *testing.T) {
-	for _, args := range [][]string{{"list"}, {"info"}, {"tune", "--families", "cuda"}, {"cuda", "--sizes", "8", "--device", "0"}} {
+	for _, args := range [][]string{{"list"}, {"info"}, {"tune", "--families", "cuda"},
+		{"cuda", "--sizes", "8", "--device", "0"}} {
 		r, took := interruptedInWorker(t, t.TempDir(), withWorker(t, "silent"), args...)
 		if r.status != statusInterrupted || r.stderr != "gemm "+args[0]+": interrupted\n" || took > 5*time.Second {
 			t.Errorf("%s: status %d after %v, %q", args, r.status, took, r.stderr)
@@ -363,8 +377,10 @@ func interruptedWhen(t *testing.T, file, dir string, variables []string, args ..
 func TestInfoOfGPUs(t *testing.T) {
 	r := start(t, "", withWorker(t, "works"), "info")
 	for _, want := range []string{
-		"GPU 0", "Fake H1, compute capability 7.5", "132", "128 GiB, 64 GiB free", "50 MiB", "1980 MHz", "3201 MHz at most, 6016 bits wide", " 32", " 1024", "49152 B, 232448 B where",
-		" 65536", " 65537", " 2048", " 31", "233472 B", "2 multiply-adds", "copy engines", " 3", "error correction", "no cuBLAS among", "driver 580.1 for CUDA 13.0",
+		"GPU 0", "Fake H1, compute capability 7.5", "132", "128 GiB, 64 GiB free", "50 MiB", "1980 MHz",
+		"3201 MHz at most, 6016 bits wide", " 32", " 1024", "49152 B, 232448 B where",
+		" 65536", " 65537", " 2048", " 31", "233472 B", "2 multiply-adds", "copy engines", " 3", "error correction",
+		"no cuBLAS among", "driver 580.1 for CUDA 13.0",
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("gemm info lacks %q:\n%s", want, r.stdout)
@@ -372,7 +388,8 @@ func TestInfoOfGPUs(t *testing.T) {
 	}
 	var info information
 	r = start(t, "", withWorker(t, "works"), "info", "--json", "-")
-	if err := json.Unmarshal([]byte(r.stdout), &info); err != nil || info.CUDA == nil || info.CUDA.GPUs[0] != fakeSystem.GPUs[0] || !slices.Equal(info.Host.GPUs, []string{"Fake H1"}) {
+	if err := json.Unmarshal([]byte(r.stdout), &info); err != nil || info.CUDA == nil ||
+		info.CUDA.GPUs[0] != fakeSystem.GPUs[0] || !slices.Equal(info.Host.GPUs, []string{"Fake H1"}) {
 		t.Errorf("%v: %+v of %+v", err, info.CUDA, info.Host)
 	}
 }
@@ -386,21 +403,26 @@ func TestCUDAMultiplies(t *testing.T) {
 	}
 	args := []string{"multiply", "--a", "a.csv", "--b", "b.csv", "--out", "c.csv", "--variant"}
 	r := start(t, dir, withWorker(t, "works"), append(args, "cuda/smem")...)
-	if c, err := os.ReadFile(filepath.Join(dir, "c.csv")); r.status != 0 || string(c) != "19,22\n43,50\n" || !strings.Contains(r.stderr, "cuda/smem computed 2 in f64") {
+	if c, err := os.ReadFile(filepath.Join(dir, "c.csv")); r.status != 0 || string(c) != "19,22\n43,50\n" ||
+		!strings.Contains(r.stderr, "cuda/smem computed 2 in f64") {
 		t.Errorf("status %d, %s, %q, %v", r.status, r.stderr, c, err)
 	}
 	failWith(t, dir, withWorker(t, "works"), 1, "f32 is not faked", append(args, "cuda/smem", "--type", "f32")...)
 	failWith(t, dir, withWorker(t, "works"), 1, "needs compute capability 8.0, has 7.5", append(args, "cuda/dmma")...)
 	failWith(t, dir, withWorker(t, "none"), 1, "there is no NVIDIA driver", append(args, "cuda/smem")...)
-	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither beside gemm nor on PATH", append(args, "cuda/smem")...)
-	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A*B only", append(args, "cuda/smem", "--alpha", "2")...)
+	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither beside gemm nor on PATH",
+		append(args, "cuda/smem")...)
+	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A*B only",
+		append(args, "cuda/smem", "--alpha", "2")...)
 }
 
 // TestCUDAInterrupted ends the program while its worker is at a row.
 func TestCUDAInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	r, _ := interruptedInWorker(t, dir, withWorker(t, "hangs"), "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes", "8", "--json", "r.json")
-	if r.status != statusInterrupted || !strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
+	r, _ := interruptedInWorker(t, dir, withWorker(t, "hangs"), "cuda", "--variants", "cuda/naive,cuda/dmma", "--sizes",
+		"8", "--json", "r.json")
+	if r.status != statusInterrupted ||
+		!strings.Contains(r.stderr, "go on with gemm cuda --variants cuda/naive,cuda/dmma --sizes 8 --json r.json --resume") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
 	if _, err := compare.Load(filepath.Join(dir, "r.json")); err != nil {

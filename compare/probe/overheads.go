@@ -21,7 +21,8 @@ import (
 func overheads(cases []compare.Case) []compare.Probe {
 	var threads []int
 	for _, c := range cases {
-		if n := c.Threads(); c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library && c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
+		if n := c.Threads(); c.Variant.Location == gemm.InProcess && c.Variant.Role != gemm.Library &&
+			c.Variant.Has("threads") && n <= 4*runtime.NumCPU() {
 			threads = append(threads, n)
 		}
 	}
@@ -79,9 +80,10 @@ func forkJoin(threads int) *turn {
 			workers.Wait()
 			return nil
 		})},
-		{params: params(ofLibgomp), units: 1, call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
-			return libgomp.ForkJoin(ctx, threads, times)
-		}},
+		{params: params(ofLibgomp), units: 1,
+			call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
+				return libgomp.ForkJoin(ctx, threads, times)
+			}},
 	}}
 }
 
@@ -106,9 +108,10 @@ func chunk(threads int, schedule string) *turn {
 		{params: params(ofPool), units: chunks, err: err, call: here(func(ctx context.Context) error {
 			return pool.For(ctx, indices, shares, func(int, int, int) {})
 		})},
-		{params: params(ofLibgomp), units: chunks, call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
-			return libgomp.Loop(ctx, threads, schedule, size, indices, times)
-		}},
+		{params: params(ofLibgomp), units: chunks,
+			call: func(ctx context.Context, libgomp *reference.OpenMP, times int) (time.Duration, error) {
+				return libgomp.Loop(ctx, threads, schedule, size, indices, times)
+			}},
 	}}
 }
 
@@ -141,10 +144,11 @@ func merge(threads int) *turn {
 		method string
 		merge  func(context.Context, *parallel.Pool, gemm.Matrix[float64], []gemm.Matrix[float64]) error
 	}{{"atomic", parallel.MergeAtomic[float64]}, {"reduce", parallel.MergeReduce[float64]}} {
-		t.contenders = append(t.contenders, contender{params: params(ofPool, m.method), units: order * order, call: here(func(ctx context.Context) error {
-			x := matrices()
-			return m.merge(ctx, pool, x[0], x[1:])
-		})})
+		t.contenders = append(t.contenders,
+			contender{params: params(ofPool, m.method), units: order * order, call: here(func(ctx context.Context) error {
+				x := matrices()
+				return m.merge(ctx, pool, x[0], x[1:])
+			})})
 	}
 	for _, method := range []string{"atomic", "critical", "reduce"} {
 		t.contenders = append(t.contenders, contender{params: params(ofLibgomp, method), units: order * order,
@@ -180,13 +184,14 @@ func (t *turn) probes(name string) []compare.Probe {
 	var out []compare.Probe
 	for i := range t.contenders {
 		c := &t.contenders[i]
-		out = append(out, compare.Probe{Name: name, Params: c.params, Unit: "ns", Samples: func(ctx context.Context) ([]float64, error) {
-			if !t.measured {
-				t.measure(ctx)
-				t.measured = true
-			}
-			return c.samples()
-		}})
+		out = append(out, compare.Probe{Name: name, Params: c.params, Unit: "ns",
+			Samples: func(ctx context.Context) ([]float64, error) {
+				if !t.measured {
+					t.measure(ctx)
+					t.measured = true
+				}
+				return c.samples()
+			}})
 	}
 	return out
 }

@@ -40,13 +40,15 @@ func TestOverheads(t *testing.T) {
 		"fork-join runtime=pool threads=1", "fork-join runtime=goroutines threads=1", "fork-join runtime=libgomp threads=1",
 		"chunk chunk=1 runtime=pool schedule=dynamic threads=1", "chunk chunk=1 runtime=libgomp schedule=dynamic threads=1",
 		"merge method=atomic runtime=pool threads=1", "merge method=reduce runtime=pool threads=1",
-		"merge method=atomic runtime=libgomp threads=1", "merge method=critical runtime=libgomp threads=1", "merge method=reduce runtime=libgomp threads=1",
+		"merge method=atomic runtime=libgomp threads=1", "merge method=critical runtime=libgomp threads=1",
+		"merge method=reduce runtime=libgomp threads=1",
 		"fork-join runtime=pool threads=2", "fork-join runtime=goroutines threads=2", "fork-join runtime=libgomp threads=2",
 		"chunk chunk=1 runtime=pool schedule=static threads=2", "chunk chunk=1 runtime=libgomp schedule=static threads=2",
 		"chunk chunk=1 runtime=pool schedule=dynamic threads=2", "chunk chunk=1 runtime=libgomp schedule=dynamic threads=2",
 		"chunk chunk=1 runtime=pool schedule=guided threads=2", "chunk chunk=1 runtime=libgomp schedule=guided threads=2",
 		"merge method=atomic runtime=pool threads=2", "merge method=reduce runtime=pool threads=2",
-		"merge method=atomic runtime=libgomp threads=2", "merge method=critical runtime=libgomp threads=2", "merge method=reduce runtime=libgomp threads=2",
+		"merge method=atomic runtime=libgomp threads=2", "merge method=critical runtime=libgomp threads=2",
+		"merge method=reduce runtime=libgomp threads=2",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("overheads\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -94,7 +96,8 @@ func TestOverheadsInTurn(t *testing.T) {
 	}
 	var turn turn
 	for i := range 3 {
-		turn.contenders = append(turn.contenders, contender{params: gemm.Params{"runtime": "counter"}, units: 10, call: counting(i)})
+		turn.contenders = append(turn.contenders,
+			contender{params: gemm.Params{"runtime": "counter"}, units: 10, call: counting(i)})
 	}
 	for i, p := range turn.probes("count") {
 		samples, err := p.Samples(t.Context())
@@ -118,7 +121,8 @@ func TestGuidedChunks(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 16} {
 		for _, n := range []int{1, 2, 3, 100, 4097} {
 			var chunks atomic.Int64
-			if err := parallel.NewPool(workers).For(t.Context(), n, parallel.Guided(1), func(int, int, int) { chunks.Add(1) }); err != nil {
+			if err := parallel.NewPool(workers).For(t.Context(), n, parallel.Guided(1),
+				func(int, int, int) { chunks.Add(1) }); err != nil {
 				t.Fatal(err)
 			}
 			// A loop has no more workers than indices.

@@ -17,7 +17,8 @@ import (
 // loops cost.
 func Of(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
-		return slices.ContainsFunc(cases, func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
+		return slices.ContainsFunc(cases,
+			func(c compare.Case) bool { return c.Variant.Name == "serial/packed" && c.Type == typ })
 	}
 	var out []compare.Probe
 	if packed("f64") {
@@ -27,7 +28,8 @@ func Of(cases []compare.Case) []compare.Probe {
 		out = append(out, parts[float32]()...)
 	}
 	onThreads := slices.DeleteFunc(slices.Clone(cases), func(c compare.Case) bool {
-		return c.Experiment == compare.MainLadder || c.Experiment == compare.CutoffSweep || c.Experiment == compare.CompilerOptions
+		return c.Experiment == compare.MainLadder || c.Experiment == compare.CutoffSweep ||
+			c.Experiment == compare.CompilerOptions
 	})
 	return append(out, overheads(onThreads)...)
 }

@@ -39,7 +39,8 @@ func Bench(w io.Writer, doc compare.Document) error {
 		}
 		run := runs[r.Run]
 		for _, c := range [][2]string{
-			{"host", r.Host}, {"cpu", cpus[r.Host]}, {"run", r.Run}, {"go", run.Go}, {"goamd64", run.GOAMD64}, {"commit", run.Git},
+			{"host", r.Host}, {"cpu", cpus[r.Host]}, {"run", r.Run}, {"go", run.Go}, {"goamd64", run.GOAMD64},
+			{"commit", run.Git},
 		} {
 			value := strings.Join(strings.Fields(c[1]), " ")
 			if last[c[0]] != value {
@@ -65,7 +66,8 @@ func Bench(w io.Writer, doc compare.Document) error {
 
 // benchName returns the name of a row's benchmark.
 func benchName(r compare.Record) string {
-	parts := []string{"BenchmarkMultiply", "family=" + analysis.Family(r.Variant), "algorithm=" + analysis.Algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
+	parts := []string{"BenchmarkMultiply", "family=" + analysis.Family(r.Variant),
+		"algorithm=" + analysis.Algorithm(r.Variant), "type=" + r.Type, "op=" + r.Op}
 	if r.Alpha != 1 || r.Beta != 0 {
 		parts = append(parts, "alpha="+csvNumber(r.Alpha), "beta="+csvNumber(r.Beta))
 	}

@@ -30,19 +30,23 @@ func encoded() compare.Document {
 		Schema: compare.Schema,
 		Hosts: []compare.Host{{
 			ID: host, CPU: "Example Xeon 8480", Sockets: 1, NUMA: 1, Cores: 16, Quota: compare.None(), ISA: "avx512",
-			Memory: 128 << 30, PagePolicy: "madvise", OS: "linux 6.1", GPUs: []string{"Example GPU 140GB"}, Driver: "999.10.01", CUDA: "13.0",
+			Memory: 128 << 30, PagePolicy: "madvise", OS: "linux 6.1", GPUs: []string{"Example GPU 140GB"}, Driver: "999.10.01",
+			CUDA: "13.0",
 			Ceilings: []compare.Ceiling{
 				{Unit: "cpu", Pipe: "gf256", ISA: "avx512", Threads: 1, Gflops: peak, Run: run},
 				{Unit: "cpu", Pipe: "gf256", ISA: "avx512", Threads: 16, Gflops: 13 * peak, Run: run},
 			},
 			Bandwidths: []compare.Bandwidth{
-				{Unit: "cpu", Name: "triad", Threads: 1, GBps: triad, Run: run}, {Unit: "cpu", Name: "triad", Threads: 16, GBps: 9 * triad, Run: run},
+				{Unit: "cpu", Name: "triad", Threads: 1, GBps: triad, Run: run},
+				{Unit: "cpu", Name: "triad", Threads: 16, GBps: 9 * triad, Run: run},
 				{Unit: "gpu", Name: "copy", GBps: copies, Run: run},
 			},
 		}},
 		Runs: []compare.RunInfo{{
-			ID: run, Host: host, Command: "gemm compare --profile gf256 --out report", Git: "0123abc", Go: "go1.26.0", GOAMD64: "v1",
-			Time: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), Libraries: map[string]string{"github.com/klauspost/reedsolomon": "v1.14.2"},
+			ID: run, Host: host, Command: "gemm compare --profile gf256 --out report", Git: "0123abc", Go: "go1.26.0",
+			GOAMD64:   "v1",
+			Time:      time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
+			Libraries: map[string]string{"github.com/klauspost/reedsolomon": "v1.14.2"},
 		}},
 	}
 	// add appends a row about a rate of data in GB/s.
@@ -50,7 +54,8 @@ func encoded() compare.Document {
 		r := compare.Record{
 			Key: compare.Key{
 				Host: host, Experiment: compare.MainLadder, Variant: variant,
-				Problem: compare.Problem{Type: "gf256", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+				Problem: compare.Problem{Type: "gf256", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n,
+					Shape: gemm.Shape{M: m, N: n, K: k}},
 			},
 			Run: run, Compute: "gf256", Threads: threads, Params: gemm.Params{}, Resolved: gemm.Params{},
 			Status: compare.OK, Inner: 1, Unit: "Gmul/s", Gflops: compare.None(), PercentPeak: compare.None(),
@@ -67,7 +72,8 @@ func encoded() compare.Document {
 		if analysis.Family(variant) == analysis.OnGPU {
 			r.Turn = strings.Replace(r.Turn, "peers", "cuda", 1)
 			r.Resolved = gemm.Params{"device": 0, "l2": "cold"}
-			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 16384, Occupancy: 0.75, Limit: []string{"registers"}, Clock: 1965, L2: "cold"}
+			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 16384, Occupancy: 0.75,
+				Limit: []string{"registers"}, Clock: 1965, L2: "cold"}
 			r.Phases = map[string]float64{"h2d": data / 52e9, "d2h": float64(m*n) / 50e9, "host": 2e-5 + data/50e9}
 		} else {
 			r.PercentPeak = 100 * r.Rate / compare.Number(map[int]float64{1: peak, 16: 13 * peak}[threads])
@@ -138,7 +144,8 @@ func coded(variant string, k, m, n int, seconds float64, change ...func(*compare
 		r.Rate = compare.Number(m) * r.DataGBps
 		if analysis.ByGPU(*r) {
 			r.Turn = "cuda " + r.Turn
-			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
+			r.GPU = &gemm.Device{Pipe: "gf256", Registers: 40, Threads: 256, Blocks: 64, Occupancy: 0.5,
+				Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
 		}
 	}}, change...)...)
 }
@@ -146,35 +153,68 @@ func coded(variant string, k, m, n int, seconds float64, change ...func(*compare
 // measuredField gives a document of planted ceilings over GF(2⁸) and a GPU's copies.
 func measuredField(d *compare.Document) {
 	h := &d.Hosts[0]
-	h.Ceilings = append(slices.Clone(h.Ceilings), compare.Ceiling{Unit: "cpu", Pipe: "gf256", ISA: "avx2", Threads: 1, Gflops: 80, Run: "r1"})
-	h.Bandwidths = append(slices.Clone(h.Bandwidths), compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 1000, Run: "r1"}, compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 900, Run: "r1"})
+	h.Ceilings = append(slices.Clone(h.Ceilings),
+		compare.Ceiling{Unit: "cpu", Pipe: "gf256", ISA: "avx2", Threads: 1, Gflops: 80, Run: "r1"})
+	h.Bandwidths = append(slices.Clone(h.Bandwidths), compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 1000, Run: "r1"},
+		compare.Bandwidth{Unit: "gpu", Name: "copy", GBps: 900, Run: "r1"})
 }
 
 var codesSentences = []sentence{
 	{"codes on processors and a GPU", encoded(), []string{
-		"# Reed–Solomon: bytes over GF(2⁸) {#codes}", "The widest instruction set in use is avx512; products of the suite ran on `gfni512-24x64`.",
+		"# Reed–Solomon: bytes over GF(2⁸) {#codes}",
+		"The widest instruction set in use is avx512; products of the suite ran on `gfni512-24x64`.",
 		"| processor | 16 | avx512 | 3120 | 137 \n", "| GPU | — | — | — | 4300 \n", "| GFLOP/s, of gf256 Gmul/s |",
 		"- **1 thread**, `serial/packed`: ahead at 64 KiB (17+3, 16+16, 50+20, 128+32), 1 MiB (17+3, 16+16, 50+20, 128+32);",
-		"- **16 threads**, `parallel/packed`: ", "With shards of 64 MiB, `parallel/packed` on 16 threads encodes 77.9 GB/s", "and `cuda/tuned` on the GPU 2", "From host to host `cuda/word` encodes 49.9 GB/s, 0.641 times as much as the processor.",
-		"| 128+32 | 1 MiB | `serial/packed` | 1 | ok |", "| 10+4 | 256 MiB | `cuda/tuned` | — | ok |", "| 10+4 | 128 MiB | `serial/packed` | 1 | skipped (1) |", "1. needs 1.8 GiB of memory",
-		"The rungs in their order at 10+4 with shards of 16 MiB", "Steps that gain: 3 of 4. The largest gain is that of `", "**`naive` → `square-tiled`**, 0.61", "Occupancy falls from 75.0 % to 50.0 %",
-		"What the kernels take of the GPU, gf256, n = 4×16777216×10.", "figure codes-64-KiB", "figure codes-1-MiB", "figure codes-width", "figure codes-rungs", "{#gpu-machine}",
+		"- **16 threads**, `parallel/packed`: ", "With shards of 64 MiB, `parallel/packed` on 16 threads encodes 77.9 GB/s",
+		"and `cuda/tuned` on the GPU 2",
+		"From host to host `cuda/word` encodes 49.9 GB/s, 0.641 times as much as the processor.",
+		"| 128+32 | 1 MiB | `serial/packed` | 1 | ok |", "| 10+4 | 256 MiB | `cuda/tuned` | — | ok |",
+		"| 10+4 | 128 MiB | `serial/packed` | 1 | skipped (1) |", "1. needs 1.8 GiB of memory",
+		"The rungs in their order at 10+4 with shards of 16 MiB", "Steps that gain: 3 of 4. The largest gain is that of `",
+		"**`naive` → `square-tiled`**, 0.61", "Occupancy falls from 75.0 % to 50.0 %",
+		"What the kernels take of the GPU, gf256, n = 4×16777216×10.", "figure codes-64-KiB", "figure codes-1-MiB",
+		"figure codes-width", "figure codes-rungs", "{#gpu-machine}",
 	}, []string{"NaN", "{#gpu-ladder}", "{#gpu-host}", "GPU: the fastest rung", "{#gpu-none}", "TFLOP/s |"}},
-	{"one code", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4)), []string{"{#codes-table}", "| 10+4 | 64 KiB | `serial/packed` | 1 | ok | 100 µs |", "`reference/reedsolomon` was not timed in turn with the suite"},
+	{"one code", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4)),
+		[]string{"{#codes-table}", "| 10+4 | 64 KiB | `serial/packed` | 1 | ok | 100 µs |",
+			"`reference/reedsolomon` was not timed in turn with the suite"},
 		[]string{"{#codes-widths}", "{#codes-ladder}", "figure codes", "products of the suite ran on"}},
-	{"squares over GF(2⁸) are no codes", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field)), nil, []string{"{#codes}"}},
-	{"too many shards for a code", reporttest.Planted(coded("serial/packed", 200, 57, 4096, 1e-4)), nil, []string{"{#codes}"}},
-	{"codes that were not timed", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1, reporttest.Came(compare.Unavailable, "no driver"))), []string{"{#codes}", "| unavailable (1) |", "1. no driver"}, []string{"{#codes-ladder}", "NaN"}},
-	{"limits of a code", changed(reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded("cuda/tuned", 10, 4, 65536, 1e-6)), measuredField),
-		[]string{"| processor | 1 | avx2 | 80.0 | 10.0 \n", "| GPU | — | — | — | 1000 \n", "| 6.55 | 26.2 | — | 91.8 % |", "| 655 | 2620 | — | 91.8 % |"}, nil},
-	{"behind the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 2e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
-		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is 0.500 (0.500–0.500).", "| 0.500 (0.500–0.500) | loss \n"}, nil},
-	{"level with the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)), []string{"not distinguishable at 64 KiB (10+4)."}, nil},
-	{"few samples beside the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })), []string{"too few samples to tell at 64 KiB (10+4)."}, nil},
-	{"a library that was not measured in turn", reporttest.Planted(coded("serial/ikj", 10, 4, 65536, 2e-4, reporttest.Turn("")), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)), []string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
-	{"a GPU beside the library on the most threads", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded(analysis.ReedSolomon, 10, 4, 65536, 2e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })), []string{"| `cuda/tuned` | — | ok | 10.0 µs | 10.0 µs – 10.0 µs | 65.5 | 262 | — | — | 10.0 | — \n"}, nil},
-	{"rungs that gain nothing", reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-4), coded("cuda/word", 10, 4, 65536, 1e-4), coded("cuda/tiled", 10, 4, 65536, 1e-4), coded("cuda/square-tiled", 10, 4, 65536, 1e-4), coded("cuda/naive", 10, 4, 65536, 1e-4)),
-		[]string{"Steps that gain: 0 of 4.", "- **`naive` → `square-tiled`**, 1.00", "- **`square-tiled` → `tiled`**", "- **`tiled` → `word`**", "- **`word` → `tuned`**"}, nil},
+	{"squares over GF(2⁸) are no codes", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field)), nil,
+		[]string{"{#codes}"}},
+	{"too many shards for a code", reporttest.Planted(coded("serial/packed", 200, 57, 4096, 1e-4)), nil,
+		[]string{"{#codes}"}},
+	{"codes that were not timed",
+		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1, reporttest.Came(compare.Unavailable, "no driver"))),
+		[]string{"{#codes}", "| unavailable (1) |", "1. no driver"}, []string{"{#codes-ladder}", "NaN"}},
+	{"limits of a code", changed(reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4),
+		coded("cuda/tuned", 10, 4, 65536, 1e-6)), measuredField),
+		[]string{"| processor | 1 | avx2 | 80.0 | 10.0 \n", "| GPU | — | — | — | 1000 \n", "| 6.55 | 26.2 | — | 91.8 % |",
+			"| 655 | 2620 | — | 91.8 % |"}, nil},
+	{"behind the library", reporttest.Planted(coded("serial/packed", 10, 4, 65536, 2e-4),
+		coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+		[]string{"- **1 thread**, `serial/packed`: behind at 64 KiB (10+4). The ratio is 0.500 (0.500–0.500).",
+			"| 0.500 (0.500–0.500) | loss \n"}, nil},
+	{"level with the library",
+		reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4), coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+		[]string{"not distinguishable at 64 KiB (10+4)."}, nil},
+	{"few samples beside the library",
+		reporttest.Planted(coded("serial/packed", 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] }),
+			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Samples = r.Samples[:1] })),
+		[]string{"too few samples to tell at 64 KiB (10+4)."}, nil},
+	{"a library that was not measured in turn",
+		reporttest.Planted(coded("serial/ikj", 10, 4, 65536, 2e-4, reporttest.Turn("")),
+			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4)),
+		[]string{"was not timed in turn with the suite", "| 0.500 | — \n"}, nil},
+	{"a GPU beside the library on the most threads",
+		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-5), coded(analysis.ReedSolomon, 10, 4, 65536, 2e-4),
+			coded(analysis.ReedSolomon, 10, 4, 65536, 1e-4, func(r *compare.Record) { r.Threads = 2 })),
+		[]string{"| `cuda/tuned` | — | ok | 10.0 µs | 10.0 µs – 10.0 µs | 65.5 | 262 | — | — | 10.0 | — \n"}, nil},
+	{"rungs that gain nothing",
+		reporttest.Planted(coded("cuda/tuned", 10, 4, 65536, 1e-4), coded("cuda/word", 10, 4, 65536, 1e-4),
+			coded("cuda/tiled", 10, 4, 65536, 1e-4), coded("cuda/square-tiled", 10, 4, 65536, 1e-4),
+			coded("cuda/naive", 10, 4, 65536, 1e-4)),
+		[]string{"Steps that gain: 0 of 4.", "- **`naive` → `square-tiled`**, 1.00", "- **`square-tiled` → `tiled`**",
+			"- **`tiled` → `word`**", "- **`word` → `tuned`**"}, nil},
 }
 
 // TestCodesDrawings looks at the figures of codes: who is drawn where, and by what limits.
@@ -197,7 +237,8 @@ func TestCodesDrawings(t *testing.T) {
 	}
 	cached := []string{
 		"serial/packed", "parallel/packed, 16 threads", "reedsolomon", "reedsolomon, 16 threads",
-		"limit: multiplying, 1 thread", "limit: memory, 1 thread", "limit: multiplying, 16 threads", "limit: memory, 16 threads",
+		"limit: multiplying, 1 thread", "limit: memory, 1 thread", "limit: multiplying, 16 threads",
+		"limit: memory, 16 threads",
 	}
 	if got := labels("codes-64-KiB"); !slices.Equal(got, cached) {
 		t.Errorf("series of 64 KiB: %q, want %q", got, cached)
@@ -224,7 +265,8 @@ func TestCodesDrawings(t *testing.T) {
 	if names := strings.Join(width.Names, " "); names != "4K 16K 64K 256K 1M 4M 16M 64M 256M" {
 		t.Errorf("widths are %s", names)
 	}
-	if bars := drawingOf(t, doc, "codes-rungs").(chart.Bars); len(bars.Groups) != 6 || bars.Groups[0].Label != "naive" || bars.Groups[4].Label != "tuned" {
+	if bars := drawingOf(t, doc, "codes-rungs").(chart.Bars); len(bars.Groups) != 6 || bars.Groups[0].Label != "naive" ||
+		bars.Groups[4].Label != "tuned" {
 		t.Errorf("the ladder is %+v", bars.Groups)
 	}
 	gpu := doc
@@ -232,7 +274,8 @@ func TestCodesDrawings(t *testing.T) {
 	if got := strings.Join(ids(figures.Drawings(gpu, "en")), " "); got != "codes-1-MiB codes-width codes-rungs" {
 		t.Errorf("drawings of a GPU alone are %s", got)
 	}
-	alone := reporttest.Planted(coded("serial/packed", 10, 4, 4096, 1e-6), coded("serial/packed", 10, 4, 8192, 1e-6), coded("serial/packed", 17, 3, 8192, 1e-6))
+	alone := reporttest.Planted(coded("serial/packed", 10, 4, 4096, 1e-6), coded("serial/packed", 10, 4, 8192, 1e-6),
+		coded("serial/packed", 17, 3, 8192, 1e-6))
 	if got := strings.Join(ids(figures.Drawings(alone, "en")), " "); got != "codes-8-KiB" {
 		t.Errorf("drawings of two widths are %q", got)
 	}

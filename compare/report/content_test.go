@@ -101,7 +101,8 @@ func strassens(variant string, over [3]float64, change ...func(*compare.Record))
 		s := math.Pow(float64(n)/64, 3)
 		work := 2 * math.Pow(float64(n), 3)
 		rows = append(rows, reporttest.Row(variant, n, 5e-5*s*over[i], append([]func(*compare.Record){
-			reporttest.Predicted(compare.Predicted{Flops: 0.875 * work, Accesses: work, Workspace: 3 << 20, L1Traffic: work / 4, L2Traffic: work / 4, Traffic: work / 4}),
+			reporttest.Predicted(compare.Predicted{Flops: 0.875 * work, Accesses: work, Workspace: 3 << 20, L1Traffic: work / 4,
+				L2Traffic: work / 4, Traffic: work / 4}),
 			func(r *compare.Record) {
 				r.BoundKind, r.Residual, r.Bound = gemm.Normwise, compare.Number(9.0/16*float64(n)*3e-16), 1e-10
 			},
@@ -124,7 +125,8 @@ func cutoffs(times map[int]float64, change ...func(*compare.Record)) []compare.R
 func childBuilds(variant string, v3 float64, change ...func(*compare.Record)) []compare.Record {
 	var rows []compare.Record
 	for build, gain := range map[string]float64{"v1": 1, "v3": v3, "v1 -B": 1, "v3 -B": v3 * 1.1} {
-		rows = append(rows, reporttest.Row(variant, 128, 1e-3/gain, append([]func(*compare.Record){built(build)}, change...)...))
+		rows = append(rows, reporttest.Row(variant, 128, 1e-3/gain,
+			append([]func(*compare.Record){built(build)}, change...)...))
 	}
 	slices.SortFunc(rows, func(a, b compare.Record) int { return strings.Compare(a.Build, b.Build) })
 	return rows
@@ -151,7 +153,9 @@ func twoHosts() compare.Document {
 	second := doc.Hosts[0]
 	second.ID, second.CPU = "h2", "Other CPU"
 	doc.Hosts = append(doc.Hosts, second)
-	doc.Runs = append(doc.Runs, compare.RunInfo{ID: "r-h2", Host: "h2", Command: "gemm compare", Time: time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC), Git: "def456"})
+	doc.Runs = append(doc.Runs,
+		compare.RunInfo{ID: "r-h2", Host: "h2", Command: "gemm compare", Time: time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC),
+			Git: "def456"})
 	for _, r := range reporttest.Ladder() {
 		onHost("h2")(&r)
 		reporttest.Sampled(20, float64(r.Median)/10)(&r)
@@ -179,41 +183,67 @@ var sentences = slices.Concat([]sentence{
 	{"no records", compare.Document{Schema: 1},
 		[]string{"There are no records", "`gemm compare --out report`", "No records"}, []string{"{#results}"}},
 	{"in turn with libraries", peersDocument(), []string{
-		"## Geometric means {#means}", "Below 1 too, but not distinguishable: 16×4096×4096 f64 1 thread (1.00), 16×4096×4096 f32 1 thread (1.00).",
+		"## Geometric means {#means}",
+		"Below 1 too, but not distinguishable: 16×4096×4096 f64 1 thread (1.00), 16×4096×4096 f32 1 thread (1.00).",
 	}, []string{"`serial/strassen` | 99"}},
 	{"the fastest", reporttest.With(),
 		[]string{"the fastest variant of the suite is `serial/packed` with 10.5 GFLOP/s at n = 64, 26.2 % of the measured peak, 20.0 times as fast as `serial/naive`.",
-			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified", "9 rows of 3 variants on 1 host: ok 9."},
+			"Speed-ups are over `serial/naive`", "All 9 products that were timed were verified",
+			"9 rows of 3 variants on 1 host: ok 9."},
 		[]string{"wrong", "The fastest of the libraries", "revisions"}},
 	{"gonum is a library", reporttest.With(reporttest.Row("serial/gonum", 64, 1e-5)),
-		[]string{"the fastest variant of the suite is `serial/packed`", "The fastest of the libraries is `serial/gonum` with 52.4 GFLOP/s"}, nil},
+		[]string{"the fastest variant of the suite is `serial/packed`",
+			"The fastest of the libraries is `serial/gonum` with 52.4 GFLOP/s"}, nil},
 	{"the baseline is the fastest", reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3)),
 		[]string{"is `serial/naive` with 0.524 GFLOP/s at n = 64, 1.31 % of the measured peak."}, []string{"times as fast"}},
 	{"one row", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3)),
-		[]string{"The 1 product that was timed was verified", "1 row of 1 variant on 1 host", "No row of `serial/naive` was timed, so no speed-up"},
+		[]string{"The 1 product that was timed was verified", "1 row of 1 variant on 1 host",
+			"No row of `serial/naive` was timed, so no speed-up"},
 		[]string{"Speed-ups are over", "times as fast"}},
-	{"a wrong row comes first", reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9, reporttest.Came(compare.Wrong, "element (0, 1) is 3, want 4"))),
-		[]string{"{#summary}\n\n**1 row is wrong.**", "`serial/blocked`, f64, 64: element (0, 1) is 3, want 4", "| 64 | `serial/blocked` | **wrong** (1) | — | — | — | — | — | — | 1.00e-16 | 1.00e-14 wrong"},
+	{"a wrong row comes first",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9,
+			reporttest.Came(compare.Wrong, "element (0, 1) is 3, want 4"))),
+		[]string{"{#summary}\n\n**1 row is wrong.**", "`serial/blocked`, f64, 64: element (0, 1) is 3, want 4",
+			"| 64 | `serial/blocked` | **wrong** (1) | — | — | — | — | — | — | 1.00e-16 | 1.00e-14 wrong"},
 		[]string{"All 9 products"}},
-	{"a wrong row without a number", reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9, reporttest.Came(compare.Wrong, ""), func(r *compare.Record) { r.Residual = compare.None() })),
+	{"a wrong row without a number",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1e-9, reporttest.Came(compare.Wrong, ""),
+			func(r *compare.Record) { r.Residual = compare.None() })),
 		[]string{"`serial/blocked`, f64, 64: residual —, bound 1.00e-14", "| — | 1.00e-14 wrong"}, []string{"NaN"}},
-	{"two wrong rows", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Wrong, "a")), reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Wrong, "b"))),
+	{"two wrong rows", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Wrong, "a")),
+		reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Wrong, "b"))),
 		[]string{"**2 rows are wrong.**"}, nil},
-	{"failures and timeouts", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Failed, "panicked")), reporttest.Row("serial/divide", 64, 1, reporttest.Came(compare.Timeout, "took longer"))),
-		[]string{"**1 row failed** and has no result:", "panicked", "**1 row took longer than its time limit** (`--timeout`):", "| failed (1) |", "| timed out (2) |"}, nil},
-	{"failures in number", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Failed, "x")), reporttest.Row("serial/divide", 64, 1, reporttest.Came(compare.Failed, "x")),
-		reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Timeout, "y")), reporttest.Row("serial/divide", 128, 1, reporttest.Came(compare.Timeout, "y"))),
+	{"failures and timeouts",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Failed, "panicked")),
+			reporttest.Row("serial/divide", 64, 1, reporttest.Came(compare.Timeout, "took longer"))),
+		[]string{"**1 row failed** and has no result:", "panicked",
+			"**1 row took longer than its time limit** (`--timeout`):", "| failed (1) |", "| timed out (2) |"}, nil},
+	{"failures in number", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Failed, "x")),
+		reporttest.Row("serial/divide", 64, 1, reporttest.Came(compare.Failed, "x")),
+		reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Timeout, "y")),
+		reporttest.Row("serial/divide", 128, 1, reporttest.Came(compare.Timeout, "y"))),
 		[]string{"**2 rows failed** and have no result:", "**2 rows took longer than their time limit**"}, nil},
-	{"skipped and unavailable rows", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "predicted 40 s")), reporttest.Row("reference/mkl", 64, 1, reporttest.Came(compare.Unavailable, "no libmkl_rt: install it"))),
-		[]string{"skipped 1, unavailable 1", "| skipped (1) |", "1. predicted 40 s", "`reference/mkl` was not timed: no libmkl_rt: install it"}, nil},
-	{"equal reasons share a note", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "too slow")), reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Skipped, "too slow"))),
+	{"skipped and unavailable rows",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "predicted 40 s")),
+			reporttest.Row("reference/mkl", 64, 1, reporttest.Came(compare.Unavailable, "no libmkl_rt: install it"))),
+		[]string{"skipped 1, unavailable 1", "| skipped (1) |", "1. predicted 40 s",
+			"`reference/mkl` was not timed: no libmkl_rt: install it"}, nil},
+	{"equal reasons share a note",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "too slow")),
+			reporttest.Row("serial/blocked", 128, 1, reporttest.Came(compare.Skipped, "too slow"))),
 		[]string{"1. too slow"}, []string{"2. too slow", "skipped (2)"}},
-	{"a warning is a note", reporttest.With(reporttest.Row("serial/blocked", 64, 1, func(r *compare.Record) { r.Warnings = []string{"the samples scatter"} })),
+	{"a warning is a note", reporttest.With(reporttest.Row("serial/blocked", 64, 1,
+		func(r *compare.Record) { r.Warnings = []string{"the samples scatter"} })),
 		[]string{"| ok (1) |", "1. the samples scatter"}, nil},
-	{"a state that is not known", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came("postponed", "later"))), []string{"| postponed (1) |"}, nil},
-	{"nothing of a type is ok", reporttest.With(reporttest.Row("serial/naive", 64, 1, reporttest.Came(compare.Skipped, "x"), func(r *compare.Record) { r.Type = "f32" })),
+	{"a state that is not known",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came("postponed", "later"))),
+		[]string{"| postponed (1) |"}, nil},
+	{"nothing of a type is ok",
+		reporttest.With(reporttest.Row("serial/naive", 64, 1, reporttest.Came(compare.Skipped, "x"),
+			func(r *compare.Record) { r.Type = "f32" })),
 		[]string{"**f32**: no row is ok"}, nil},
-	{"several revisions", changed(reporttest.With(reporttest.Row("serial/ikj", 512, 1, func(r *compare.Record) { r.Run = "r2" })), func(d *compare.Document) {
+	{"several revisions", changed(reporttest.With(reporttest.Row("serial/ikj", 512, 1,
+		func(r *compare.Record) { r.Run = "r2" })), func(d *compare.Document) {
 		d.Runs = append(slices.Clone(d.Runs), compare.RunInfo{ID: "r2", Host: "h1", Git: "fff999", Time: d.Runs[0].Time})
 	}), []string{"different revisions of the program (`abc123`, `fff999`)"}, nil},
 
@@ -222,78 +252,124 @@ var sentences = slices.Concat([]sentence{
 		for i := range d.Records {
 			d.Records[i].PercentPeak = compare.None()
 		}
-	}), []string{"No peak was measured on this host", "`gemm info --peak`", "The peak or the bandwidth for f64 is not in the records", "Processor time granted | no limit"},
+	}), []string{"No peak was measured on this host", "`gemm info --peak`",
+		"The peak or the bandwidth for f64 is not in the records", "Processor time granted | no limit"},
 		[]string{"of the measured peak,", "Limited by memory, by"}},
 	{"no bandwidth", changed(reporttest.With(), func(d *compare.Document) { d.Hosts[0].Bandwidths = nil }),
-		[]string{"No memory bandwidth was measured", "The peak or the bandwidth for f64 is not in the records"}, []string{"No peak was measured"}},
-	{"a quota", reporttest.With(), []string{"that of 1.50 processors", "L3 cache, unified | 12 MiB, lines of 64 bytes, shared by 2 processors"}, []string{"no limit"}},
+		[]string{"No memory bandwidth was measured", "The peak or the bandwidth for f64 is not in the records"},
+		[]string{"No peak was measured"}},
+	{"a quota", reporttest.With(),
+		[]string{"that of 1.50 processors", "L3 cache, unified | 12 MiB, lines of 64 bytes, shared by 2 processors"},
+		[]string{"no limit"}},
 	{"a host with a device", changed(reporttest.With(), func(d *compare.Document) {
 		h := &d.Hosts[0]
 		h.GPUs, h.Driver, h.CUDA, h.MPI = []string{"H200"}, "580", "13.0", "Open MPI 4.1"
 	}), []string{"GPUs | H200", "GPU driver | 580", "CUDA | 13.0", "MPI | Open MPI 4.1"}, nil},
-	{"no runs", changed(reporttest.With(), func(d *compare.Document) { d.Runs = nil }), []string{"do not say which runs"}, []string{"To measure everything again"}},
+	{"no runs", changed(reporttest.With(), func(d *compare.Document) { d.Runs = nil }), []string{"do not say which runs"},
+		[]string{"To measure everything again"}},
 	{"samples alike", reporttest.With(), []string{"have 20 samples each"}, []string{"samples for an interval"}},
-	{"few samples", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Sampled(1, 1)), reporttest.Row("serial/blocked", 128, 1, reporttest.Sampled(2, 1))),
+	{"few samples", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Sampled(1, 1)),
+		reporttest.Row("serial/blocked", 128, 1, reporttest.Sampled(2, 1))),
 		[]string{"between 1 and 20 samples", "2 rows have too few samples for an interval", "| ok | 1.00 s | — |"}, nil},
-	{"one row with few samples", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Sampled(5, 1))), []string{"1 row has too few samples"}, nil},
+	{"one row with few samples", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Sampled(5, 1))),
+		[]string{"1 row has too few samples"}, nil},
 	{"measurements", changed(reporttest.With(), func(d *compare.Document) {
-		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "call overhead", Params: gemm.Params{"library": "openblas"}, Unit: "ns", Samples: []float64{500, 540, 560}}}
+		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "call overhead",
+			Params: gemm.Params{"library": "openblas"}, Unit: "ns", Samples: []float64{500, 540, 560}}}
 	}), []string{"| call overhead | library=openblas | 3 | 540 | ns"}, nil},
 
 	{"a gain that traffic accounts for", reporttest.With(),
 		[]string{"`naive` → `ikj`: a gain at n = 64, 128, 256. At n = 256 the speed-up is 10.0 (95 % interval 9.99 – 10.0). Predicted are 1.00 by operations, 0.667 by accesses, 8.00 by traffic behind the first level of cache and 4.00 behind the second. Closest: traffic behind the first level of cache.",
-			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"}, []string{"a loss at"}},
+			"| `naive` → `ikj` | 64 | 10.0 | 9.99 – 10.0 | < 0.0001 | 1.00 | 0.667 | 8.00 | 4.00 | gain"},
+		[]string{"a loss at"}},
 	{"a gain that the second level of cache accounts for", reporttest.Planted(
-		reporttest.Row("serial/naive", 64, 2e-3, reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 2})),
-		reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 1}))),
+		reporttest.Row("serial/naive", 64, 2e-3,
+			reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 2})),
+		reporttest.Row("serial/ikj", 64, 1e-3,
+			reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1, L2Traffic: 1}))),
 		[]string{"Closest: traffic behind the second level of cache."}, nil},
-	{"a gain that accesses account for", reporttest.Planted(reporttest.Row("serial/naive", 64, 2e-3), reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 524288, L1Traffic: 524288, L2Traffic: 524288, Traffic: 524288}))),
+	{"a gain that accesses account for",
+		reporttest.Planted(reporttest.Row("serial/naive", 64, 2e-3),
+			reporttest.Row("serial/ikj", 64, 1e-3,
+				reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 524288, L1Traffic: 524288, L2Traffic: 524288,
+					Traffic: 524288}))),
 		[]string{"Closest: accesses."}, []string{"Closest: traffic"}},
-	{"a gain that operations account for", reporttest.Planted(reporttest.Row("serial/divide", 64, 2e-3), reporttest.Row("serial/strassen", 64, 1.6e-3, reporttest.Predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, L1Traffic: 524288, L2Traffic: 524288, Traffic: 524288}))),
+	{"a gain that operations account for",
+		reporttest.Planted(reporttest.Row("serial/divide", 64, 2e-3),
+			reporttest.Row("serial/strassen", 64, 1.6e-3,
+				reporttest.Predicted(compare.Predicted{Flops: 0.8 * 524288, Accesses: 1048576, L1Traffic: 524288, L2Traffic: 524288,
+					Traffic: 524288}))),
 		[]string{"Closest: operations."}, nil},
-	{"a gain that nothing accounts for", reporttest.Planted(reporttest.Row("serial/transposed", 64, 2e-3), reporttest.Row("serial/unrolled", 64, 1e-3)),
+	{"a gain that nothing accounts for",
+		reporttest.Planted(reporttest.Row("serial/transposed", 64, 2e-3), reporttest.Row("serial/unrolled", 64, 1e-3)),
 		[]string{"None of them accounts for it.", "it is in the processor"}, []string{"Closest:"}},
 	{"a loss", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/transposed", 64, 2e-3)),
 		[]string{"`ikj` → `transposed`: a loss at n = 64.", "| loss"}, []string{"a gain"}},
-	{"no difference", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/transposed", 64, 1e-3)),
-		[]string{"not distinguishable at n = 64. At n = 64 the speed-up is 1.00", "| not distinguishable"}, []string{"a gain", "None of them"}},
-	{"too few samples to tell", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Sampled(2, 2e-3)), reporttest.Row("serial/transposed", 64, 1e-3, reporttest.Sampled(2, 1e-3))),
-		[]string{"too few samples to tell at n = 64. At n = 64 the speed-up is 2.00.", "| 2.00 | — | 0.33 |"}, []string{"a gain", "(95 % interval"}},
-	{"no predictions", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Unpredicted), reporttest.Row("serial/transposed", 64, 2e-3, reporttest.Unpredicted)),
+	{"no difference", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
+		reporttest.Row("serial/transposed", 64, 1e-3)),
+		[]string{"not distinguishable at n = 64. At n = 64 the speed-up is 1.00", "| not distinguishable"},
+		[]string{"a gain", "None of them"}},
+	{"too few samples to tell",
+		reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Sampled(2, 2e-3)),
+			reporttest.Row("serial/transposed", 64, 1e-3, reporttest.Sampled(2, 1e-3))),
+		[]string{"too few samples to tell at n = 64. At n = 64 the speed-up is 2.00.", "| 2.00 | — | 0.33 |"},
+		[]string{"a gain", "(95 % interval"}},
+	{"no predictions", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Unpredicted),
+		reporttest.Row("serial/transposed", 64, 2e-3, reporttest.Unpredicted)),
 		[]string{"The models predict nothing here."}, []string{"Predicted are"}},
-	{"a neighbour that was not timed", reporttest.With(reporttest.Row("serial/gonum", 64, 1e-3), reporttest.Row("serial/gonum", 128, 1, reporttest.Came(compare.Skipped, "x"))),
+	{"a neighbour that was not timed",
+		reporttest.With(reporttest.Row("serial/gonum", 64, 1e-3),
+			reporttest.Row("serial/gonum", 128, 1, reporttest.Came(compare.Skipped, "x"))),
 		[]string{"Not both were timed at n = 128, 256."}, nil},
-	{"neighbours never timed together", reporttest.With(reporttest.Row("serial/gonum", 512, 1e-3)), []string{"`packed` → `gonum`: no case was timed for both."}, nil},
+	{"neighbours never timed together", reporttest.With(reporttest.Row("serial/gonum", 512, 1e-3)),
+		[]string{"`packed` → `gonum`: no case was timed for both."}, nil},
 	{"other shapes", reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/packed", 64, 1e-4),
-		reporttest.Row("serial/ikj", 1, 1e-3, oblong), reporttest.Row("serial/packed", 1, 1e-4, oblong), reporttest.Row("serial/packed", 64, 1e-4, func(r *compare.Record) { r.Op, r.Beta, r.LDC = "nt", 0.5, 70 })),
-		[]string{"n = 64, 3×5×7.", "--sizes 3x5x7,64", "| 64 nt α=1 β=0.5 ld 64,64,70 |", "--beta 0,0.5 --ld 0,6 --trans nn,nt"}, nil},
+		reporttest.Row("serial/ikj", 1, 1e-3, oblong), reporttest.Row("serial/packed", 1, 1e-4, oblong),
+		reporttest.Row("serial/packed", 64, 1e-4, func(r *compare.Record) { r.Op, r.Beta, r.LDC = "nt", 0.5, 70 })),
+		[]string{"n = 64, 3×5×7.", "--sizes 3x5x7,64", "| 64 nt α=1 β=0.5 ld 64,64,70 |",
+			"--beta 0,0.5 --ld 0,6 --trans nn,nt"}, nil},
 
 	{"Strassen pays", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 0.9, 0.8})...),
 		[]string{"`serial/strassen` pays from n = 128 on: there and at every larger size measured it is faster. At n = 256 it takes 0.800 times the time of packed.",
 			"Here, with its default cut-off, that is from n = 128, where the three matrices are 384 KiB and packed takes 400 µs.",
-			"| `serial/strassen` | 64 | 1.20 |", "| slower | 12.5 % | 3 MiB |", "| faster | 12.5 %"}, []string{"does not pay up to"}},
+			"| `serial/strassen` | 64 | 1.20 |", "| slower | 12.5 % | 3 MiB |", "| faster | 12.5 %"},
+		[]string{"does not pay up to"}},
 	{"Strassen never pays", reporttest.With(strassens("serial/strassen", [3]float64{1.5, 1.4, 1.3})...),
 		[]string{"`serial/strassen` does not pay up to n = 256, the largest size measured: there it takes 1.30 times the time of packed.",
 			"At n = 64, `serial/strassen` takes 1.50 times the time of packed. It executes 0.875 times the operations.",
 			"At n = 256, `serial/strassen` holds 3 MiB besides its operands and `serial/packed` 1 MiB, where the three matrices are 1.5 MiB.",
-			"On the same scale its error is about 3.00 times as large.", "Here, at n = 256, the fast algorithm saves 12.5 % of the operations",
-			"it does not pay at n = 256 yet, where the three matrices are 1.5 MiB and packed takes 3.20 ms."}, []string{"pays from", "Closest: traffic. Not"}},
+			"On the same scale its error is about 3.00 times as large.",
+			"Here, at n = 256, the fast algorithm saves 12.5 % of the operations",
+			"it does not pay at n = 256 yet, where the three matrices are 1.5 MiB and packed takes 3.20 ms."},
+		[]string{"pays from", "Closest: traffic. Not"}},
 	{"Strassen pays in between", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 0.9, 1.1})...),
 		[]string{"`serial/strassen` is faster at n = 128, but not at the largest size measured: at n = 256 it takes 1.10 times the time of packed."}, []string{"pays from"}},
 	{"Strassen is level", reporttest.With(strassens("serial/winograd", [3]float64{1.2, 1.1, 1})...),
 		[]string{"`serial/winograd` has not been shown to pay up to n = 256, the largest size measured: there its time cannot be told from that of packed (1.00 times).", "| not distinguishable | 12.5 %", "At n = 64, `serial/winograd` takes 1.20 times"}, nil},
-	{"Strassen where it does not recurse", reporttest.With(append(strassens("serial/strassen", [3]float64{1.1, 1.4, 1.4}), reporttest.Row("serial/packed", 32, 1e-5),
-		reporttest.Row("serial/strassen", 32, 1e-5, reporttest.Predicted(compare.Predicted{Flops: 65536, Accesses: 1, Workspace: 1, L1Traffic: 65536, L2Traffic: 65536, Traffic: 65536})))...),
+	{"Strassen where it does not recurse",
+		reporttest.With(append(strassens("serial/strassen", [3]float64{1.1, 1.4, 1.4}),
+			reporttest.Row("serial/packed", 32, 1e-5),
+			reporttest.Row("serial/strassen", 32, 1e-5,
+				reporttest.Predicted(compare.Predicted{Flops: 65536, Accesses: 1, Workspace: 1, L1Traffic: 65536, L2Traffic: 65536,
+					Traffic: 65536})))...),
 		[]string{"At n = 64, `serial/strassen` takes 1.10 times the time of packed. It executes 0.875 times the operations."}, nil},
-	{"Strassen without packed", lacking(reporttest.With(strassens("serial/strassen", [3]float64{1, 1, 1})...), "serial/packed"),
-		[]string{"was not timed on a square case beside `serial/packed`, so no crossover can be named", "**Size.** It pays for large dense products only, and few programs have those.\n"}, []string{"it executes"}},
-	{"Strassen without predictions", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, reporttest.Unpredicted)...),
+	{"Strassen without packed",
+		lacking(reporttest.With(strassens("serial/strassen", [3]float64{1, 1, 1})...), "serial/packed"),
+		[]string{"was not timed on a square case beside `serial/packed`, so no crossover can be named",
+			"**Size.** It pays for large dense products only, and few programs have those.\n"}, []string{"it executes"}},
+	{"Strassen without predictions",
+		reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, reporttest.Unpredicted)...),
 		[]string{"The sums of blocks have to be kept somewhere.\n", "| slower | — | — |"}, []string{"besides its operands"}},
-	{"Strassen with few samples", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.Samples = r.Samples[:1] })...),
+	{"Strassen with few samples",
+		reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2},
+			func(r *compare.Record) { r.Samples = r.Samples[:1] })...),
 		[]string{"| too few samples | 12.5 %"}, nil},
-	{"bounds of one kind", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.BoundKind, r.Residual = gemm.Componentwise, 5e-16 })...),
+	{"bounds of one kind", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2},
+		func(r *compare.Record) { r.BoundKind, r.Residual = gemm.Componentwise, 5e-16 })...),
 		[]string{"On the same scale its error is about 5.00 times as large."}, nil},
-	{"bounds that do not compare", reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, func(r *compare.Record) { r.BoundKind = "of its own" })...),
+	{"bounds that do not compare",
+		reporttest.With(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2},
+			func(r *compare.Record) { r.BoundKind = "of its own" })...),
 		[]string{"(of its own)"}, []string{"On the same scale"}},
 
 	{"a cut-off that beats packed", reporttest.With(cutoffs(map[int]float64{1: 1, 64: 4e-3, 128: 3e-3})...),
@@ -301,77 +377,127 @@ var sentences = slices.Concat([]sentence{
 			"| `serial/strassen` | 256 | 1 | ok | 1.00 s |"}, nil},
 	{"a cut-off that does not", reporttest.With(cutoffs(map[int]float64{128: 4e-3})...),
 		[]string{"That does not beat `serial/packed`: 1.25 times its time."}, []string{"The smallest,"}},
-	{"a cut-off that is level", reporttest.With(cutoffs(map[int]float64{128: 3.2e-3})...), []string{"cannot be told from `serial/packed`: 1.00 times"}, nil},
-	{"a cut-off with few samples", reporttest.With(cutoffs(map[int]float64{128: 3.2e-3}, reporttest.Sampled(1, 3.2e-3))...), []string{"too few samples to tell it from `serial/packed`"}, nil},
-	{"a cut-off without packed", reporttest.Planted(cutoffs(map[int]float64{128: 3e-3})...), []string{"`serial/packed` was not timed there to compare with."}, nil},
-	{"a sweep that failed", reporttest.With(cutoffs(map[int]float64{1: 1}, reporttest.Came(compare.Skipped, "predicted 9 s"))...),
+	{"a cut-off that is level", reporttest.With(cutoffs(map[int]float64{128: 3.2e-3})...),
+		[]string{"cannot be told from `serial/packed`: 1.00 times"}, nil},
+	{"a cut-off with few samples",
+		reporttest.With(cutoffs(map[int]float64{128: 3.2e-3}, reporttest.Sampled(1, 3.2e-3))...),
+		[]string{"too few samples to tell it from `serial/packed`"}, nil},
+	{"a cut-off without packed", reporttest.Planted(cutoffs(map[int]float64{128: 3e-3})...),
+		[]string{"`serial/packed` was not timed there to compare with."}, nil},
+	{"a sweep that failed", reporttest.With(cutoffs(map[int]float64{1: 1},
+		reporttest.Came(compare.Skipped, "predicted 9 s"))...),
 		[]string{"`serial/strassen` at n = 256: no cut-off was timed.", "| 1 | skipped (1) |", "1. predicted 9 s"}, nil},
-	{"a wrong cut-off", reporttest.With(cutoffs(map[int]float64{1: 1}, reporttest.Came(compare.Wrong, "off"))...), []string{"| — | — | — | — | — wrong"}, nil},
-	{"a sweep with packed in it", reporttest.With(append(cutoffs(map[int]float64{128: 4e-3}), reporttest.Row("serial/packed", 256, 2e-3, reporttest.Experiment("cutoff")))...),
+	{"a wrong cut-off", reporttest.With(cutoffs(map[int]float64{1: 1}, reporttest.Came(compare.Wrong, "off"))...),
+		[]string{"| — | — | — | — | — wrong"}, nil},
+	{"a sweep with packed in it",
+		reporttest.With(append(cutoffs(map[int]float64{128: 4e-3}),
+			reporttest.Row("serial/packed", 256, 2e-3, reporttest.Experiment("cutoff")))...),
 		[]string{"That does not beat `serial/packed`: 2.00 times", "| `serial/packed` | 256 | — | ok | 2.00 ms |"}, nil},
 
 	{"the compiler helps", reporttest.With(childBuilds("serial/hinted", 1.5)...),
-		[]string{"- **`GOAMD64=v3` instead of v1:** faster `serial/hinted` (1.50 times).", "- **No bounds checks, at v1:** not distinguishable `serial/hinted` (1.00 times).",
-			"- **No bounds checks, at v3:** faster `serial/hinted` (1.10 times).", "| `serial/hinted` | 128 | `v1` → `v3` | 1.50 |"}, []string{"No builds with other options"}},
-	{"the compiler hurts", reporttest.With(childBuilds("serial/ikj", 0.8)...), []string{"instead of v1:** slower `serial/ikj` (0.800 times)."}, nil},
-	{"builds with few samples", reporttest.With(childBuilds("serial/ikj", 1, reporttest.Sampled(2, 1))...), []string{"too few samples to tell `serial/ikj`"}, nil},
-	{"no pair of builds", reporttest.With(reporttest.Row("serial/ikj", 128, 1, built("v1")), reporttest.Row("serial/ikj", 128, 1, built("v3"), reporttest.Came(compare.Failed, "did not build"))),
-		[]string{"No variant was timed in two builds", "| `v3` | failed (1) |", "1. did not build"}, []string{"instead of v1:**"}},
-	{"no builds", reporttest.With(), []string{"No builds with other options were measured. `gemm compare` makes them"}, nil},
+		[]string{"- **`GOAMD64=v3` instead of v1:** faster `serial/hinted` (1.50 times).",
+			"- **No bounds checks, at v1:** not distinguishable `serial/hinted` (1.00 times).",
+			"- **No bounds checks, at v3:** faster `serial/hinted` (1.10 times).",
+			"| `serial/hinted` | 128 | `v1` → `v3` | 1.50 |"}, []string{"No builds with other options"}},
+	{"the compiler hurts", reporttest.With(childBuilds("serial/ikj", 0.8)...),
+		[]string{"instead of v1:** slower `serial/ikj` (0.800 times)."}, nil},
+	{"builds with few samples", reporttest.With(childBuilds("serial/ikj", 1, reporttest.Sampled(2, 1))...),
+		[]string{"too few samples to tell `serial/ikj`"}, nil},
+	{"no pair of builds", reporttest.With(reporttest.Row("serial/ikj", 128, 1, built("v1")),
+		reporttest.Row("serial/ikj", 128, 1, built("v3"), reporttest.Came(compare.Failed, "did not build"))),
+		[]string{"No variant was timed in two builds", "| `v3` | failed (1) |", "1. did not build"},
+		[]string{"instead of v1:**"}},
+	{"no builds", reporttest.With(),
+		[]string{"No builds with other options were measured. `gemm compare` makes them"}, nil},
 
 	{"roofline", reporttest.With(),
 		[]string{"One thread reaches 40.0 Gop/s in registers and 10.0 GB/s from memory: a loop needs 4.00 operations a byte",
-			"Limited by memory, by prediction: `serial/naive`, `serial/ikj`.", "Limited by computing, by prediction: `serial/packed`.",
+			"Limited by memory, by prediction: `serial/naive`, `serial/ikj`.",
+			"Limited by computing, by prediction: `serial/packed`.",
 			"Closest to its limit is `serial/ikj` with 52.4 %, furthest from it `serial/packed` with 26.2 %.",
-			"| `serial/ikj` | 256 | 1.00 | memory | 10.0 | 5.24 | 52.4 %", "| `serial/packed` | 256 | 8.00 | computing | 40.0 | 10.5 | 26.2 %"},
+			"| `serial/ikj` | 256 | 1.00 | memory | 10.0 | 5.24 | 52.4 %",
+			"| `serial/packed` | 256 | 8.00 | computing | 40.0 | 10.5 | 26.2 %"},
 		[]string{"Above the predicted limit", "Below a quarter"}},
 	{"a micro-kernel", changed(reporttest.With(), func(d *compare.Document) {
-		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "go-2x4"}, Unit: "GFLOP/s", Samples: []float64{13, 13.1, 12.9}}}
+		d.Measurements = []compare.Measurement{{Host: "h1", Run: "r1", Name: "micro-kernel",
+			Params: gemm.Params{"type": "f64", "kernel": "go-2x4"}, Unit: "GFLOP/s", Samples: []float64{13, 13.1, 12.9}}}
 	}), []string{"The micro-kernel `go-2x4` runs at 13.0 GFLOP/s from the first level of cache; `serial/packed` reaches 80.7 % of that at"}, nil},
-	{"far below the peak", reporttest.With(reporttest.Row("serial/unrolled", 64, 1e-3, reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1000, L2Traffic: 1000, Traffic: 1000}))),
+	{"far below the peak", reporttest.With(reporttest.Row("serial/unrolled", 64, 1e-3,
+		reporttest.Predicted(compare.Predicted{Flops: 524288, Accesses: 1, L1Traffic: 1000, L2Traffic: 1000,
+			Traffic: 1000}))),
 		[]string{"Below a quarter of the peak although memory does not hold them back: `serial/unrolled`."}, nil},
-	{"above the roof", reporttest.With(reporttest.Row("serial/blocked", 64, 2e-5)), []string{"Above the predicted limit: `serial/blocked`."}, nil},
+	{"above the roof", reporttest.With(reporttest.Row("serial/blocked", 64, 2e-5)),
+		[]string{"Above the predicted limit: `serial/blocked`."}, nil},
 
-	{"no peers", reporttest.With(), []string{"No library was asked for. `gemm compare --families serial,reference` looks"}, nil},
+	{"no peers", reporttest.With(),
+		[]string{"No library was asked for. `gemm compare --families serial,reference` looks"}, nil},
 	{"a peer behind", reporttest.With(peer("openblas", [3]float64{2, 2, 3})...),
 		[]string{"Against `reference/openblas` (as run: threads=1 version=1.2.3): the suite is ahead at n = 64, 128, 256. At n = 256 it takes 3.00 times the time of `serial/packed`",
-			"| `reference/openblas` | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"}, []string{"the library is ahead"}},
+			"| `reference/openblas` | `serial/packed` | 64 | 2.00 |", "| suite ahead | one after the other"},
+		[]string{"the library is ahead"}},
 	{"a peer ahead", reporttest.With(peer("openblas", [3]float64{2, 1, 0.25}, reporttest.Turn("t"))...),
-		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.", "0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
-	{"a peer with few samples", reporttest.With(peer("openblas", [3]float64{2, 2, 2}, reporttest.Sampled(1, 1))...), []string{"too few samples to tell at n = 64, 128, 256"}, nil},
-	{"a peer in turn", reporttest.Planted(reporttest.Row("serial/packed", 64, 2e-3, reporttest.Turn("t")), reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("reference/mkl", 64, 1e-3, reporttest.Turn("t"))),
+		[]string{"the suite is ahead at n = 64; the library is ahead at n = 256; not distinguishable at n = 128.",
+			"0.250 times the time of `serial/packed`", "| library ahead |"}, nil},
+	{"a peer with few samples", reporttest.With(peer("openblas", [3]float64{2, 2, 2}, reporttest.Sampled(1, 1))...),
+		[]string{"too few samples to tell at n = 64, 128, 256"}, nil},
+	{"a peer in turn", reporttest.Planted(reporttest.Row("serial/packed", 64, 2e-3, reporttest.Turn("t")),
+		reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("reference/mkl", 64, 1e-3, reporttest.Turn("t"))),
 		[]string{"0.500 times the time of `serial/packed`", "| in turn"}, []string{"one after"}},
-	{"a peer alone", reporttest.Planted(reporttest.Row("reference/mkl", 64, 1e-3, func(r *compare.Record) { r.Threads = 2 }), reporttest.Row("serial/packed", 64, 1e-3)),
-		[]string{"`reference/mkl` was timed, but nothing of the suite on the same case with as many threads."}, []string{"Against"}},
+	{"a peer alone", reporttest.Planted(reporttest.Row("reference/mkl", 64, 1e-3,
+		func(r *compare.Record) { r.Threads = 2 }), reporttest.Row("serial/packed", 64, 1e-3)),
+		[]string{"`reference/mkl` was timed, but nothing of the suite on the same case with as many threads."},
+		[]string{"Against"}},
 
-	{"a field at two sizes", reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3, field), reporttest.Row("serial/naive", 128, 8e-3, field)), nil, nil},
-	{"a field", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field), reporttest.Row("serial/ikj", 64, 5e-4, field)),
+	{"a field at two sizes", reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3, field),
+		reporttest.Row("serial/naive", 128, 8e-3, field)), nil, nil},
+	{"a field", reporttest.With(reporttest.Row("serial/naive", 64, 1e-3, field),
+		reporttest.Row("serial/ikj", 64, 5e-4, field)),
 		[]string{"**gf256**: the fastest variant of the suite is `serial/ikj` with 0.524 Gmul/s at n = 64, 2.00 times as fast as `serial/naive`.", "| Gmul/s | Data GB/s |", "| 0.524 | 3.00 | — | 2.00 | 1.00 | 0 | 0 best"}, nil},
-	{"another experiment", reporttest.With(reporttest.Row("parallel/rows", 256, 1e-3, reporttest.Experiment("strong"), param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
-		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |", "| 256 | `parallel/rows` | 2 | ok |", "$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --threads 2 --json parallel-f64.json && gemm report --in parallel-f64.json --out again"}, nil},
+	{"another experiment", reporttest.With(reporttest.Row("parallel/rows", 256, 1e-3, reporttest.Experiment("strong"),
+		param("threads", 2), func(r *compare.Record) { r.Threads = 2 })),
+		[]string{"## parallel, f64: strong {#results-strong-parallel-f64}", "| Threads |",
+			"| 256 | `parallel/rows` | 2 | ok |",
+			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --threads 2 --json parallel-f64.json && gemm report --in parallel-f64.json --out again"}, nil},
 
-	{"a family left out", reporttest.Planted(reporttest.Row("reference/mkl", 64, 1)), []string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
-	{"a family that could not run", reporttest.With(reporttest.Row("mpi/summa", 64, 1, reporttest.Came(compare.Unavailable, "built without MPI"))),
-		[]string{"Of this family the records hold 1 row: `mpi/summa`.", "None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI"}, nil},
-	{"a family that ran", reporttest.With(), []string{"Of this family the records hold 9 rows: `serial/naive`, `serial/ikj`, `serial/packed`.", "The figures are in [f64](#results-serial-f64)."}, nil},
+	{"a family left out", reporttest.Planted(reporttest.Row("reference/mkl", 64, 1)),
+		[]string{"The records hold no row of this family: the run was narrowed to others. Type `gemm compare --families serial`"}, []string{"Of this family"}},
+	{"a family that could not run",
+		reporttest.With(reporttest.Row("mpi/summa", 64, 1, reporttest.Came(compare.Unavailable, "built without MPI"))),
+		[]string{"Of this family the records hold 1 row: `mpi/summa`.",
+			"None of them was timed. The reasons:\n\n- `mpi/summa`: built without MPI"}, nil},
+	{"a family that ran", reporttest.With(),
+		[]string{"Of this family the records hold 9 rows: `serial/naive`, `serial/ikj`, `serial/packed`.",
+			"The figures are in [f64](#results-serial-f64)."}, nil},
 
 	{"two hosts", twoHosts(),
-		[]string{"On Test CPU (h1):", "On Other CPU (h2):", "on 2 hosts", "{#results-serial-f64-h1}", "{#results-serial-f64-h2}", "serial, f64 — Other CPU (h2)", "[f64 — h2](#results-serial-f64-h2)"},
+		[]string{"On Test CPU (h1):", "On Other CPU (h2):", "on 2 hosts", "{#results-serial-f64-h1}",
+			"{#results-serial-f64-h2}", "serial, f64 — Other CPU (h2)", "[f64 — h2](#results-serial-f64-h2)"},
 		[]string{"200 times", "100 times"}},
-	{"a wrong row names its host", changed(twoHosts(), func(d *compare.Document) { reporttest.Came(compare.Wrong, "zeroed")(&d.Records[0]) }),
+	{"a wrong row names its host",
+		changed(twoHosts(), func(d *compare.Document) { reporttest.Came(compare.Wrong, "zeroed")(&d.Records[0]) }),
 		[]string{"`serial/naive`, f64, 64 — h1: zeroed"}, nil},
-	{"a run narrowed to variants", changed(reporttest.With(peer("openblas", [3]float64{1, 1, 1})...), func(d *compare.Document) {
-		d.Runs[0].Command = "gemm compare --variants serial/packed,reference/openblas"
-	}), []string{"$ gemm compare --families serial,reference --variants serial/packed,reference/openblas --sizes 64,128,256 --type f64 --out again"}, nil},
-	{"a run with limits", changed(reporttest.With(), func(d *compare.Document) { d.Runs[0].Command = "gemm serial --sizes 64 --time=3s --reps 9" }),
-		[]string{"--type f64 --reps 9 --time 3s --json serial-f64.json && gemm report --in serial-f64.json --out again"}, []string{"--seed"}},
+	{"a run narrowed to variants",
+		changed(reporttest.With(peer("openblas", [3]float64{1, 1, 1})...), func(d *compare.Document) {
+			d.Runs[0].Command = "gemm compare --variants serial/packed,reference/openblas"
+		}), []string{"$ gemm compare --families serial,reference --variants serial/packed,reference/openblas --sizes 64,128,256 --type f64 --out again"}, nil},
+	{"a run with limits", changed(reporttest.With(),
+		func(d *compare.Document) { d.Runs[0].Command = "gemm serial --sizes 64 --time=3s --reps 9" }),
+		[]string{"--type f64 --reps 9 --time 3s --json serial-f64.json && gemm report --in serial-f64.json --out again"},
+		[]string{"--seed"}},
 	{"the reasons are given once", reporttest.With(append(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}),
-		append(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, reporttest.Single), reporttest.Row("serial/packed", 256, 3.2e-3, reporttest.Single))...)...),
-		[]string{"For f32:\n\n- `serial/strassen` does not pay up to n = 256", "measured here for f64:"}, []string{"measured here for f32:"}},
-	{"a row that says nothing", reporttest.Planted(compare.Record{Key: compare.Key{Host: "h1"}}), []string{"1 row of 1 variant"}, nil},
-	{"a row on a host that is not described", changed(reporttest.With(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }), []string{"Id | `h1`", "No peak was measured"}, nil},
+		append(strassens("serial/strassen", [3]float64{1.2, 1.2, 1.2}, reporttest.Single),
+			reporttest.Row("serial/packed", 256, 3.2e-3, reporttest.Single))...)...),
+		[]string{"For f32:\n\n- `serial/strassen` does not pay up to n = 256", "measured here for f64:"},
+		[]string{"measured here for f32:"}},
+	{"a row that says nothing", reporttest.Planted(compare.Record{Key: compare.Key{Host: "h1"}}),
+		[]string{"1 row of 1 variant"}, nil},
+	{"a row on a host that is not described",
+		changed(reporttest.With(), func(d *compare.Document) { d.Hosts, d.Runs = nil, nil }),
+		[]string{"Id | `h1`", "No peak was measured"}, nil},
 	{"a row that took no time", reporttest.With(reporttest.Row("serial/blocked", 64, 0)), []string{"| ok | 0 s |"}, nil},
-	{"markup in data is literal", reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))), []string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
+	{"markup in data is literal",
+		reporttest.With(reporttest.Row("serial/blocked", 64, 1, reporttest.Came(compare.Skipped, "a*b [c](d) `e`"))),
+		[]string{"a\\*b \\[c\\](d) \\`e\\`"}, nil},
 }, sharingSentences, rankSentences, gpuSentences, codesSentences)
 
 // oblong makes a row one of 3×5 elements with k = 7.
@@ -409,9 +535,11 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 	said := map[string]bool{}
 	for _, test := range sentences {
 		ids := map[string]bool{}
-		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64", "compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
+		for _, id := range []string{"speedup-f64", "gflops-serial-f64", "rate-gf256", "strassen-crossover-f64", "cutoff-f64",
+			"compiler-f64", "roofline-f64", "chunk-static-f64", "timeline-1",
 			"mpi-ways-f64-1024", "mpi-phases-f64", "mpi-bytes-f64", "mpi-network", "mpi-panel-f64", "mpi-gap-f64",
-			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width", "codes-rungs", "square-f64-1"} {
+			"gpu-ladder-f32", "gpu-rates-f32", "gpu-rates-tf32", "gpu-sgemm", "gpu-host-f32", "codes-64-KiB", "codes-width",
+			"codes-rungs", "square-f64-1"} {
 			ids[id] = true
 		}
 		for _, figures := range figures.Scaling {
@@ -542,7 +670,8 @@ func TestEveryRowIsShown(t *testing.T) {
 		shown := 0
 		for _, s := range Build(test.doc, Options{}).Sections {
 			for _, block := range s.Blocks {
-				if table, ok := block.(document.Table); ok && regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
+				if table, ok := block.(document.Table); ok &&
+					regexp.MustCompile("^table-(results|cutoff|builds)-").MatchString(table.ID) {
 					shown += len(table.Rows)
 				}
 			}
@@ -563,17 +692,20 @@ func TestGoldenContent(t *testing.T) {
 		cutoffs(map[int]float64{16: 5e-3, 64: 3e-3, 128: 2.9e-3}),
 		childBuilds("serial/hinted", 1.4),
 		peer("openblas", [3]float64{0.9, 0.5, 0.2}),
-		[]compare.Record{reporttest.Row("reference/mkl", 64, 1, reporttest.Came(compare.Unavailable, "no libmkl_rt.so: install intel-mkl"))},
+		[]compare.Record{reporttest.Row("reference/mkl", 64, 1,
+			reporttest.Came(compare.Unavailable, "no libmkl_rt.so: install intel-mkl"))},
 		[]compare.Record{reporttest.Row("serial/naive", 64, 1e-3, field), reporttest.Row("serial/ikj", 64, 4e-4, field)},
 	)...)
 	for _, test := range []struct {
 		name string
 		doc  compare.Document
-	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()}, {"gpu", accelerated(true)}, {"codes", encoded()}} {
+	}{{"full", trouble}, {"empty", compare.Document{Schema: 1}}, {"hosts", twoHosts()}, {"ranks", launched()},
+		{"gpu", accelerated(true)}, {"codes", encoded()}} {
 		for _, lang := range text.Languages {
 			path := filepath.Join("testdata", "content-"+test.name+"-"+lang+".golden")
 			skip := []string{"backend-serial", "backend-parallel", "backend-mpi", "backend-cuda", "results-strong-mpi-f64",
-				"results-cuda-f64", "results-cuda-f32", "results-serial-gf256", "results-parallel-gf256", "results-reference-gf256", "results-cuda-gf256"}
+				"results-cuda-f64", "results-cuda-f32", "results-serial-gf256", "results-parallel-gf256", "results-reference-gf256",
+				"results-cuda-gf256"}
 			if test.name == "full" {
 				skip = nil
 			}
@@ -592,7 +724,8 @@ func TestGoldenContent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != string(want) {
-				t.Errorf("%s differs; go test -run GoldenContent -update-content rewrites it:\n%s", path, reporttest.FirstDifference(got, string(want)))
+				t.Errorf("%s differs; go test -run GoldenContent -update-content rewrites it:\n%s", path,
+					reporttest.FirstDifference(got, string(want)))
 			}
 		}
 	}

@@ -31,7 +31,8 @@ func rival(variant, typ string, m, n, k, threads int, gflops float64, change ...
 	r.PercentPeak = compare.Number(100 * gflops / r.Ceiling)
 	if analysis.Family(variant) == "reference" {
 		r.Params = gemm.Params{"threads": threads}
-		r.Resolved = gemm.Params{"threads": threads, "version": "1.2", "kernel": "wide", "library": "lib.so", "process": "own"}
+		r.Resolved = gemm.Params{"threads": threads, "version": "1.2", "kernel": "wide", "library": "lib.so",
+			"process": "own"}
 	}
 	for _, f := range change {
 		f(&r)
@@ -75,10 +76,14 @@ func peersDocument() compare.Document {
 	rows[0].Warnings = []string{"wide spread: repeat"}
 	doc := reporttest.Planted(rows...)
 	doc.Measurements = []compare.Measurement{
-		{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{38, 37, 39}},
-		{Host: "h1", Run: "r1", Name: "micro-kernel-l2", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s", Samples: []float64{36}},
-		{Host: "h1", Run: "r1", Name: "update-c", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s", Samples: []float64{900}},
-		{Host: "h1", Run: "r1", Name: "packing", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s", Samples: []float64{700, 740}},
+		{Host: "h1", Run: "r1", Name: "micro-kernel", Params: gemm.Params{"type": "f64", "kernel": "wide"}, Unit: "GFLOP/s",
+			Samples: []float64{38, 37, 39}},
+		{Host: "h1", Run: "r1", Name: "micro-kernel-l2", Params: gemm.Params{"type": "f64", "kernel": "wide"},
+			Unit: "GFLOP/s", Samples: []float64{36}},
+		{Host: "h1", Run: "r1", Name: "update-c", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s",
+			Samples: []float64{900}},
+		{Host: "h1", Run: "r1", Name: "packing", Params: gemm.Params{"type": "f64", "n": 1024}, Unit: "GFLOP/s",
+			Samples: []float64{700, 740}},
 		{Host: "h1", Run: "r1", Name: "ping-pong", Params: gemm.Params{}, Unit: "µs", Samples: []float64{1}},
 	}
 	return doc
@@ -199,12 +204,14 @@ func TestMeanOf(t *testing.T) {
 	if !near(two.Ratio, 1) || !(two.Lo < 1 && two.Hi > 1) || !(two.Hi/two.Lo < one.Hi/one.Lo) || two.Count != 2 {
 		t.Errorf("the mean of 2 and 1/2 is %+v, narrower than %+v", two, one)
 	}
-	if none := analysis.MeanOf([]analysis.Match{pair(64, 20, 10)}, "reference/blis"); none.Count != 0 || !math.IsNaN(none.Ratio) {
+	if none := analysis.MeanOf([]analysis.Match{pair(64, 20, 10)}, "reference/blis"); none.Count != 0 ||
+		!math.IsNaN(none.Ratio) {
 		t.Errorf("the mean of nothing is %+v", none)
 	}
 	bare := pair(64, 20, 10)
 	bare.Own.CI = nil
-	if m := analysis.MeanOf([]analysis.Match{pair(65, 20, 10), bare}, "reference/mkl"); !near(m.Ratio, 2) || !math.IsNaN(m.Lo) || !math.IsNaN(m.Hi) {
+	if m := analysis.MeanOf([]analysis.Match{pair(65, 20, 10), bare}, "reference/mkl"); !near(m.Ratio, 2) ||
+		!math.IsNaN(m.Lo) || !math.IsNaN(m.Hi) {
 		t.Errorf("the mean with a ratio that has no interval is %+v", m)
 	}
 }

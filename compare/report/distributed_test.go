@@ -32,13 +32,15 @@ func launched() compare.Document {
 			Memory: 64 << 30, PagePolicy: "madvise", OS: "linux 6.1", MPI: "Open MPI v4.1.4",
 		}},
 		Runs: []compare.RunInfo{{
-			ID: run, Host: host, Command: "gemm mpi --np 1,2,4,8,16,32 --json mpi.json", Git: "0123abc", Go: "go1.26.0", GOAMD64: "v1", Flags: "-tags mpi",
+			ID: run, Host: host, Command: "gemm mpi --np 1,2,4,8,16,32 --json mpi.json", Git: "0123abc", Go: "go1.26.0",
+			GOAMD64: "v1", Flags: "-tags mpi",
 			Time: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC),
 		}},
 	}
 	// add appends a row: what rank 0 or the busiest rank moves in bytes, a lower bound of
 	// that, and the seconds of each rank's phases.
-	add := func(experiment compare.Experiment, variant string, m, n, k, ranks int, params gemm.Params, bytes, bound int64, phases []map[string]float64) {
+	add := func(experiment compare.Experiment, variant string, m, n, k, ranks int, params gemm.Params, bytes, bound int64,
+		phases []map[string]float64) {
 		threads, ok := params["threads"].(int)
 		if !ok {
 			threads = 1
@@ -61,7 +63,8 @@ func launched() compare.Document {
 		r := compare.Record{
 			Key: compare.Key{
 				Host: host, Experiment: experiment, Variant: variant,
-				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n,
+					Shape: gemm.Shape{M: m, N: n, K: k}},
 			},
 			Run: run, Compute: "f64", Threads: ranks * threads, Params: params, Resolved: resolved,
 			Status: compare.OK, Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16,
@@ -81,7 +84,9 @@ func launched() compare.Document {
 				sum += s
 			}
 			total = max(total, sum)
-			r.Ranks = append(r.Ranks, gemm.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i % 16), Phases: own, Sent: bytes / int64(ranks), Recv: bytes / int64(ranks)})
+			r.Ranks = append(r.Ranks,
+				gemm.Rank{Rank: i, Host: "node1", CPUs: fmt.Sprint(i % 16), Phases: own, Sent: bytes / int64(ranks),
+					Recv: bytes / int64(ranks)})
 		}
 		r.ModelSeconds = 0.9 * total
 		for range 15 {
@@ -131,9 +136,11 @@ func launched() compare.Document {
 			}
 			add(experiment, variant, m, n, k, ranks, params, bytes, rooted, each(ranks, func(rank int) map[string]float64 {
 				if rank == 0 && ranks > 1 {
-					return map[string]float64{"distribute": 2 * hidden * moved(a+b*int64(workers), float64(workers)), "collect": hidden * (moved(c, float64(workers)) + 2e-5)}
+					return map[string]float64{"distribute": 2 * hidden * moved(a+b*int64(workers), float64(workers)),
+						"collect": hidden * (moved(c, float64(workers)) + 2e-5)}
 				}
-				return map[string]float64{"distribute": 2 * hidden * moved(a+b*int64(workers), float64(workers)), "compute": work / float64(workers), "collect": hidden * moved(c, float64(workers))}
+				return map[string]float64{"distribute": 2 * hidden * moved(a+b*int64(workers), float64(workers)),
+					"compute": work / float64(workers), "collect": hidden * moved(c, float64(workers))}
 			}))
 		case "mpi/scatter-rows", "mpi/bcast-rows", "mpi/scatter-blocks", "mpi/grid-blocks":
 			bytes := a + b*int64(ranks) + c
@@ -147,7 +154,8 @@ func launched() compare.Document {
 				bytes, c = 0, 0
 			}
 			add(experiment, variant, m, n, k, ranks, params, bytes, rooted, each(ranks, func(rank int) map[string]float64 {
-				return map[string]float64{"distribute": moved(bytes-min(bytes, c), 4), "compute": work / float64(ranks) * (1 + 0.01*float64(rank%3)), "collect": moved(min(bytes, c), 4)}
+				return map[string]float64{"distribute": moved(bytes-min(bytes, c), 4),
+					"compute": work / float64(ranks) * (1 + 0.01*float64(rank%3)), "collect": moved(min(bytes, c), 4)}
 			}))
 		default:
 			bytes := (a + b) / grid * (grid - 1) / grid
@@ -169,13 +177,17 @@ func launched() compare.Document {
 			return map[string]float64{"compute": 2 * math.Pow(float64(n), 3) / rate}
 		}))
 		r := &doc.Records[len(doc.Records)-1]
-		r.Params, r.Resolved, r.Ranks, r.RanksUsed, r.Phases, r.ModelSeconds, r.Turn = gemm.Params{}, gemm.Params{}, nil, 0, nil, 0, ""
+		r.Params, r.Resolved, r.Ranks, r.RanksUsed, r.Phases, r.ModelSeconds, r.Turn = gemm.Params{}, gemm.Params{}, nil,
+			0, nil, 0, ""
 	}
 	common := map[string]gemm.Params{
-		"mpi/p2p-rows": {"master": "idle"}, "mpi/p2p-rows-overlap": {"master": "idle", "panel": 256}, "mpi/scatter-rows": {}, "mpi/bcast-rows": {"panel": 256},
-		"mpi/scatter-blocks": {"grid": "auto"}, "mpi/grid-blocks": {"grid": "auto"}, "mpi/summa": {"grid": "auto", "panel": 256}, "mpi/cannon": {}, "mpi/25d": {"panel": 256, "replication": 0},
+		"mpi/p2p-rows": {"master": "idle"}, "mpi/p2p-rows-overlap": {"master": "idle", "panel": 256}, "mpi/scatter-rows": {},
+		"mpi/bcast-rows":     {"panel": 256},
+		"mpi/scatter-blocks": {"grid": "auto"}, "mpi/grid-blocks": {"grid": "auto"},
+		"mpi/summa": {"grid": "auto", "panel": 256}, "mpi/cannon": {}, "mpi/25d": {"panel": 256, "replication": 0},
 	}
-	order := []string{"mpi/p2p-rows", "mpi/p2p-rows-overlap", "mpi/scatter-rows", "mpi/scatter-blocks", "mpi/grid-blocks", "mpi/bcast-rows", "mpi/summa", "mpi/cannon", "mpi/25d"}
+	order := []string{"mpi/p2p-rows", "mpi/p2p-rows-overlap", "mpi/scatter-rows", "mpi/scatter-blocks", "mpi/grid-blocks",
+		"mpi/bcast-rows", "mpi/summa", "mpi/cannon", "mpi/25d"}
 	for _, n := range []int{512, 1024} {
 		serial(n)
 		for _, ranks := range []int{1, 2, 4, 8, 16, 32} {
@@ -210,7 +222,8 @@ func launched() compare.Document {
 		}
 	}
 	for _, bytes := range []int{1, 64, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20} {
-		m := compare.Measurement{Host: host, Run: run, Name: "ping-pong", Unit: "s", Params: gemm.Params{"bytes": bytes, "ranks": 4}}
+		m := compare.Measurement{Host: host, Run: run, Name: "ping-pong", Unit: "s",
+			Params: gemm.Params{"bytes": bytes, "ranks": 4}}
 		for range 9 {
 			m.Samples = append(m.Samples, noisy(latency+float64(bytes)/bandwidth))
 		}
@@ -234,7 +247,8 @@ func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.D
 	return func(d *compare.Document) {
 		for _, bytes := range sizes {
 			d.Measurements = append(d.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: "ping-pong", Unit: "s",
-				Params: gemm.Params{"bytes": bytes, "ranks": ranks}, Samples: reporttest.Row("x", 1, latency+float64(bytes)/bandwidth).Samples})
+				Params:  gemm.Params{"bytes": bytes, "ranks": ranks},
+				Samples: reporttest.Row("x", 1, latency+float64(bytes)/bandwidth).Samples})
 		}
 	}
 }
@@ -252,93 +266,156 @@ var rankSentences = []sentence{
 		"For f64 at n = 1024 and 16 ranks, the largest part of the time of the slowest rank: `p2p-rows`: Distribute 92.",
 		"In every row the bytes counted are those predicted (f64, 115 rows).",
 		"Operands spread over the ranks: between 1.11 (", "| on rank 0 | 41943040 | 41943040 | yes | 18874368 | 2.22",
-		"| 1024 | 4 | 10.7 MiB | 0.716 | 10 MiB | 2×2 | 8 MiB | 0.537 | yes", "| 512 | 2 | 4 MiB | 0.268 | 3 MiB | 1×2 | 3 MiB | 0.134 | no",
+		"| 1024 | 4 | 10.7 MiB | 0.716 | 10 MiB | 2×2 | 8 MiB | 0.537 | yes",
+		"| 512 | 2 | 4 MiB | 0.268 | 3 MiB | 1×2 | 3 MiB | 0.134 | no",
 		"- 4 ranks: a message takes 1.00 µs and another second for every 4.6", "For f64 the time measured is between 1.11 (",
 		"`mpi/cannon`: 16 ranks are 12.", "Amdahl's law has a serial fraction of 0.0", "take 1.1", "| Residuals by ranks |",
 		"`mpi/summa` (affinity=close threads=1): 16 ranks do 10.6 times the work of one in the same time",
-		"| `mpi/summa` | affinity=close threads=4 | 1024 | 4 |", "--np 1,2,4,8,16 --panel 256 --threads 1 --weak --json mpi-f64.json",
+		"| `mpi/summa` | affinity=close threads=4 | 1024 | 4 |",
+		"--np 1,2,4,8,16 --panel 256 --threads 1 --weak --json mpi-f64.json",
 		"$ gemm mpi --variants mpi/bcast-rows --sizes 512 --type f64 --affinity close --local serial/packed --np 4 --panel 32,128,512 --threads 1 --json mpi-f64.json",
 		"The largest difference is at n = 512, 4 ranks: none takes 1.08 (1.0", "| none | 0 / 1 / 2 / 3 |",
 		"For f64 at n = 1024 on 16 ranks, 70.0 % of the communication is hidden (95 % interval ",
 		"*Blocks are slightly ahead of rows.* — **Supported in part.** Pairs in one turn: 8, of which blocks are faster in 6, rows in 2,",
 		"The figures are in [Distributed memory](#distributed).",
 	}, []string{"Other measurements", "Residuals by threads", "By the scatter"}},
-	{"ranks that could not be launched", reporttest.With(reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 2), reporttest.Came(compare.Unavailable, "built without MPI"))), nil, noRank},
+	{"ranks that could not be launched",
+		reporttest.With(reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 2),
+			reporttest.Came(compare.Unavailable, "built without MPI"))), nil, noRank},
 	{"ranks whose number is not known", reporttest.With(reporttest.Row("mpi/summa", 256, 1e-3)), nil, noRank},
 	{"one row on ranks", reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))),
-		[]string{"- **f64**: the fastest is `mpi/summa`, n = 256, 2 ranks, with 1.00 ms.", "| `mpi/summa` | — | 256 | 2 | 1 | 2 | ok | 1.00 ms |", "| spread | 300 | 300 | yes | 200 | 1.50",
+		[]string{"- **f64**: the fastest is `mpi/summa`, n = 256, 2 ranks, with 1.00 ms.",
+			"| `mpi/summa` | — | 256 | 2 | 1 | 2 | ok | 1.00 ms |", "| spread | 300 | 300 | yes | 200 | 1.50",
 			"*Blocks are slightly ahead of rows.* — **Not measured here.** To measure it: `gemm mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json`",
-			"at few ranks, and hardly at many.* — **Not measured here.**"}, []string{"{#mpi-strong}", "{#mpi-overlap}", "{#mpi-shares}"}},
-	{"a rank that failed", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.6}), reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 4), reporttest.Came(compare.Failed, "rank 3 was killed by signal 9 (Killed)")))...),
-		[]string{"| `mpi/summa` | — | 256 | 4 | 1 | 4 | failed | — | — | — | — muted", "| 256 | 2 | 1 | 2 | ok | 600 µs | 600 µs – 600 µs | 1.67 |"}, nil},
-	{"the row of one rank failed", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{2: 0.6, 4: 0.3}), reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 1), reporttest.Came(compare.Failed, "x")))...),
-		[]string{"| 256 | 2 | 1 | 2 | ok | 600 µs | 600 µs – 600 µs | — |", "`mpi/summa`: 300 µs on 4 ranks. One rank was not timed, so that there is no speed-up."}, nil},
-	{"ranks that cost more than they bring", reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 1.5, 4: 2})...), []string{"The ranks cost more than they bring"}, nil},
-	{"two ranks", reporttest.Many(slices.Concat(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.75}), growing(map[int]float64{1: 1, 2: 1.25}))...),
-		[]string{"By Amdahl's law that is a serial fraction of 0.500, from one point.", "By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
-	{"ranks of which one alone computes", reporttest.Many(reporttest.Row("mpi/cannon", 256, 1e-3, reporttest.OnRanks("strong", 2), func(r *compare.Record) { r.BytesCounted, r.BytesPredicted, r.RanksUsed = 0, 0, 1 })),
+			"at few ranks, and hardly at many.* — **Not measured here.**"},
+		[]string{"{#mpi-strong}", "{#mpi-overlap}", "{#mpi-shares}"}},
+	{"a rank that failed", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.6}),
+		reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 4),
+			reporttest.Came(compare.Failed, "rank 3 was killed by signal 9 (Killed)")))...),
+		[]string{"| `mpi/summa` | — | 256 | 4 | 1 | 4 | failed | — | — | — | — muted",
+			"| 256 | 2 | 1 | 2 | ok | 600 µs | 600 µs – 600 µs | 1.67 |"}, nil},
+	{"the row of one rank failed",
+		reporttest.Many(append(reporttest.Raced("summa", map[int]float64{2: 0.6, 4: 0.3}),
+			reporttest.Row("mpi/summa", 256, 1, reporttest.OnRanks("strong", 1), reporttest.Came(compare.Failed, "x")))...),
+		[]string{"| 256 | 2 | 1 | 2 | ok | 600 µs | 600 µs – 600 µs | — |",
+			"`mpi/summa`: 300 µs on 4 ranks. One rank was not timed, so that there is no speed-up."}, nil},
+	{"ranks that cost more than they bring",
+		reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
+		[]string{"The ranks cost more than they bring"}, nil},
+	{"two ranks", reporttest.Many(slices.Concat(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.75}),
+		growing(map[int]float64{1: 1, 2: 1.25}))...),
+		[]string{"By Amdahl's law that is a serial fraction of 0.500, from one point.",
+			"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
+	{"ranks of which one alone computes",
+		reporttest.Many(reporttest.Row("mpi/cannon", 256, 1e-3, reporttest.OnRanks("strong", 2),
+			func(r *compare.Record) { r.BytesCounted, r.BytesPredicted, r.RanksUsed = 0, 0, 1 })),
 		[]string{"| spread | 0 | 0 | yes | 200 | — \n"}, []string{"between 0"}},
-	{"too few processors for the gap", reporttest.With(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2}), reporttest.Raced("scatter-rows", map[int]float64{2: 1}))...),
+	{"too few processors for the gap",
+		reporttest.With(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2}),
+			reporttest.Raced("scatter-rows", map[int]float64{2: 1}))...),
 		[]string{"and hardly at many.* — **Not measured here.** It takes a host with at least 4 processors: `gemm mpi --variants mpi/p2p-rows,"}, nil},
-	{"more than the ranks", reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.45, 4: 0.2})...), []string{"The fraction is not told from 0.", "| 2.22 |"}, []string{"2.22 ("}},
-	{"bytes that differ", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{1: 1}), reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2), func(r *compare.Record) { r.BytesCounted = 301 }))...),
-		[]string{"**Counted and predicted bytes differ in 1 of 2 rows**; they are marked in the table.", "| 301 | 300 | no | 200 | 1.50 wrong", "| 0 | 0 | yes | 0 | — \n"}, []string{"In every row the bytes"}},
-	{"rows without ranks", reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2), func(r *compare.Record) { r.Ranks, r.ModelSeconds = nil, math.NaN() })),
+	{"more than the ranks", reporttest.Many(reporttest.Raced("summa", map[int]float64{1: 1, 2: 0.45, 4: 0.2})...),
+		[]string{"The fraction is not told from 0.", "| 2.22 |"}, []string{"2.22 ("}},
+	{"bytes that differ", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{1: 1}),
+		reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2),
+			func(r *compare.Record) { r.BytesCounted = 301 }))...),
+		[]string{"**Counted and predicted bytes differ in 1 of 2 rows**; they are marked in the table.",
+			"| 301 | 300 | no | 200 | 1.50 wrong", "| 0 | 0 | yes | 0 | — \n"}, []string{"In every row the bytes"}},
+	{"rows without ranks", reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2),
+		func(r *compare.Record) { r.Ranks, r.ModelSeconds = nil, math.NaN() })),
 		[]string{"| 500 µs \n"}, []string{"{#mpi-bytes}", "{#mpi-model}"}},
 	{"too many ranks", reporttest.With(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 4))),
-		[]string{"than the 1.5 processors granted are muted", "| ok | 1.00 ms | 1.00 ms – 1.00 ms | — | 83.9 % muted", " muted\n"}, []string{"the fastest is `mpi/summa`", "the time measured is between"}},
+		[]string{"than the 1.5 processors granted are muted", "| ok | 1.00 ms | 1.00 ms – 1.00 ms | — | 83.9 % muted",
+			" muted\n"}, []string{"the fastest is `mpi/summa`", "the time measured is between"}},
 
-	{"blocks ahead of rows", reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}), reporttest.Raced("scatter-blocks", map[int]float64{4: 1}, "grid", "2x2"))...),
+	{"blocks ahead of rows", reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}),
+		reporttest.Raced("scatter-blocks", map[int]float64{4: 1}, "grid", "2x2"))...),
 		[]string{"*Blocks are slightly ahead of rows.* — **Supported.** Pairs in one turn: 1, of which blocks are faster in 1, rows in 0, the two within 5 % of one another in 0, undecided 0. `scatter-blocks` is 1.10 (1.10–1.10) times as fast as `scatter-rows`: `mpi/scatter-rows`, n = 256, 4 ranks."}, nil},
-	{"blocks level with rows", reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1}), reporttest.Raced("scatter-blocks", map[int]float64{4: 1}))...),
+	{"blocks level with rows",
+		reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1}),
+			reporttest.Raced("scatter-blocks", map[int]float64{4: 1}))...),
 		[]string{"*Blocks are slightly ahead of rows.* — **Not supported.** Pairs in one turn: 1, of which blocks are faster in 0, rows in 0, the two within 5 % of one another in 1"}, nil},
-	{"blocks and rows of different launches", reporttest.Many(apart(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}), reporttest.Raced("scatter-blocks", map[int]float64{4: 1})))...),
+	{"blocks and rows of different launches",
+		reporttest.Many(apart(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{4: 1.1}),
+			reporttest.Raced("scatter-blocks", map[int]float64{4: 1})))...),
 		[]string{"*Blocks are slightly ahead of rows.* — **Not measured here.**"}, nil},
-	{"blocks and rows on too many ranks", reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{32: 1.1}), reporttest.Raced("scatter-blocks", map[int]float64{32: 1}))...),
+	{"blocks and rows on too many ranks",
+		reporttest.Many(slices.Concat(reporttest.Raced("scatter-rows", map[int]float64{32: 1.1}),
+			reporttest.Raced("scatter-blocks", map[int]float64{32: 1}))...),
 		[]string{"*Blocks are slightly ahead of rows.* — **Not measured here.**"}, nil},
-	{"a gap that closes", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}, "master", "idle"), reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))...),
+	{"a gap that closes", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}, "master",
+		"idle"), reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))...),
 		[]string{"and hardly at many.* — **Supported.** Sizes and collective variants: 1, of which 1 for it, 0 against it, 0 undecided. At n = 256 against `scatter-rows`: 2.00 (2.00–2.00) on 2 ranks, 1.11 (1.11–1.11) on 8 ranks.",
 			"| `mpi/scatter-rows` | — | 256 | 8 | 1.11 (1.11–1.11) | <\u00a00.0001 | gain"}, nil},
-	{"a gap that opens", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 3}), reporttest.Raced("bcast-rows", map[int]float64{2: 1, 8: 1}))...),
+	{"a gap that opens", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 3}),
+		reporttest.Raced("bcast-rows", map[int]float64{2: 1, 8: 1}))...),
 		[]string{"and hardly at many.* — **Not supported.**"}, nil},
-	{"no gap at few ranks", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 1.1, 8: 1}), reporttest.Raced("bcast-rows", map[int]float64{2: 1, 8: 1}))...),
+	{"no gap at few ranks", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 1.1, 8: 1}),
+		reporttest.Raced("bcast-rows", map[int]float64{2: 1, 8: 1}))...),
 		[]string{"and hardly at many.* — **Not supported.**"}, nil},
-	{"a gap on one number of ranks", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}), reporttest.Raced("scatter-rows", map[int]float64{2: 1}))...),
-		[]string{"and hardly at many.* — **Not measured here.**", "| 256 | 2 | 2.00 (2.00–2.00)"}, []string{"`mpi/scatter-rows` | — | 256 | 8"}},
-	{"a gap in too few samples", changed(reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}), reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))...), func(d *compare.Document) {
-		for i := range d.Records {
-			if r := &d.Records[i]; analysis.Family(r.Variant) == "mpi" {
-				reporttest.Sampled(3, float64(r.Median))(r)
+	{"a gap on one number of ranks",
+		reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}),
+			reporttest.Raced("scatter-rows", map[int]float64{2: 1}))...),
+		[]string{"and hardly at many.* — **Not measured here.**", "| 256 | 2 | 2.00 (2.00–2.00)"},
+		[]string{"`mpi/scatter-rows` | — | 256 | 8"}},
+	{"a gap in too few samples",
+		changed(reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{2: 2, 8: 1}),
+			reporttest.Raced("scatter-rows", map[int]float64{2: 1, 8: 0.9}))...), func(d *compare.Document) {
+			for i := range d.Records {
+				if r := &d.Records[i]; analysis.Family(r.Variant) == "mpi" {
+					reporttest.Sampled(3, float64(r.Median))(r)
+				}
 			}
-		}
-	}), []string{"and hardly at many.* — **Cannot be told with these samples.**"}, nil},
+		}), []string{"and hardly at many.* — **Cannot be told with these samples.**"}, nil},
 
-	{"the library slower than two variants", reporttest.Many(slices.Concat(reporttest.Raced("summa", map[int]float64{4: 1}), reporttest.Raced("cannon", map[int]float64{4: 1.5}),
-		[]compare.Record{reporttest.Row("reference/scalapack", 256, 2e-3, reporttest.OnRanks("strong", 4))})...),
+	{"the library slower than two variants",
+		reporttest.Many(slices.Concat(reporttest.Raced("summa", map[int]float64{4: 1}),
+			reporttest.Raced("cannon", map[int]float64{4: 1.5}),
+			[]compare.Record{reporttest.Row("reference/scalapack", 256, 2e-3, reporttest.OnRanks("strong", 4))})...),
 		[]string{"| `mpi/summa` | — | 256 | 4 | 2.00 (2.00–2.00)"}, []string{"| `mpi/cannon` | — | 256 | 4 | 1.33"}},
-	{"the library on another number of ranks", reporttest.Many(append(reporttest.Raced("summa", map[int]float64{4: 1}), reporttest.Row("reference/scalapack", 256, 2e-3, reporttest.OnRanks("strong", 2)))...), nil, []string{"{#mpi-library}"}},
+	{"the library on another number of ranks",
+		reporttest.Many(append(reporttest.Raced("summa", map[int]float64{4: 1}),
+			reporttest.Row("reference/scalapack", 256, 2e-3, reporttest.OnRanks("strong", 2)))...), nil,
+		[]string{"{#mpi-library}"}},
 	{"help and none", reporttest.Many(
 		reporttest.Row("mpi/summa", 256, 2e-3, reporttest.OnRanks("schedule", 4, "schedule", "static")),
-		reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("schedule", 4, "schedule", "dynamic"))), []string{"{#mpi-schedule}", "| dynamic |"}, nil},
+		reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("schedule", 4, "schedule", "dynamic"))),
+		[]string{"{#mpi-schedule}", "| dynamic |"}, nil},
 
-	{"communication that is hidden", reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{4: 2}), reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}, "panel", 64))...),
-		[]string{"For f64 at n = 256 on 4 ranks, 80.0 % of the communication is hidden (95 % interval 79.9 % – 80.0 %).", "| 2.00 ms | 1.20 ms | 1.00 ms | 0.800 | 0.799 – 0.800"}, nil},
+	{"communication that is hidden",
+		reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{4: 2}),
+			reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}, "panel", 64))...),
+		[]string{"For f64 at n = 256 on 4 ranks, 80.0 % of the communication is hidden (95 % interval 79.9 % – 80.0 %).",
+			"| 2.00 ms | 1.20 ms | 1.00 ms | 0.800 | 0.799 – 0.800"}, nil},
 	{"nothing to hide", reporttest.Many(slices.Concat(
-		[]compare.Record{reporttest.Row("mpi/p2p-rows", 256, 2e-3, reporttest.OnRanks("strong", 4), func(r *compare.Record) { r.Ranks, r.Phases["compute"] = nil, 2e-3 })},
-		reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}))...), []string{"| 2.00 ms | 1.20 ms | 2.00 ms | — | — \n"}, []string{"of the communication is hidden"}},
-	{"an overlap without its partner", reporttest.Many(reporttest.Raced("p2p-rows-overlap", map[int]float64{2: 1, 4: 1.2})...), nil, []string{"{#mpi-overlap}"}},
-	{"an overlap whose partner failed", reporttest.Many(append(reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}), reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.OnRanks("strong", 4), reporttest.Came(compare.Timeout, "x")))...), nil, []string{"{#mpi-overlap}"}},
-	{"an overlap in few samples", changed(reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{4: 2}), reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}))...), func(d *compare.Document) {
-		for i := range d.Records {
-			if r := &d.Records[i]; analysis.Family(r.Variant) == "mpi" {
-				reporttest.Sampled(5, float64(r.Median))(r)
+		[]compare.Record{reporttest.Row("mpi/p2p-rows", 256, 2e-3, reporttest.OnRanks("strong", 4),
+			func(r *compare.Record) { r.Ranks, r.Phases["compute"] = nil, 2e-3 })},
+		reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}))...),
+		[]string{"| 2.00 ms | 1.20 ms | 2.00 ms | — | — \n"}, []string{"of the communication is hidden"}},
+	{"an overlap without its partner",
+		reporttest.Many(reporttest.Raced("p2p-rows-overlap", map[int]float64{2: 1, 4: 1.2})...), nil,
+		[]string{"{#mpi-overlap}"}},
+	{"an overlap whose partner failed",
+		reporttest.Many(append(reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}),
+			reporttest.Row("mpi/p2p-rows", 256, 1, reporttest.OnRanks("strong", 4), reporttest.Came(compare.Timeout, "x")))...),
+		nil, []string{"{#mpi-overlap}"}},
+	{"an overlap in few samples",
+		changed(reporttest.Many(slices.Concat(reporttest.Raced("p2p-rows", map[int]float64{4: 2}),
+			reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.2}))...), func(d *compare.Document) {
+			for i := range d.Records {
+				if r := &d.Records[i]; analysis.Family(r.Variant) == "mpi" {
+					reporttest.Sampled(5, float64(r.Median))(r)
+				}
 			}
-		}
-	}), []string{"80.0 % of the communication is hidden.", "| 0.800 | — \n"}, nil},
-	{"messages", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))), pinged(2, 2e-6, 1<<30, 1, 1<<10, 1<<20)),
+		}), []string{"80.0 % of the communication is hidden.", "| 0.800 | — \n"}, nil},
+	{"messages", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))),
+		pinged(2, 2e-6, 1<<30, 1, 1<<10, 1<<20)),
 		[]string{"- 2 ranks: a message takes 2.00 µs and another second for every 1 GiB, by least squares of relative errors over the sizes; the largest relative error of the fit is", "A message of 1 B takes 2.00 µs, one of 1 MiB goes at"}, []string{"Other measurements"}},
-	{"messages of one size", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("ladder", 2))), pinged(2, 2e-6, 1<<30, 64)), nil, []string{"a message takes", "Other measurements"}},
-	{"messages without rows", changed(reporttest.Many(), pinged(2, 2e-6, 1<<30, 1, 64)), []string{"| ping-pong | bytes=64 ranks=2 |"}, noRank},
+	{"messages of one size", changed(reporttest.Many(reporttest.Row("mpi/summa", 256, 1e-3,
+		reporttest.OnRanks("ladder", 2))), pinged(2, 2e-6, 1<<30, 64)), nil,
+		[]string{"a message takes", "Other measurements"}},
+	{"messages without rows", changed(reporttest.Many(), pinged(2, 2e-6, 1<<30, 1, 64)),
+		[]string{"| ping-pong | bytes=64 ranks=2 |"}, noRank},
 }
 
 // TestNetworkFit wants what times were made of, and neither part below 0.
@@ -351,13 +428,15 @@ func TestNetworkFit(t *testing.T) {
 		w.Fit()
 		return w
 	}
-	if w := fitted(func(b float64) float64 { return 2e-6 + b/3e9 }); !(math.Abs(w.Latency/2e-6-1) <= 1e-9 && math.Abs(w.Each*3e9-1) <= 1e-9 && w.Largest <= 1e-9) {
+	if w := fitted(func(b float64) float64 { return 2e-6 + b/3e9 }); !(math.Abs(w.Latency/2e-6-1) <= 1e-9 &&
+		math.Abs(w.Each*3e9-1) <= 1e-9 && w.Largest <= 1e-9) {
 		t.Errorf("%+v", w)
 	}
 	if w := fitted(func(b float64) float64 { return b * b / 1e12 }); w.Latency < 0 || !(w.Each > 0) || !(w.Largest > 0) {
 		t.Errorf("times that grow faster than their sizes: %+v", w)
 	}
-	if w := fitted(func(b float64) float64 { return 1e-6 / (1 + b/1e6) }); w.Each != 0 || !(w.Latency > 0) || strings.Contains(number.ByteSize(1/w.Each), "Inf") {
+	if w := fitted(func(b float64) float64 { return 1e-6 / (1 + b/1e6) }); w.Each != 0 || !(w.Latency > 0) ||
+		strings.Contains(number.ByteSize(1/w.Each), "Inf") {
 		t.Errorf("times that fall: %+v", w)
 	}
 }

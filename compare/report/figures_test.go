@@ -51,21 +51,32 @@ func TestDrawings(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]compare.Document{
-		"no rows":               reporttest.Planted(),
-		"one number of threads": reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf("strong", 2)), reporttest.Row("parallel/rows", 128, 1e-3, reporttest.ThreadsOf("strong", 2))),
-		"one chunk":             reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3, reporttest.ThreadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
-		"one size":              reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3)),
-		"not ok": reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3, reporttest.Came(compare.Wrong, "x")), reporttest.Row("serial/naive", 128, 1e-3, reporttest.Came(compare.Skipped, "x")),
+		"no rows": reporttest.Planted(),
+		"one number of threads": reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3,
+			reporttest.ThreadsOf("strong", 2)), reporttest.Row("parallel/rows", 128, 1e-3, reporttest.ThreadsOf("strong", 2))),
+		"one chunk": reporttest.Planted(reporttest.Row("parallel/rows", 64, 1e-3,
+			reporttest.ThreadsOf("chunk", 2, "schedule", "static", "chunk", 4))),
+		"one size": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3)),
+		"not ok": reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-3, reporttest.Came(compare.Wrong, "x")),
+			reporttest.Row("serial/naive", 128, 1e-3, reporttest.Came(compare.Skipped, "x")),
 			reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Came(compare.Timeout, "x"))),
-		"not square":   reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, oblong), reporttest.Row("serial/ikj", 128, 1e-3, oblong)),
-		"transposed":   reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Op = "tn" })),
-		"scaled":       reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Alpha = 2 })),
-		"accumulating": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Beta = 1 })),
-		"no baseline":  reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/packed", 64, 1e-3, reporttest.Unpredicted)),
-		"one build":    reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v1"))),
-		"no v1":        reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v3")), reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v3 -B"))),
-		"no packed":    reporttest.Planted(reporttest.Row("serial/strassen", 64, 1e-3), reporttest.Row("serial/winograd", 64, 1e-3)),
-		"no time":      reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 0)),
+		"not square": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, oblong),
+			reporttest.Row("serial/ikj", 128, 1e-3, oblong)),
+		"transposed": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
+			reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Op = "tn" })),
+		"scaled": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
+			reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Alpha = 2 })),
+		"accumulating": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
+			reporttest.Row("serial/ikj", 128, 1e-3, func(r *compare.Record) { r.Beta = 1 })),
+		"no baseline": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3),
+			reporttest.Row("serial/packed", 64, 1e-3, reporttest.Unpredicted)),
+		"one build": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"),
+			built("v1"))),
+		"no v1": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"),
+			built("v3")), reporttest.Row("serial/ikj", 64, 1e-3, reporttest.Experiment("compiler"), built("v3 -B"))),
+		"no packed": reporttest.Planted(reporttest.Row("serial/strassen", 64, 1e-3),
+			reporttest.Row("serial/winograd", 64, 1e-3)),
+		"no time": reporttest.Planted(reporttest.Row("serial/ikj", 64, 1e-3), reporttest.Row("serial/ikj", 128, 0)),
 	} {
 		got := ids(figures.Drawings(doc, "en"))
 		if name == "no packed" { // these two have a roofline
@@ -120,7 +131,8 @@ func pointsOf(t *testing.T, ch chart.Chart, label string) []chart.Point {
 func TestRates(t *testing.T) {
 	later := reporttest.Row("serial/ikj", 64, 2e-6)
 	doc := reporttest.Planted(
-		reporttest.Row("serial/ikj", 64, 1e-6), reporttest.Row("serial/ikj", 128, 8e-6), reporttest.Row("serial/ikj", 256, 1e-3, reporttest.Came(compare.Wrong, "x")), later,
+		reporttest.Row("serial/ikj", 64, 1e-6), reporttest.Row("serial/ikj", 128, 8e-6),
+		reporttest.Row("serial/ikj", 256, 1e-3, reporttest.Came(compare.Wrong, "x")), later,
 		reporttest.Row("serial/packed", 64, 1e-6), reporttest.Row("serial/packed", 128, 4e-6),
 		reporttest.Row("reference/mkl", 64, 1e-7), reporttest.Row("reference/mkl", 128, 1e-6),
 	)
@@ -150,7 +162,8 @@ func TestRates(t *testing.T) {
 
 // TestRatesOfParameters wants a series for each set of parameters.
 func TestRatesOfParameters(t *testing.T) {
-	doc := reporttest.Planted(reporttest.Row("serial/blocked", 64, 1e-6, param("block", 16)), reporttest.Row("serial/blocked", 128, 1e-6, param("block", 16)),
+	doc := reporttest.Planted(reporttest.Row("serial/blocked", 64, 1e-6, param("block", 16)),
+		reporttest.Row("serial/blocked", 128, 1e-6, param("block", 16)),
 		reporttest.Row("serial/blocked", 64, 1e-6, param("block", 32)))
 	ch := drawingOf(t, doc, "gflops-serial-f64")
 	if a, b := pointsOf(t, ch, "blocked block=16"), pointsOf(t, ch, "blocked block=32"); len(a) != 2 || len(b) != 1 {
@@ -159,8 +172,10 @@ func TestRatesOfParameters(t *testing.T) {
 }
 
 func TestSpeedups(t *testing.T) {
-	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 8e-6), reporttest.Row("serial/naive", 128, 80e-6), reporttest.Row("serial/ikj", 128, 20e-6),
-		reporttest.Row("serial/ikj", 128, 10e-6, param("block", 8)), reporttest.Row("serial/ikj", 256, 1e-6), reporttest.Row("reference/mkl", 128, 160e-6))
+	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 8e-6), reporttest.Row("serial/naive", 128, 80e-6),
+		reporttest.Row("serial/ikj", 128, 20e-6),
+		reporttest.Row("serial/ikj", 128, 10e-6, param("block", 8)), reporttest.Row("serial/ikj", 256, 1e-6),
+		reporttest.Row("reference/mkl", 128, 160e-6))
 	bars := drawingOf(t, doc, "speedup-f64").(chart.Bars)
 	if len(bars.Groups) != 2 || bars.Groups[0].Label != "serial/ikj" || bars.Groups[1].Label != "reference/mkl" {
 		t.Fatalf("groups are %v", bars.Groups)
@@ -180,10 +195,12 @@ func TestStrassenFigures(t *testing.T) {
 		return reporttest.Row("serial/strassen", n, seconds, reporttest.Experiment("cutoff"), param("cutoff", cut))
 	}
 	doc := reporttest.Planted(
-		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("serial/packed", 256, 8e-3), reporttest.Row("serial/strassen", 128, 2e-3), reporttest.Row("serial/strassen", 256, 8e-3),
+		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("serial/packed", 256, 8e-3),
+		reporttest.Row("serial/strassen", 128, 2e-3), reporttest.Row("serial/strassen", 256, 8e-3),
 		sweep(256, 32, 16e-3), sweep(256, 64, 4e-3), sweep(256, 128, 5e-3), sweep(128, 64, 4e-3),
 		// Measured in turn with its own packed, which was slower then.
-		reporttest.Row("serial/winograd", 256, 8e-3, reporttest.Turn("t")), reporttest.Row("serial/packed", 256, 16e-3, reporttest.Turn("t"), reporttest.Experiment("turn")),
+		reporttest.Row("serial/winograd", 256, 8e-3, reporttest.Turn("t")),
+		reporttest.Row("serial/packed", 256, 16e-3, reporttest.Turn("t"), reporttest.Experiment("turn")),
 	)
 	crossover := drawingOf(t, doc, "strassen-crossover-f64")
 	check := func(what string, got []chart.Point, want ...[2]float64) {
@@ -200,7 +217,8 @@ func TestStrassenFigures(t *testing.T) {
 	check("best cut-off", pointsOf(t, crossover, "strassen, best cut-off"), [2]float64{128, 0.25}, [2]float64{256, 2})
 	check("in turn", pointsOf(t, crossover, "winograd"), [2]float64{256, 2})
 	cutoffs := drawingOf(t, doc, "cutoff-f64")
-	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 256"), [2]float64{32, 0.5}, [2]float64{64, 2}, [2]float64{128, 1.6})
+	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 256"), [2]float64{32, 0.5}, [2]float64{64, 2},
+		[2]float64{128, 1.6})
 	check("cut-off", pointsOf(t, cutoffs, "strassen, n = 128"), [2]float64{64, 0.25})
 	if limit := crossover.(chart.Curve).Limit; limit != (chart.Limit{Level: 1, Label: "serial/packed"}) {
 		t.Errorf("the limit is %v", limit)
@@ -208,7 +226,8 @@ func TestStrassenFigures(t *testing.T) {
 }
 
 func TestRoofline(t *testing.T) {
-	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-6), reporttest.Row("serial/ikj", 64, 1e-6), reporttest.Row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
+	doc := reporttest.Planted(reporttest.Row("serial/naive", 64, 1e-6), reporttest.Row("serial/ikj", 64, 1e-6),
+		reporttest.Row("parallel/rows", 64, 1e-6, func(r *compare.Record) { r.Threads = 2 }))
 	curve := drawingOf(t, doc, "roofline-f64").(chart.Curve)
 	if len(curve.Series) != 2 || curve.Limit.Level != 40 || curve.Slope.Rise != 10 {
 		t.Errorf("series %v, limit %v, slope %v", curve.Series, curve.Limit, curve.Slope)
@@ -279,11 +298,16 @@ func TestScalingFigures(t *testing.T) {
 			}
 		}
 	}
-	near("speed-up", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "rows, static"), [2]float64{1, 1}, [2]float64{2, 2}, [2]float64{4, 2.5})
-	near("ideal", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "ideal"), [2]float64{1, 1}, [2]float64{2, 2}, [2]float64{4, 4})
-	near("over serial", pointsOf(t, drawingOf(t, doc, "strong-serial-f64"), "rows, static"), [2]float64{1, 2}, [2]float64{2, 4}, [2]float64{4, 5})
-	near("efficiency", pointsOf(t, drawingOf(t, doc, "strong-efficiency-f64"), "rows, static"), [2]float64{1, 1}, [2]float64{2, 1}, [2]float64{4, 0.625})
-	near("fraction", pointsOf(t, drawingOf(t, doc, "strong-fraction-f64"), "rows, static"), [2]float64{2, 0}, [2]float64{4, 0.2})
+	near("speed-up", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "rows, static"), [2]float64{1, 1},
+		[2]float64{2, 2}, [2]float64{4, 2.5})
+	near("ideal", pointsOf(t, drawingOf(t, doc, "strong-speedup-f64"), "ideal"), [2]float64{1, 1}, [2]float64{2, 2},
+		[2]float64{4, 4})
+	near("over serial", pointsOf(t, drawingOf(t, doc, "strong-serial-f64"), "rows, static"), [2]float64{1, 2},
+		[2]float64{2, 4}, [2]float64{4, 5})
+	near("efficiency", pointsOf(t, drawingOf(t, doc, "strong-efficiency-f64"), "rows, static"), [2]float64{1, 1},
+		[2]float64{2, 1}, [2]float64{4, 0.625})
+	near("fraction", pointsOf(t, drawingOf(t, doc, "strong-fraction-f64"), "rows, static"), [2]float64{2, 0},
+		[2]float64{4, 0.2})
 	spread := func(id string) (count int) { // points with an interval
 		for _, pt := range pointsOf(t, drawingOf(t, doc, id), "rows, static") {
 			if pt.Lo != pt.Y || pt.Hi != pt.Y {
@@ -292,24 +316,29 @@ func TestScalingFigures(t *testing.T) {
 		}
 		return count
 	}
-	for id, want := range map[string]int{"strong-speedup-f64": 2, "strong-efficiency-f64": 2, "strong-fraction-f64": 2, "strong-serial-f64": 0} {
+	for id, want := range map[string]int{"strong-speedup-f64": 2, "strong-efficiency-f64": 2, "strong-fraction-f64": 2,
+		"strong-serial-f64": 0} {
 		if got := spread(id); got != want {
 			t.Errorf("%s has %d intervals, want %d", id, got, want)
 		}
 	}
 	doc.Records = apart(doc.Records)
-	for _, id := range []string{"strong-speedup-f64", "strong-efficiency-f64", "strong-fraction-f64", "strong-serial-f64"} {
+	for _, id := range []string{"strong-speedup-f64", "strong-efficiency-f64", "strong-fraction-f64",
+		"strong-serial-f64"} {
 		if got := spread(id); got != 0 {
 			t.Errorf("%s has %d intervals of rows that were not measured in turn", id, got)
 		}
 	}
 	doc = reporttest.Many(grown(map[int]float64{1: 1, 4: 1.25})...)
-	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 3.2})
+	near("scaled speed-up", pointsOf(t, drawingOf(t, doc, "weak-speedup-f64"), "rows"), [2]float64{1, 1},
+		[2]float64{4, 3.2})
 	near("time", pointsOf(t, drawingOf(t, doc, "weak-time-f64"), "rows"), [2]float64{1, 1}, [2]float64{4, 1.25})
 	doc = reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 4, 16}, []float64{1, 2, 4}, "schedule", "guided")...)
 	rate := 2 * math.Pow(256, 3) / 1e6
-	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, rate}, [2]float64{4, rate / 2}, [2]float64{16, rate / 4})
-	if names := drawingOf(t, doc, "chunk-guided-f64").(chart.Curve).Names; !slices.Equal(names, []string{"default", "4", "16"}) {
+	near("chunks", pointsOf(t, drawingOf(t, doc, "chunk-guided-f64"), "4 threads"), [2]float64{1, rate},
+		[2]float64{4, rate / 2}, [2]float64{16, rate / 4})
+	if names := drawingOf(t, doc, "chunk-guided-f64").(chart.Curve).Names; !slices.Equal(names,
+		[]string{"default", "4", "16"}) {
 		t.Errorf("the chunks are called %q", names)
 	}
 }

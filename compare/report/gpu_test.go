@@ -43,16 +43,20 @@ func accelerated(processor bool) compare.Document {
 			Bandwidths: []compare.Bandwidth{{Unit: "gpu", Name: "copy", GBps: 4310, Run: run}},
 		}},
 		Runs: []compare.RunInfo{{
-			ID: run, Host: host, Command: "gemm compare --profile cuda --out report", Git: "0123abc", Go: "go1.26.0", GOAMD64: "v1",
-			Time: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), Libraries: map[string]string{"cublas": "13.1.0", "nvrtc": "13.0"},
+			ID: run, Host: host, Command: "gemm compare --profile cuda --out report", Git: "0123abc", Go: "go1.26.0",
+			GOAMD64:   "v1",
+			Time:      time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC),
+			Libraries: map[string]string{"cublas": "13.1.0", "nvrtc": "13.0"},
 		}},
 	}
 	// add appends a row about a rate in TFLOP/s.
-	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device, params, resolved gemm.Params) *compare.Record {
+	add := func(experiment compare.Experiment, variant, typ string, m, n, k int, rate float64, device *gemm.Device,
+		params, resolved gemm.Params) *compare.Record {
 		r := compare.Record{
 			Key: compare.Key{
 				Host: host, Experiment: experiment, Variant: variant,
-				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n,
+					Shape: gemm.Shape{M: m, N: n, K: k}},
 			},
 			Run: run, Compute: typ, Threads: 1, Params: params, Resolved: resolved, Status: compare.OK, Inner: 1,
 			Unit: "GFLOP/s", DataGBps: compare.None(), BoundKind: gemm.Componentwise,
@@ -102,7 +106,8 @@ func accelerated(processor bool) compare.Document {
 			{"vectorized", "f32", "128x128x8/8x8", 0.61, 126, 8192, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
 			{"conflictfree", "f32", "128x128x8/8x8", 0.60, 128, 8448, 256, 1024, 0.25, []string{"registers"}, 1. / 64},
 			{"doublebuffer", "f32", "128x128x8/8x8", 0.72, 150, 16896, 256, 1024, 0.125, []string{"registers"}, 1. / 64},
-			{"async", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25, []string{"registers", "shared memory"}, 1. / 64},
+			{"async", "f32", "128x128x8/8x8", 0.715, 128, 25344, 256, 1024, 0.25,
+				[]string{"registers", "shared memory"}, 1. / 64},
 			{"warptile", "f32", "128x256x16/64x64/8x16", 1.015, 238, 75000, 256, 512, 0.125, []string{"registers"}, 3. / 256},
 			{"tf32-wmma", "tf32", "128x128x16/64x64", 2.75, 190, 60000, 128, 1024, 0.125, []string{"shared memory"}, 1. / 64},
 		},
@@ -111,12 +116,15 @@ func accelerated(processor bool) compare.Document {
 			{"packed-global", "f64", "16x16x16", 0.03, 40, 0, 256, 65536, 0.75, []string{"registers"}, 2},
 			{"smem", "f64", "64x64x8/4x4", 0.27, 90, 8192, 256, 4096, 0.25, []string{"registers"}, 1. / 32},
 			{"conflictfree", "f64", "64x64x8/4x4", 0.33, 96, 8192, 256, 4096, 0.25, []string{"registers"}, 1. / 32},
-			{"dmma-wmma", "f64-tensor", "64x64x16/32x32", 0.66, 120, 60000, 128, 4096, 0.1875, []string{"shared memory"}, 1. / 32},
-			{"dmma", "f64-tensor", "128x128x16/64x32", 0.93, 230, 111000, 256, 1024, 0.125, []string{"registers", "shared memory"}, 1. / 64},
+			{"dmma-wmma", "f64-tensor", "64x64x16/32x32", 0.66, 120, 60000, 128, 4096, 0.1875,
+				[]string{"shared memory"}, 1. / 32},
+			{"dmma", "f64-tensor", "128x128x16/64x32", 0.93, 230, 111000, 256, 1024, 0.125,
+				[]string{"registers", "shared memory"}, 1. / 64},
 		},
 	}
 	device := func(l rung) *gemm.Device {
-		return &gemm.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks, Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold"}
+		return &gemm.Device{Pipe: l.pipe, Registers: l.regs, Shared: l.smem, Threads: l.threads, Blocks: l.blocks,
+			Occupancy: l.occupancy, Limit: l.limit, Clock: 1965 + 15*rng.IntN(2), L2: "cold"}
 	}
 	type place struct {
 		m, n, k          int
@@ -124,10 +132,14 @@ func accelerated(processor bool) compare.Document {
 		fill             float64 // of the rungs' part of it
 	}
 	places := []place{
-		{256, 256, 256, 2.1, 3, 2.7, 0.8}, {1024, 1024, 1024, 33.8, 92.3, 44.4, 0.9}, {2048, 2048, 2048, 49.7, 296, 58.9, 0.97}, {2049, 2049, 2049, 46.2, 140, 52.8, 0.96},
-		{4095, 4095, 4095, 48.1, 135, 42.6, 1.03}, {4096, 4096, 4096, 51.2, 388, 62.4, 1}, {8192, 8192, 8192, 51.2, 402, 60.4, 1.01},
-		{2048, 2048, 512, 38.9, 113, 45, 0.95}, {2048, 2048, 1024, 42.2, 209, 52.6, 0.96}, {2048, 4096, 512, 42.8, 180, 50, 0.95}, {2048, 4096, 1024, 46.6, 250, 55.7, 0.95},
-		{4096, 2048, 512, 43, 182, 50.1, 0.95}, {4096, 2048, 1024, 46.8, 251, 55.8, 0.94}, {4096, 4096, 512, 46.5, 236, 55.9, 0.97}, {4096, 4096, 1024, 49.1, 285, 59.6, 0.98},
+		{256, 256, 256, 2.1, 3, 2.7, 0.8}, {1024, 1024, 1024, 33.8, 92.3, 44.4, 0.9},
+		{2048, 2048, 2048, 49.7, 296, 58.9, 0.97}, {2049, 2049, 2049, 46.2, 140, 52.8, 0.96},
+		{4095, 4095, 4095, 48.1, 135, 42.6, 1.03}, {4096, 4096, 4096, 51.2, 388, 62.4, 1},
+		{8192, 8192, 8192, 51.2, 402, 60.4, 1.01},
+		{2048, 2048, 512, 38.9, 113, 45, 0.95}, {2048, 2048, 1024, 42.2, 209, 52.6, 0.96},
+		{2048, 4096, 512, 42.8, 180, 50, 0.95}, {2048, 4096, 1024, 46.6, 250, 55.7, 0.95},
+		{4096, 2048, 512, 43, 182, 50.1, 0.95}, {4096, 2048, 1024, 46.8, 251, 55.8, 0.94},
+		{4096, 4096, 512, 46.5, 236, 55.9, 0.97}, {4096, 4096, 1024, 49.1, 285, 59.6, 0.98},
 		{8192, 64, 8192, 41.3, 100, 48.8, 0.9},
 	}
 	for _, typ := range []string{"f64", "f32"} {
@@ -142,7 +154,8 @@ func accelerated(processor bool) compare.Document {
 				}
 				g := device(l)
 				work := float64(p.m) * float64(p.n) * float64(p.k)
-				r := add("ladder", "cuda/"+l.name, typ, p.m, p.n, p.k, l.of*p.fill*rate, g, gemm.Params{}, gemm.Params{"tile": l.tile, "device": 0, "l2": "cold"})
+				r := add("ladder", "cuda/"+l.name, typ, p.m, p.n, p.k, l.of*p.fill*rate, g, gemm.Params{},
+					gemm.Params{"tile": l.tile, "device": 0, "l2": "cold"})
 				r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work*l.reads + float64(p.m)*float64(p.n)}
 				if l.name == "async" && p.n == 8192 {
 					g.Clock, g.Throttled = 1650, "power cap"
@@ -153,9 +166,12 @@ func accelerated(processor bool) compare.Document {
 				}
 			}
 			rate := map[string]float64{"f32": p.f32, "f64": p.dgemm}[typ]
-			add("ladder", analysis.CuBLAS, typ, p.m, p.n, p.k, rate, &gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{}, gemm.Params{})
+			add("ladder", analysis.CuBLAS, typ, p.m, p.n, p.k, rate,
+				&gemm.Device{Pipe: map[string]string{"f32": "f32", "f64": "f64-tensor"}[typ], Clock: 1965}, gemm.Params{},
+				gemm.Params{})
 			if typ == "f32" {
-				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+				add("ladder", analysis.CuBLASTF32, typ, p.m, p.n, p.k, p.tf32, &gemm.Device{Pipe: "tf32", Clock: 1900},
+					gemm.Params{}, gemm.Params{})
 			}
 		}
 	}
@@ -170,29 +186,38 @@ func accelerated(processor bool) compare.Document {
 				if bk == 16 {
 					slower *= 1.03
 				}
-				add("block", "cuda/"+l.name, "f32", 2048, 2048, 2048, slower*l.of*48, g, gemm.Params{"block": block, "bk": bk}, gemm.Params{"block": block, "bk": bk, "tile": fmt.Sprintf("%dx%dx%d/8x8", 8*block, 8*block, bk)})
+				add("block", "cuda/"+l.name, "f32", 2048, 2048, 2048, slower*l.of*48, g, gemm.Params{"block": block, "bk": bk},
+					gemm.Params{"block": block, "bk": bk, "tile": fmt.Sprintf("%dx%dx%d/8x8", 8*block, 8*block, bk)})
 			}
 		}
 	}
 	for i, block := range []int{8, 16, 32} {
-		r := add("block", "cuda/packed-global", "f64", 2048, 2048, 2048, []float64{1.1, 1.8, 1.7}[i], device(ladders["f64"][1]), gemm.Params{"block": block}, gemm.Params{"block": block})
+		r := add("block", "cuda/packed-global", "f64", 2048, 2048, 2048, []float64{1.1, 1.8, 1.7}[i],
+			device(ladders["f64"][1]), gemm.Params{"block": block}, gemm.Params{"block": block})
 		r.Phases["pack"] = 0.12 * float64(r.Median)
 	}
 	for i, stages := range []int{2, 3} {
-		add("stages", analysis.TF32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]), gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
+		add("stages", analysis.TF32WMMA, "f32", 4096, 4096, 4096, []float64{118, 141}[i], device(ladders["f32"][10]),
+			gemm.Params{"stages": stages}, gemm.Params{"stages": stages})
 	}
-	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900}, gemm.Params{}, gemm.Params{})
+	add("stages", analysis.CuBLASTF32, "f32", 4096, 4096, 4096, 388, &gemm.Device{Pipe: "tf32", Clock: 1900},
+		gemm.Params{}, gemm.Params{})
 	for i, most := range []int{0, 64, 96, 128} {
 		g := device(ladders["f32"][7])
-		g.Registers, g.Spills, g.Occupancy = cmp.Or(most, 150), []int{0, 620, 180, 24}[i], []float64{0.125, 0.5, 0.25, 0.25}[i]
-		add("maxregs", "cuda/doublebuffer", "f32", 4096, 4096, 4096, []float64{36.9, 11, 26, 35.8}[i], g, gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
+		g.Registers, g.Spills, g.Occupancy = cmp.Or(most, 150), []int{0, 620, 180, 24}[i],
+			[]float64{0.125, 0.5, 0.25, 0.25}[i]
+		add("maxregs", "cuda/doublebuffer", "f32", 4096, 4096, 4096, []float64{36.9, 11, 26, 35.8}[i], g,
+			gemm.Params{"maxregs": most}, gemm.Params{"maxregs": most})
 	}
 	for i, l2 := range []string{"cold", "warm"} {
-		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965}, gemm.Params{"l2": l2}, gemm.Params{})
-		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]), gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
+		add("l2", analysis.CuBLAS, "f32", 1024, 1024, 1024, []float64{33.8, 36.1}[i], &gemm.Device{Pipe: "f32", Clock: 1965},
+			gemm.Params{"l2": l2}, gemm.Params{})
+		add("l2", "cuda/warptile", "f32", 1024, 1024, 1024, []float64{30.1, 31.4}[i], device(ladders["f32"][9]),
+			gemm.Params{"l2": l2}, gemm.Params{"l2": l2})
 	}
 	for i, tile := range []string{"auto", "64x128x16/32x64/8x8"} {
-		add("tuned", "cuda/warptile", "f32", 2048, 2048, 2048, []float64{47.5, 49.9}[i], device(ladders["f32"][9]), gemm.Params{"tile": tile}, gemm.Params{"tile": cmp.Or(map[string]string{"auto": "128x128x8/32x64/8x8"}[tile], tile)})
+		add("tuned", "cuda/warptile", "f32", 2048, 2048, 2048, []float64{47.5, 49.9}[i], device(ladders["f32"][9]),
+			gemm.Params{"tile": tile}, gemm.Params{"tile": cmp.Or(map[string]string{"auto": "128x128x8/32x64/8x8"}[tile], tile)})
 	}
 	if processor {
 		for _, typ := range []string{"f64", "f32"} {
@@ -200,7 +225,8 @@ func accelerated(processor bool) compare.Document {
 				twice := map[string]float64{"f64": 1, "f32": 2}[typ]
 				add("ladder", "serial/naive", typ, n, n, n, twice*0.0012, nil, gemm.Params{}, gemm.Params{})
 				add("ladder", "serial/packed", typ, n, n, n, twice*0.105, nil, gemm.Params{}, gemm.Params{})
-				r := add("ladder", "parallel/packed", typ, n, n, n, twice*[]float64{0.38, 0.9, 1.15, 1.3}[i], nil, gemm.Params{"threads": 16}, gemm.Params{"threads": 16})
+				r := add("ladder", "parallel/packed", typ, n, n, n, twice*[]float64{0.38, 0.9, 1.15, 1.3}[i], nil,
+					gemm.Params{"threads": 16}, gemm.Params{"threads": 16})
 				r.Threads = 16
 			}
 		}
@@ -257,7 +283,8 @@ func onBoth(kernels, copies [3]float64) compare.Document {
 	for i, n := range []int{64, 128, 256} {
 		cpu := 1e-3 * float64(i+1)
 		whole := cpu / copies[i]
-		rows = append(rows, reporttest.Row("serial/packed", n, cpu, reporttest.Single), reporttest.Kernel("warptile", n, cpu/kernels[i], reporttest.Copied(whole, whole/10, whole)))
+		rows = append(rows, reporttest.Row("serial/packed", n, cpu, reporttest.Single),
+			reporttest.Kernel("warptile", n, cpu/kernels[i], reporttest.Copied(whole, whole/10, whole)))
 	}
 	return reporttest.Planted(rows...)
 }
@@ -267,79 +294,172 @@ var noGPUChapter = []string{"{#gpu}", "{#gpu-machine}", "GPU: the fastest"}
 
 var gpuSentences = []sentence{
 	{"a GPU and a processor", accelerated(true), []string{
-		"# The GPU {#gpu}", "| GPUs | Example GPU 140GB", "| Peak, single precision | 60.9 TFLOP/s", "| Copies within its memory | 4310 GB/s", "The peak of the tensor cores in TF32 was not measured", "| Clock in the samples | 1650 to 1980 MHz",
-		"- **f32**, GPU: the fastest rung in its own arithmetic is `cuda/warptile` with 52.", "With operands rounded to TF32, `cuda/tf32-wmma` reaches 14",
+		"# The GPU {#gpu}", "| GPUs | Example GPU 140GB", "| Peak, single precision | 60.9 TFLOP/s",
+		"| Copies within its memory | 4310 GB/s", "The peak of the tensor cores in TF32 was not measured",
+		"| Clock in the samples | 1650 to 1980 MHz",
+		"- **f32**, GPU: the fastest rung in its own arithmetic is `cuda/warptile` with 52.",
+		"With operands rounded to TF32, `cuda/tf32-wmma` reaches 14",
 		"- **f32**: the fastest variant of the suite is `parallel/packed`",
-		"For f32 at n = 2048 the best settings are: `blocktile2d` 16×16, slices of 16 with 2", "| `doublebuffer` | 16×16 | 16 | ok |", "| 108 % \n", "| `packed-global` | 16×16 | — | ok |",
-		"For f32 at n = 4096, steps that gain: 8 of 10. The largest gain is that of `coalesced`", "No gain from `conflictfree`, `async`: [Why a rung does not gain](#gpu-why).",
+		"For f32 at n = 2048 the best settings are: `blocktile2d` 16×16, slices of 16 with 2",
+		"| `doublebuffer` | 16×16 | 16 | ok |", "| 108 % \n", "| `packed-global` | 16×16 | — | ok |",
+		"For f32 at n = 4096, steps that gain: 8 of 10. The largest gain is that of `coalesced`",
+		"No gain from `conflictfree`, `async`: [Why a rung does not gain](#gpu-why).",
 		"| `warptile` | 128x256x16/64x64/8x16 | f32 | 256 | 512 | 238 | 0 B | 73.2 KiB | 12.5 % | registers | 0.0120 |",
-		"**`vectorized` → `conflictfree`**, 0.98", "As many accesses to global memory are predicted. The profiler's counters were not recorded. Not explained by what was recorded.",
+		"**`vectorized` → `conflictfree`**, 0.98",
+		"As many accesses to global memory are predicted. The profiler's counters were not recorded. Not explained by what was recorded.",
 		"3.", "decimal digits are lost.", "At n = 8192, `dmma` in f64 runs at 1.", "keeps the least below a multiple,",
-		"The tuned setting is faster in 1 of 1 cases.", "- `doublebuffer`, f32, n = 4096: the quickest is `maxregs=0` with ", "| 64 | ok | 12.5 ms |", "| 3 | ok | 976 µs | 141 | 36.", "| `cublas` | f32 | 1024 | warm | ok |",
+		"The tuned setting is faster in 1 of 1 cases.", "- `doublebuffer`, f32, n = 4096: the quickest is `maxregs=0` with ",
+		"| 64 | ok | 12.5 ms |", "| 3 | ok | 976 µs | 141 | 36.", "| `cublas` | f32 | 1024 | warm | ok |",
 		"For f64: with operands on the GPU already, it is ahead from the smallest size measured, n = 256;",
-		"1. The clock of the GPU was held back: power cap", "1. The clock of the GPU was held back: power cap\n2. the clock fell to 1650 MHz",
+		"1. The clock of the GPU was held back: power cap",
+		"1. The clock of the GPU was held back: power cap\n2. the clock fell to 1650 MHz",
 		"--families cuda", "Speed-ups are over `serial/naive`",
 	}, []string{"`gflops-cuda", "No library was asked for. `gemm compare --families cuda", "{#gpu-none}", "NaN"}},
 	{"a GPU alone", accelerated(false), []string{
 		"{#gpu}", "For f32 no row of the processor was measured in the same records; `gemm compare --families serial,parallel,cuda` measures both.", "| 4096 | — | — | — | `warptile` |",
-	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}", "{#analysis}"}},
-	{"a GPU that is not there", reporttest.With(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it")), reporttest.Kernel("smem", 64, 1, reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it"))),
-		[]string{"## No figures {#gpu-none}\n\nOf 2 rows for a GPU none was timed: no NVIDIA driver: install it.", "None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"}, []string{"{#gpu-machine}", "GPU: the fastest"}},
-	{"a GPU that is not there, and no word why", reporttest.With(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, ""))), []string{"Of 1 row for a GPU none was timed: —."}, nil},
+	}, []string{"{#peers}", "No row of `serial/naive` was timed", "no row is ok, so none is the fastest", "{#ladder}",
+		"{#analysis}"}},
+	{"a GPU that is not there",
+		reporttest.With(reporttest.Kernel("naive", 64, 1,
+			reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it")),
+			reporttest.Kernel("smem", 64, 1, reporttest.Came(compare.Unavailable, "no NVIDIA driver: install it"))),
+		[]string{"## No figures {#gpu-none}\n\nOf 2 rows for a GPU none was timed: no NVIDIA driver: install it.",
+			"None of them was timed. The reasons:\n\n- `cuda/naive`: no NVIDIA driver"},
+		[]string{"{#gpu-machine}", "GPU: the fastest"}},
+	{"a GPU that is not there, and no word why",
+		reporttest.With(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, ""))),
+		[]string{"Of 1 row for a GPU none was timed: —."}, nil},
 	{"a GPU on one of two hosts", changed(twoHosts(), func(d *compare.Document) {
-		d.Records = append(d.Records, reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no driver")), reporttest.Kernel("naive", 64, 2e-3, onHost("h2")), reporttest.Kernel("smem", 64, 1.99e-3, onHost("h2")))
-	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}", "[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}"}},
+		d.Records = append(d.Records, reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Unavailable, "no driver")),
+			reporttest.Kernel("naive", 64, 2e-3, onHost("h2")), reporttest.Kernel("smem", 64, 1.99e-3, onHost("h2")))
+	}), []string{"## No figures — Test CPU (h1) {#gpu-none-h1}", "{#gpu-ladder-h2}",
+		"[Why a rung does not gain](#gpu-why-h2)", "See [The GPU](#gpu)."}, []string{"{#gpu-machine-h1}"}},
 	{"no rows of a GPU", reporttest.With(), nil, noGPUChapter},
-	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 1e-3), reporttest.Kernel("naive", 64, 1e-3)), func(d *compare.Document) {
-		d.Hosts[0].Ceilings = append(d.Hosts[0].Ceilings, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"}, compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 450000, Run: "r1"})
-	}), []string{"| Peak, tensor cores in TF32 | 455 TFLOP/s", "| gpu | tf32 | — | — | 455000 | — "}, []string{"in TF32 was not measured"}},
-	{"one kernel", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)), []string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
+	{"a peak in TF32", changed(reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 1e-3),
+		reporttest.Kernel("naive", 64, 1e-3)), func(d *compare.Document) {
+		d.Hosts[0].Ceilings = append(d.Hosts[0].Ceilings,
+			compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 455000, Run: "r1"},
+			compare.Ceiling{Unit: "gpu", Pipe: "tf32", Gflops: 450000, Run: "r1"})
+	}), []string{"| Peak, tensor cores in TF32 | 455 TFLOP/s", "| gpu | tf32 | — | — | 455000 | — "},
+		[]string{"in TF32 was not measured"}},
+	{"one kernel", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
+		[]string{"GPU: the fastest rung in its own arithmetic is `cuda/naive` with 5.24e-04 TFLOP/s at n = 64. See [The GPU](#gpu).", "| 64 | `naive` | 5.24e-04 |"},
 		[]string{"{#gpu-ladder}", "{#gpu-host}", "{#gpu-table1}", "{#gpu-precision}"}},
-	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)), []string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
+	{"a library alone", reporttest.Planted(reporttest.Kernel("cublas", 64, 1e-3)),
+		[]string{"| 64 | — | — | 5.24e-04 | — | — | — | — | — | — | —"}, []string{"GPU: the fastest"}},
 	{"nothing gains", reporttest.Planted(flat(64)...), []string{
 		"For f32 at n = 64, steps that gain: 0 of 10.", "It is meant to join the accesses of a warp to one transaction. ",
 		"**`naive` → `packed-global`**, 1.00 (0.999–1.00) times as fast. It is meant to make reads of global memory contiguous",
-		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`", "It takes 100 registers a thread and has an occupancy of 50.0 %, limited by registers. The profiler's counters were not recorded. Not explained",
+		"**`tf32-wmma`** is 1.00 (0.999–1.00) times as fast as `cublas-tf32`",
+		"It takes 100 registers a thread and has an occupancy of 50.0 %, limited by registers. The profiler's counters were not recorded. Not explained",
 	}, nil},
-	{"everything gains", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("smem", 64, 1e-3)), []string{"For f32 at n = 64 every step gains.", "The largest gain is that of `smem`, 2.00 times as fast as `naive`."}, []string{"No gain from"}},
-	{"a gain too small to name", reporttest.Planted(reporttest.Kernel("naive", 64, 1.01e-3), reporttest.Kernel("smem", 64, 1e-3)), []string{"No gain from `smem`"}, nil},
-	{"a step that was not measured in turn", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, reporttest.Turn("")), reporttest.Kernel("smem", 64, 1e-3, reporttest.Turn(""))), []string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
-	{"near the peak", reporttest.Planted(reporttest.Kernel("async", 64, 1e-3, func(r *compare.Record) { r.PercentPeak = 93 }), reporttest.Kernel("warptile", 64, 1e-3)), []string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
-	{"spills", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))), []string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
-	{"a lower occupancy", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
-		g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
-	}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
-	{"a lower clock", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3), reporttest.Kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))), []string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
-	{"fewer accesses that bring nothing", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3), reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 65536}))), []string{"It is predicted to access global memory 4.00 times less often, so that those accesses did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
-	{"more accesses", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3), reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 524288}))), []string{"It is predicted to access global memory 2.00 times as often."}, []string{"Not explained"}},
-	{"no predictions of a kernel", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, reporttest.Unpredicted), reporttest.Kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"}, []string{"is predicted to", "as many accesses to"}},
+	{"everything gains", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("smem", 64, 1e-3)),
+		[]string{"For f32 at n = 64 every step gains.", "The largest gain is that of `smem`, 2.00 times as fast as `naive`."},
+		[]string{"No gain from"}},
+	{"a gain too small to name",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 1.01e-3), reporttest.Kernel("smem", 64, 1e-3)),
+		[]string{"No gain from `smem`"}, nil},
+	{"a step that was not measured in turn",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, reporttest.Turn("")),
+			reporttest.Kernel("smem", 64, 1e-3, reporttest.Turn(""))),
+		[]string{"steps that gain: 1 of 1.", "| 2.00 | — | — \n"}, nil},
+	{"near the peak", reporttest.Planted(reporttest.Kernel("async", 64, 1e-3,
+		func(r *compare.Record) { r.PercentPeak = 93 }), reporttest.Kernel("warptile", 64, 1e-3)),
+		[]string{"The rung before is at 93.0 % of the peak, so that little is left to gain.\n"}, []string{"Not explained"}},
+	{"spills", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
+		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) { g.Spills = 128 }))),
+		[]string{"The kernel spills 128 B of registers to memory, the one before 0 B."}, []string{"Not explained"}},
+	{"a lower occupancy", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
+		reporttest.Kernel("doublebuffer", 64, 2e-3, device(func(g *gemm.Device) {
+			g.Occupancy, g.Registers, g.Limit = 0.25, 180, []string{"registers", "shared memory", "threads", "blocks"}
+		}))), []string{"Occupancy falls from 50.0 % to 25.0 %, limited by registers, shared memory, threads, blocks; a thread takes 100 and 180 registers."}, []string{"Not explained"}},
+	{"a lower clock", reporttest.Planted(reporttest.Kernel("conflictfree", 64, 1e-3),
+		reporttest.Kernel("doublebuffer", 64, 1.1e-3, device(func(g *gemm.Device) { g.Clock = 1700 }))),
+		[]string{"The clock was lower, 1700 instead of 1900 MHz"}, []string{"Not explained"}},
+	{"fewer accesses that bring nothing",
+		reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3),
+			reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 65536}))),
+		[]string{"It is predicted to access global memory 4.00 times less often, so that those accesses did not hold the rung before back. The profiler's counters were not recorded. Not explained"}, nil},
+	{"more accesses", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3),
+		reporttest.Kernel("blocktile1d", 64, 1e-3, reporttest.Predicted(compare.Predicted{Accesses: 524288}))),
+		[]string{"It is predicted to access global memory 2.00 times as often."}, []string{"Not explained"}},
+	{"no predictions of a kernel",
+		reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, reporttest.Unpredicted),
+			reporttest.Kernel("blocktile1d", 64, 1e-3)), []string{"Not explained"},
+		[]string{"is predicted to", "as many accesses to"}},
 	{"counters", reporttest.Planted(
 		reporttest.Kernel("smem", 64, 1e-3, counters("a", 1., "b", 4., "c", 10., "d", 7., "e", 0., "only", 1.)),
 		reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 2., "b", 1., "c", 10.1, "d", 7., "e", 0.))),
-		[]string{"Of the profiler's counters these differ: `b` from 4.00 to 1.00, `a` from 1.00 to 2.00.\n"}, []string{"Not explained", "`c`", "`only`", "were not recorded"}},
-	{"counters that appear", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 0.)), reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 3.))), []string{"`a` from 0 to 3.00"}, nil},
-	{"the same counters", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 1.)), reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 1.))), []string{"within 5 % of each other. Not explained"}, nil},
-	{"counters of tensor cores", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5)),
-		[]string{"**`tf32-wmma`** is 0.500 (0.500–0.500) times as fast as `cublas-tf32`", "Of the profiler's counters these differ: `pipe` 31.0."}, nil},
-	{"counters of both on tensor cores", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
+		[]string{"Of the profiler's counters these differ: `b` from 4.00 to 1.00, `a` from 1.00 to 2.00.\n"},
+		[]string{"Not explained", "`c`", "`only`", "were not recorded"}},
+	{"counters that appear", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 0.)),
+		reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 3.))), []string{"`a` from 0 to 3.00"}, nil},
+	{"the same counters", reporttest.Planted(reporttest.Kernel("smem", 64, 1e-3, counters("a", 1.)),
+		reporttest.Kernel("blocktile1d", 64, 1e-3, counters("a", 1.))),
+		[]string{"within 5 % of each other. Not explained"}, nil},
+	{"counters of tensor cores",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3),
+			reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)), reporttest.Kernel("cublas-tf32", 64, 5e-5)),
+		[]string{"**`tf32-wmma`** is 0.500 (0.500–0.500) times as fast as `cublas-tf32`",
+			"Of the profiler's counters these differ: `pipe` 31.0."}, nil},
+	{"counters of both on tensor cores",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3),
+			reporttest.Kernel("tf32-wmma", 64, 1e-4, counters("pipe", 31.)),
+			reporttest.Kernel("cublas-tf32", 64, 5e-5, counters("pipe", 62.))),
 		[]string{"`pipe` from 62.0 to 31.0"}, nil},
-	{"rows of which nothing is known but times", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }), reporttest.Kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }), reporttest.Kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
+	{"rows of which nothing is known but times",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3, func(r *compare.Record) { r.GPU = nil }),
+			reporttest.Kernel("tf32-wmma", 64, 3e-3, func(r *compare.Record) { r.GPU = nil }),
+			reporttest.Kernel("cublas-tf32", 64, 1e-3, func(r *compare.Record) { r.GPU = nil })),
 		[]string{"Not explained by what was recorded."}, []string{"Clock in the samples"}},
-	{"a sweep of blocks elsewhere", reporttest.Planted(reporttest.Kernel("blocktile2d", 64, 1e-3, reporttest.Of("block", "block", 8)), reporttest.Kernel("blocktile2d", 64, 2e-3, reporttest.Of("block", "block", 16)), reporttest.Kernel("blocktile2d", 32, 1e-3, reporttest.Of("block", "block", 16)), reporttest.Kernel("naive", 64, 4e-3)),
-		[]string{"For f32 at n = 64 the best settings are: `blocktile2d` 8×8 with", "| `blocktile2d` | 16×16 | — | ok | 2.00 ms |", "| `naive` | — | — | ok | 4.00 ms |"}, []string{"% of cuBLAS, 2024"}},
-	{"a sweep of blocks that failed", reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3), reporttest.Kernel("blocktile2d", 64, 1, reporttest.Of("block", "block", 8), reporttest.Came(compare.Failed, "x"))), nil, []string{"{#gpu-table1}"}},
-	{"a tuned row beside the ladder", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))), []string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
-	{"a tuned row alone", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
-	{"tuned rows", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")), reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"))), []string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain", "$ gemm tune --families cuda --records tuned.json && gemm report --in tuned.json --out again"}, nil},
-	{"a tuned row of a run before", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")), reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")), reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"), func(r *compare.Record) { r.Run = "before" })),
+	{"a sweep of blocks elsewhere",
+		reporttest.Planted(reporttest.Kernel("blocktile2d", 64, 1e-3, reporttest.Of("block", "block", 8)),
+			reporttest.Kernel("blocktile2d", 64, 2e-3, reporttest.Of("block", "block", 16)),
+			reporttest.Kernel("blocktile2d", 32, 1e-3, reporttest.Of("block", "block", 16)),
+			reporttest.Kernel("naive", 64, 4e-3)),
+		[]string{"For f32 at n = 64 the best settings are: `blocktile2d` 8×8 with",
+			"| `blocktile2d` | 16×16 | — | ok | 2.00 ms |", "| `naive` | — | — | ok | 4.00 ms |"},
+		[]string{"% of cuBLAS, 2024"}},
+	{"a sweep of blocks that failed",
+		reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3),
+			reporttest.Kernel("blocktile2d", 64, 1, reporttest.Of("block", "block", 8), reporttest.Came(compare.Failed, "x"))),
+		nil, []string{"{#gpu-table1}"}},
+	{"a tuned row beside the ladder",
+		reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3),
+			reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))),
+		[]string{"The tuned setting is faster in 0 of 1 cases.", "| `warptile` | f32 | 64 | — |", "| 64x64x8 |"}, nil},
+	{"a tuned row alone", reporttest.Planted(reporttest.Kernel("naive", 64, 2e-3),
+		reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "64x64x8"))), nil, []string{"{#gpu-tuned}"}},
+	{"tuned rows", reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")),
+		reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")),
+		reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"))),
+		[]string{"is faster in 1 of 1", "| b | 5.24e-04 | 2.00 (2.00–2.00) | gain",
+			"$ gemm tune --families cuda --records tuned.json && gemm report --in tuned.json --out again"}, nil},
+	{"a tuned row of a run before",
+		reporttest.Planted(reporttest.Kernel("warptile", 64, 2e-3, reporttest.Of("tuned", "tile", "auto")),
+			reporttest.Kernel("warptile", 64, 1.5e-3, reporttest.Of("tuned", "tile", "a")),
+			reporttest.Kernel("warptile", 64, 1e-3, reporttest.Of("tuned", "tile", "b"),
+				func(r *compare.Record) { r.Run = "before" })),
 		[]string{"is faster in 1 of 1", "| a | 3.50e-04 |"}, []string{"| b | 5.24e-04 |"}},
-	{"a setting that failed", reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 2e-3, reporttest.Of("stages", "stages", 2), reporttest.Came(compare.Failed, "too much shared memory")), reporttest.Kernel("tf32-wmma", 64, 1e-3, reporttest.Of("stages", "stages", 3))),
+	{"a setting that failed",
+		reporttest.Planted(reporttest.Kernel("tf32-wmma", 64, 2e-3, reporttest.Of("stages", "stages", 2),
+			reporttest.Came(compare.Failed, "too much shared memory")),
+			reporttest.Kernel("tf32-wmma", 64, 1e-3, reporttest.Of("stages", "stages", 3))),
 		[]string{"| 2 | failed (1) | — | — | — |", "| 3 | ok | 1.00 ms |", "the quickest is `stages=3` with 1.00 ms."}, nil},
-	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}), []string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},
-	{"a GPU that is always ahead", onBoth([3]float64{5, 6, 7}, [3]float64{2, 3, 4}), []string{"ahead from the smallest size measured, n = 64; once copies are counted, it is still ahead from the smallest size measured, n = 64."}, nil},
-	{"a GPU that gets ahead", onBoth([3]float64{0.5, 6, 7}, [3]float64{0.2, 0.3, 4}), []string{"it is ahead from n = 128; **once copies are counted, the GPU wins from n = 256.**", "At n = 256 the operands go to the GPU at "}, nil},
-	{"copies that were not timed", reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single), reporttest.Kernel("warptile", 64, 1e-4)), nil, []string{"{#gpu-host}"}},
-	{"copies one after another", reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single), reporttest.Kernel("warptile", 64, 1e-4, reporttest.Copied(1e-4, 2e-4, 0))), []string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
+	{"a GPU that is never ahead", onBoth([3]float64{0.5, 0.6, 0.7}, [3]float64{0.2, 0.3, 0.4}),
+		[]string{"For f32: with operands on the GPU already, it is behind up to n = 256; once copies are counted, it is behind up to n = 256."}, nil},
+	{"a GPU that is always ahead", onBoth([3]float64{5, 6, 7}, [3]float64{2, 3, 4}),
+		[]string{"ahead from the smallest size measured, n = 64; once copies are counted, it is still ahead from the smallest size measured, n = 64."}, nil},
+	{"a GPU that gets ahead", onBoth([3]float64{0.5, 6, 7}, [3]float64{0.2, 0.3, 4}),
+		[]string{"it is ahead from n = 128; **once copies are counted, the GPU wins from n = 256.**",
+			"At n = 256 the operands go to the GPU at "}, nil},
+	{"copies that were not timed",
+		reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single),
+			reporttest.Kernel("warptile", 64, 1e-4)), nil, []string{"{#gpu-host}"}},
+	{"copies one after another",
+		reporttest.Planted(reporttest.Row("serial/packed", 64, 1e-3, reporttest.Single),
+			reporttest.Kernel("warptile", 64, 1e-4, reporttest.Copied(1e-4, 2e-4, 0))),
+		[]string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
 }
 
 // TestGPUOrder wants the names of the family that the report knows to be those of the
@@ -348,7 +468,8 @@ func TestGPUOrder(t *testing.T) {
 	var names []string
 	for _, v := range cuda.Variants(nil) {
 		names = append(names, v.Name)
-		if key := "meant." + analysis.Algorithm(v.Name); !text.In("en").Has(key) && !analysis.Vendor(v.Name) && v.Name != "cuda/naive" {
+		if key := "meant." + analysis.Algorithm(v.Name); !text.In("en").Has(key) && !analysis.Vendor(v.Name) &&
+			v.Name != "cuda/naive" {
 			t.Errorf("there is no message %s", key)
 		}
 	}
@@ -383,15 +504,19 @@ func TestGoals(t *testing.T) {
 	at := func(ratio float64) analysis.Reached { return analysis.Reached{Place: "here", Ratio: ratio} }
 	missing := []string{"4096"}
 	for want, g := range map[string]analysis.Goal{
-		"met": {Least: 1, Reached: []analysis.Reached{at(1), at(2)}}, "missed": {Least: 1, Reached: []analysis.Reached{at(2), at(0.99)}, Missing: missing},
-		"met as far as measured": {Least: 1, Reached: []analysis.Reached{at(2)}, Missing: missing}, "not measured": {Least: 1, Missing: missing},
+		"met":                    {Least: 1, Reached: []analysis.Reached{at(1), at(2)}},
+		"missed":                 {Least: 1, Reached: []analysis.Reached{at(2), at(0.99)}, Missing: missing},
+		"met as far as measured": {Least: 1, Reached: []analysis.Reached{at(2)}, Missing: missing},
+		"not measured":           {Least: 1, Missing: missing},
 	} {
 		if got := g.Verdict(); got != want {
 			t.Errorf("%+v: %s, want %s", g, got, want)
 		}
 	}
 	var all string
-	for _, g := range append(analysis.Goals(accelerated(true)), analysis.Goals(reporttest.Planted(reporttest.Kernel("warptile", 4096, 1e-3), reporttest.Kernel("cublas", 4096, 2e-3)))...) {
+	for _, g := range append(analysis.Goals(accelerated(true)),
+		analysis.Goals(reporttest.Planted(reporttest.Kernel("warptile", 4096, 1e-3),
+			reporttest.Kernel("cublas", 4096, 2e-3)))...) {
 		if len(g.Reached)+len(g.Missing) == 0 {
 			t.Errorf("%s has no places", g.Text)
 		}
@@ -427,8 +552,10 @@ func TestGPUFigures(t *testing.T) {
 		t.Errorf("%d groups", len(bars.Groups))
 	}
 	for name, doc := range map[string]compare.Document{
-		"not ok": reporttest.Planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Failed, "x"))), "one kernel": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
-		"one type too many": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3, field), reporttest.Kernel("smem", 64, 1e-3, field)),
+		"not ok":     reporttest.Planted(reporttest.Kernel("naive", 64, 1, reporttest.Came(compare.Failed, "x"))),
+		"one kernel": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3)),
+		"one type too many": reporttest.Planted(reporttest.Kernel("naive", 64, 1e-3, field),
+			reporttest.Kernel("smem", 64, 1e-3, field)),
 	} {
 		if got := ids(figures.Drawings(doc, "en")); len(got) != 0 {
 			t.Errorf("%s: drawings %v", name, got)

@@ -45,7 +45,8 @@ func realistic() compare.Document {
 		return compare.Record{
 			Key: compare.Key{
 				Host: host, Experiment: experiment, Variant: variant,
-				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+				Problem: compare.Problem{Type: typ, Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n,
+					Shape: gemm.Shape{M: m, N: n, K: k}},
 			},
 			Run: run, Compute: typ, Threads: 1, Params: gemm.Params{}, Resolved: gemm.Params{},
 			Median: compare.None(), Gflops: compare.None(), Rate: compare.None(), DataGBps: compare.None(),
@@ -109,7 +110,8 @@ func realistic() compare.Document {
 			for i, n := range sizes {
 				r := base("ladder", "serial/"+v.name, typ, n, n, n)
 				work := 2 * math.Pow(float64(n), 3)
-				r.Predicted = &compare.Predicted{Flops: v.flops * work, Accesses: work, Workspace: 1e5, L1Traffic: v.traffic * work / faster, L2Traffic: v.traffic * work / faster, Traffic: v.traffic * work / faster}
+				r.Predicted = &compare.Predicted{Flops: v.flops * work, Accesses: work, Workspace: 1e5,
+					L1Traffic: v.traffic * work / faster, L2Traffic: v.traffic * work / faster, Traffic: v.traffic * work / faster}
 				switch {
 				case v.name == "naive" && n == 1024 && typ == "f32":
 					r.Status, r.Reason = compare.Skipped, "predicted 7.7 s, the budget of a row is 2 s; raise --timeout"
@@ -128,7 +130,8 @@ func realistic() compare.Document {
 				r := base("ladder", "reference/"+peer, typ, n, n, n)
 				r.Turn = fmt.Sprint(typ, n)
 				if peer == "blis" {
-					r.Status, r.Reason = compare.Unavailable, "no BLIS among libblis.so.4, /opt/vendor/compilers_and_libraries/linux/latest/lib/intel64/libblis-mt.so.*; install libblis4, or set GEMM_BLIS"
+					r.Status, r.Reason = compare.Unavailable,
+						"no BLIS among libblis.so.4, /opt/vendor/compilers_and_libraries/linux/latest/lib/intel64/libblis-mt.so.*; install libblis4, or set GEMM_BLIS"
 				} else {
 					r = timed(r, 2*faster/1.6*[2][5]float64{{52, 38, 43, 45, 44}, {56, 57, 53, 52, 52}}[j][i])
 					if n == 128 {
@@ -154,7 +157,8 @@ func realistic() compare.Document {
 			for j, build := range []string{"v1", "v1 -B", "v3", "v3 -B"} {
 				r := base("compiler", variant, typ, 512, 512, 512)
 				r.Build = build
-				gain := [][4]float64{{1, 1.01, 1, 1}, {1, 1.04, 1.35, 1.4}, {1, 1, 1.5, 1.5}, {1, 1.08, 1.3, 1.36}, {1, 1, 1.45, 1.44}}
+				gain := [][4]float64{{1, 1.01, 1, 1}, {1, 1.04, 1.35, 1.4}, {1, 1, 1.5, 1.5}, {1, 1.08, 1.3, 1.36},
+					{1, 1, 1.45, 1.44}}
 				doc.Records = append(doc.Records, timed(r, faster*ladder[i].rates[3]*gain[i][j]))
 			}
 		}

@@ -26,12 +26,14 @@ func reports(t *testing.T) map[string]compare.Document {
 		}
 	}
 	return map[string]compare.Document{
-		"realistic": realistic(), "threaded": threaded(), "launched": launched(), "accelerated": accelerated(true), "encoded": encoded(), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
+		"realistic": realistic(), "threaded": threaded(), "launched": launched(), "accelerated": accelerated(true),
+		"encoded": encoded(), "two hosts": twoHosts(), "empty": {Schema: compare.Schema}, "evil": evil,
 	}
 }
 
 // render returns what a format makes of a document.
-func render(t *testing.T, doc compare.Document, lang string, format func(io.Writer, document.Report, []chart.Drawing) error) (document.Report, string) {
+func render(t *testing.T, doc compare.Document, lang string,
+	format func(io.Writer, document.Report, []chart.Drawing) error) (document.Report, string) {
 	t.Helper()
 	r := Build(doc, Options{Lang: lang})
 	var buf bytes.Buffer
@@ -77,7 +79,8 @@ func TestCheckHTML(t *testing.T) {
 		"no label":    {`role="img" aria-label="`, `role="img" data-x="`},
 		"handler":     {"<main>", `<main onclick="1">`},
 	} {
-		if broken := strings.Replace(page, change[0], change[1], 1); broken == page || reporttest.CheckHTML(broken, "en") == nil {
+		if broken := strings.Replace(page, change[0], change[1], 1); broken == page ||
+			reporttest.CheckHTML(broken, "en") == nil {
 			t.Errorf("a page with the fault %q passes", fault)
 		}
 	}
@@ -90,7 +93,8 @@ var pipe = regexp.MustCompile(`(^|[^\\])\|`)
 func TestMarkdown(t *testing.T) {
 	for name, doc := range reports(t) {
 		for _, lang := range text.Languages {
-			r, text := render(t, doc, lang, func(w io.Writer, r document.Report, _ []chart.Drawing) error { return document.Markdown(w, r) })
+			r, text := render(t, doc, lang,
+				func(w io.Writer, r document.Report, _ []chart.Drawing) error { return document.Markdown(w, r) })
 			columns, rows, fenced := 0, 0, false
 			for line := range strings.Lines(text) {
 				if strings.HasPrefix(line, "```") {

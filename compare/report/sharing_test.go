@@ -58,7 +58,9 @@ func pair(first, second string, a, b float64) []compare.Record {
 // measuredAs adds a measurement of 20 samples about some nanoseconds.
 func measuredAs(name string, ns float64, params gemm.Params) func(*compare.Document) {
 	return func(d *compare.Document) {
-		d.Measurements = append(d.Measurements, compare.Measurement{Host: "h1", Run: "r1", Name: name, Unit: "ns", Params: params, Samples: reporttest.Row("x", 1, ns).Samples})
+		d.Measurements = append(d.Measurements,
+			compare.Measurement{Host: "h1", Run: "r1", Name: name, Unit: "ns", Params: params,
+				Samples: reporttest.Row("x", 1, ns).Samples})
 	}
 }
 
@@ -83,43 +85,66 @@ var sharingSentences = []sentence{
 			"32 threads, more than the 16 processors granted, take 2.00 times as long as that; no law is fitted to them.",
 			"Gustafson's law has a serial fraction of 0.0202 (",
 			"load=4 leaves workers idle for 33.8 % of the time, with an imbalance of 1.50 (1.50 by the load). dynamic load=4 leaves them idle for 1.03 %",
-			"All rows of the experiment load, family parallel, f64. Common to those that have it: load=4.", "| Size | Variant | schedule | Threads |",
+			"All rows of the experiment load, family parallel, f64. Common to those that have it: load=4.",
+			"| Size | Variant | schedule | Threads |",
 			"| auto\u00a0→\u00a0guided\u00a04 |", "| close | 0, 1, 2, 3 |",
-			"close takes 1.20 (1.20–1.20) times the time of spread.", "gomaxprocs=1 takes 3.94 (3.93–3.95) times the time of default.",
+			"close takes 1.20 (1.20–1.20) times the time of spread.",
+			"gomaxprocs=1 takes 3.94 (3.93–3.95) times the time of default.",
 			"no difference in 5 of 6 comparisons; one of less than 5 % in 1 of 6. The largest difference is at n = 512, 8 threads, static: default takes 1.03 (1.03–1.03) times the time of chunk=64.",
 			"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 32, of which 32 for it",
 			"*A private C is faster than the outer loop alone in parallel.* — **Cannot be told with these samples.** Pairs: 32, of which 0 for it, 0 against it, 32 undecided. Not sampled in turn: 32. Those decide only where the whole interval of their ratio is above 1.50 or below 0.667,",
 			"It chose, over 72 rows: guided 4 in 72.", "This host has one NUMA node",
 			"$ gemm parallel --variants parallel/rows --sizes 256 --type f64 --load 4 --schedule dynamic,guided,static --threads 4 --timeline --json parallel-f64.json",
-			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json", "--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
+			"--sizes 256 --type f64 --threads 1,2,4,8,16 --weak --json",
+			"--chunk 0,1,4,16,64,256 --schedule dynamic,guided,static --threads 2,8",
 			"The figures are in [Sharing the work](#sharing).", "[`parallel/inner`](#results-strong-parallel-f64)",
 		}, []string{"Not measured here", "results-load-serial", "Other measurements"}},
-	{"nothing but a ladder of threads", reporttest.With(reporttest.Row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
-		[]string{"# Sharing the work {#sharing}", "*The size of a chunk hardly matters.* — **Not measured here.** To measure it: `gemm parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
-			"*gcc's auto is static; here auto is chosen by a short measurement.* — **Not measured here.**"}, []string{"{#strong}", "{#overheads}", "NUMA node:"}},
+	{"nothing but a ladder of threads",
+		reporttest.With(reporttest.Row("parallel/packed", 256, 1e-3, func(r *compare.Record) { r.Threads = 2 })),
+		[]string{"# Sharing the work {#sharing}",
+			"*The size of a chunk hardly matters.* — **Not measured here.** To measure it: `gemm parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json`",
+			"*gcc's auto is static; here auto is chosen by a short measurement.* — **Not measured here.**"},
+		[]string{"{#strong}", "{#overheads}", "NUMA node:"}},
 	{"cut-offs on several threads", reporttest.With(
 		reporttest.Row("parallel/strassen", 256, 3e-3, reporttest.ThreadsOf("cutoff", 2, "cutoff", 128)),
 		reporttest.Row("parallel/packed", 256, 2e-3, func(r *compare.Record) { r.Threads = 2 })),
 		[]string{"`parallel/strassen` at n = 256: the best cut-off is 128, with 3.00 ms. That does not beat `parallel/packed`: 1.50 times its time."}, nil},
-	{"cut-offs on several threads alone", reporttest.With(reporttest.Row("parallel/strassen", 256, 3e-3, reporttest.ThreadsOf("cutoff", 2, "cutoff", 128))), []string{"`parallel/packed` was not timed there to compare with."}, nil},
+	{"cut-offs on several threads alone",
+		reporttest.With(reporttest.Row("parallel/strassen", 256, 3e-3, reporttest.ThreadsOf("cutoff", 2, "cutoff", 128))),
+		[]string{"`parallel/packed` was not timed there to compare with."}, nil},
 	{"no threads at all", reporttest.With(), nil, []string{"{#sharing}", "{#findings}"}},
 
 	{"Amdahl's law", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.55, 4: 0.325, 8: 0.2125})...),
-		[]string{"8 threads are 4.71 times as fast as one", "Amdahl's law has a serial fraction of 0.100 (0.1", "| 0.100 (", "| 3 | 0.100 |", "| 10.0 ", "table-strong-law-f64"},
+		[]string{"8 threads are 4.71 times as fast as one", "Amdahl's law has a serial fraction of 0.100 (0.1", "| 0.100 (",
+			"| 3 | 0.100 |", "| 10.0 ", "table-strong-law-f64"},
 		[]string{"The fraction is", "does not describe"}},
-	{"what no law describes", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 4: 0.3, 8: 0.9})...), []string{"The law does not describe what was measured."}, nil},
-	{"more than the threads", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.475, 4: 0.2125})...), []string{"The fraction is below 0: threads bring more than their number"}, []string{"not told from 0"}},
-	{"more than the threads, from one point", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.4})...),
-		[]string{"By Amdahl's law that is a serial fraction of -0.200, from one point. The fraction is below 0", "| -0.200 ("}, []string{"table-strong-law"}},
-	{"threads that cost more than they bring", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
-		[]string{"4 threads are 0.500 times as fast as one", "The threads cost more than they bring"}, []string{"Amdahl's law has", "does not describe"}},
-	{"two processors are not many", reporttest.With(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
+	{"what no law describes",
+		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 4: 0.3, 8: 0.9})...),
+		[]string{"The law does not describe what was measured."}, nil},
+	{"more than the threads", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.475, 4: 0.2125})...),
+		[]string{"The fraction is below 0: threads bring more than their number"}, []string{"not told from 0"}},
+	{"more than the threads, from one point",
+		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.4})...),
+		[]string{"By Amdahl's law that is a serial fraction of -0.200, from one point. The fraction is below 0",
+			"| -0.200 ("}, []string{"table-strong-law"}},
+	{"threads that cost more than they bring",
+		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5, 4: 2})...),
+		[]string{"4 threads are 0.500 times as fast as one", "The threads cost more than they bring"},
+		[]string{"Amdahl's law has", "does not describe"}},
+	{"two processors are not many",
+		reporttest.With(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
 		[]string{"*On many threads static is a little slower than dynamic.* — **Not measured here.** It takes a host with at least 4 processors: `gemm parallel --threads 2,4 --schedule static,dynamic"}, nil},
-	{"a fraction that may be 0", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...), []string{"The fraction is not told from 0."}, []string{"below 0"}},
+	{"a fraction that may be 0",
+		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.495, 4: 0.2505})...),
+		[]string{"The fraction is not told from 0."}, []string{"below 0"}},
 	{"no row of one thread", reporttest.Many(reporttest.Scaled("strong", map[int]float64{2: 1, 4: 0.5})...),
-		[]string{"`parallel/rows`: 500 µs on 4 threads. One thread was not timed, so that there is no speed-up.", "| 4 | 500 µs |"}, []string{"Amdahl's law has", "times as fast as one"}},
-	{"one processor", changed(reporttest.With(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...), func(d *compare.Document) { d.Hosts[0].Quota = 0.5 }),
-		[]string{"`parallel/rows`: 1.00 ms on 1 thread. They are", "2 threads, more than the 0.5 processors granted, take 1.50 times as long as that"}, []string{"One thread was not timed", "Amdahl's law has"}},
+		[]string{"`parallel/rows`: 500 µs on 4 threads. One thread was not timed, so that there is no speed-up.",
+			"| 4 | 500 µs |"}, []string{"Amdahl's law has", "times as fast as one"}},
+	{"one processor", changed(reporttest.With(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 1.5})...),
+		func(d *compare.Document) { d.Hosts[0].Quota = 0.5 }),
+		[]string{"`parallel/rows`: 1.00 ms on 1 thread. They are",
+			"2 threads, more than the 0.5 processors granted, take 1.50 times as long as that"},
+		[]string{"One thread was not timed", "Amdahl's law has"}},
 	{"the chunk left to the schedule stands for its schedule", reporttest.Many(slices.Concat(
 		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
 		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 0))...),
@@ -129,37 +154,65 @@ var sharingSentences = []sentence{
 		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5}, "schedule", "static", "chunk", 16),
 		reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.6}, "schedule", "static", "chunk", 64))...),
 		[]string{"`parallel/rows` (static chunk=16): 2 threads are 2.00 times"}, []string{"(static chunk=4)"}},
-	{"threads that were not measured in turn", reporttest.Many(append(apart(reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static", "chunk", 0)), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("chunk")))...),
-		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %", "Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |", "| 0.0667 \n",
+	{"threads that were not measured in turn",
+		reporttest.Many(append(apart(reporttest.Scaled("chunk", map[int]float64{1: 1, 2: 0.5, 4: 0.3}, "schedule", "static",
+			"chunk", 0)), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("chunk")))...),
+		[]string{"4 threads are 3.33 times as fast as one, an efficiency of 83.3 %",
+			"Its threads were not measured in turn: no law is fitted.", "| 0.500 | — | — |", "| 1.67 | 3.33 | 83.3 % |",
+			"| 0.0667 \n",
 			"*Time falls as 1/threads.* — **Cannot be told with these samples.** Series judged on the most threads there are processors for: 1, of which 0 within 10 % of 1/threads, 0 not, 1 undecided. Not measured in turn, and undecided for that: 1. Efficiencies are between 0.833 (`parallel/rows`"},
 		[]string{"Amdahl's law has", "times as fast as one (95", "table-strong-law"}},
-	{"too many threads, not in turn", reporttest.Many(apart(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
-		[]string{"no law is fitted. 32 threads, more than the 16 processors granted, take 2.00 times as long as that."}, []string{"no law is fitted to them"}},
-	{"weak scaling in no turn", reporttest.Many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...), []string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."}, []string{"Gustafson's law has", "in the same time (95"}},
-	{"weak scaling", reporttest.Many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}), reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("weak")))...),
-		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %", "Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 | 3.70 ("}, []string{"the peak of as many"}},
-	{"weak scaling of two threads", reporttest.Many(grown(map[int]float64{1: 1, 2: 1.25})...), []string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
+	{"too many threads, not in turn",
+		reporttest.Many(apart(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 32: 1}))...),
+		[]string{"no law is fitted. 32 threads, more than the 16 processors granted, take 2.00 times as long as that."},
+		[]string{"no law is fitted to them"}},
+	{"weak scaling in no turn", reporttest.Many(apart(grown(map[int]float64{1: 1, 2: 1.25, 4: 1.5}))...),
+		[]string{"an efficiency of 66.7 %. Its threads were not measured in turn: no law is fitted."},
+		[]string{"Gustafson's law has", "in the same time (95"}},
+	{"weak scaling", reporttest.Many(append(grown(map[int]float64{1: 1, 2: 1 / 0.95, 4: 4 / 3.7}),
+		reporttest.Row("serial/packed", 256, 0.5e-3, reporttest.Experiment("weak")))...),
+		[]string{"4 threads do 3.70 times the work of one in the same time", "an efficiency of 92.5 %",
+			"Gustafson's law has a serial fraction of 0.100 (", "| 1024×256×256 | 4 |", "| 1.85 | 3.70 ("},
+		[]string{"the peak of as many"}},
+	{"weak scaling of two threads", reporttest.Many(grown(map[int]float64{1: 1, 2: 1.25})...),
+		[]string{"By Gustafson's law that is a serial fraction of 0.400, from one point."}, nil},
 
-	{"chunks that make no difference", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
-		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3", "*The size of a chunk hardly matters.* — **Supported.** Comparisons of chunk sizes: 1, of which 1 within 5 %, 0 with a larger difference, 0 undecided.\n"}, []string{"The largest difference"}},
-	{"chunks that were not measured in turn", reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static"))...),
-		[]string{"these samples cannot tell in any comparison.", "| 2.00 | — | 0 / 3 | cannot be told | one after the other", "*The size of a chunk hardly matters.* — **Cannot be told with these samples.**"}, []string{"The largest difference"}},
-	{"static and dynamic that were not measured in turn", reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
+	{"chunks that make no difference",
+		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 1}, "schedule", "static")...),
+		[]string{"`parallel/rows`: it makes no difference in any comparison.", "| no difference | in turn", "0 / 3",
+			"*The size of a chunk hardly matters.* — **Supported.** Comparisons of chunk sizes: 1, of which 1 within 5 %, 0 with a larger difference, 0 undecided.\n"}, []string{"The largest difference"}},
+	{"chunks that were not measured in turn",
+		reporttest.Many(apart(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule",
+			"static"))...),
+		[]string{"these samples cannot tell in any comparison.", "| 2.00 | — | 0 / 3 | cannot be told | one after the other",
+			"*The size of a chunk hardly matters.* — **Cannot be told with these samples.**"},
+		[]string{"The largest difference"}},
+	{"static and dynamic that were not measured in turn",
+		reporttest.Many(apart(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}))...),
 		[]string{"since nothing is decided while it runs.* — **Cannot be told with these samples.** Pairs: 1, of which static is faster in 0, dynamic in 0, the two within 5 % of one another in 0, undecided 1. `dynamic` is 0.500 times as fast as `static`"}, nil},
-	{"an affinity that was not measured in turn", reporttest.Many(apart(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...), []string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
-	{"chunks that make a little", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1.02, 1.03}, "schedule", "dynamic")...),
+	{"an affinity that was not measured in turn",
+		reporttest.Many(apart(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1}))...),
+		[]string{"| 2.00 \n"}, []string{"2.00 (2.00"}},
+	{"chunks that make a little",
+		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1.02, 1.03}, "schedule",
+			"dynamic")...),
 		[]string{"in every comparison there is a difference, and it is less than 5 %. The largest difference is at n = 256, 4 threads, dynamic: chunk=16 takes 1.03 (1.03–1.03) times the time of default.", "| within 5 % | in turn"}, nil},
-	{"chunks that make much", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
-		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |", "*The size of a chunk hardly matters.* — **Not supported.**"}, nil},
+	{"chunks that make much",
+		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1, 16}, []float64{1, 1, 2}, "schedule", "static")...),
+		[]string{"it makes a difference in every comparison.", "| 2 / 3 | a difference |",
+			"*The size of a chunk hardly matters.* — **Not supported.**"}, nil},
 	{"chunks with few samples", reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"))...), nil, nil},
-	{"chunks that samples cannot tell", changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...), func(d *compare.Document) {
-		for i := range d.Records {
-			if d.Records[i].Experiment == compare.ChunkSizes {
-				reporttest.Sampled(2, float64(d.Records[i].Median))(&d.Records[i])
-			}
-		}
-	}), []string{"these samples cannot tell in any comparison.", "| cannot be told |", "**Cannot be told with these samples.** Comparisons of chunk sizes: 1, of which 0 within 5 %, 0 with a larger difference, 1 undecided."}, nil},
+	{"chunks that samples cannot tell",
+		changed(reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static")...),
+			func(d *compare.Document) {
+				for i := range d.Records {
+					if d.Records[i].Experiment == compare.ChunkSizes {
+						reporttest.Sampled(2, float64(d.Records[i].Median))(&d.Records[i])
+					}
+				}
+			}), []string{"these samples cannot tell in any comparison.", "| cannot be told |",
+			"**Cannot be told with these samples.** Comparisons of chunk sizes: 1, of which 0 within 5 %, 0 with a larger difference, 1 undecided."}, nil},
 	{"chunks that sometimes do", changed(reporttest.Many(slices.Concat(
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "static"),
 		reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 1}, "schedule", "dynamic"),
@@ -173,60 +226,102 @@ var sharingSentences = []sentence{
 		}
 	}), []string{"no difference in 1 of 4 comparisons; one of less than 5 % in 1 of 4; a difference in 1 of 4; these samples cannot tell in 1 of 4.", "**Supported in part.** Comparisons of chunk sizes: 4, of which 2 within 5 %, 1 with a larger difference, 1 undecided.",
 		"| guided local=serial/packed |", "Common to those that have it: local=serial/packed."}, nil},
-	{"auto has no chunk of its own", reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "auto")...), nil, []string{"Chunk sizes, each schedule"}},
+	{"auto has no chunk of its own",
+		reporttest.Many(reporttest.Swept("chunk", "chunk", []any{0, 1}, []float64{1, 2}, "schedule", "auto")...), nil,
+		[]string{"Chunk sizes, each schedule"}},
 
-	{"one NUMA node", reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{1, 1})...), []string{"This host has one NUMA node: all memory is equally far", "| none | — | 1.00 ms |", "| close | — | 1.00 ms |"}, []string{"Operands are first touched"}},
-	{"two NUMA nodes", changed(reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"}, []float64{2, 1})...), func(d *compare.Document) { d.Hosts[0].NUMA = 2 }),
-		[]string{"This host has 2 NUMA nodes. Operands are first touched", "none takes 2.00 (2.00–2.00) times the time of close.", "| 2.00 (2.00–2.00) "}, []string{"one NUMA node:"}},
+	{"one NUMA node", reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"},
+		[]float64{1, 1})...), []string{"This host has one NUMA node: all memory is equally far", "| none | — | 1.00 ms |",
+		"| close | — | 1.00 ms |"}, []string{"Operands are first touched"}},
+	{"two NUMA nodes", changed(reporttest.Many(reporttest.Swept("affinity", "affinity", []any{"none", "close"},
+		[]float64{2, 1})...), func(d *compare.Document) { d.Hosts[0].NUMA = 2 }),
+		[]string{"This host has 2 NUMA nodes. Operands are first touched",
+			"none takes 2.00 (2.00–2.00) times the time of close.", "| 2.00 (2.00–2.00) "}, []string{"one NUMA node:"}},
 
-	{"a load without timelines", reporttest.Many(slices.Concat(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{1.5, 1}, "load", 4, "chunk", 0), reporttest.Swept("load", "chunk", []any{16}, []float64{1.2}, "load", 4, "schedule", "dynamic"))...),
-		[]string{"Schedules under a load, for f64:", "Chunk sizes under a load, for f64:", "When workers were busy was not recorded; `--timeline` does."}, []string{"Timelines are of"}},
+	{"a load without timelines",
+		reporttest.Many(slices.Concat(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{1.5, 1},
+			"load", 4, "chunk", 0), reporttest.Swept("load", "chunk", []any{16}, []float64{1.2}, "load", 4, "schedule",
+			"dynamic"))...),
+		[]string{"Schedules under a load, for f64:", "Chunk sizes under a load, for f64:",
+			"When workers were busy was not recorded; `--timeline` does."}, []string{"Timelines are of"}},
 	{"timelines without rows", tracedAs("static", "dynamic"),
-		[]string{"`parallel/rows`, 100, 4 workers: static load=9 leaves workers idle for", "(1.62 by the load).", "dynamic load=9 leaves them idle for", "| 1.62 | 1.62 |", "| 1.0"}, []string{"was not recorded"}},
-	{"one timeline", tracedAs("guided"), []string{"guided load=9 leaves workers idle for"}, []string{"leaves them idle", "by the load)."}},
+		[]string{"`parallel/rows`, 100, 4 workers: static load=9 leaves workers idle for", "(1.62 by the load).",
+			"dynamic load=9 leaves them idle for", "| 1.62 | 1.62 |", "| 1.0"}, []string{"was not recorded"}},
+	{"one timeline", tracedAs("guided"), []string{"guided load=9 leaves workers idle for"},
+		[]string{"leaves them idle", "by the load)."}},
 
-	{"costs", changed(changed(changed(reporttest.Many(), measuredAs("fork-join", 1000, gemm.Params{"threads": 2, "runtime": "pool"})), measuredAs("fork-join", 2000, gemm.Params{"threads": 2, "runtime": "goroutines"})),
+	{"costs", changed(changed(changed(reporttest.Many(),
+		measuredAs("fork-join", 1000, gemm.Params{"threads": 2, "runtime": "pool"})),
+		measuredAs("fork-join", 2000, gemm.Params{"threads": 2, "runtime": "goroutines"})),
 		measuredAs("fork-join", 1500, gemm.Params{"threads": 2, "runtime": "libgomp"})),
 		[]string{"- fork and join, 2 threads: 1000 (1000–1000) ns, libgomp 1500 (1500–1500) ns, ours is cheaper (1.50 (1.50–1.50) times).", "| 2.00 (2.00–2.00) | 1.50 (1.50–1.50) | ours is cheaper"}, []string{"Other measurements", "takes a C compiler"}},
-	{"a dear chunk", changed(changed(reporttest.Many(), measuredAs("chunk", 40, gemm.Params{"threads": 2, "runtime": "pool", "schedule": "dynamic", "chunk": 1})),
+	{"a dear chunk", changed(changed(reporttest.Many(),
+		measuredAs("chunk", 40, gemm.Params{"threads": 2, "runtime": "pool", "schedule": "dynamic", "chunk": 1})),
 		measuredAs("chunk", 20, gemm.Params{"threads": 2, "runtime": "libgomp", "schedule": "dynamic", "chunk": 1})),
 		[]string{"- a chunk (dynamic), 2 threads: 40.0 (40.0–40.0) ns, libgomp 20.0 (20.0–20.0) ns, ours is dearer (0.500 (0.500–0.500) times)."}, nil},
-	{"a merge without libgomp", changed(reporttest.Many(), measuredAs("merge", 3, gemm.Params{"threads": 2, "runtime": "pool", "method": "atomic"})),
-		[]string{"libgomp was not measured beside it: it takes a C compiler.", "| an element merged | atomic | 2 | 3.00 (3.00–3.00) | — | — | — | — | —"}, nil},
+	{"a merge without libgomp",
+		changed(reporttest.Many(), measuredAs("merge", 3, gemm.Params{"threads": 2, "runtime": "pool", "method": "atomic"})),
+		[]string{"libgomp was not measured beside it: it takes a C compiler.",
+			"| an element merged | atomic | 2 | 3.00 (3.00–3.00) | — | — | — | — | —"}, nil},
 
-	{"time that falls as 1/threads", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
+	{"time that falls as 1/threads",
+		reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.52, 32: 3})...),
 		[]string{"*Time falls as 1/threads.* — **Supported.** Series judged on the most threads there are processors for: 1, of which 1 within 10 % of 1/threads, 0 not, 0 undecided. Efficiencies are between 0.962 (0.961–0.962) (`parallel/rows`, n = 256, 2 threads)"}, nil},
-	{"time that does not", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...), []string{"*Time falls as 1/threads.* — **Not supported.**"}, nil},
-	{"static ahead of dynamic", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
+	{"time that does not", reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.7})...),
+		[]string{"*Time falls as 1/threads.* — **Not supported.**"}, nil},
+	{"static ahead of dynamic",
+		reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1.02})...),
 		[]string{"since nothing is decided while it runs.* — **Supported.** Pairs: 1, of which static is faster in 1, dynamic in 0, the two within 5 % of one another in 0, undecided 0. `dynamic` is 0.980 (0.980–0.981) times as fast as `static`: `parallel/rows`, n = 256, 4 threads, static.",
 			"*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
-	{"static behind dynamic", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.02, 1})...),
-		[]string{"since nothing is decided while it runs.* — **Not supported.**", "*On many threads static is a little slower than dynamic.* — **Supported.**"}, nil},
-	{"static and dynamic alike", reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1})...),
-		[]string{"the two within 5 % of one another in 1, undecided 0", "since nothing is decided while it runs.* — **Not supported.**", "*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
-	{"a load is no case of static against dynamic", reporttest.Many(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...), []string{"*On many threads static is a little slower than dynamic.* — **Not measured here.**"}, nil},
+	{"static behind dynamic",
+		reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1.02, 1})...),
+		[]string{"since nothing is decided while it runs.* — **Not supported.**",
+			"*On many threads static is a little slower than dynamic.* — **Supported.**"}, nil},
+	{"static and dynamic alike",
+		reporttest.Many(reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 1})...),
+		[]string{"the two within 5 % of one another in 1, undecided 0",
+			"since nothing is decided while it runs.* — **Not supported.**",
+			"*On many threads static is a little slower than dynamic.* — **Not supported.**"}, nil},
+	{"a load is no case of static against dynamic",
+		reporttest.Many(reporttest.Swept("load", "schedule", []any{"static", "dynamic"}, []float64{2, 1}, "load", 4)...),
+		[]string{"*On many threads static is a little slower than dynamic.* — **Not measured here.**"}, nil},
 	{"a private C", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 3.5e-3, 1e-3)...),
 		[]string{"*A private C, merged at the end, is two to three times as fast as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. Not sampled in turn: 1. Those decide only where the whole interval of their ratio is above 3.00 or below 1.33, since machines that others use as well run at two thirds of their speed at times. `collapse-atomic` is 3.50 times as fast as `collapse-inner-atomic`"}, nil},
-	{"a private C that a drift may have made", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Cannot be told with these samples.**", "`collapse-atomic` is 2.50 times as fast as"}, nil},
+	{"a private C that a drift may have made",
+		reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3)...),
+		[]string{"as an atomic addition a term.* — **Cannot be told with these samples.**",
+			"`collapse-atomic` is 2.50 times as fast as"}, nil},
 	{"a private C in turn", reporttest.Many(inOne(pair("collapse-inner-atomic", "collapse-atomic", 2.5e-3, 1e-3))...),
 		[]string{"as an atomic addition a term.* — **Supported.** Pairs: 1, of which 1 for it, 0 against it, 0 undecided. `collapse-atomic` is 2.50 (2.50–2.50) times as fast as `collapse-inner-atomic`"}, []string{"Not sampled in turn"}},
-	{"a private C that gains less", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3, 1e-3)...), []string{"as an atomic addition a term.* — **Not supported.**"}, nil},
-	{"a private C against one loop", reporttest.Many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...), []string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
-	{"a reduction that is faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
-	{"a reduction that a drift may have made faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...), []string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
-	{"a reduction that is as fast in turn", reporttest.Many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...), []string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a private C that gains less", reporttest.Many(pair("collapse-inner-atomic", "collapse-atomic", 1.3e-3, 1e-3)...),
+		[]string{"as an atomic addition a term.* — **Not supported.**"}, nil},
+	{"a private C against one loop", reporttest.Many(pair("rows", "collapse-atomic", 1.6e-3, 1e-3)...),
+		[]string{"*A private C is faster than the outer loop alone in parallel.* — **Supported.**"}, nil},
+	{"a reduction that is faster", reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.6e-3)...),
+		[]string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
+	{"a reduction that a drift may have made faster",
+		reporttest.Many(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.4e-3)...),
+		[]string{"faster than a reduction.* — **Cannot be told with these samples.**"}, nil},
+	{"a reduction that is as fast in turn",
+		reporttest.Many(inOne(pair("collapse-reduce", "collapse-atomic", 1e-3, 1e-3))...),
+		[]string{"faster than a reduction.* — **Not supported.** Pairs: 1, of which 0 for it, 1 against it"}, nil},
 	// Six samples tell one pair apart but not one of five, whose p must be 5 times less.
-	{"a reduction in too few samples for so many pairs", changed(reporttest.Many(inOne(slices.Repeat(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.1e-3), 5))...), func(d *compare.Document) {
-		for i := range 10 {
-			r := &d.Records[len(d.Records)-1-i]
-			reporttest.Sampled(6, float64(r.Median))(r)
-			r.Beta = float64(i / 2) // every pair has a problem of its own
-		}
-	}), []string{"faster than a reduction.* — **Cannot be told with these samples.** Pairs: 5, of which 0 for it, 0 against it, 5 undecided."}, nil},
+	{"a reduction in too few samples for so many pairs",
+		changed(reporttest.Many(inOne(slices.Repeat(pair("collapse-reduce", "collapse-atomic", 1e-3, 1.1e-3), 5))...),
+			func(d *compare.Document) {
+				for i := range 10 {
+					r := &d.Records[len(d.Records)-1-i]
+					reporttest.Sampled(6, float64(r.Median))(r)
+					r.Beta = float64(i / 2) // every pair has a problem of its own
+				}
+			}), []string{"faster than a reduction.* — **Cannot be told with these samples.** Pairs: 5, of which 0 for it, 0 against it, 5 undecided."}, nil},
 	{"what auto chose", reporttest.Many(
-		reporttest.Row("parallel/rows", 256, 1e-3, reporttest.ThreadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), reporttest.Turn("t")),
-		reporttest.Row("parallel/rows", 128, 1e-4, reporttest.ThreadsOf("strong", 4, "schedule", "auto"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
-		reporttest.Row("parallel/rows", 256, 2e-3, reporttest.ThreadsOf("strong", 4, "schedule", "static"), resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}), reporttest.Turn("t"))),
+		reporttest.Row("parallel/rows", 256, 1e-3, reporttest.ThreadsOf("strong", 4, "schedule", "auto"),
+			resolvedAs(gemm.Params{"schedule": "dynamic", "chunk": 16}), reporttest.Turn("t")),
+		reporttest.Row("parallel/rows", 128, 1e-4, reporttest.ThreadsOf("strong", 4, "schedule", "auto"),
+			resolvedAs(gemm.Params{"schedule": "static", "chunk": 0})),
+		reporttest.Row("parallel/rows", 256, 2e-3, reporttest.ThreadsOf("strong", 4, "schedule", "static"),
+			resolvedAs(gemm.Params{"schedule": "static", "chunk": 0}), reporttest.Turn("t"))),
 		[]string{"It chose, over 2 rows: dynamic 16 in 1, static in 1. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto\u00a0→\u00a0dynamic\u00a016 |"}, nil},
 }
 
@@ -255,7 +350,8 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 		}
 		return "none"
 	}
-	want := map[string]string{"table-strong-f64": "strong", "table-strong-law-f64": "strong", "table-weak-f64": "weak", "table-bouts-chunk-f64": "chunk", "table-affinity-f64": "affinity", "table-gomaxprocs-f64": "gomaxprocs"}
+	want := map[string]string{"table-strong-f64": "strong", "table-strong-law-f64": "strong", "table-weak-f64": "weak",
+		"table-bouts-chunk-f64": "chunk", "table-affinity-f64": "affinity", "table-gomaxprocs-f64": "gomaxprocs"}
 	for _, experiment := range analysis.Experiments {
 		if experiment == "panel" || experiment == "schedule" {
 			continue // of ranks
@@ -297,7 +393,8 @@ func TestImbalance(t *testing.T) {
 // and workers that cannot be left out.
 func TestTimelineIsDrawn(t *testing.T) {
 	doc := tracedAs("static", "guided")
-	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1}, gemm.Span{Worker: -1, To: 1, End: 1})
+	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1},
+		gemm.Span{Worker: -1, To: 1, End: 1})
 	lanes := figures.Timeline(analysis.Views(doc)[0].Concerts()[0])
 	if len(lanes.Panels) != 2 || len(lanes.Panels[0].Lanes) != 4 || !strings.Contains(lanes.XLabel, "µs") {
 		t.Fatalf("%+v", lanes)
@@ -324,7 +421,8 @@ func TestTracesThatSayNothing(t *testing.T) {
 	doc := reporttest.Many()
 	whole := tracedAs("static").Traces[0]
 	for _, change := range []func(*compare.Trace){
-		func(t *compare.Trace) { t.Spans = nil }, func(t *compare.Trace) { t.Workers = 0 }, func(t *compare.Trace) { t.Seconds = math.NaN() },
+		func(t *compare.Trace) { t.Spans = nil }, func(t *compare.Trace) { t.Workers = 0 },
+		func(t *compare.Trace) { t.Seconds = math.NaN() },
 	} {
 		trace := whole
 		change(&trace)
@@ -337,7 +435,8 @@ func TestTracesThatSayNothing(t *testing.T) {
 
 func TestPlacement(t *testing.T) {
 	for place, want := range map[string]document.Text{
-		"": number.Absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8", "3,2,1,0,-1": "3, 2, …, -1", "all": "all",
+		"": number.Absent, "0,2": "0, 2", "0,2,4,6": "0, 2, 4, 6", "0,2,4,6,8": "0, 2, …, 8", "0,1,4,5,8": "0, 1, 4, 5, 8",
+		"3,2,1,0,-1": "3, 2, …, -1", "all": "all",
 	} {
 		if got := chapters.Placement(compare.Record{Resolved: gemm.Params{"placement": place}}); got != want {
 			t.Errorf("%q is shown as %q, want %q", place, got, want)

@@ -27,19 +27,24 @@ func threaded() compare.Document {
 			Caches: []compare.Cache{{Level: 2, Kind: "unified", Bytes: 1 << 20, Line: 64, Shared: 1}},
 		}},
 		Runs: []compare.RunInfo{{
-			ID: run, Host: host, Command: "gemm parallel --threads 1,2,4,8,16 --json threads.json", Git: "0123abc", Go: "go1.26.0", GOAMD64: "v1",
+			ID: run, Host: host, Command: "gemm parallel --threads 1,2,4,8,16 --json threads.json", Git: "0123abc",
+			Go: "go1.26.0", GOAMD64: "v1",
 			Time: time.Date(2026, 4, 1, 20, 0, 0, 0, time.UTC),
 		}},
 	}
 	for _, p := range []int{1, 2, 4, 8, 16} {
-		doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings, compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: p, Gflops: compare.Number(110 * float64(p) * (1 - 0.01*float64(p))), Run: run})
+		doc.Hosts[0].Ceilings = append(doc.Hosts[0].Ceilings,
+			compare.Ceiling{Unit: "cpu", Pipe: "f64", ISA: "avx512", Threads: p,
+				Gflops: compare.Number(110 * float64(p) * (1 - 0.01*float64(p))), Run: run})
 	}
 	// add appends a row of about the given seconds.
-	add := func(experiment compare.Experiment, variant string, m, n, k, threads int, params, resolved gemm.Params, seconds float64) {
+	add := func(experiment compare.Experiment, variant string, m, n, k, threads int, params, resolved gemm.Params,
+		seconds float64) {
 		r := compare.Record{
 			Key: compare.Key{
 				Host: host, Experiment: experiment, Variant: variant,
-				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n, Shape: gemm.Shape{M: m, N: n, K: k}},
+				Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: k, LDB: n, LDC: n,
+					Shape: gemm.Shape{M: m, N: n, K: k}},
 			},
 			Run: run, Compute: "f64", Threads: threads, Params: params, Resolved: resolved, Status: compare.OK,
 			Inner: 1, Unit: "GFLOP/s", DataGBps: compare.None(), Residual: 2e-16, Bound: 1e-14,
@@ -95,7 +100,8 @@ func threaded() compare.Document {
 		add(experiment, "serial/packed", n, n, n, 1, gemm.Params{}, gemm.Params{}, work/106)
 		add(experiment, "serial/ikj", n, n, n, 1, gemm.Params{}, gemm.Params{}, work/4)
 	}
-	variants := []string{"rows", "inner", "collapse-inner-atomic", "collapse-atomic", "collapse-reduce", "tiles", "packed", "strassen"}
+	variants := []string{"rows", "inner", "collapse-inner-atomic", "collapse-atomic", "collapse-reduce", "tiles",
+		"packed", "strassen"}
 	for _, n := range []int{256, 512} {
 		baselines("strong", n)
 		for _, variant := range variants {
@@ -109,7 +115,8 @@ func threaded() compare.Document {
 						params, resolved = gemm.Params{"threads": p}, gemm.Params{}
 					}
 					busy := min(p, 16)
-					add("strong", "parallel/"+variant, n, n, n, p, params, resolved, took(variant, n, busy, 0, schedule)*float64(1+p/32))
+					add("strong", "parallel/"+variant, n, n, n, p, params, resolved,
+						took(variant, n, busy, 0, schedule)*float64(1+p/32))
 				}
 			}
 		}
@@ -118,7 +125,8 @@ func threaded() compare.Document {
 		for _, variant := range []string{"rows", "packed"} {
 			w := workers[variant]
 			work := 2 * math.Pow(256, 3) / w.rate / 1e9
-			add("weak", "parallel/"+variant, 256*p, 256, 256, p, gemm.Params{"threads": p}, gemm.Params{}, work*float64(p)/(float64(p)-0.02*float64(p-1)))
+			add("weak", "parallel/"+variant, 256*p, 256, 256, p, gemm.Params{"threads": p}, gemm.Params{},
+				work*float64(p)/(float64(p)-0.02*float64(p-1)))
 		}
 	}
 	baselines("weak", 256)
@@ -126,7 +134,8 @@ func threaded() compare.Document {
 	for _, p := range []int{2, 8} {
 		for _, schedule := range []string{"static", "dynamic", "guided"} {
 			for _, chunk := range []int{0, 1, 4, 16, 64, 256} {
-				add("chunk", "parallel/rows", 512, 512, 512, p, gemm.Params{"threads": p, "schedule": schedule, "chunk": chunk}, ran(schedule, chunk), took("rows", 512, p, chunk, schedule))
+				add("chunk", "parallel/rows", 512, 512, 512, p, gemm.Params{"threads": p, "schedule": schedule, "chunk": chunk},
+					ran(schedule, chunk), took("rows", 512, p, chunk, schedule))
 			}
 		}
 	}
@@ -137,7 +146,8 @@ func threaded() compare.Document {
 			resolved["placement"] = map[string]string{"close": "0,1,2,3", "spread": "0,4,8,12"}[affinity]
 		}
 		faster := map[string]float64{"none": 1, "close": 1, "spread": 1.2}[affinity]
-		add("affinity", "parallel/packed", 1024, 1024, 1024, 4, gemm.Params{"threads": 4, "affinity": affinity}, resolved, took("packed", 1024, 4, 0, "")/faster)
+		add("affinity", "parallel/packed", 1024, 1024, 1024, 4, gemm.Params{"threads": 4, "affinity": affinity}, resolved,
+			took("packed", 1024, 4, 0, "")/faster)
 	}
 	baselines("gomaxprocs", 1024)
 	for _, procs := range []int{0, 1, 2, 4} {
@@ -145,7 +155,8 @@ func threaded() compare.Document {
 		if procs == 0 {
 			busy = 4
 		}
-		add("gomaxprocs", "parallel/packed", 1024, 1024, 1024, 4, gemm.Params{"threads": 4, "gomaxprocs": procs}, gemm.Params{}, took("packed", 1024, busy, 0, ""))
+		add("gomaxprocs", "parallel/packed", 1024, 1024, 1024, 4, gemm.Params{"threads": 4, "gomaxprocs": procs},
+			gemm.Params{}, took("packed", 1024, busy, 0, ""))
 	}
 	baselines("load", 256)
 	for _, schedule := range []string{"static", "dynamic", "guided"} {
@@ -182,7 +193,8 @@ func threaded() compare.Document {
 // played simulates a loop over n indices on p workers under a schedule, index i of which
 // takes unit·(1 + round(load·i/(n−1))) seconds.
 func played(n, p int, schedule string, load int, unit float64) compare.Trace {
-	t := compare.Trace{Key: compare.Key{Experiment: compare.ArtificialLoad, Variant: "parallel/rows", Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n)}}, Workers: p}
+	t := compare.Trace{Key: compare.Key{Experiment: compare.ArtificialLoad, Variant: "parallel/rows",
+		Problem: compare.Problem{Type: "f64", Shape: gemm.Cube(n)}}, Workers: p}
 	free := make([]float64, p) // when each worker is
 	run := func(w, from, to int) {
 		s := gemm.Span{Worker: w, From: from, To: to, Begin: free[w]}

@@ -160,7 +160,8 @@ func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time
 	for range 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), typesetLimit)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex")
+		cmd := exec.CommandContext(ctx, "xelatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape",
+			"report.tex")
 		cmd.Dir = scratch.Path
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", date.Unix()), "FORCE_SOURCE_DATE=1")
 		var output bytes.Buffer

@@ -37,7 +37,8 @@ func small() compare.Document {
 	none := compare.Record{
 		Key: compare.Key{
 			Host: "h1", Experiment: compare.MainLadder, Variant: "reference/blis",
-			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: 7, LDB: 5, LDC: 5, Shape: gemm.Shape{M: 3, N: 5, K: 7}},
+			Problem: compare.Problem{Type: "f64", Op: "nn", Alpha: 1, LDA: 7, LDB: 5, LDC: 5,
+				Shape: gemm.Shape{M: 3, N: 5, K: 7}},
 		},
 		Run: "r1", Compute: "f64", Threads: 1, Status: compare.Unavailable,
 		Reason: "no library; install it,\nor not", Median: compare.None(), Gflops: compare.None(),
@@ -74,7 +75,8 @@ func TestCSV(t *testing.T) {
 	}
 	for i, r := range doc.Records {
 		cell := func(name string) string { return rows[i+1][slices.Index(rows[0], name)] }
-		for name, want := range map[string]compare.Number{"median_s": r.Median, "gflops": r.Gflops, "residual": r.Residual, "bound": r.Bound} {
+		for name, want := range map[string]compare.Number{"median_s": r.Median, "gflops": r.Gflops, "residual": r.Residual,
+			"bound": r.Bound} {
 			got := compare.None()
 			if s := cell(name); s != "" {
 				x, err := strconv.ParseFloat(s, 64)
@@ -87,7 +89,8 @@ func TestCSV(t *testing.T) {
 				t.Errorf("row %d: %s is %v, want %v", i, name, got, want)
 			}
 		}
-		if cell("variant") != r.Variant || cell("status") != string(r.Status) || cell("reason") != r.Reason || cell("params") != r.Params.String() {
+		if cell("variant") != r.Variant || cell("status") != string(r.Status) || cell("reason") != r.Reason ||
+			cell("params") != r.Params.String() {
 			t.Errorf("row %d is %v", i, rows[i+1])
 		}
 	}
@@ -178,7 +181,8 @@ func TestJSON(t *testing.T) {
 // drawable returns small with rows for two figures.
 func drawable() compare.Document {
 	doc := small()
-	doc.Records = append(doc.Records, reporttest.Row("serial/naive", 64, 1e-3), reporttest.Row("serial/naive", 128, 9e-3), reporttest.Row("serial/packed", 128, 1e-3))
+	doc.Records = append(doc.Records, reporttest.Row("serial/naive", 64, 1e-3), reporttest.Row("serial/naive", 128, 9e-3),
+		reporttest.Row("serial/packed", 128, 1e-3))
 	return doc
 }
 

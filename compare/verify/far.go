@@ -62,7 +62,8 @@ func (v *floatVerifier[T]) isFar(maxA, maxB, maxC float64) bool {
 	// The least products, or their rests, are below the range, and α brings them back. Those of
 	// float32 are exact in float64.
 	const rest = 64
-	return v.paired && math.Abs(v.alpha)*gemm.TypeOf[T]().UnitRoundoff > 1 && minExponent(v.a)+minExponent(v.b)-rest < bottom
+	return v.paired && math.Abs(v.alpha)*gemm.TypeOf[T]().UnitRoundoff > 1 &&
+		minExponent(v.a)+minExponent(v.b)-rest < bottom
 }
 
 // minExponent returns the exponent of the least magnitude in m but 0; m has elements.

@@ -213,7 +213,8 @@ func TestVerifierOfTheWholeOperation(t *testing.T) {
 			c := layout(m, n, k, op, scalars[0], scalars[1], 3)
 			o := Draw[float64](c, 5, nil)
 			v := New(o.Operation, 1)
-			limit := Limit{gemm.Componentwise, gemm.Classical.Random(gemm.Shape{M: m, N: n, K: k + 3}, nil, gemm.TypeOf[float64]().UnitRoundoff)}
+			limit := Limit{gemm.Componentwise,
+				gemm.Classical.Random(gemm.Shape{M: m, N: n, K: k + 3}, nil, gemm.TypeOf[float64]().UnitRoundoff)}
 			at := func(x gemm.Matrix[float64], trans blas.Transpose, i, j int) float64 {
 				if trans != blas.NoTrans {
 					i, j = j, i
@@ -500,7 +501,8 @@ func TestInfiniteScale(t *testing.T) {
 // of elements are beyond the range of float64 but products are not.
 func TestFarMagnitudes(t *testing.T) {
 	const n = 300 // probed
-	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1}, {0x1p-500, 0x1p500, 0x1p-600}} {
+	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1},
+		{0x1p-500, 0x1p500, 0x1p-600}} {
 		o, right := rightFloat[float64](n)
 		for i := range o.A.Data {
 			o.A.Data[i] *= test.a
@@ -510,7 +512,8 @@ func TestFarMagnitudes(t *testing.T) {
 		op := product(o.A, o.B)
 		op.Alpha = test.alpha
 		v := New(op, 1)
-		for _, limit := range []Limit{{gemm.Componentwise, gemm.Gamma(n, 0x1p-53)}, {gemm.Normwise, n * gemm.Gamma(n, 0x1p-53)}} {
+		for _, limit := range []Limit{{gemm.Componentwise, gemm.Gamma(n, 0x1p-53)},
+			{gemm.Normwise, n * gemm.Gamma(n, 0x1p-53)}} {
 			if got := v.Check(right, limit); !got.OK() || got.Weak {
 				t.Errorf("%+v: %+v, want ok", test, got)
 			}

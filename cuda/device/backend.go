@@ -84,7 +84,8 @@ func construct[T gemm.Element](b *Backend, name string, p gemm.Params) (*product
 		}
 		return gemm.Unavailablef("needs compute capability %d.%d, has %s", least/10, least%10, d.GPU.Capability)
 	}
-	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm", top: cuda.RoleOf(name) != gemm.Rung}
+	out := &product[T]{d: d, name: cuda.Family + "/" + name, warm: p.Text("l2") == "warm",
+		top: cuda.RoleOf(name) != gemm.Rung}
 	if name == cuda.CuBLAS || name == cuda.CuBLASTF32 {
 		out.engine = &libraryEngine{d: d, double: typ == "f64", tf32: name == cuda.CuBLASTF32}
 		if name == cuda.CuBLASTF32 {

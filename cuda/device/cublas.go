@@ -18,7 +18,8 @@ var cublasSearch = dl.Search{
 	Title: "cuBLAS", Variable: "GEMM_CUBLAS",
 	Names: []string{
 		"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so",
-		"/usr/local/cuda/lib64/libcublas.so*", "/usr/local/cuda-*/lib64/libcublas.so*", "/usr/local/cuda/targets/*/lib/libcublas.so*",
+		"/usr/local/cuda/lib64/libcublas.so*", "/usr/local/cuda-*/lib64/libcublas.so*",
+		"/usr/local/cuda/targets/*/lib/libcublas.so*",
 	},
 	Remedy: "install the CUDA toolkit's cuBLAS",
 }
@@ -39,8 +40,10 @@ type library struct {
 	property  func(kind int32, value *int32) int32
 	setStream func(handle, stream uintptr) int32
 	setMode   func(handle uintptr, mode int32) int32
-	sgemm     func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
-	dgemm     func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32, beta unsafe.Pointer, c uintptr, ldc int32) int32
+	sgemm     func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32,
+		beta unsafe.Pointer, c uintptr, ldc int32) int32
+	dgemm func(handle uintptr, tA, tB, m, n, k int32, alpha unsafe.Pointer, a uintptr, lda int32, b uintptr, ldb int32,
+		beta unsafe.Pointer, c uintptr, ldc int32) int32
 }
 
 // Modes of computing (cublasMath_t).
@@ -59,8 +62,9 @@ func openLibrary(name string) (l library, err error) {
 		return l, err
 	}
 	err = at.Bind(map[string]any{
-		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetProperty": &l.property, "cublasSetStream_v2": &l.setStream,
-		"cublasSetMathMode": &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
+		"cublasCreate_v2": &l.create, "cublasDestroy_v2": &l.destroy, "cublasGetProperty": &l.property,
+		"cublasSetStream_v2": &l.setStream,
+		"cublasSetMathMode":  &l.setMode, "cublasSgemm_v2": &l.sgemm, "cublasDgemm_v2": &l.dgemm,
 	})
 	if err != nil {
 		return l, fmt.Errorf("%w: it is no cuBLAS from version 11 on", err)
@@ -131,10 +135,12 @@ func (b *cublas) gemm(double, tf32 bool, s gemm.Shape, op operation, o operands)
 	m, n, k := int32(s.M), int32(s.N), int32(s.K)
 	lda, ldb, ldc := int32(o.lda), int32(o.ldb), int32(o.ldc)
 	if double {
-		return status(b.dgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&op.alpha), uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&op.beta), uintptr(o.c), ldc), "cublasDgemm")
+		return status(b.dgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&op.alpha), uintptr(o.b), ldb,
+			uintptr(o.a), lda, unsafe.Pointer(&op.beta), uintptr(o.c), ldc), "cublasDgemm")
 	}
 	alpha, beta := float32(op.alpha), float32(op.beta)
-	return status(b.sgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb, uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
+	return status(b.sgemm(b.handle, code(op.tB), code(op.tA), n, m, k, unsafe.Pointer(&alpha), uintptr(o.b), ldb,
+		uintptr(o.a), lda, unsafe.Pointer(&beta), uintptr(o.c), ldc), "cublasSgemm")
 }
 
 func (b *cublas) close() error { return status(b.destroy(b.handle), "cublasDestroy") }

@@ -131,12 +131,17 @@ func describe(number int, at cu.Device) (cuda.GPU, error) {
 		to   *int
 		what cu.DeviceAttribute
 	}{
-		{&major, cu.ComputeCapabilityMajor}, {&minor, cu.ComputeCapabilityMinor}, {&g.Multiprocessors, cu.MultiprocessorCount},
-		{&g.L2, cu.L2CacheSize}, {&clock, cu.ClockRate}, {&memoryClock, cu.MemoryClockRate}, {&g.BusWidth, cu.GlobalMemoryBusWidth},
+		{&major, cu.ComputeCapabilityMajor}, {&minor, cu.ComputeCapabilityMinor},
+		{&g.Multiprocessors, cu.MultiprocessorCount},
+		{&g.L2, cu.L2CacheSize}, {&clock, cu.ClockRate}, {&memoryClock, cu.MemoryClockRate},
+		{&g.BusWidth, cu.GlobalMemoryBusWidth},
 		{&g.Warp, cu.WarpSize}, {&g.BlockThreads, cu.MaxThreadsPerBlock}, {&g.BlockShared, cu.MaxSharedMemoryPerBlock},
-		{&g.BlockSharedOptIn, sharedOptIn}, {&g.BlockRegisters, cu.MaxRegistersPerBlock}, {&g.Threads, cu.MaxThreadsPerMultiprocessor},
-		{&g.Blocks, blocksPerMultiprocessor}, {&g.Shared, cu.MaxSharedMemoryPerMultiprocessor}, {&g.Registers, cu.MaxRegistersPerMultiprocessor},
-		{&g.SinglePerDouble, cu.SingleToDoublePrecisionPerfRatio}, {&concurrent, cu.ConcurrentKernels}, {&g.CopyEngines, cu.AsyncEngineCount},
+		{&g.BlockSharedOptIn, sharedOptIn}, {&g.BlockRegisters, cu.MaxRegistersPerBlock},
+		{&g.Threads, cu.MaxThreadsPerMultiprocessor},
+		{&g.Blocks, blocksPerMultiprocessor}, {&g.Shared, cu.MaxSharedMemoryPerMultiprocessor},
+		{&g.Registers, cu.MaxRegistersPerMultiprocessor},
+		{&g.SinglePerDouble, cu.SingleToDoublePrecisionPerfRatio}, {&concurrent, cu.ConcurrentKernels},
+		{&g.CopyEngines, cu.AsyncEngineCount},
 		{&ecc, cu.EccEnabled},
 	} {
 		if *a.to, err = at.Attribute(a.what); err != nil {
@@ -283,7 +288,8 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	}
 	bytes = max(bytes, 16)
 	if bytes > room {
-		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, bytes>>20, room>>20, d.GPU.Memory>>20).
+		return memory{}, gemm.Unavailablef("%w: needs %d MiB, has %d of %d MiB", errMemory, bytes>>20, room>>20,
+			d.GPU.Memory>>20).
 			WithRemedy("choose a smaller size")
 	}
 	at, err := cu.MemAlloc(bytes)
@@ -383,7 +389,8 @@ func (d *Device) Close() (err error) {
 			err = errors.Join(err, r.close())
 		}
 	}
-	return errors.Join(err, destroyEvent(&d.start), destroyEvent(&d.packed), destroyEvent(&d.end), destroyStream(&d.stream))
+	return errors.Join(err, destroyEvent(&d.start), destroyEvent(&d.packed), destroyEvent(&d.end),
+		destroyStream(&d.stream))
 }
 
 // destroyEvent gives an event back, where it has been made.

@@ -109,7 +109,8 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0}, {5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
+	for _, s := range []struct{ m, n, k, pad int }{{70, 90, 110, 0}, {133, 261, 67, 3}, {129, 64, 40, 4}, {1, 1, 1, 0},
+		{5, 300, 0, 0}, {0, 5, 7, 0}, {5, 0, 7, 0}, {0, 0, 0, 0}} {
 		a, x, c := padded[T](s.m, s.k, s.pad), padded[T](s.k, s.n, s.pad), padded[T](s.m, s.n, s.pad)
 		for i := range a.Data {
 			a.Data[i] = T(i%7 - 3)
@@ -159,10 +160,12 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	}
 	random := rand.New(rand.NewPCG(8, 0))
 	for _, s := range []struct{ m, n, k, ld int }{
-		{4, 10000, 10, 10000}, {4, 8191, 10, 8192}, {4, 8193, 10, 8200}, {3, 4097, 7, 4100}, {5, 4095, 11, 4098}, {17, 1001, 33, 1001}, {4, 6143, 10, 6143},
+		{4, 10000, 10, 10000}, {4, 8191, 10, 8192}, {4, 8193, 10, 8200}, {3, 4097, 7, 4100}, {5, 4095, 11, 4098},
+		{17, 1001, 33, 1001}, {4, 6143, 10, 6143},
 		{70, 300, 65, 304}, {1, 1, 1, 1}, {2, 15, 1, 16}, {5, 300, 0, 300}, {0, 5, 7, 5}, {5, 0, 7, 1}, {0, 0, 0, 1},
 	} {
-		a, x, c := padded[gf256.Elem](s.m, s.k, 1), padded[gf256.Elem](s.k, s.n, s.ld-s.n), padded[gf256.Elem](s.m, s.n, s.ld-s.n)
+		a, x, c := padded[gf256.Elem](s.m, s.k, 1), padded[gf256.Elem](s.k, s.n, s.ld-s.n),
+			padded[gf256.Elem](s.m, s.n, s.ld-s.n)
 		for _, data := range [][]gf256.Elem{a.Data, x.Data} {
 			for i := range data {
 				data[i] = gf256.New(uint8(random.Uint32()))

@@ -46,7 +46,8 @@ func handle(f cu.Function) C.CUfunction {
 // allowShared lets launches of f ask for so many bytes of shared memory, above the 48 KiB
 // that every kernel may have.
 func allowShared(f cu.Function, bytes int) error {
-	return driverError("cuFuncSetAttribute", C.cuFuncSetAttribute(handle(f), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
+	return driverError("cuFuncSetAttribute",
+		C.cuFuncSetAttribute(handle(f), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
 }
 
 // busID returns where the device is on the PCI bus, such as 0000:3b:00.0: by numbers NVML and
@@ -65,7 +66,8 @@ const mostPitch = 1<<31 - 1
 
 // copyRows starts a copy of rows of so many bytes between host and device. At each end either
 // the host's place or the device's is given.
-func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost unsafe.Pointer, from cu.DevicePtr, fromPitch, width, rows int64, on cu.Stream) error {
+func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost unsafe.Pointer, from cu.DevicePtr,
+	fromPitch, width, rows int64, on cu.Stream) error {
 	if width == 0 || rows == 0 {
 		return nil
 	}
@@ -80,7 +82,8 @@ func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost un
 			return unsafe.Add(host, bytes)
 		}
 		for i := range rows {
-			if err := copyRows(behind(toHost, i*toPitch), to+cu.DevicePtr(i*toPitch), width, behind(fromHost, i*fromPitch), from+cu.DevicePtr(i*fromPitch), width, width, 1, on); err != nil {
+			if err := copyRows(behind(toHost, i*toPitch), to+cu.DevicePtr(i*toPitch), width, behind(fromHost, i*fromPitch),
+				from+cu.DevicePtr(i*fromPitch), width, width, 1, on); err != nil {
 				return err
 			}
 		}

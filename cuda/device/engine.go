@@ -226,7 +226,8 @@ func (l laid) start(d *Device, from cu.DevicePtr, ld int) error {
 	if blocks == 0 {
 		return nil
 	}
-	return d.launch(l.kernel, blocks, 1, 256, 0, []uint64{uint64(uint32(l.rows)), uint64(uint32(l.cols)), uint64(from), uint64(ld), uint64(l.room.at), uint64(l.ld)})
+	return d.launch(l.kernel, blocks, 1, 256, 0,
+		[]uint64{uint64(uint32(l.rows)), uint64(uint32(l.cols)), uint64(from), uint64(ld), uint64(l.room.at), uint64(l.ld)})
 }
 
 func (e *rungEngine) start(o operands) error {
@@ -255,17 +256,20 @@ func (e *rungEngine) start(o operands) error {
 		packedA, packedB := e.partial.at, e.partial.at+cu.DevicePtr(8*a)
 		if s.K > 0 {
 			blocksA, blocksB := e.plan.PackBlocks()
-			if err := e.d.launch(e.packing[0], blocksA, 1, threads, 0, []uint64{m, k, uint64(o.a), uint64(o.lda), uint64(packedA)}); err != nil {
+			if err := e.d.launch(e.packing[0], blocksA, 1, threads, 0,
+				[]uint64{m, k, uint64(o.a), uint64(o.lda), uint64(packedA)}); err != nil {
 				return err
 			}
-			if err := e.d.launch(e.packing[1], blocksB, 1, threads, 0, []uint64{k, n, uint64(o.b), uint64(o.ldb), uint64(packedB)}); err != nil {
+			if err := e.d.launch(e.packing[1], blocksB, 1, threads, 0,
+				[]uint64{k, n, uint64(o.b), uint64(o.ldb), uint64(packedB)}); err != nil {
 				return err
 			}
 		}
 		if err := e.d.packed.Record(e.d.stream); err != nil {
 			return failed("cuEventRecord", err)
 		}
-		return e.d.launch(e.kernel, x, 1, threads, 0, []uint64{m, n, k, e.bits(alpha), uint64(packedA), uint64(packedB), e.bits(beta), uint64(o.c), uint64(o.ldc)})
+		return e.d.launch(e.kernel, x, 1, threads, 0,
+			[]uint64{m, n, k, e.bits(alpha), uint64(packedA), uint64(packedB), e.bits(beta), uint64(o.c), uint64(o.ldc)})
 	}
 	if e.rung.Type == "gf256" {
 		arguments := []uint64{m, n, k, uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), uint64(o.c), uint64(o.ldc)}
@@ -276,7 +280,8 @@ func (e *rungEngine) start(o operands) error {
 		}
 		return e.d.launch(e.kernel, x, 1, threads, e.shared, arguments)
 	}
-	arguments := []uint64{m, n, k, e.bits(alpha), uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), e.bits(beta), uint64(o.c), uint64(o.ldc)}
+	arguments := []uint64{m, n, k, e.bits(alpha), uint64(o.a), uint64(o.lda), uint64(o.b), uint64(o.ldb), e.bits(beta),
+		uint64(o.c), uint64(o.ldc)}
 	if e.plan.Split == 1 {
 		return e.d.launch(e.kernel, x, 1, threads, e.shared, arguments)
 	}
@@ -284,7 +289,8 @@ func (e *rungEngine) start(o operands) error {
 	if err := e.d.launch(e.kernel, x, z, threads, e.shared, arguments[:len(arguments)-e.rung.PartialRows()]); err != nil {
 		return err
 	}
-	return e.d.launch(e.reduce, e.blocks, 1, e.threads, 0, []uint64{m, n, number(z), e.bits(alpha), uint64(e.partial.at), e.bits(beta), uint64(o.c), uint64(o.ldc)})
+	return e.d.launch(e.reduce, e.blocks, 1, e.threads, 0,
+		[]uint64{m, n, number(z), e.bits(alpha), uint64(e.partial.at), e.bits(beta), uint64(o.c), uint64(o.ldc)})
 }
 
 func (e *rungEngine) packs() bool { return e.rung.Packs() }
@@ -302,7 +308,8 @@ func (e *rungEngine) device() gemm.Device {
 	capability, err := occupancy.ParseCapability(e.d.GPU.Capability)
 	if err == nil {
 		var o occupancy.Occupancy
-		o, err = occupancy.Of(capability, occupancy.Kernel{Threads: out.Threads, Registers: out.Registers, Shared: out.Shared})
+		o, err = occupancy.Of(capability,
+			occupancy.Kernel{Threads: out.Threads, Registers: out.Registers, Shared: out.Shared})
 		out.Occupancy = o.Share
 		for _, r := range o.LimitedBy {
 			out.Limit = append(out.Limit, string(r))

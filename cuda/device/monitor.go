@@ -31,7 +31,8 @@ var openNVML = sync.OnceValue(func() *nvml {
 	l := &nvml{}
 	err = at.Bind(map[string]any{
 		"nvmlInit_v2": &l.start, "nvmlSystemGetDriverVersion": &l.version, "nvmlDeviceGetHandleByPciBusId_v2": &l.find,
-		"nvmlDeviceGetMemoryInfo": &l.memory, "nvmlDeviceGetClockInfo": &l.clock, "nvmlDeviceGetCurrentClocksThrottleReasons": &l.reasons,
+		"nvmlDeviceGetMemoryInfo": &l.memory, "nvmlDeviceGetClockInfo": &l.clock,
+		"nvmlDeviceGetCurrentClocksThrottleReasons": &l.reasons,
 	})
 	if err != nil {
 		return nil

@@ -86,7 +86,8 @@ func TestRefused(t *testing.T) {
 		return err
 	})
 	refused("too many threads", func() error {
-		k, err := d.load(nvrtc.Program{Name: "idle.cu", Source: `extern "C" __global__ void idle() {}`, Arch: d.arch()}, "idle", 0)
+		k, err := d.load(nvrtc.Program{Name: "idle.cu", Source: `extern "C" __global__ void idle() {}`,
+			Arch: d.arch()}, "idle", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

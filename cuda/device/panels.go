@@ -58,7 +58,8 @@ func newConveyor[T gemm.Element](p *product[T], op operation, a, b, c gemm.Matri
 	}
 	x.panel = x.shapeOf(x.cut.Size)
 	x.ldStays, x.ldMoves, x.ldC = aligned[T](x.staying.Cols), aligned[T](cols), aligned[T](x.panel.N)
-	x.ofStays, x.ofMoves, x.ofC = roomOf[T](x.staying.Rows, x.ldStays), roomOf[T](rows, x.ldMoves), roomOf[T](x.panel.M, x.ldC)
+	x.ofStays, x.ofMoves, x.ofC = roomOf[T](x.staying.Rows, x.ldStays), roomOf[T](rows, x.ldMoves),
+		roomOf[T](x.panel.M, x.ldC)
 	return x
 }
 

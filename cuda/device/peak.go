@@ -59,7 +59,8 @@ func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err
 		if arch < p.least || p.name == "tf32" && arch >= 90 {
 			continue
 		}
-		program := nvrtc.Program{Name: "peak.cu", Source: kernels.Peak, Arch: arch, Options: []string{fmt.Sprintf("-DPIPE=%d", p.pipe)}}
+		program := nvrtc.Program{Name: "peak.cu", Source: kernels.Peak, Arch: arch,
+			Options: []string{fmt.Sprintf("-DPIPE=%d", p.pipe)}}
 		k, err := d.load(program, "peak", 0)
 		if err != nil {
 			return nil, err

@@ -103,7 +103,8 @@ type gemmer[T gemm.Float] struct{ *product[T] }
 
 // Gemm implements gemm.Gemmer. Operands that are stored transposed are laid out anew on the
 // device, but by cuBLAS.
-func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (p gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return err
 	}
@@ -198,7 +199,8 @@ func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Ru
 }
 
 // StageGemm stages the full BLAS operation, of which each product begins with this c.
-func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) (gemm.Run, error) {
+func (p gemmer[T]) StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) (gemm.Run, error) {
 	if _, _, _, err := gemm.CheckGemm(tA, tB, a, b, c); err != nil {
 		return nil, err
 	}
@@ -256,10 +258,12 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 // place brings the operands to the device where they are not there yet, as often as keeps each
 // product from finding those of the last in the L2 cache unless that is to be warm, and measures
 // the copies.
-func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T], warm bool) (_ *placed, err error) {
+func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T],
+	warm bool) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
 	key := placement{
-		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)), unsafe.Pointer(unsafe.SliceData(c.Data)),
+		unsafe.Pointer(unsafe.SliceData(a.Data)), unsafe.Pointer(unsafe.SliceData(b.Data)),
+		unsafe.Pointer(unsafe.SliceData(c.Data)),
 		l.lda, l.ldb, l.ldc, shapeOf(op, c, a), op.tA, op.tB, op.beta != 0, gemm.TypeOf[T]().Size, 1,
 	}
 	if !warm && l.bytes > 0 {

@@ -67,12 +67,14 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ m, n, k, edge, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7}, {33, 9, 17, 1, 7}, {9, 33, 17, 1, 7}, {64, 130, 40, 16, 8}} {
+	for _, s := range []struct{ m, n, k, edge, panels int }{{300, 70, 90, 1 << 20, 1}, {300, 70, 90, 40, 7},
+		{33, 9, 17, 1, 7}, {9, 33, 17, 1, 7}, {64, 130, 40, 16, 8}} {
 		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
 		if got := panels.Cut(gemm.Shape{M: s.m, N: s.n, K: s.k}, 4, 1<<30); got.Count != s.panels {
 			t.Fatalf("%d×%d are the panels %+v, want %d", s.m, s.n, got, s.panels)
 		}
-		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1}, {tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {
+		for _, op := range []operation{plain, {alpha: 2, beta: -1}, {tA: true, alpha: 1},
+			{tA: true, tB: true, alpha: -1, beta: 2}, {alpha: 0, beta: 2}} {
 			a, x, c := integers[T](s.m, s.k, 5), integers[T](s.k, s.n, 3), integers[T](s.m, s.n, 2)
 			tA, tB := blas.NoTrans, blas.NoTrans
 			if op.tA {
@@ -97,7 +99,8 @@ func inPanels[T gemm.Float](t *testing.T, v gemm.Variant) {
 			for i := range s.m {
 				for j := range s.n {
 					if got := c.At(i, j); !(got == want.At(i, j)) {
-						t.Fatalf("%d×%d×%d in %d panels, %+v: element (%d, %d) is %v, want %v", s.m, s.n, s.k, s.panels, op, i, j, got, want.At(i, j))
+						t.Fatalf("%d×%d×%d in %d panels, %+v: element (%d, %d) is %v, want %v", s.m, s.n, s.k, s.panels, op, i, j, got,
+							want.At(i, j))
 					}
 				}
 			}
@@ -121,7 +124,8 @@ func bytesInPanels(t *testing.T, v gemm.Variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ m, n, k, edge int }{{4, 5000, 10, 1 << 20}, {4, 5000, 10, 300}, {300, 70, 33, 40}, {5, 90, 0, 16}} {
+	for _, s := range []struct{ m, n, k, edge int }{{4, 5000, 10, 1 << 20}, {4, 5000, 10, 300}, {300, 70, 33, 40},
+		{5, 90, 0, 16}} {
 		panels = cuda.Panels{Edge: s.edge, Bytes: 1, Most: 8}
 		a, x, c := randomBytes(s.m, s.k, 1), randomBytes(s.k, s.n, 2), randomBytes(s.m, s.n, 3)
 		if err := multiplier.Multiply(t.Context(), c, a, x); err != nil {

@@ -124,7 +124,8 @@ func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.Devic
 			}
 		})
 		width := int64(cols * size)
-		if err := copyRows(nil, to+cu.DevicePtr((i*ld+j)*size), int64(ld*size), p.at, 0, width, width, int64(rows), r.stream); err != nil {
+		if err := copyRows(nil, to+cu.DevicePtr((i*ld+j)*size), int64(ld*size), p.at, 0, width, width, int64(rows),
+			r.stream); err != nil {
 			return err
 		}
 		return failed("cuEventRecord", p.done.Record(r.stream))
@@ -133,7 +134,8 @@ func upload[T gemm.Element](ctx context.Context, d *Device, r *ring, to cu.Devic
 
 // download copies the matrix from the device, and returns when it is there. A part is on
 // its way while the one before is taken out of the ring.
-func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr, ld int) error {
+func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Matrix[T], from cu.DevicePtr,
+	ld int) error {
 	size := gemm.TypeOf[T]().Size
 	take := func() error { return nil } // the part before
 	err := blocksOf(m.Rows, m.Cols, size, func(i, j, rows, cols int) error {
@@ -142,7 +144,8 @@ func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Ma
 			return err
 		}
 		width := int64(cols * size)
-		if err := copyRows(p.at, 0, width, nil, from+cu.DevicePtr((i*ld+j)*size), int64(ld*size), width, int64(rows), r.stream); err != nil {
+		if err := copyRows(p.at, 0, width, nil, from+cu.DevicePtr((i*ld+j)*size), int64(ld*size), width, int64(rows),
+			r.stream); err != nil {
 			return err
 		}
 		if err := p.done.Record(r.stream); err != nil {

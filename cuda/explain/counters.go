@@ -63,7 +63,8 @@ func profilerArgs(log string) []string {
 
 // Counters measures the case once under the profiler and returns the counters of its kernel.
 // The row is that of the case: a kernel with another setting is not the one that was timed.
-func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint64, worker func(context.Context) (*exec.Cmd, error)) (map[string]float64, error) {
+func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint64,
+	worker func(context.Context) (*exec.Cmd, error)) (map[string]float64, error) {
 	scratch, err := output.NewScratch("counters")
 	if err != nil {
 		return nil, err
@@ -96,7 +97,8 @@ func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint
 	case got.Status != compare.OK:
 		err = fmt.Errorf("under %s the row is %s: %s", Profiler, got.Status, got.Note())
 	case err == nil && got.Resolved.String() != row.Resolved.String():
-		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved, row.Resolved)
+		return nil, fmt.Errorf("it runs with %v now and ran with %v: measure it again with --force", got.Resolved,
+			row.Resolved)
 	}
 	if complaint := complaintOf(string(log)); err != nil && complaint != "" {
 		err = fmt.Errorf("%s: %s: %s", Profiler, complaint, remedy(complaint))

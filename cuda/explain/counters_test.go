@@ -33,10 +33,15 @@ func TestParseCounters(t *testing.T) {
 		err  string
 	}{
 		{tableOf("byte", launched{"gemm", "1"}, launched{"gemm", "2,048"}, launched{"reduce", "3"}), ofTable(2048), ""},
-		{tableOf("byte", launched{"gemm(int, int)", "5"}, launched{"align(int, int)", "6"}, launched{"transpose", "7"}, launched{"pack_a", "8"}, launched{"pack_b", "9"}, launched{"peak", "10"}), ofTable(5), ""},
-		{"==PROF== Profiling\n\n" + tableOf("byte", launched{"void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(T1::Params)", "1.5"}) + "==PROF== Disconnected\n", ofTable(1.5), ""},
-		{tableOf("byte", launched{"nvjet_sss", "(!) n/a"}), map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
-		{tableOf("byte", launched{"gemm", "nan"}), map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
+		{tableOf("byte", launched{"gemm(int, int)", "5"}, launched{"align(int, int)", "6"}, launched{"transpose", "7"},
+			launched{"pack_a", "8"}, launched{"pack_b", "9"}, launched{"peak", "10"}), ofTable(5), ""},
+		{"==PROF== Profiling\n\n" + tableOf("byte",
+			launched{"void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(T1::Params)",
+				"1.5"}) + "==PROF== Disconnected\n", ofTable(1.5), ""},
+		{tableOf("byte", launched{"nvjet_sss", "(!) n/a"}),
+			map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
+		{tableOf("byte", launched{"gemm", "nan"}),
+			map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
 		{strings.ReplaceAll(tableOf("byte", launched{"gemm", ""}), "97.5", "-inf"), nil, "none of the counters"},
 		{tableOf("byte", launched{"gemm", "many"}), nil, `"many" for dram__bytes_read.sum`},
 		{tableOf("byte", launched{"reduce", "1"}), nil, "no kernel that multiplies"},
@@ -48,7 +53,8 @@ func TestParseCounters(t *testing.T) {
 		{"", nil, "wrote no table"},
 	} {
 		got, err := parseCounters(test.log)
-		if test.err == "" && (err != nil || !maps.Equal(got, test.want)) || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+		if test.err == "" && (err != nil || !maps.Equal(got, test.want)) ||
+			test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 			t.Errorf("%s\nare %v, %v; want %v, %s", test.log, got, err, test.want, test.err)
 		}
 	}

@@ -107,7 +107,8 @@ type Product struct {
 // Rungs compiles the rungs with all of their settings, limits of registers and padding.
 func Rungs(ctx context.Context, compiler nvrtc.Compiler, task Task) (Document, error) {
 	rows, err := explained(ctx, compiler, task)
-	return Document{compare.Schema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks, task.Bandwidth, rows}, err
+	return Document{compare.Schema, task.Capability.String(), compiler.Version(), task.Multiprocessors, task.Peaks,
+		task.Bandwidth, rows}, err
 }
 
 func explained(ctx context.Context, compiler nvrtc.Compiler, task Task) ([]Row, error) {
@@ -184,7 +185,8 @@ func tileText(t cuda.Tile) string {
 
 // fill puts the figures into the row.
 func (row *Row) fill(e cuda.Explanation, task Task) {
-	row.Threads, row.Registers, row.Spills, row.Shared = e.Rung.Threads(e.Tile), e.Kernel.Registers, e.Kernel.Spills, e.Kernel.Shared
+	row.Threads, row.Registers, row.Spills, row.Shared = e.Rung.Threads(e.Tile), e.Kernel.Registers, e.Kernel.Spills,
+		e.Kernel.Shared
 	row.Blocks, row.LimitedBy, row.Warps, row.Occupancy = e.Blocks, resources(e.Occupancy), e.Warps, e.Share
 	row.Global, row.Block, row.Intensity, row.Passes, row.Sectors = e.Global, e.Block, e.Intensity, e.Passes, e.Sectors
 	for _, a := range e.Accesses {
@@ -194,7 +196,8 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 		p := e.Rung.Product(e.Tile, s)
 		q := Product{
 			M: s.M, N: s.N, K: s.K, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
-			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved, Intensity: p.Intensity,
+			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved,
+			Intensity: p.Intensity,
 		}
 		if task.Multiprocessors > 0 && e.Blocks > 0 {
 			q.Waves, q.Fill = p.Waves(task.Multiprocessors, e.Blocks)

@@ -45,11 +45,13 @@ func TestExplained(t *testing.T) {
 		seen[row.Variant+" "+row.Tile] = row
 	}
 	naive := seen["cuda/naive 8x32"]
-	if p := naive.Products[0]; p.GlobalReads != 2e9 || p.By != "memory" || !(math.Abs(p.Roofline-187.4) <= 0.1) || p.Waves != 10 || naive.Sectors != 9 || naive.Step == nil || naive.Step.After != "" {
+	if p := naive.Products[0]; p.GlobalReads != 2e9 || p.By != "memory" || !(math.Abs(p.Roofline-187.4) <= 0.1) ||
+		p.Waves != 10 || naive.Sectors != 9 || naive.Step == nil || naive.Step.After != "" {
 		t.Errorf("naive has %+v", naive)
 	}
 	without, with := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 0"], seen["cuda/conflictfree 64x64x8 thread 4x4 pad 4"]
-	if len(without.Accesses) != 4 || without.Accesses[2].Conflict <= with.Accesses[2].Conflict || with.Step != nil || without.Step.After != "cuda/smem" {
+	if len(without.Accesses) != 4 || without.Accesses[2].Conflict <= with.Accesses[2].Conflict || with.Step != nil ||
+		without.Step.After != "cuda/smem" {
 		t.Errorf("padding: %+v and %+v", without, with)
 	}
 	if row := seen["cuda/conflictfree 64x64x8 thread 4x4 pad 1"]; row.Reason != "1 is no multiple of 2" {
@@ -77,7 +79,8 @@ func TestExplained(t *testing.T) {
 	for i, row := range rows {
 		if row.MaxRegs != 0 {
 			limited++
-			if before := rows[i-1]; row.MaxRegs != 64 || before.MaxRegs != 0 || before.Variant != row.Variant || before.Tile != row.Tile {
+			if before := rows[i-1]; row.MaxRegs != 64 || before.MaxRegs != 0 || before.Variant != row.Variant ||
+				before.Tile != row.Tile {
 				t.Errorf("%+v after %+v", row, before)
 			}
 		}
@@ -102,7 +105,8 @@ func TestExplained(t *testing.T) {
 	b.Reset()
 	printProducts(&b, rows, 1, task)
 	printBanks(&b, rows)
-	if text := b.String(); strings.Contains(text, "maxregs") || strings.Contains(text, "WAVES") || strings.Contains(text, "ROOFLINE") || strings.Count(text, "\ncuda/") != tiles+accessing {
+	if text := b.String(); strings.Contains(text, "maxregs") || strings.Contains(text, "WAVES") || strings.Contains(text,
+		"ROOFLINE") || strings.Count(text, "\ncuda/") != tiles+accessing {
 		t.Errorf("the tables repeat what limits do not change:\n%s", text)
 	}
 	b.Reset()
@@ -113,7 +117,8 @@ func TestExplained(t *testing.T) {
 }
 
 func TestAccesses(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 999: "999", 2147483648: "2.147 G", 16777216: "16.78 M", 1.5e21: "1500 E"} {
+	for x, want := range map[float64]string{0: "0", 999: "999", 2147483648: "2.147 G", 16777216: "16.78 M",
+		1.5e21: "1500 E"} {
 		if got := accesses(x); got != want {
 			t.Errorf("%v is %q, want %q", x, got, want)
 		}

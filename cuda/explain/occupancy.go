@@ -137,7 +137,8 @@ func (filled Occupied) Document() OccupancyDocument {
 			limit(occupancy.Shared, "bytes", o.BlockShared, l.Shared),
 			limit(occupancy.Blocks, "blocks", 1, l.Blocks),
 		},
-		Blocks: o.Blocks, LimitedBy: resources(o), Warps: o.Warps, MostWarps: l.Warps, Occupancy: o.Share, Carveout: o.Carveout,
+		Blocks: o.Blocks, LimitedBy: resources(o), Warps: o.Warps, MostWarps: l.Warps, Occupancy: o.Share,
+		Carveout: o.Carveout,
 	}
 	for _, s := range filled.sweeps {
 		swept := Sweep{Over: string(s.over)}
@@ -240,7 +241,8 @@ func tooManyRegisters(o occupancy.Occupancy) string {
 // occupancy, and the kernel of o beside the step that it is in.
 func printSweep(out io.Writer, o occupancy.Occupancy, s sweep) {
 	with := map[occupancy.Resource]string{
-		occupancy.Threads:   fmt.Sprintf("%d registers a thread and %d bytes of shared memory", o.Kernel.Registers, o.Kernel.Shared),
+		occupancy.Threads: fmt.Sprintf("%d registers a thread and %d bytes of shared memory", o.Kernel.Registers,
+			o.Kernel.Shared),
 		occupancy.Registers: fmt.Sprintf("%d threads and %d bytes of shared memory", o.Kernel.Threads, o.Kernel.Shared),
 		occupancy.Shared:    fmt.Sprintf("%d threads and %d registers a thread", o.Kernel.Threads, o.Kernel.Registers),
 	}
@@ -253,7 +255,8 @@ func printSweep(out io.Writer, o occupancy.Occupancy, s sweep) {
 		if i == s.here {
 			limits += fmt.Sprintf("  <- %d", taken(o.Kernel, s.over))
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%5.1f%% %-20s\t%s\n", taken(step.Kernel, s.over), step.Blocks, step.Warps, 100*step.Share, bar, limits)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%5.1f%% %-20s\t%s\n", taken(step.Kernel, s.over), step.Blocks, step.Warps,
+			100*step.Share, bar, limits)
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all
 }

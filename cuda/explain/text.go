@@ -39,7 +39,8 @@ func printRows(out io.Writer, rows []Row) {
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f%%\t%s\t%.4f\t%.4f\t%.2f\n", r.name(),
-			r.Threads, r.Registers, r.Spills, r.Shared, r.Blocks, 100*r.Occupancy, strings.Join(r.LimitedBy, ", "), r.Global, r.Block, r.Intensity)
+			r.Threads, r.Registers, r.Spills, r.Shared, r.Blocks, 100*r.Occupancy, strings.Join(r.LimitedBy, ", "), r.Global,
+			r.Block, r.Intensity)
 	}
 	_ = w.Flush() // to a strings.Builder, which takes all
 	fmt.Fprintln(out, "\nA block takes registers of each thread and bytes of shared memory; BLOCKS are on a multiprocessor.")
@@ -94,7 +95,8 @@ func printProducts(out io.Writer, rows []Row, shape int, task Task) {
 			continue
 		}
 		p := r.Products[shape]
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%.2f", r.name(), p.Blocks, accesses(p.GlobalReads), accesses(p.GlobalWrites),
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%.2f", r.name(), p.Blocks, accesses(p.GlobalReads),
+			accesses(p.GlobalWrites),
 			accesses(p.SharedReads), accesses(p.SharedWrites), p.Barriers, p.Saved, p.Intensity)
 		if task.Multiprocessors > 0 {
 			fmt.Fprintf(w, "\t%d\t%.1f%%", p.Waves, 100*p.Fill)

@@ -61,7 +61,8 @@ func NewTiles(capability occupancy.Capability, rungs []cuda.Rung) (Tiles, error)
 		doc.Constraints = append(doc.Constraints, Constraint(constraint))
 	}
 	for _, f := range tiles {
-		row := FeasibleTile{f.Edge, f.Slice, f.Tile.Name(), f.Threads, f.Shared, f.Sums, f.Copies, f.Rows, f.Registers, f.Blocks, f.Occupancy, []string{}}
+		row := FeasibleTile{f.Edge, f.Slice, f.Tile.Name(), f.Threads, f.Shared, f.Sums, f.Copies, f.Rows, f.Registers,
+			f.Blocks, f.Occupancy, []string{}}
 		for _, constraint := range f.Fails {
 			row.Fails = append(row.Fails, constraint.Name)
 		}

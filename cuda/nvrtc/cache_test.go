@@ -73,12 +73,14 @@ func TestCache(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	p := Program{Name: "a.cu", Source: "x", Arch: 80}
 	for what, damage := range map[string]func(data []byte) []byte{
-		"empty":        func([]byte) []byte { return nil },
-		"cut":          func(data []byte) []byte { return data[:len(data)-1] },
-		"flipped":      func(data []byte) []byte { data[len(data)-2] ^= 1; return data },
-		"another key":  func(data []byte) []byte { return []byte(strings.Replace(string(data), `"key":"`, `"key":"0`, 1)) },
-		"another form": func(data []byte) []byte { return []byte(strings.Replace(string(data), `"schema":1`, `"schema":2`, 1)) },
-		"rubbish":      func([]byte) []byte { return []byte("rubbish\nrubbish") },
+		"empty":       func([]byte) []byte { return nil },
+		"cut":         func(data []byte) []byte { return data[:len(data)-1] },
+		"flipped":     func(data []byte) []byte { data[len(data)-2] ^= 1; return data },
+		"another key": func(data []byte) []byte { return []byte(strings.Replace(string(data), `"key":"`, `"key":"0`, 1)) },
+		"another form": func(data []byte) []byte {
+			return []byte(strings.Replace(string(data), `"schema":1`, `"schema":2`, 1))
+		},
+		"rubbish": func([]byte) []byte { return []byte("rubbish\nrubbish") },
 	} {
 		compiler := &counter{version: "13.0"}
 		c := &Cache{Compiler: compiler, Folder: t.TempDir()}

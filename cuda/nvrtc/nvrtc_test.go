@@ -74,7 +74,8 @@ func TestSpills(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	l := library(t)
-	image, err := l.Compile(Program{Name: "idle.cu", Source: `extern "C" __global__ void idle() { int unused = 1; }`, Arch: 80})
+	image, err := l.Compile(Program{Name: "idle.cu",
+		Source: `extern "C" __global__ void idle() { int unused = 1; }`, Arch: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,8 @@ func TestWarnings(t *testing.T) {
 func TestErrors(t *testing.T) {
 	l := library(t)
 	_, err := l.Compile(Program{Name: "wrong.cu", Source: `extern "C" __global__ void wrong() { x = 1; }`, Arch: 80})
-	if !errors.Is(err, ErrCompile) || !strings.Contains(err.Error(), "wrong.cu(1): error") || strings.Contains(err.Error(), "\n") {
+	if !errors.Is(err, ErrCompile) || !strings.Contains(err.Error(), "wrong.cu(1): error") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("the error is %v", err)
 	}
 	_, err = l.Compile(Program{Name: "twice.cu", Source: source, Arch: 7})
@@ -101,7 +103,9 @@ func TestFind(t *testing.T) {
 	found.Library = nil
 	defer func() { found.Library = kept }()
 	t.Setenv(Variable, "/nowhere/libnvrtc.so.13")
-	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "GEMM_NVRTC=/nowhere/libnvrtc.so.13: ") || !strings.Contains(err.Error(), "; set GEMM_NVRTC") {
+	if _, err := Find(); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "GEMM_NVRTC=/nowhere/libnvrtc.so.13: ") ||
+		!strings.Contains(err.Error(), "; set GEMM_NVRTC") {
 		t.Errorf("the error is %v", err)
 	}
 	t.Setenv(Variable, "/nowhere/[*.so") // no pattern

@@ -41,8 +41,10 @@ func open(name string) (*Library, error) {
 	}
 	l := &Library{File: name}
 	err = at.Bind(map[string]any{
-		"nvrtcVersion": &l.version, "nvrtcGetErrorString": &l.text, "nvrtcCreateProgram": &l.create, "nvrtcCompileProgram": &l.build,
-		"nvrtcGetProgramLogSize": &l.logSize, "nvrtcGetProgramLog": &l.log, "nvrtcGetCUBINSize": &l.cubinSize, "nvrtcGetCUBIN": &l.cubin,
+		"nvrtcVersion": &l.version, "nvrtcGetErrorString": &l.text, "nvrtcCreateProgram": &l.create,
+		"nvrtcCompileProgram":    &l.build,
+		"nvrtcGetProgramLogSize": &l.logSize, "nvrtcGetProgramLog": &l.log, "nvrtcGetCUBINSize": &l.cubinSize,
+		"nvrtcGetCUBIN":       &l.cubin,
 		"nvrtcDestroyProgram": &l.destroy,
 	})
 	if err != nil {

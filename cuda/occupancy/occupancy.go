@@ -90,7 +90,8 @@ func Of(c Capability, k Kernel) (Occupancy, error) {
 	}
 	switch {
 	case k.Threads < 1 || k.Threads > l.BlockThreads:
-		return Occupancy{}, fmt.Errorf("%w: %d threads a block, there can be 1 to %d: launch more blocks of fewer threads", ErrKernel, k.Threads, l.BlockThreads)
+		return Occupancy{}, fmt.Errorf("%w: %d threads a block, there can be 1 to %d: launch more blocks of fewer threads",
+			ErrKernel, k.Threads, l.BlockThreads)
 	case k.Registers < 1 || k.Registers > l.ThreadRegisters:
 		return Occupancy{}, fmt.Errorf("%w: %d registers a thread, there can be 1 to %d: have the compiler spill the others (-maxrregcount), or give a thread less to compute", ErrKernel, k.Registers, l.ThreadRegisters)
 	case k.Shared < 0 || k.Shared > l.BlockSharedOptIn:

@@ -70,7 +70,8 @@ func TestLimits(t *testing.T) {
 			continue
 		}
 		l := limits(t, c)
-		if l.Capability != c || l.Blocks != r.blocks || l.Warps != r.warps || l.Threads != r.threads || l.Shared != r.shared<<10 ||
+		if l.Capability != c || l.Blocks != r.blocks || l.Warps != r.warps || l.Threads != r.threads ||
+			l.Shared != r.shared<<10 ||
 			l.BlockSharedOptIn != r.optIn<<10 || l.SharedUnit != r.unit || l.SharedReserved != r.reserved {
 			t.Errorf("%s: %+v, want %+v", r.name, l, r)
 		}
@@ -105,8 +106,10 @@ func TestParseCapability(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %v", text, c, err, want)
 		}
 	}
-	for _, text := range []string{"", "8", "8.5", "sm_", "sm_8.6", "sm_sm_86", "8.6a", "86a", "-8.6", "+86", "8,6", "8.60", " 8.6", "compute_86", "6.1", "13.0"} {
-		if c, err := ParseCapability(text); !errors.Is(err, ErrCapability) || !strings.Contains(err.Error(), `"`+text+`"; known are 7.0, 7.2, `) {
+	for _, text := range []string{"", "8", "8.5", "sm_", "sm_8.6", "sm_sm_86", "8.6a", "86a", "-8.6", "+86", "8,6", "8.60",
+		" 8.6", "compute_86", "6.1", "13.0"} {
+		if c, err := ParseCapability(text); !errors.Is(err, ErrCapability) ||
+			!strings.Contains(err.Error(), `"`+text+`"; known are 7.0, 7.2, `) {
 			t.Errorf("%q: %v, %v", text, c, err)
 		}
 	}
@@ -125,7 +128,8 @@ func TestContract(t *testing.T) {
 	if o.Blocks != 1 || !slices.Equal(o.LimitedBy, []Resource{Threads, Registers}) || o.Warps != 32 || o.Share != 2./3 {
 		t.Errorf("%+v, want 1 block, limited by threads and registers, 32 of 48 warps", o)
 	}
-	if o.BlockWarps != 32 || o.WarpRegisters != 1280 || o.BlockRegisters != 40960 || o.BlockShared != 9216 || o.Carveout != 16<<10 {
+	if o.BlockWarps != 32 || o.WarpRegisters != 1280 || o.BlockRegisters != 40960 || o.BlockShared != 9216 ||
+		o.Carveout != 16<<10 {
 		t.Errorf("%+v, want 32 warps with 1280 registers each and 9216 bytes of 16 KiB", o)
 	}
 	for _, shared := range []int{16 << 10, 8 << 10} {
@@ -202,7 +206,8 @@ func TestCalculator(t *testing.T) {
 func TestUnits(t *testing.T) {
 	for _, r := range []struct {
 		registers, warp int
-	}{{1, 256}, {8, 256}, {9, 512}, {32, 1024}, {33, 1280}, {40, 1280}, {41, 1536}, {248, 7936}, {249, 8192}, {255, 8192}} {
+	}{{1, 256}, {8, 256}, {9, 512}, {32, 1024}, {33, 1280}, {40, 1280}, {41, 1536}, {248, 7936}, {249, 8192},
+		{255, 8192}} {
 		if o := of(t, Capability{9, 0}, Kernel{Threads: 32, Registers: r.registers}); o.WarpRegisters != r.warp {
 			t.Errorf("%d registers a thread: %d a warp, want %d", r.registers, o.WarpRegisters, r.warp)
 		}
@@ -212,7 +217,8 @@ func TestUnits(t *testing.T) {
 		shared, block int
 	}{
 		{Capability{7, 5}, 0, 0}, {Capability{7, 5}, 1, 256}, {Capability{7, 5}, 256, 256}, {Capability{7, 5}, 257, 512},
-		{Capability{8, 0}, 0, 1024}, {Capability{8, 0}, 1, 1152}, {Capability{8, 0}, 128, 1152}, {Capability{8, 0}, 129, 1280},
+		{Capability{8, 0}, 0, 1024}, {Capability{8, 0}, 1, 1152}, {Capability{8, 0}, 128, 1152},
+		{Capability{8, 0}, 129, 1280},
 		{Capability{8, 0}, 163 << 10, 164 << 10},
 	} {
 		if o := of(t, r.c, Kernel{Threads: 32, Registers: 8, Shared: r.shared}); o.BlockShared != r.block {
@@ -231,7 +237,8 @@ func TestCarveout(t *testing.T) {
 		c           Capability
 		shared, kib int
 	}{
-		{Capability{7, 0}, 0, 0}, {Capability{7, 5}, 0, 32}, {Capability{7, 5}, 16 << 10, 32}, {Capability{7, 5}, 16<<10 + 1, 64},
+		{Capability{7, 0}, 0, 0}, {Capability{7, 5}, 0, 32}, {Capability{7, 5}, 16 << 10, 32},
+		{Capability{7, 5}, 16<<10 + 1, 64},
 		{Capability{8, 6}, 0, 8}, {Capability{8, 6}, 3 << 10, 8}, {Capability{8, 6}, 3<<10 + 1, 16},
 		{Capability{9, 0}, 96 << 10, 196}, {Capability{9, 0}, 113 << 10, 228},
 	} {
@@ -250,7 +257,8 @@ func TestNoBlock(t *testing.T) {
 		{Threads: 288, Registers: 224}, // 9 warps, which are checked as though they were 12
 	} {
 		o := of(t, Capability{8, 0}, k)
-		if o.Blocks != 0 || o.Warps != 0 || o.Share != 0 || !slices.Equal(o.LimitedBy, []Resource{Registers}) || o.Carveout != 0 {
+		if o.Blocks != 0 || o.Warps != 0 || o.Share != 0 || !slices.Equal(o.LimitedBy, []Resource{Registers}) ||
+			o.Carveout != 0 {
 			t.Errorf("%+v: %+v", k, o)
 		}
 	}
@@ -268,13 +276,17 @@ func TestErrors(t *testing.T) {
 		says string
 	}{
 		{Capability{8, 5}, good, ErrCapability, `unknown compute capability "8.5"; known are 7.0, 7.2, 7.5, 8.0,`},
-		{Capability{8, 6}, Kernel{1025, 128, 0}, ErrKernel, "1025 threads a block, there can be 1 to 1024: launch more blocks"},
+		{Capability{8, 6}, Kernel{1025, 128, 0}, ErrKernel,
+			"1025 threads a block, there can be 1 to 1024: launch more blocks"},
 		{Capability{8, 6}, Kernel{0, 128, 0}, ErrKernel, "0 threads a block"},
 		{Capability{8, 6}, Kernel{-1, 128, 0}, ErrKernel, "-1 threads a block"},
-		{Capability{8, 6}, Kernel{256, 256, 0}, ErrKernel, "256 registers a thread, there can be 1 to 255: have the compiler spill"},
+		{Capability{8, 6}, Kernel{256, 256, 0}, ErrKernel,
+			"256 registers a thread, there can be 1 to 255: have the compiler spill"},
 		{Capability{8, 6}, Kernel{256, 0, 0}, ErrKernel, "0 registers a thread"},
-		{Capability{8, 6}, Kernel{256, 128, 99<<10 + 1}, ErrKernel, "101377 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6: choose smaller tiles"},
-		{Capability{7, 5}, Kernel{256, 128, 64<<10 + 1}, ErrKernel, "65537 bytes of shared memory a block, there can be 0 to 65536 (64 KiB) on 7.5"},
+		{Capability{8, 6}, Kernel{256, 128, 99<<10 + 1}, ErrKernel,
+			"101377 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6: choose smaller tiles"},
+		{Capability{7, 5}, Kernel{256, 128, 64<<10 + 1}, ErrKernel,
+			"65537 bytes of shared memory a block, there can be 0 to 65536 (64 KiB) on 7.5"},
 		{Capability{7, 5}, Kernel{256, 128, -1}, ErrKernel, "-1 bytes of shared memory a block"},
 	} {
 		if o, err := Of(r.c, r.k); !errors.Is(err, r.is) || !strings.Contains(err.Error(), r.says) || o.Blocks != 0 {
@@ -326,7 +338,8 @@ func TestProperties(t *testing.T) {
 	for range 20_000 {
 		c := Capabilities()[random.IntN(len(table))]
 		l := limits(t, c)
-		k := Kernel{Threads: 1 + random.IntN(l.BlockThreads), Registers: 1 + random.IntN(l.ThreadRegisters), Shared: random.IntN(l.BlockSharedOptIn + 1)}
+		k := Kernel{Threads: 1 + random.IntN(l.BlockThreads), Registers: 1 + random.IntN(l.ThreadRegisters),
+			Shared: random.IntN(l.BlockSharedOptIn + 1)}
 		if random.IntN(4) > 0 { // many that fit several times
 			k.Threads, k.Registers, k.Shared = 1+k.Threads/4, 1+k.Registers/4, k.Shared/8
 		}
@@ -334,7 +347,8 @@ func TestProperties(t *testing.T) {
 		if want := place(l, k); o.Blocks != want {
 			t.Fatalf("%v %+v: %d blocks, %d can be placed", c, k, o.Blocks, want)
 		}
-		if o.Blocks > l.Blocks || o.Warps > l.Warps || o.Blocks*o.BlockRegisters > l.Registers || o.Blocks*o.BlockShared > l.Shared {
+		if o.Blocks > l.Blocks || o.Warps > l.Warps || o.Blocks*o.BlockRegisters > l.Registers ||
+			o.Blocks*o.BlockShared > l.Shared {
 			t.Fatalf("%v %+v: %+v is more than there is", c, k, o)
 		}
 		if o.Warps != o.Blocks*o.BlockWarps || o.Share != float64(o.Warps)/float64(l.Warps) || o.Share < 0 || o.Share > 1 {
@@ -372,9 +386,12 @@ func TestSweep(t *testing.T) {
 			set         func(k Kernel, n int) Kernel
 			get         func(k Kernel) int
 		}{
-			{Threads, 1, l.BlockThreads, func(k Kernel, n int) Kernel { k.Threads = n; return k }, func(k Kernel) int { return k.Threads }},
-			{Registers, 1, l.ThreadRegisters, func(k Kernel, n int) Kernel { k.Registers = n; return k }, func(k Kernel) int { return k.Registers }},
-			{Shared, 0, l.BlockSharedOptIn, func(k Kernel, n int) Kernel { k.Shared = n; return k }, func(k Kernel) int { return k.Shared }},
+			{Threads, 1, l.BlockThreads, func(k Kernel, n int) Kernel { k.Threads = n; return k },
+				func(k Kernel) int { return k.Threads }},
+			{Registers, 1, l.ThreadRegisters, func(k Kernel, n int) Kernel { k.Registers = n; return k },
+				func(k Kernel) int { return k.Registers }},
+			{Shared, 0, l.BlockSharedOptIn, func(k Kernel, n int) Kernel { k.Shared = n; return k },
+				func(k Kernel) int { return k.Shared }},
 		} {
 			steps, err := Sweep(c, k, s.over)
 			if err != nil {
@@ -387,7 +404,8 @@ func TestSweep(t *testing.T) {
 				}
 				to := s.get(step.Kernel)
 				for _, n := range []int{at, (at + to) / 2, to} {
-					if o := of(t, c, s.set(k, n)); o.Blocks != step.Blocks || o.Warps != step.Warps || !slices.Equal(o.LimitedBy, step.LimitedBy) {
+					if o := of(t, c, s.set(k, n)); o.Blocks != step.Blocks || o.Warps != step.Warps ||
+						!slices.Equal(o.LimitedBy, step.LimitedBy) {
 						t.Fatalf("%v over %s: %d is %+v, its step says %+v", c, s.over, n, o, step)
 					}
 				}

@@ -207,19 +207,22 @@ func (m multiplier[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) err
 }
 
 // product computes C ← α·A·B + β·C.
-func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64, c gemm.Matrix[T]) error {
+func (m multiplier[T]) product(ctx context.Context, alpha float64, a, b gemm.Matrix[T], beta float64,
+	c gemm.Matrix[T]) error {
 	cmd, err := m.worker.command(ctx, "multiply")
 	if err != nil {
 		return err
 	}
-	return wire.Multiply(ctx, cmd, wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
+	return wire.Multiply(ctx, cmd,
+		wire.Product[T]{Variant: m.variant, Params: m.params, Alpha: alpha, Beta: beta, A: a, B: b, C: c})
 }
 
 // gemmer is a multiplier in floating point.
 type gemmer[T gemm.Float] struct{ multiplier[T] }
 
 // Gemm implements gemm.Gemmer of operands that are not transposed.
-func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T, c gemm.Matrix[T]) error {
+func (m gemmer[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
+	c gemm.Matrix[T]) error {
 	if tA != blas.NoTrans || tB != blas.NoTrans {
 		return gemm.Unavailablef("%s takes operands that are not transposed", m.variant)
 	}

@@ -11,7 +11,8 @@ import (
 
 // TestCheck wants what a variant lacks named.
 func TestCheck(t *testing.T) {
-	old := cuda.System{NVRTC: "13.0", Missing: []string{"no cuBLAS among libcublas.so.13"}, GPUs: []cuda.GPU{{Capability: "7.5"}}}
+	old := cuda.System{NVRTC: "13.0", Missing: []string{"no cuBLAS among libcublas.so.13"},
+		GPUs: []cuda.GPU{{Capability: "7.5"}}}
 	bare := cuda.System{CuBLAS: "13.0", GPUs: []cuda.GPU{{Capability: "9.0"}}}
 	for _, c := range []struct {
 		system        cuda.System
@@ -30,7 +31,8 @@ func TestCheck(t *testing.T) {
 			}
 		}
 		err := Check(c.system, of)
-		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, gemm.ErrUnavailable) || !strings.HasSuffix(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (!errors.Is(err, gemm.ErrUnavailable) || !strings.HasSuffix(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.variant, err, c.want)
 		}
 	}

@@ -111,7 +111,8 @@ var errAnswered = errors.New("the product failed")
 // ask writes the request.
 func ask[T gemm.Element](to io.Writer, p Product[T]) error {
 	w := bufio.NewWriter(to)
-	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params, gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, p.Alpha, p.Beta}
+	head := request{protocol, p.Variant, gemm.TypeOf[T]().Name, p.Params,
+		gemm.Shape{M: p.C.Rows, N: p.C.Cols, K: p.A.Cols}, p.Alpha, p.Beta}
 	if err := json.NewEncoder(w).Encode(head); err != nil {
 		return err
 	}
@@ -160,7 +161,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 		return fmt.Errorf("the request on standard input: %w", err)
 	}
 	if head.Protocol != protocol {
-		return fmt.Errorf("the request is of protocol %d, this program speaks %d: build both from one source", head.Protocol, protocol)
+		return fmt.Errorf("the request is of protocol %d, this program speaks %d: build both from one source",
+			head.Protocol, protocol)
 	}
 	i := slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == head.Variant })
 	if i < 0 {
@@ -173,7 +175,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, variants []gemm.Var
 	return errors.Join(err, w.Flush())
 }
 
-func serveFloat[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request) error {
+func serveFloat[T gemm.Float](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant,
+	head request) error {
 	return serve(ctx, r, w, v, head, full[T])
 }
 
@@ -184,7 +187,8 @@ func serveField(ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Va
 // blasOf computes the product of a request that is more than C = A·B.
 type blasOf[T gemm.Element] func(ctx context.Context, m gemm.Multiplier[T], head request, c, a, b gemm.Matrix[T]) error
 
-func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request, more blasOf[T]) error {
+func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer, v gemm.Variant, head request,
+	more blasOf[T]) error {
 	for _, d := range [][2]int{{head.M, head.K}, {head.K, head.N}, {head.M, head.N}} {
 		if over, n := bits.Mul64(uint64(d[0]), uint64(d[1])); d[0] < 0 || d[1] < 0 || over != 0 || n > math.MaxInt/8 {
 			return fmt.Errorf("the request is of %d×%d×%d elements", head.M, head.N, head.K)
@@ -212,7 +216,8 @@ func serve[T gemm.Element](ctx context.Context, r *bufio.Reader, w *bufio.Writer
 }
 
 // compute has the variant compute what head says.
-func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T], more blasOf[T]) error {
+func compute[T gemm.Element](ctx context.Context, v gemm.Variant, head request, c, a, b gemm.Matrix[T],
+	more blasOf[T]) error {
 	m, err := gemm.New[T](v, head.Params)
 	if err != nil {
 		return err
@@ -233,7 +238,8 @@ func full[T gemm.Float](ctx context.Context, m gemm.Multiplier[T], head request,
 }
 
 // plain is all there is of the operation in GF(2⁸).
-func plain(context.Context, gemm.Multiplier[gf256.Elem], request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem]) error {
+func plain(context.Context, gemm.Multiplier[gf256.Elem], request, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
+	gemm.Matrix[gf256.Elem]) error {
 	return errors.New("alpha and beta are of f32 and f64: gf256 has C = A*B only")
 }
 

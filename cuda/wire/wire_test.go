@@ -85,7 +85,8 @@ func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 	t.Helper()
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)
 	c, want := matrix[T](m, n, 3), matrix[T](m, n, 3)
-	v := serial.Variants()[slices.IndexFunc(serial.Variants(), func(v gemm.Variant) bool { return v.Name == "serial/packed" })]
+	v := serial.Variants()[slices.IndexFunc(serial.Variants(),
+		func(v gemm.Variant) bool { return v.Name == "serial/packed" })]
 	head := request{Alpha: alpha, Beta: beta}
 	if err := compute(t.Context(), v, head, want, a, b, full); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,8 @@ func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(c.Data, want.Data) {
-		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows", gemm.TypeOf[T]().Name, m, n, k, alpha, beta)
+		t.Errorf("%s %dx%dx%d, %v and %v: the product differs, or what is between its rows", gemm.TypeOf[T]().Name, m, n,
+			k, alpha, beta)
 	}
 }
 
@@ -131,7 +133,8 @@ func TestBytesAreCarried(t *testing.T) {
 		}
 	}
 	p.Beta = 1
-	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err == nil || !strings.Contains(err.Error(), "gf256 has C = A*B only") {
+	if err := Multiply(t.Context(), program(t.Context(), "none"), p); err == nil ||
+		!strings.Contains(err.Error(), "gf256 has C = A*B only") {
 		t.Errorf("with a beta: %v", err)
 	}
 }
@@ -140,7 +143,8 @@ func TestNaNIsCarried(t *testing.T) {
 	a, b, c := matrix[float64](2, 2, 1), matrix[float64](2, 2, 1), matrix[float64](2, 2, 1)
 	a.Set(0, 0, math.NaN())
 	a.Set(1, 1, math.Inf(-1))
-	if err := Multiply(t.Context(), program(t.Context(), "none"), Product[float64]{Variant: "serial/naive", Alpha: 1, A: a, B: b, C: c}); err != nil {
+	if err := Multiply(t.Context(), program(t.Context(), "none"),
+		Product[float64]{Variant: "serial/naive", Alpha: 1, A: a, B: b, C: c}); err != nil {
 		t.Fatal(err)
 	}
 	if !math.IsNaN(c.At(0, 0)) || !math.IsInf(c.At(1, 1), -1) {
@@ -165,11 +169,13 @@ func TestFaults(t *testing.T) {
 		q := p
 		q.Variant = test.variant
 		err := Multiply(t.Context(), program(t.Context(), test.fault), q)
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || errors.Is(err, gemm.ErrUnavailable) != test.unavailable {
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") ||
+			errors.Is(err, gemm.ErrUnavailable) != test.unavailable {
 			t.Errorf("%s: %v, want %q", test.fault, err, test.want)
 		}
 	}
-	if err := Multiply(t.Context(), exec.CommandContext(t.Context(), t.TempDir()+"/absent"), p); !errors.Is(err, gemm.ErrUnavailable) {
+	if err := Multiply(t.Context(), exec.CommandContext(t.Context(), t.TempDir()+"/absent"), p); !errors.Is(err,
+		gemm.ErrUnavailable) {
 		t.Errorf("no program: %v", err)
 	}
 	short := p
@@ -182,7 +188,8 @@ func TestFaults(t *testing.T) {
 	if err := Multiply(ctx, program(ctx, "hangs"), p); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a program that hangs: %v", err)
 	}
-	for _, x := range []gemm.Matrix[float64]{p.A, p.B, p.C} { // the race detector, which does not see clear, says if they are read still
+	// the race detector, which does not see clear, says if they are read still
+	for _, x := range []gemm.Matrix[float64]{p.A, p.B, p.C} {
 		for i := range x.Data {
 			x.Data[i] = 0
 		}
@@ -202,7 +209,8 @@ func TestBrokenRequests(t *testing.T) {
 		strings.Repeat("x", 1<<17): "longer than",
 	} {
 		var out bytes.Buffer
-		if err := Serve(t.Context(), strings.NewReader(text), &out, serial.Variants()); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if err := Serve(t.Context(), strings.NewReader(text), &out, serial.Variants()); err == nil ||
+			!strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%.60q: %v, %q was written; want %q", text, err, out.String(), want)
 		}
 	}

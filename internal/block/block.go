@@ -226,7 +226,8 @@ func (e *task[T]) run(g *job[T]) error {
 	g.chunks = (g.m + g.plan.Rows - 1) / g.plan.Rows
 	g.shares = (g.chunks + g.plan.Share - 1) / g.plan.Share
 	workers := g.plan.Workers
-	if workers > 1 && g.sum == nil && int64(g.m)*int64(g.n)*int64(g.k) < woken*int64(e.blocking.Parallel) && !e.loop.Ready() {
+	if workers > 1 && g.sum == nil && int64(g.m)*int64(g.n)*int64(g.k) < woken*int64(e.blocking.Parallel) &&
+		!e.loop.Ready() {
 		workers = 1
 	}
 	if g.plan.PackA || g.sum != nil && len(g.sum.a) > 1 {

@@ -66,7 +66,8 @@ func matrix[T kernel.Float](rows, cols, stride int, transposed bool) View[T] {
 
 func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
-	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}, {35, 49, 60}, {9, 33, 70}, {40, 1, 80}} {
+	for _, shape := range [][3]int{{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13},
+		{17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}, {35, 49, 60}, {9, 33, 70}, {40, 1, 80}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		for trans := range 4 {
 			a := matrix[T](m, k, max(m, k)+2, trans&1 != 0)
@@ -103,7 +104,8 @@ func testGemm[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 
 func TestGemm(t *testing.T) {
 	for name, loop := range loops() {
-		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1}, {64, 64, 64, 0, 1}, {64, 64, 64, 1 << 20, 1}} {
+		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1},
+			{64, 64, 64, 0, 1}, {64, 64, 64, 1 << 20, 1}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testGemm[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testGemm[float64](t, blocking, loop) })
 		}
@@ -116,7 +118,8 @@ func TestWorkspace(t *testing.T) {
 			e := New(kernel.Best[float64](), Blocking{32, 24, 40, direct, 50000}, goroutines)
 			m, n, k := shape[0], shape[1], shape[2]
 			a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
-			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0, View[float64]{c, n, 1}); err != nil {
+			if err := e.Gemm(t.Context(), m, n, k, 1, View[float64]{a, k, 1}, View[float64]{b, n, 1}, 0,
+				View[float64]{c, n, 1}); err != nil {
 				t.Fatal(err)
 			}
 			own := e.take()
@@ -137,7 +140,8 @@ func TestAllocations(t *testing.T) {
 	x := View[float64]{make([]float64, n*n), n, 1}
 	c := make([]float64, n*n)
 	ctx := t.Context()
-	if allocs := testing.AllocsPerRun(10, func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1}) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(10,
+		func() { _ = e.Gemm(ctx, n, n, n, 1, x, x, 0, View[float64]{c, n, 1}) }); allocs != 0 {
 		t.Errorf("%v allocations a product, want none", allocs)
 	}
 }
@@ -207,7 +211,8 @@ func TestCaches(t *testing.T) {
 	}{
 		"unknown": {nil, DefaultCaches},
 		"shared": {
-			[]cpu.Cache{{Level: 1, Bytes: 48 << 10, Shared: 2}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 32 << 20, Shared: 16}},
+			[]cpu.Cache{{Level: 1, Bytes: 48 << 10, Shared: 2}, {Level: 2, Bytes: 2 << 20},
+				{Level: 3, Bytes: 32 << 20, Shared: 16}},
 			Caches{24 << 10, 2 << 20, 2 << 20},
 		},
 		"no L3": {[]cpu.Cache{{Level: 1, Bytes: 64 << 10}, {Level: 2, Bytes: 1 << 20}}, Caches{64 << 10, 1 << 20, 2 << 20}},

@@ -249,7 +249,8 @@ func stride(n int) int { return up(n, 128) + 64 }
 // Multiply computes C ← A·B with A m×k, B k×n and C m×n; row i of A begins at a[i*lda],
 // and so on. The error is ctx's, which is looked at before each sliver of A; C is then
 // undefined. Once the buffers have grown to the shape it allocates nothing.
-func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int) error {
+func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
+	c []gf256.Elem, ldc int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -271,7 +272,8 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 }
 
 // multiply is Multiply where no dimension is 0.
-func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int) error {
+func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
+	c []gf256.Elem, ldc int) error {
 	e.prepare(m, n, k, ldb)
 	p, g := &e.plan, &e.job
 	g.ctx, g.n, g.lda, g.ldb, g.ldc = ctx, n, lda, ldb, ldc
@@ -431,7 +433,8 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 // worker's, and that one's processor has to fetch it back. The last columns are computed from
 // the last one back, some at a time and always as many as there are behind them, so that
 // what lies behind is done.
-func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into kernel.Into) {
+func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int,
+	into kernel.Into) {
 	turn := n
 	if e.plan.Workers > 1 {
 		turn = max(0, n-fieldBack)

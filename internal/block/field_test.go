@@ -82,7 +82,8 @@ func TestFieldPlan(t *testing.T) {
 		for _, n := range []int{1, 100, 65536, 1 << 20} {
 			for _, k := range []int{1, 10, 128, 3000} {
 				p := e.choose(m, n, k, n)
-				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR || p.NC%e.kernel.NR != 0 {
+				if p.MC < 1 || p.MC > m || p.KP < 1 || p.KP > k || p.KC < 1 || p.KC > p.KP || p.NC < e.kernel.NR ||
+					p.NC%e.kernel.NR != 0 {
 					t.Errorf("%d×%d×%d: %+v", m, n, k, p)
 				}
 				if p.PackB && m <= 4 {
@@ -116,17 +117,23 @@ func TestFieldPasses(t *testing.T) {
 		copied         bool
 		ways           int
 	}{
-		{24, 4, 10, 0, 10, false, 12}, {24, 3, 17, 0, 9, false, 12}, {24, 16, 16, 0, 16, false, 12}, {24, 20, 24, 0, 24, false, 12},
-		{24, 20, 25, 0, 0, true, 12}, {24, 32, 128, 0, 0, true, 12}, {24, 12, 50, 0, 0, true, 12}, {24, 8, 50, 0, 10, false, 12},
+		{24, 4, 10, 0, 10, false, 12}, {24, 3, 17, 0, 9, false, 12}, {24, 16, 16, 0, 16, false, 12},
+		{24, 20, 24, 0, 24, false, 12},
+		{24, 20, 25, 0, 0, true, 12}, {24, 32, 128, 0, 0, true, 12}, {24, 12, 50, 0, 0, true, 12},
+		{24, 8, 50, 0, 10, false, 12},
 		{6, 16, 16, 0, 8, false, 12}, {6, 12, 50, 0, 10, false, 12}, {6, 20, 50, 0, 0, true, 12},
-		{24, 3, 17, 8, 17, false, 12}, {24, 32, 128, 8, 22, false, 12}, {6, 20, 192, 8, 24, false, 12}, {6, 20, 193, 8, 0, true, 12},
-		{24, 4, 10, 0, 10, false, 8}, {24, 8, 12, 0, 12, false, 8}, {24, 4, 13, 0, 7, false, 8}, {24, 3, 10, 0, 5, false, 8}, {6, 4, 10, 0, 5, false, 8},
+		{24, 3, 17, 8, 17, false, 12}, {24, 32, 128, 8, 22, false, 12}, {6, 20, 192, 8, 24, false, 12},
+		{6, 20, 193, 8, 0, true, 12},
+		{24, 4, 10, 0, 10, false, 8}, {24, 8, 12, 0, 12, false, 8}, {24, 4, 13, 0, 7, false, 8}, {24, 3, 10, 0, 5, false, 8},
+		{6, 4, 10, 0, 5, false, 8},
 	} {
 		k := best
 		k.MR = test.mr
-		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k, 1<<20+test.more)
+		p := NewField(k, Caches{L1: test.ways << 12, L2: 2 << 20, L3: 16 << 20}, Serial).choose(test.m, 1<<20, test.k,
+			1<<20+test.more)
 		if p.PackB != test.copied || test.want > 0 && p.KC != test.want || p.PackB && p.NC > fieldCopy {
-			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m, 1<<20+test.more, test.mr, p, test.want, test.copied)
+			t.Errorf("%d+%d, %d bytes apart, in slivers of %d: %+v, want %d rows of B in a pass, copied: %v", test.k, test.m,
+				1<<20+test.more, test.mr, p, test.want, test.copied)
 		}
 	}
 }
@@ -172,7 +179,8 @@ func TestFieldStream(t *testing.T) {
 		want             bool
 	}{
 		{4, 1 << 20, 10, 1, false}, {4, 4 << 20, 10, 1, true}, {4, 2 << 20, 10, 2, false}, {4, 4 << 20, 10, 2, true},
-		{2, 4 << 20, 4, 1, true}, {8, 4 << 20, 8, 1, true}, {16, 4 << 20, 16, 1, false}, {3, 4 << 20, 17, 1, false}, {3, 1 << 14, 3000, 1, false},
+		{2, 4 << 20, 4, 1, true}, {8, 4 << 20, 8, 1, true}, {16, 4 << 20, 16, 1, false}, {3, 4 << 20, 17, 1, false},
+		{3, 1 << 14, 3000, 1, false},
 	} {
 		k := best
 		k.MR = 24
@@ -190,7 +198,8 @@ func TestFieldBack(t *testing.T) {
 		m, n, k, l2, workers int
 		want                 bool
 	}{
-		{2, 1 << 20, 4, 1 << 20, 1, true}, {16, 1 << 20, 16, 1 << 20, 1, false}, {20, 1 << 20, 50, 1 << 17, 1, false}, {2, 1 << 20, 4, 1 << 20, 2, false},
+		{2, 1 << 20, 4, 1 << 20, 1, true}, {16, 1 << 20, 16, 1 << 20, 1, false}, {20, 1 << 20, 50, 1 << 17, 1, false},
+		{2, 1 << 20, 4, 1 << 20, 2, false},
 	} {
 		caches := Caches{L1: 32 << 10, L2: test.l2, L3: 16 << 20}
 		e := NewField(kernel.BestField(), caches, dealtTo(test.workers))

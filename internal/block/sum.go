@@ -98,7 +98,8 @@ func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 
 // sumPlan returns how Sum computes an m×n×k product.
 func (e *Engine[T]) sumPlan(m, n, k int) Plan {
-	p := Plan{PackA: e.packsRows(n), PackB: true, MC: pieces(m, e.blocking.MC, e.kernel.MR), KC: pieces(k, e.blocking.KC, 4)}
+	p := Plan{PackA: e.packsRows(n), PackB: true, MC: pieces(m, e.blocking.MC, e.kernel.MR),
+		KC: pieces(k, e.blocking.KC, 4)}
 	e.share(&p, m, n, k, e.blocking.NC)
 	return p
 }

@@ -28,7 +28,8 @@ func terms[T kernel.Float](count, rows, cols int) []Term[T] {
 
 func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 	e := New(kernel.Best[T](), blocking, loop)
-	shapes := [][3]int{{1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20}, {70, 20, 20}}
+	shapes := [][3]int{{1, 1, 1}, {2, 4, 8}, {3, 5, 7}, {4, 9, 13}, {17, 23, 9}, {31, 16, 33}, {50, 110, 30}, {9, 150, 20},
+		{70, 20, 20}}
 	if blocking.NC > 1 {
 		shapes = append(shapes, [3]int{9, manyTiles*e.kernel.NR + 1, 6}) // A is packed
 	}
@@ -81,7 +82,8 @@ func testSum[T kernel.Float](t *testing.T, blocking Blocking, loop Loop) {
 
 func TestSum(t *testing.T) {
 	for name, loop := range loops() {
-		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1}, {64, 64, 64, 0, 1}} {
+		for _, blocking := range []Blocking{{1, 1, 1, 0, 1}, {2, 3, 4, 0, 1}, {5, 7, 9, 0, 1}, {40, 7, 60, 0, 1},
+			{64, 64, 64, 0, 1}} {
 			t.Run(fmt.Sprintf("%s/%v/f32", name, blocking), func(t *testing.T) { testSum[float32](t, blocking, loop) })
 			t.Run(fmt.Sprintf("%s/%v/f64", name, blocking), func(t *testing.T) { testSum[float64](t, blocking, loop) })
 		}
@@ -92,7 +94,8 @@ func TestSumWorkspace(t *testing.T) {
 	for _, shape := range [][3]int{{1, 1, 1}, {5, 6, 7}, {40, 50, 60}, {200, 3, 100}, {100, 200, 3}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		e := New(kernel.Best[float64](), Blocking{32, 24, 40, 0, 50000}, goroutines)
-		if err := e.Sum(t.Context(), m, n, k, terms[float64](2, m, k), terms[float64](2, k, n), terms[float64](2, m, n), false); err != nil {
+		if err := e.Sum(t.Context(), m, n, k, terms[float64](2, m, k), terms[float64](2, k, n), terms[float64](2, m, n),
+			false); err != nil {
 			t.Fatal(err)
 		}
 		own := e.take()

@@ -18,7 +18,8 @@ import (
 
 // Variants returns every variant, family by family in the order of the report.
 func Variants() []gemm.Variant {
-	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants(), cuda.Variants(nil))
+	return slices.Concat(serial.Variants(), parallel.Variants(), reference.Variants(), mpi.Peers(), mpi.Variants(),
+		cuda.Variants(nil))
 }
 
 // Families returns the names of the families in the order of the report.

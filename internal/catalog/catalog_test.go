@@ -23,7 +23,8 @@ func TestEveryVariantIsDescribed(t *testing.T) {
 		if v.Doc == "" || strings.Contains(v.Doc, "\n") {
 			t.Errorf("%s: its doc is %q, want one line", v.Name, v.Doc)
 		}
-		if len(v.Types()) == 0 || v.Model == nil || v.Bound.Kind == "" || v.Bound.Worst == nil || v.Bound.Random == nil || v.Bound.Largest == nil {
+		if len(v.Types()) == 0 || v.Model == nil || v.Bound.Kind == "" || v.Bound.Worst == nil || v.Bound.Random == nil ||
+			v.Bound.Largest == nil {
 			t.Errorf("%s lacks a type, a model or a bound", v.Name)
 		}
 		for _, q := range v.Params {
@@ -67,7 +68,8 @@ func TestNearest(t *testing.T) {
 	for _, v := range Variants() {
 		names = append(names, v.Name)
 	}
-	for word, want := range map[string]string{"serial/strasen": "serial/strassen", "ikj": "serial/ikj", "openbals": "reference/openblas"} {
+	for word, want := range map[string]string{"serial/strasen": "serial/strassen", "ikj": "serial/ikj",
+		"openbals": "reference/openblas"} {
 		if near := Nearest(word, names); near[0] != want || len(near) != 3 {
 			t.Errorf("nearest to %s are %v, want %s first of three", word, near, want)
 		}

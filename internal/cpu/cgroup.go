@@ -70,7 +70,8 @@ func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool)
 		if len(place) < 5 || len(kind) < 3 {
 			continue
 		}
-		if v2 && kind[0] == "cgroup2" || !v2 && kind[0] == "cgroup" && slices.Contains(strings.Split(kind[2], ","), controller) {
+		if v2 && kind[0] == "cgroup2" || !v2 && kind[0] == "cgroup" && slices.Contains(strings.Split(kind[2], ","),
+			controller) {
 			return place[3], place[4], true
 		}
 	}

@@ -107,7 +107,8 @@ func TestFactsBare(t *testing.T) {
 
 func TestHugePagesPolicy(t *testing.T) {
 	for policy, want := range map[string]string{
-		"[always] madvise never": "always", "always madvise [never]": "never", "": "unknown", "always": "unknown", "[always": "unknown",
+		"[always] madvise never": "always", "always madvise [never]": "never", "": "unknown", "always": "unknown",
+		"[always": "unknown",
 	} {
 		if got := hugePages(policy); got != want {
 			t.Errorf("hugePages(%q) = %q, want %q", policy, got, want)
@@ -154,15 +155,18 @@ func TestGroups(t *testing.T) {
 			"sys/fs/cgroup/memory.max":                       "1\n",
 		}, 0.5, 2 << 20},
 		"a container that sees its own group at the mount point": {map[string]string{
-			"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": "30 22 0:26 /../../outer /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"proc/self/cgroup":      "0::/\n",
+			"proc/self/mountinfo":   "30 22 0:26 /../../outer /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/cpu.max": "300000 100000\n",
 		}, 3, 8 << 20},
 		"a container that sees the host's path": {map[string]string{
-			"proc/self/cgroup": "0::/docker/123/init\n", "proc/self/mountinfo": "30 22 0:26 /docker/123 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"proc/self/cgroup":           "0::/docker/123/init\n",
+			"proc/self/mountinfo":        "30 22 0:26 /docker/123 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/init/cpu.max": "max 100000\n", "sys/fs/cgroup/cpu.max": "200000 100000\n",
 		}, 2, 8 << 20},
 		"a name that begins alike": {map[string]string{
-			"proc/self/cgroup": "0::/docker/1234\n", "proc/self/mountinfo": "30 22 0:26 /docker/123 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			"proc/self/cgroup":      "0::/docker/1234\n",
+			"proc/self/mountinfo":   "30 22 0:26 /docker/123 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 			"sys/fs/cgroup/cpu.max": "100000 100000\n",
 		}, 1, 8 << 20},
 	}

@@ -18,14 +18,15 @@ func TestSupported(t *testing.T) {
 		has  []cpuid.FeatureID
 		want []ISA
 	}{
-		"none":                  {nil, []ISA{Generic}},
-		"SSSE3":                 {[]cpuid.FeatureID{cpuid.SSSE3}, []ISA{SSSE3, Generic}},
-		"AVX2 without FMA":      {[]cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2}, []ISA{SSSE3, Generic}},
-		"AVX2":                  {avx2, []ISA{AVX2NoGFNI, SSSE3, Generic}},
-		"AVX2 and GFNI":         {append([]cpuid.FeatureID{cpuid.GFNI}, avx2...), []ISA{AVX2, AVX2NoGFNI, SSSE3, Generic}},
-		"AVX-512 without GFNI":  {wide, []ISA{AVX512, AVX2NoGFNI, SSSE3, Generic}},
-		"AVX-512 foundation":    {append([]cpuid.FeatureID{cpuid.AVX512F}, avx2...), []ISA{AVX2NoGFNI, SSSE3, Generic}},
-		"everything":            {append([]cpuid.FeatureID{cpuid.GFNI}, wide...), []ISA{AVX512, AVX2, AVX2NoGFNI, SSSE3, Generic}},
+		"none":                 {nil, []ISA{Generic}},
+		"SSSE3":                {[]cpuid.FeatureID{cpuid.SSSE3}, []ISA{SSSE3, Generic}},
+		"AVX2 without FMA":     {[]cpuid.FeatureID{cpuid.SSSE3, cpuid.AVX2}, []ISA{SSSE3, Generic}},
+		"AVX2":                 {avx2, []ISA{AVX2NoGFNI, SSSE3, Generic}},
+		"AVX2 and GFNI":        {append([]cpuid.FeatureID{cpuid.GFNI}, avx2...), []ISA{AVX2, AVX2NoGFNI, SSSE3, Generic}},
+		"AVX-512 without GFNI": {wide, []ISA{AVX512, AVX2NoGFNI, SSSE3, Generic}},
+		"AVX-512 foundation":   {append([]cpuid.FeatureID{cpuid.AVX512F}, avx2...), []ISA{AVX2NoGFNI, SSSE3, Generic}},
+		"everything": {append([]cpuid.FeatureID{cpuid.GFNI}, wide...),
+			[]ISA{AVX512, AVX2, AVX2NoGFNI, SSSE3, Generic}},
 		"GFNI of SSE and SSSE3": {[]cpuid.FeatureID{cpuid.SSSE3, cpuid.GFNI}, []ISA{SSSE3, Generic}},
 	}
 	for name, test := range tests {

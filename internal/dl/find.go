@@ -40,7 +40,8 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 	if name := os.Getenv(s.Variable); name != "" {
 		l, err := try(name)
 		if err != nil {
-			err = gemm.Unavailablef("%s=%s: %v; set %s to the path of one %s, or unset it", s.Variable, name, firstLine(err), s.Variable, s.Title)
+			err = gemm.Unavailablef("%s=%s: %v; set %s to the path of one %s, or unset it", s.Variable, name, firstLine(err),
+				s.Variable, s.Title)
 		}
 		return l, err
 	}
@@ -55,7 +56,8 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 		}
 	}
 	var none L
-	return none, gemm.Unavailablef("no %s among %s%s; %s, or set %s to the path of one", s.Title, strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
+	return none, gemm.Unavailablef("no %s among %s%s; %s, or set %s to the path of one", s.Title,
+		strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
 }
 
 // regular returns an error where name is the path of something that is there and is no

@@ -57,7 +57,8 @@ func call(f func() error) (err error) {
 
 // product multiplies guarded copies of a and b and returns what is wrong. check
 // judges the result.
-func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, j int) T, check func(c gemm.Matrix[T]) error) error {
+func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, j int) T,
+	check func(c gemm.Matrix[T]) error) error {
 	ga, gb := newGuarded(u.kind, m, k, gaps[0], a), newGuarded(u.kind, k, n, gaps[1], b)
 	gc := newGuarded(u.kind, m, n, gaps[2], func(int, int) T { return u.kind.sentinel })
 	at := func(err error) error {
@@ -260,9 +261,11 @@ func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c g
 	}
 	switch g := any(m).(type) {
 	case gemm.Gemmer[float32]:
-		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float32]), any(b).(gemm.Matrix[float32]), 3, any(c).(gemm.Matrix[float32]))
+		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float32]), any(b).(gemm.Matrix[float32]), 3,
+			any(c).(gemm.Matrix[float32]))
 	case gemm.Gemmer[float64]:
-		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float64]), any(b).(gemm.Matrix[float64]), 3, any(c).(gemm.Matrix[float64]))
+		return g.Gemm(context.Background(), t, t, 2, any(a).(gemm.Matrix[float64]), any(b).(gemm.Matrix[float64]), 3,
+			any(c).(gemm.Matrix[float64]))
 	}
 	return nil
 }
@@ -312,7 +315,8 @@ func checkHeard[T gemm.Element](u under[T]) error {
 		ctx.left.Store(few)
 		err := call(func() error { return u.m.Multiply(ctx, c, a, b) })
 		if !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%d×%d×%d: got %v from a context that was cancelled at look %d, want %v", m, n, k, err, few+1, context.Canceled)
+			return fmt.Errorf("%d×%d×%d: got %v from a context that was cancelled at look %d, want %v", m, n, k, err, few+1,
+				context.Canceled)
 		}
 	}
 	return nil
@@ -346,7 +350,8 @@ func checkModel[T gemm.Element](u under[T]) error {
 		for cache := 64.0; cache <= 1<<32; cache *= 4 {
 			traffic := model.Traffic(cache, 8)
 			if !(traffic >= least) || !(traffic <= before) {
-				return at("traffic with a cache of %v elements is %v, with a quarter of it %v; the operands have %v elements", cache, traffic, before, least)
+				return at("traffic with a cache of %v elements is %v, with a quarter of it %v; the operands have %v elements",
+					cache, traffic, before, least)
 			}
 			before = traffic
 		}
@@ -354,7 +359,8 @@ func checkModel[T gemm.Element](u under[T]) error {
 			continue // exact: there is no rounding to bound
 		}
 		roundoff := 0x1p-24
-		worst, random := u.v.BoundWith(u.p).Worst(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff), u.v.BoundWith(u.p).Random(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff)
+		worst, random := u.v.BoundWith(u.p).Worst(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff),
+			u.v.BoundWith(u.p).Random(gemm.Shape{M: m, N: n, K: k}, u.p, roundoff)
 		if !(worst >= random) || !(random >= 0) {
 			return at("the worst-case bound is %v, the bound for random operands %v", worst, random)
 		}

@@ -108,7 +108,8 @@ func checkWithin[T gemm.Element](u under[T], problems []problem[T]) error {
 				})
 			}
 			if _, err := outer.solve(u, ctx); err != nil || within != nil {
-				return fmt.Errorf("products within a product of %d×%d×%d: %w", outer.want.Rows, outer.want.Cols, outer.a.Cols, errors.Join(err, within))
+				return fmt.Errorf("products within a product of %d×%d×%d: %w", outer.want.Rows, outer.want.Cols, outer.a.Cols,
+					errors.Join(err, within))
 			}
 		}
 	}

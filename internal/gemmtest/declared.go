@@ -24,7 +24,8 @@ func checkDeclared[T gemm.Element](u under[T]) error {
 	m := any(u.m)
 	want("Gemmer", implements[gemm.Gemmer[float32]](m) || implements[gemm.Gemmer[float64]](m), declared.Has(gemm.Gemms))
 	want("Stager", implements[gemm.Stager[T]](m), declared.Has(gemm.Stages))
-	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m), declared.Has(gemm.GemmStages))
+	want("GemmStager", implements[gemm.GemmStager[float32]](m) || implements[gemm.GemmStager[float64]](m),
+		declared.Has(gemm.GemmStages))
 	want("Toucher", implements[gemm.Toucher[T]](m), declared.Has(gemm.Touches))
 	want("Explainer", implements[gemm.Explainer](m), declared.Has(gemm.Explains))
 	want("Loadable", implements[gemm.Loadable[T]](m), declared.Has(gemm.Loads))

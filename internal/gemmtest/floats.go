@@ -53,7 +53,8 @@ type precise struct {
 // Dot Product, SIAM J. Sci. Comput. 26(6), 2005, algorithm 5.3).
 func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
 	size := a.Rows * b.Cols
-	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size), abs: make([]float64, size)}
+	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size),
+		abs: make([]float64, size)}
 	for i := range a.Rows {
 		for j := range b.Cols {
 			at := i*p.cols + j
@@ -99,7 +100,8 @@ func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, boun
 			}
 			got := float64(c.At(i, j))
 			if err := math.Abs((got - p.hi[at]) - p.lo[at]); !(err <= bound*scale) {
-				return fmt.Errorf("C(%d, %d) is %v, want %v: off by %.3g, the %s bound is %.3g", i, j, got, p.hi[at], err, kind, bound*scale)
+				return fmt.Errorf("C(%d, %d) is %v, want %v: off by %.3g, the %s bound is %.3g", i, j, got, p.hi[at], err,
+					kind, bound*scale)
 			}
 		}
 	}

@@ -49,7 +49,8 @@ func randomParams(v gemm.Variant, rng *rand.Rand) gemm.Params {
 }
 
 // fuzzOnce makes one product.
-func fuzzOnce[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, kind kind[T], rng *rand.Rand, shape, gap [3]int,
+func fuzzOnce[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, kind kind[T], rng *rand.Rand,
+	shape, gap [3]int,
 	check func(under[T], *rand.Rand, [3]int, [3]int) error,
 ) {
 	m, err := gemm.New[T](v, p)

@@ -217,12 +217,13 @@ func TestFloatFaults(t *testing.T) {
 		m    textbook[float64]
 		want string
 	}{
-		"skips zeros":                  {textbook[float64]{kind: skipping}, "nonfinite"},
-		"rounds to float32":            {textbook[float64]{kind: single}, "rounded"},
-		"NaN":                          {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.NaN()) }), "exact"},
-		"Inf":                          {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.Inf(1)) }), "exact"},
-		"NaN becomes zero":             {after(replace(math.IsNaN, 0)), "nonfinite"},
-		"Inf becomes NaN":              {after(replace(func(x float64) bool { return math.IsInf(x, 0) }, math.NaN())), "nonfinite"},
+		"skips zeros":       {textbook[float64]{kind: skipping}, "nonfinite"},
+		"rounds to float32": {textbook[float64]{kind: single}, "rounded"},
+		"NaN":               {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.NaN()) }), "exact"},
+		"Inf":               {after(func(c, _, _ gemm.Matrix[float64]) { c.Set(0, 0, math.Inf(1)) }), "exact"},
+		"NaN becomes zero":  {after(replace(math.IsNaN, 0)), "nonfinite"},
+		"Inf becomes NaN": {after(replace(func(x float64) bool { return math.IsInf(x, 0) }, math.NaN())),
+			"nonfinite"},
 		"a tenth of the bound too far": {after(drift(1.1)), "rounded"},
 	} {
 		if got := caught(gemm.Multiplier[float64](test.m), kind, 0); !strings.Contains(got, test.want) {
@@ -333,7 +334,8 @@ type whole struct {
 	readsC, ignoresTrans, ignoresAlpha bool
 }
 
-func (x whole) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64, c gemm.Matrix[float64]) error {
+func (x whole) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha float64, a, b gemm.Matrix[float64], beta float64,
+	c gemm.Matrix[float64]) error {
 	op := func(m gemm.Matrix[float64], t blas.Transpose) gemm.Matrix[float64] {
 		if t == blas.NoTrans || m.Check() != nil || x.ignoresTrans && m.Rows == m.Cols {
 			return m
@@ -399,7 +401,8 @@ type staging struct {
 	gemm.Run
 }
 
-func (x staging) Stage(context.Context, gemm.Matrix[float64], gemm.Matrix[float64], gemm.Matrix[float64]) (gemm.Run, error) {
+func (x staging) Stage(context.Context, gemm.Matrix[float64], gemm.Matrix[float64],
+	gemm.Matrix[float64]) (gemm.Run, error) {
 	return x, nil
 }
 func (staging) Touch(_, _, _ gemm.Matrix[float64])                      {}
@@ -420,12 +423,15 @@ func TestDeclaredFaults(t *testing.T) {
 		lacks gemm.Capabilities
 		want  string // interfaces
 	}{
-		"nothing":            {bare, gemm.Variant{}, 0, ""},
-		"nothing, all of it": {bare, gemm.Variant{Can: all | gemm.Gemms | gemm.GemmStages}, 0, "Gemmer Stager GemmStager Toucher Explainer Warner Repeater"},
-		"nothing here":       {bare, gemm.Variant{Can: all}, all, ""},
-		"all":                {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnRanks}, 0, ""},
-		"all, undeclared":    {staging{textbook: bare}, gemm.Variant{Location: gemm.OnRanks}, 0, "Stager Toucher Explainer Warner Repeater"},
-		"elsewhere":          {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnGPU}, 0, "Distributed OnDevice"},
+		"nothing": {bare, gemm.Variant{}, 0, ""},
+		"nothing, all of it": {bare, gemm.Variant{Can: all | gemm.Gemms | gemm.GemmStages}, 0,
+			"Gemmer Stager GemmStager Toucher Explainer Warner Repeater"},
+		"nothing here": {bare, gemm.Variant{Can: all}, all, ""},
+		"all":          {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnRanks}, 0, ""},
+		"all, undeclared": {staging{textbook: bare}, gemm.Variant{Location: gemm.OnRanks}, 0,
+			"Stager Toucher Explainer Warner Repeater"},
+		"elsewhere": {staging{textbook: bare}, gemm.Variant{Can: all, Location: gemm.OnGPU}, 0,
+			"Distributed OnDevice"},
 		"the full operation": {whole{textbook: bare}, gemm.Variant{}, 0, "Gemmer"},
 	} {
 		var found []string
@@ -480,7 +486,8 @@ func TestComparators(t *testing.T) {
 	if within(want, p, gemm.Componentwise, math.NaN()) == nil {
 		t.Error("within passes by a bound of NaN")
 	}
-	if err := errors.Join(equal(want, want), sameClass(want, want, false), within(want, p, gemm.Componentwise, 1e-14)); err != nil {
+	if err := errors.Join(equal(want, want), sameClass(want, want, false),
+		within(want, p, gemm.Componentwise, 1e-14)); err != nil {
 		t.Error(err)
 	}
 	nan := tabulated(1, 1, func(int, int) float64 { return math.NaN() })
@@ -545,7 +552,8 @@ func TestRequire(t *testing.T) {
 		missing error
 		want    string
 	}{
-		{"", nil, ""}, {"", missing, "skip"}, {"blis", missing, "fatal"}, {"blis", nil, ""}, {"mkl", missing, "skip"}, {"nonsense", nil, "fatal"},
+		{"", nil, ""}, {"", missing, "skip"}, {"blis", missing, "fatal"}, {"blis", nil, ""}, {"mkl", missing, "skip"},
+		{"nonsense", nil, "fatal"},
 	} {
 		t.Setenv(requireVariable, test.list)
 		s := &stopper{}

@@ -73,7 +73,8 @@ func (g guarded[T]) changed(name string, writable bool) error {
 		case inside:
 			return fmt.Errorf("%s(%d, %d) was changed", name, (at-guard)/g.Stride, (at-guard)%g.Stride)
 		default:
-			return fmt.Errorf("the guard zone of %s was written: %d elements from the first of %v with stride %d", name, at-guard, g.Matrix, g.Stride)
+			return fmt.Errorf("the guard zone of %s was written: %d elements from the first of %v with stride %d", name,
+				at-guard, g.Matrix, g.Stride)
 		}
 	}
 	return nil

@@ -39,7 +39,8 @@ func MpirunStatus(t *testing.T, asRank string, ranks int, run string, options ..
 	defer cancel()
 	args := append([]string{"-n", fmt.Sprint(ranks), "--oversubscribe", "--allow-run-as-root", "--bind-to", "none",
 		"--mca", "mpi_yield_when_idle", "1"}, options...)
-	args = append(args, self, "-test.run", run, "-test.v="+fmt.Sprint(testing.Verbose()), "-test.short="+fmt.Sprint(testing.Short()))
+	args = append(args, self, "-test.run", run, "-test.v="+fmt.Sprint(testing.Verbose()),
+		"-test.short="+fmt.Sprint(testing.Short()))
 	cmd := exec.CommandContext(ctx, mpirun, args...)
 	cmd.Env = append(os.Environ(), asRank+"=1", "GOMAXPROCS=1")
 	// mpirun ends its ranks when it is asked to end, and leaves them when it is killed.

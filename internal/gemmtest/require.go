@@ -12,7 +12,8 @@ import (
 const requireVariable = "GEMM_TEST_REQUIRE"
 
 // features are what a host may lack and GEMM_TEST_REQUIRE may therefore name.
-var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "openblas", "mkl", "blis", "scalapack", "avx512", "avx2", "avx2-nogfni", "ssse3"}
+var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "openblas", "mkl", "blis", "scalapack",
+	"avx512", "avx2", "avx2-nogfni", "ssse3"}
 
 // Require ends a test whose host lacks a feature: missing says what is missing,
 // nil that nothing is. The test is skipped, but fails where the environment

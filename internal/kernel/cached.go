@@ -24,6 +24,7 @@ func (k *Kernel[T]) Resident(depth, n int) (call func(), flops float64) {
 	for i := range b {
 		b[i] = 1
 	}
-	t := &Tiles[T]{N: n, K: depth, A: a, ARow: 1, ACol: k.MR, B: b, BRow: k.NR, BNext: k.NR * depth, C: c, LDC: n, Alpha: 1}
+	t := &Tiles[T]{N: n, K: depth, A: a, ARow: 1, ACol: k.MR, B: b, BRow: k.NR, BNext: k.NR * depth, C: c,
+		LDC: n, Alpha: 1}
 	return func() { k.Run(k.MR, t) }, float64(2 * depth * k.MR * n)
 }

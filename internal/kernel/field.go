@@ -46,7 +46,8 @@ func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 		return
 	}
 	if rows > f.MR || n != f.NR && n%f.NR != 0 {
-		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR, f.NR, rows, n))
+		panic(fmt.Sprintf("kernel: %s computes at most %d rows and multiples of %d columns, not %d and %d", f.Name, f.MR,
+			f.NR, rows, n))
 	}
 	if into == IntoStream && !Streams(c, ldc) {
 		panic(fmt.Sprintf("kernel: rows of C that are written past the caches begin on a line of a cache, not at %p and %d bytes apart", c, ldc))

@@ -82,7 +82,8 @@ func testTiles[T Float](t *testing.T, k Kernel[T], m int, tiles *Tiles[T]) {
 	tiles.A, tiles.B, tiles.C = a, b, c
 	k.Run(m, tiles)
 	about := func() string {
-		return fmt.Sprintf("%s m=%d n=%d k=%d aRow=%d aCol=%d bRow=%d α=%v β=%v", k.Name, m, n, depth, tiles.ARow, tiles.ACol, tiles.BRow, tiles.Alpha, beta)
+		return fmt.Sprintf("%s m=%d n=%d k=%d aRow=%d aCol=%d bRow=%d α=%v β=%v", k.Name, m, n, depth, tiles.ARow, tiles.ACol,
+			tiles.BRow, tiles.Alpha, beta)
 	}
 	for i := range m {
 		for j := range tiles.LDC {
@@ -111,7 +112,8 @@ func TestLayout(t *testing.T) {
 	var d Tiles[float64]
 	var s Tiles[float32]
 	for i, got := range []uintptr{
-		unsafe.Offsetof(d.Height), unsafe.Offsetof(d.Taller), unsafe.Offsetof(d.Slivers), unsafe.Offsetof(d.N), unsafe.Offsetof(d.K),
+		unsafe.Offsetof(d.Height), unsafe.Offsetof(d.Taller), unsafe.Offsetof(d.Slivers), unsafe.Offsetof(d.N),
+		unsafe.Offsetof(d.K),
 		unsafe.Offsetof(d.A), unsafe.Offsetof(d.ARow), unsafe.Offsetof(d.ACol), unsafe.Offsetof(d.ANext),
 		unsafe.Offsetof(d.B), unsafe.Offsetof(d.BRow), unsafe.Offsetof(d.BNext), unsafe.Offsetof(d.C), unsafe.Offsetof(d.LDC),
 		unsafe.Offsetof(d.Alpha), unsafe.Offsetof(d.Beta), unsafe.Offsetof(s.Alpha), unsafe.Offsetof(s.Beta),
@@ -169,7 +171,8 @@ func TestPreconditions(t *testing.T) {
 			}()
 			a, b := filled(lens[0], 1.0), filled(lens[1], 1.0)
 			k.Run(m, &Tiles[float64]{
-				N: n, K: depth, A: a, ARow: 1, ACol: k.MR, ANext: k.MR * depth, B: b, BRow: k.NR, BNext: k.NR * depth, C: c, LDC: n, Alpha: 1,
+				N: n, K: depth, A: a, ARow: 1, ACol: k.MR, ANext: k.MR * depth, B: b, BRow: k.NR, BNext: k.NR * depth, C: c,
+				LDC: n, Alpha: 1,
 			})
 		}()
 		for i, x := range c {

@@ -84,7 +84,8 @@ func TestReadsWhatOthersWrote(t *testing.T) {
 	rounded := tabulate(3, 4, func(i, j int) float32 { return float32(f64.At(i, j)) })
 	widened := tabulate(3, 4, func(i, j int) float64 { return float64(f32.At(i, j)) })
 	field := tabulate(2, 3, func(i, j int) gf256.Elem { return gf256.New(uint8(253*i + j)) })
-	for _, name := range []string{"f64-c.npy", "f64-fortran.npy", "f64-big.npy", "f64-v2.npy", "f64-v3.npy", "array.mtx", "array.csv"} {
+	for _, name := range []string{"f64-c.npy", "f64-fortran.npy", "f64-big.npy", "f64-v2.npy", "f64-v3.npy", "array.mtx",
+		"array.csv"} {
 		checkFile(t, name, "f64", f64)
 		checkFile(t, name, "f64", rounded)
 	}
@@ -172,9 +173,11 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"no-line-end.npy", header("{}", ""), "is not made of descr, fortran_order and shape"},
 		{"order.npy", header("{'shape': (1, 1), 'fortran_order': False, \"descr\": '<f8'}", "12345678"), ""},
 		{"python2.npy", shape("1L, 1L", "12345678"), ""},
-		{"short.npy", shape("2, 2", "12345678"), "the header's 2×2 float64 elements are 32 bytes, the file has 8 after the header; the file is cut off or corrupt"},
+		{"short.npy", shape("2, 2", "12345678"),
+			"the header's 2×2 float64 elements are 32 bytes, the file has 8 after the header; the file is cut off or corrupt"},
 		{"long.npy", shape("1, 1", "1234567812345678"), "it holds more than one array"},
-		{"claims.npy", shape("100000000, 100000000", "12345678"), "the header's 100000000×100000000 float64 elements are 80000000000000000 bytes"},
+		{"claims.npy", shape("100000000, 100000000", "12345678"),
+			"the header's 100000000×100000000 float64 elements are 80000000000000000 bytes"},
 		{"overflow.npy", shape("4294967296, 4294967296", ""), "shape 4294967296×4294967296 is too large to address"},
 		{"wide.npy", shape("99999999999999999999, 1", ""), "is not made of integers"},
 		{"negative.npy", shape("-1, -8", "12345678"), "shape -1×-8 is negative"},
@@ -191,20 +194,30 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"sizes.mtx", "%%MatrixMarket matrix array real general\n2\n", "line 2: 1 sizes, wants ROWS COLUMNS"},
 		{"no-sizes.mtx", "%%MatrixMarket matrix array real general\n", "line 1: 0 sizes"},
 		{"size.mtx", "%%MatrixMarket matrix array real general\n2 -2\n", `line 2: "-2" is no size`},
-		{"square.mtx", "%%MatrixMarket matrix array real symmetric\n2 3\n1\n", "line 2: a symmetric matrix is square, this one is 2×3"},
-		{"claims.mtx", "%%MatrixMarket matrix array real general\n100000 100000\n1\n", "line 2: 10000000000 entries do not fit in a file of"},
-		{"entries.mtx", "%%MatrixMarket matrix coordinate real general\n9 9 99999999\n1 1 1\n", "line 2: 99999999 entries do not fit"},
-		{"overflow.mtx", "%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 1\n1 1 1\n", "line 2: shape 9999999999×9999999999 is too large"},
-		{"short.mtx", "%%MatrixMarket matrix array real general\n2 2\n1.000\n2.000\n3.000\n", "line 5: the file ends after 3 of 4 entries; it is cut off"},
+		{"square.mtx", "%%MatrixMarket matrix array real symmetric\n2 3\n1\n",
+			"line 2: a symmetric matrix is square, this one is 2×3"},
+		{"claims.mtx", "%%MatrixMarket matrix array real general\n100000 100000\n1\n",
+			"line 2: 10000000000 entries do not fit in a file of"},
+		{"entries.mtx", "%%MatrixMarket matrix coordinate real general\n9 9 99999999\n1 1 1\n",
+			"line 2: 99999999 entries do not fit"},
+		{"overflow.mtx", "%%MatrixMarket matrix coordinate real general\n9999999999 9999999999 1\n1 1 1\n",
+			"line 2: shape 9999999999×9999999999 is too large"},
+		{"short.mtx", "%%MatrixMarket matrix array real general\n2 2\n1.000\n2.000\n3.000\n",
+			"line 5: the file ends after 3 of 4 entries; it is cut off"},
 		{"long.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n2\n", `line 4: "2" follows the last of 1 entries`},
 		{"fields.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", "line 3: 2 fields, wants 3"},
-		{"row.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", `line 3: index "0" is no integer from 1 to 2`},
-		{"column.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", `line 3: index "3" is no integer from 1 to 2`},
-		{"upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n", "line 3: entry (1, 2) is above the diagonal"},
-		{"diagonal.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "line 3: entry (2, 2) is 1, but the diagonal of a skew-symmetric matrix is zero"},
+		{"row.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n",
+			`line 3: index "0" is no integer from 1 to 2`},
+		{"column.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n",
+			`line 3: index "3" is no integer from 1 to 2`},
+		{"upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n",
+			"line 3: entry (1, 2) is above the diagonal"},
+		{"diagonal.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
+			"line 3: entry (2, 2) is 1, but the diagonal of a skew-symmetric matrix is zero"},
 		{"value.mtx", "%%MatrixMarket matrix array real general\n1 1\n1,5\n", `line 3: "1,5" is no number`},
 		{"range.mtx", "%%MatrixMarket matrix array real general\n1 1\n1e999\n", "line 3: 1e999 is out of the range of f64"},
-		{"line.mtx", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat("1", 1<<17), "line 3 is longer than 65536 bytes"},
+		{"line.mtx", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat("1", 1<<17),
+			"line 3 is longer than 65536 bytes"},
 
 		{"empty.csv", "", "has no rows"},
 		{"comment.csv", "# 1,2\n\n", "has no rows"},
@@ -234,7 +247,8 @@ func TestAddsEntriesOfOnePlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := read[float64](name)
-	if want := (gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 11, 11, 1}}); err != nil || !same(got, want) {
+	if want := (gemm.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 11, 11, 1}}); err != nil ||
+		!same(got, want) {
 		t.Errorf("f64: %v, %v, want %v", got.Data, err, want.Data)
 	}
 	elems, err := read[gf256.Elem](name)
@@ -276,7 +290,8 @@ func TestWritesWhatItReads(t *testing.T) {
 			t.Errorf("%s: %v, %v, want 3×0", extension, m, err)
 		}
 	}
-	checkError(t, "empty.csv", Write(t.Context(), empty+".csv", gemm.NewMatrix[float32](3, 0)), "CSV cannot say the shape 3×0")
+	checkError(t, "empty.csv", Write(t.Context(), empty+".csv", gemm.NewMatrix[float32](3, 0)),
+		"CSV cannot say the shape 3×0")
 }
 
 // What is written must be what NumPy would write, byte for byte, and what

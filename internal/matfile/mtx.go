@@ -202,7 +202,8 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 	if fields, err := l.next(); err != nil {
 		return err
 	} else if fields != nil {
-		return fmt.Errorf("line %d: %q follows the last of %d entries; the file is corrupt", l.number, fields[0], body.entries)
+		return fmt.Errorf("line %d: %q follows the last of %d entries; the file is corrupt", l.number, fields[0],
+			body.entries)
 	}
 	return nil
 }

@@ -106,7 +106,8 @@ func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
 	case 2, 3:
 		length, offset = int64(binary.LittleEndian.Uint32(start[8:])), 12
 	default:
-		return "", 0, fmt.Errorf("offset 6: format version %d.%d is none of 1, 2, 3; save it with numpy.save", start[6], start[7])
+		return "", 0, fmt.Errorf("offset 6: format version %d.%d is none of 1, 2, 3; save it with numpy.save",
+			start[6], start[7])
 	}
 	if length > npyHeaderLimit {
 		return "", 0, fmt.Errorf("offset 8: a header of %d bytes is longer than the %d that a matrix may have; the file is corrupt",
@@ -123,7 +124,8 @@ func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
 const pythonString = `[uU]?(?:'([^'\\]*)'|"([^"\\]*)")`
 
 var (
-	npyItem    = regexp.MustCompile(`^\s*` + pythonString + `\s*:\s*(?:` + pythonString + `|(True|False)|\(([^()]*)\))\s*(,|$)`)
+	npyItem = regexp.MustCompile(`^\s*` + pythonString + `\s*:\s*(?:` + pythonString +
+		`|(True|False)|\(([^()]*)\))\s*(,|$)`)
 	npyRecords = regexp.MustCompile(`['"]descr['"]\s*:\s*[\[(]`)
 )
 
@@ -197,7 +199,8 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 		}
 	}
 	if decode == nil {
-		return fmt.Errorf("its elements are %s, which cannot be read as %s; save them as what they are to be", npyTypes[f.Type], gemm.TypeOf[T]().Name)
+		return fmt.Errorf("its elements are %s, which cannot be read as %s; save them as what they are to be",
+			npyTypes[f.Type], gemm.TypeOf[T]().Name)
 	}
 	if f.Rows == 0 || f.Cols == 0 {
 		return nil // however long the other dimension is

@@ -110,17 +110,23 @@ var marketFiles = []struct{ name, content, want, scipy string }{
 	{"blank line", "%%MatrixMarket matrix array real general\n\n1 1\n7\n", "7", "7"},
 	{"indented comment", "%%MatrixMarket matrix array real general\n  % c\n1 1\n7\n", "7", "7"},
 	{"long comment", "%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 1<<17) + "\n1 1\n7\n", "7", "7"},
-	{"comment of the length of the buffer", "%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 1<<16-1) + "\n1 1\n7\n", "7", "7"},
-	{"long comment at the end", "%%MatrixMarket matrix array real general\n1 1\n7\n%" + strings.Repeat("x", 1<<17), "7", refused},
+	{"comment of the length of the buffer",
+		"%%MatrixMarket matrix array real general\n%" + strings.Repeat("x", 1<<16-1) + "\n1 1\n7\n", "7", "7"},
+	{"long comment at the end", "%%MatrixMarket matrix array real general\n1 1\n7\n%" + strings.Repeat("x", 1<<17),
+		"7", refused},
 	{"comment among values", "%%MatrixMarket matrix array real general\n1 1\n% c\n7\n", "7", refused},
 	{"byte-order mark", "\ufeff%%MatrixMarket matrix array real general\n1 1\n7\n", "7", refused},
 	{"one place twice", "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 2\n1 1 3\n", "5", "5"},
 	{"sum out of range", "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 1e308\n1 1 1e308\n", refused, "inf"},
-	{"zero on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 3\n2 2 -0.0\n", "0 -3; 3 0", "0 -3; 3 0"},
-	{"number on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 5\n2 1 3\n", refused, "5 -3; 3 0"},
-	{"NaN on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 nan\n", refused, "nan 0; 0 0"},
+	{"zero on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 3\n1 1 0\n2 1 3\n2 2 -0.0\n",
+		"0 -3; 3 0", "0 -3; 3 0"},
+	{"number on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 5\n2 1 3\n", refused,
+		"5 -3; 3 0"},
+	{"NaN on the diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 nan\n", refused,
+		"nan 0; 0 0"},
 	{"diagonal of an array", "%%MatrixMarket matrix array real skew-symmetric\n2 2\n0\n3\n0\n", refused, refused},
-	{"skew-symmetric pattern", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n2 2 1\n2 1\n", "0 -1; 1 0", "0 -1; 1 0"},
+	{"skew-symmetric pattern", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n2 2 1\n2 1\n", "0 -1; 1 0",
+		"0 -1; 1 0"},
 	{"above the diagonal", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 3\n", refused, "0 3; 3 0"},
 	{"integers", "%%MatrixMarket matrix array integer general\n1 2\n-3\n123456\n", "-3 123456", "-3 123456"},
 	{"no integer", "%%MatrixMarket matrix array integer general\n1 1\n1.5\n", refused, "1"},
@@ -203,7 +209,8 @@ func TestEncodings(t *testing.T) {
 			little.Write([]byte{b, 0})
 			big.Write([]byte{0, b})
 		}
-		for _, content := range []string{"\xff\xfe" + little.String(), "\xfe\xff" + big.String(), little.String(), big.String()} {
+		for _, content := range []string{"\xff\xfe" + little.String(), "\xfe\xff" + big.String(), little.String(),
+			big.String()} {
 			_, err := contents[float64](t, name, content)
 			checkError(t, name, err, "the text is in UTF-16 or UTF-32; save it in UTF-8")
 		}
@@ -241,7 +248,8 @@ func TestLostValues(t *testing.T) {
 	}
 	_, err := contents[float64](t, "a.csv", "1e-400\n")
 	checkError(t, "a.csv", err, "line 1, column 1: 1e-400 is out of the range of f64 and would become 0; scale the matrix")
-	_, err = contents[float64](t, "a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1e308\n2 1 1e308\n")
+	_, err = contents[float64](t, "a.mtx",
+		"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1e308\n2 1 1e308\n")
 	checkError(t, "a.mtx", err, "line 4: the entries (2, 1) have a sum that is out of the range of f64")
 }
 

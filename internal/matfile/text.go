@@ -26,7 +26,8 @@ func textReader(data *io.SectionReader) (*bufio.Reader, error) {
 		return nil, err
 	}
 	switch {
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.IndexByte(start, 0) >= 0:
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")),
+		bytes.IndexByte(start, 0) >= 0:
 		return nil, errors.New("the text is in UTF-16 or UTF-32; save it in UTF-8")
 	case bytes.Equal(start, []byte("\xef\xbb\xbf")):
 		r.Discard(len(start))

@@ -83,7 +83,8 @@ func TestKill9(t *testing.T) {
 	}
 
 	_, err := NewLock(name)
-	if want := fmt.Sprintf("process %d on ", cmd.Process.Pid); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("process %d on ", cmd.Process.Pid); !errors.Is(err, ErrInUse) ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("the lock of a living process: %v, want an error with %q", err, want)
 	}
 	own, err := NewScratch("test")

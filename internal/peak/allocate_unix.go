@@ -16,5 +16,6 @@ func allocate(bytes int) (memory []float64, free func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(pages))), bytes/8), func() { _ = unix.Munmap(pages) }, nil
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(pages))), bytes/8),
+		func() { _ = unix.Munmap(pages) }, nil
 }

@@ -70,9 +70,12 @@ func TestField(t *testing.T) {
 		term func(b gf256.Elem) gf256.Elem // what is added in a round
 		run  func(n int, b uint8, x []uint8)
 	}{
-		{"avx512", []cpu.ISA{cpu.AVX512, cpu.AVX2}, 1024, both, func(n int, b uint8, x []uint8) { affineAVX512(n, double, half, b, (*[1024]uint8)(x)) }},
-		{"avx2", []cpu.ISA{cpu.AVX2}, 256, both, func(n int, b uint8, x []uint8) { affineAVX2(n, double, half, b, (*[256]uint8)(x)) }},
-		{"avx2-nogfni", []cpu.ISA{cpu.AVX2NoGFNI}, 256, twice, func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
+		{"avx512", []cpu.ISA{cpu.AVX512, cpu.AVX2}, 1024, both,
+			func(n int, b uint8, x []uint8) { affineAVX512(n, double, half, b, (*[1024]uint8)(x)) }},
+		{"avx2", []cpu.ISA{cpu.AVX2}, 256, both,
+			func(n int, b uint8, x []uint8) { affineAVX2(n, double, half, b, (*[256]uint8)(x)) }},
+		{"avx2-nogfni", []cpu.ISA{cpu.AVX2NoGFNI}, 256, twice,
+			func(n int, b uint8, x []uint8) { lookUpAVX2(n, &low, &high, b, (*[256]uint8)(x)) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, isa := range test.need {

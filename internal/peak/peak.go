@@ -144,7 +144,8 @@ func multiplyAdd24[T float32 | float64](n int, a, b T, x *[24]T) {
 		x12, x13, x14, x15, x16, x17 = x12*a+b, x13*a+b, x14*a+b, x15*a+b, x16*a+b, x17*a+b
 		x18, x19, x20, x21, x22, x23 = x18*a+b, x19*a+b, x20*a+b, x21*a+b, x22*a+b, x23*a+b
 	}
-	*x = [24]T{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20, x21, x22, x23}
+	*x = [24]T{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20,
+		x21, x22, x23}
 }
 
 // bursts is the number of bursts that count; one more goes before them, in which
@@ -156,7 +157,8 @@ const bursts = 5
 // prepare once, and in a burst the step that it returned until its share of d is
 // over; a step returns how much it did. When ctx ends, the bursts end and there is no
 // rate: it returns NaN. A long prepare looks at ctx itself.
-func together(ctx context.Context, threads int, d time.Duration, prepare func(worker int) (step func() float64)) float64 {
+func together(ctx context.Context, threads int, d time.Duration,
+	prepare func(worker int) (step func() float64)) float64 {
 	var begin [1 + bursts]sync.WaitGroup
 	for i := range begin {
 		begin[i].Add(threads)

@@ -132,7 +132,8 @@ func TestBurstsBeginPlaced(t *testing.T) {
 			after = min(after, begins())
 		}
 		if after < test.least || after > test.most {
-			t.Errorf("workers that are apart after %v: the sample begins after %v, want %v to %v", test.apart, after, test.least, test.most)
+			t.Errorf("workers that are apart after %v: the sample begins after %v, want %v to %v", test.apart, after,
+				test.least, test.most)
 		}
 	}
 }
@@ -164,7 +165,8 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Sample() != test.want || calls > before != test.calls {
-			t.Errorf("first %v, then %v: a sample takes %v after %d calls, want %v", test.first, test.later, s.Sample(), calls-before, test.want)
+			t.Errorf("first %v, then %v: a sample takes %v after %d calls, want %v", test.first, test.later, s.Sample(),
+				calls-before, test.want)
 		}
 		failed := errors.New("failed")
 		s.Call = func(context.Context, int) (time.Duration, error) { return 0, failed }

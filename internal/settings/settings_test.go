@@ -15,16 +15,21 @@ import (
 	"gemm/internal/tuned"
 )
 
-var epyc = tuned.Host{CPU: "AMD EPYC", Caches: []tuned.Cache{{Level: 1, Bytes: 32 << 10}, {Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: 32 << 20}}}
+var epyc = tuned.Host{CPU: "AMD EPYC",
+	Caches: []tuned.Cache{{Level: 1, Bytes: 32 << 10}, {Level: 2, Bytes: 1 << 20}, {Level: 3, Bytes: 32 << 20}}}
 
 // sample returns settings of host with two kernels.
 func sample(host tuned.Host) tuned.Settings {
 	when := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	return tuned.Settings{Schema: Schema, Host: host, Tuned: []tuned.Tune{
-		{Type: "f32", Kernel: "avx512-32x12", Values: tuned.Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}, Time: when, Cores: 2},
-		{Type: "f64", Kernel: "avx512-16x14", Values: tuned.Values{MC: 160, KC: 320, NC: 2048, Direct: 4096, Parallel: 110592, Cutoff: 1024}, Time: when, Revision: "abc", Go: "go1.26", OS: "Linux", Cores: 2},
+		{Type: "f32", Kernel: "avx512-32x12", Values: tuned.Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536},
+			Time: when, Cores: 2},
+		{Type: "f64", Kernel: "avx512-16x14",
+			Values: tuned.Values{MC: 160, KC: 320, NC: 2048, Direct: 4096, Parallel: 110592, Cutoff: 1024}, Time: when,
+			Revision: "abc", Go: "go1.26", OS: "Linux", Cores: 2},
 	}, Kernels: []tuned.Kernel{
-		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1, Time: when, Revision: "abc"},
+		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1,
+			Time: when, Revision: "abc"},
 		{GPU: "NVIDIA H200", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x16/4x4", Time: when},
 	}}
 }
@@ -92,39 +97,49 @@ func TestParse(t *testing.T) {
 	}
 	text := string(good)
 	for name, c := range map[string]struct{ data, want string }{
-		"empty":          {"", "cut off or corrupt"},
-		"truncated":      {text[:len(text)/2], "cut off or corrupt"},
-		"corrupt":        {strings.Replace(text, ":", ";", 3), "cut off or corrupt"},
-		"no object":      {"[1]", "cut off or corrupt"},
-		"a text for kc":  {strings.Replace(text, `"kc":320`, `"kc":"320"`, 1), "cut off or corrupt"},
-		"a fraction":     {strings.Replace(text, `"kc":320`, `"kc":320.5`, 1), "cut off or corrupt"},
-		"more behind":    {text + "{}", "cut off or corrupt"},
-		"newer":          {strings.Replace(text, `"schema":1`, `"schema":2`, 1), "its schema is 2, this program reads 1"},
-		"no schema":      {"{}", "its schema is 0"},
-		"other model":    {strings.Replace(text, "AMD EPYC", "Xeon", 1), "it is of another host: Xeon with 32K, 1M, 32M of cache, here it is AMD EPYC"},
-		"other caches":   {strings.Replace(text, "1048576", "2097152", 1), "with 32K, 2M, 32M of cache, here"},
-		"type":           {strings.Replace(text, `"f64"`, `"f16"`, 1), `type "f16" is neither`},
-		"kernel":         {strings.Replace(text, `"avx512-16x14"`, `""`, 1), "f64 name no kernel"},
-		"twice":          {strings.NewReplacer(`"f64"`, `"f32"`, "avx512-16x14", "avx512-32x12").Replace(text), "settings of f32 and avx512-32x12 twice"},
-		"negative":       {strings.Replace(text, `"mc":160`, `"mc":-8`, 1), "mc of f64 is -8, it can be 1 to 65536"},
-		"large mc":       {strings.Replace(text, `"mc":160`, `"mc":65537`, 1), "mc of f64 is 65537"},
-		"large kc":       {strings.Replace(text, `"kc":320`, `"kc":4097`, 1), "kc of f64 is 4097"},
-		"large nc":       {strings.Replace(text, `"nc":2048`, `"nc":1000000000`, 1), "nc of f64 is 1000000000"},
-		"large block":    {strings.NewReplacer(`"mc":160`, `"mc":65536`, `"kc":320`, `"kc":4096`).Replace(text), "the blocks of f64 are 65536×4096 and 4096×2048"},
-		"large direct":   {strings.Replace(text, `"direct":4096`, `"direct":1000000000`, 1), "direct of f64 is"},
-		"large parallel": {strings.Replace(text, `"parallel":110592`, `"parallel":1000000000000000000`, 1), "parallel of f64 is"},
-		"small cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":1`, 1), "cutoff of f64 is 1, it can be 16 to"},
-		"large cutoff":   {strings.Replace(text, `"cutoff":1024`, `"cutoff":9000000`, 1), "cutoff of f64 is 9000000"},
-		"GPU":            {strings.Replace(text, "NVIDIA H200", "", 1), "a kernel of f32 names no GPU"},
-		"rung":           {strings.Replace(text, "warptile", "", 1), "a kernel of f32 names no rung"},
-		"class":          {strings.Replace(text, `"large"`, `""`, 1), "a kernel of f32 names no class"},
-		"no tile":        {strings.Replace(text, "128x128x8/32x64/8x8", "128", 1), `the tile of warptile in f32 is "128", wants`},
-		"large tile":     {strings.Replace(text, "128x128x8/32x64/8x8", "128x12345", 1), `the tile of warptile in f32 is "128x12345"`},
-		"an option":      {strings.Replace(text, "128x128x8/32x64/8x8", "128x128 -DBK=8", 1), "the tile of warptile"},
-		"stages":         {strings.Replace(text, `"stages":4`, `"stages":17`, 1), "the stages of warptile in f32 are 17, there can be 0 to 16"},
-		"split":          {strings.Replace(text, `"split":1`, `"split":-1`, 1), "the split of warptile in f32 is -1"},
-		"kernel's type":  {strings.Replace(text, `"type":"f32","rung"`, `"type":"tf32","rung"`, 1), `the type "tf32" of a kernel`},
-		"kernel twice":   {strings.NewReplacer(`"type":"f64","rung":"smem","class":"small"`, `"type":"f32","rung":"warptile","class":"large"`).Replace(text), "it has warptile in f32 on NVIDIA H200 for the class large twice"},
+		"empty":         {"", "cut off or corrupt"},
+		"truncated":     {text[:len(text)/2], "cut off or corrupt"},
+		"corrupt":       {strings.Replace(text, ":", ";", 3), "cut off or corrupt"},
+		"no object":     {"[1]", "cut off or corrupt"},
+		"a text for kc": {strings.Replace(text, `"kc":320`, `"kc":"320"`, 1), "cut off or corrupt"},
+		"a fraction":    {strings.Replace(text, `"kc":320`, `"kc":320.5`, 1), "cut off or corrupt"},
+		"more behind":   {text + "{}", "cut off or corrupt"},
+		"newer":         {strings.Replace(text, `"schema":1`, `"schema":2`, 1), "its schema is 2, this program reads 1"},
+		"no schema":     {"{}", "its schema is 0"},
+		"other model": {strings.Replace(text, "AMD EPYC", "Xeon", 1),
+			"it is of another host: Xeon with 32K, 1M, 32M of cache, here it is AMD EPYC"},
+		"other caches": {strings.Replace(text, "1048576", "2097152", 1), "with 32K, 2M, 32M of cache, here"},
+		"type":         {strings.Replace(text, `"f64"`, `"f16"`, 1), `type "f16" is neither`},
+		"kernel":       {strings.Replace(text, `"avx512-16x14"`, `""`, 1), "f64 name no kernel"},
+		"twice": {strings.NewReplacer(`"f64"`, `"f32"`, "avx512-16x14", "avx512-32x12").Replace(text),
+			"settings of f32 and avx512-32x12 twice"},
+		"negative": {strings.Replace(text, `"mc":160`, `"mc":-8`, 1), "mc of f64 is -8, it can be 1 to 65536"},
+		"large mc": {strings.Replace(text, `"mc":160`, `"mc":65537`, 1), "mc of f64 is 65537"},
+		"large kc": {strings.Replace(text, `"kc":320`, `"kc":4097`, 1), "kc of f64 is 4097"},
+		"large nc": {strings.Replace(text, `"nc":2048`, `"nc":1000000000`, 1), "nc of f64 is 1000000000"},
+		"large block": {strings.NewReplacer(`"mc":160`, `"mc":65536`, `"kc":320`, `"kc":4096`).Replace(text),
+			"the blocks of f64 are 65536×4096 and 4096×2048"},
+		"large direct": {strings.Replace(text, `"direct":4096`, `"direct":1000000000`, 1), "direct of f64 is"},
+		"large parallel": {strings.Replace(text, `"parallel":110592`, `"parallel":1000000000000000000`, 1),
+			"parallel of f64 is"},
+		"small cutoff": {strings.Replace(text, `"cutoff":1024`, `"cutoff":1`, 1), "cutoff of f64 is 1, it can be 16 to"},
+		"large cutoff": {strings.Replace(text, `"cutoff":1024`, `"cutoff":9000000`, 1), "cutoff of f64 is 9000000"},
+		"GPU":          {strings.Replace(text, "NVIDIA H200", "", 1), "a kernel of f32 names no GPU"},
+		"rung":         {strings.Replace(text, "warptile", "", 1), "a kernel of f32 names no rung"},
+		"class":        {strings.Replace(text, `"large"`, `""`, 1), "a kernel of f32 names no class"},
+		"no tile": {strings.Replace(text, "128x128x8/32x64/8x8", "128", 1),
+			`the tile of warptile in f32 is "128", wants`},
+		"large tile": {strings.Replace(text, "128x128x8/32x64/8x8", "128x12345", 1),
+			`the tile of warptile in f32 is "128x12345"`},
+		"an option": {strings.Replace(text, "128x128x8/32x64/8x8", "128x128 -DBK=8", 1), "the tile of warptile"},
+		"stages": {strings.Replace(text, `"stages":4`, `"stages":17`, 1),
+			"the stages of warptile in f32 are 17, there can be 0 to 16"},
+		"split": {strings.Replace(text, `"split":1`, `"split":-1`, 1), "the split of warptile in f32 is -1"},
+		"kernel's type": {strings.Replace(text, `"type":"f32","rung"`, `"type":"tf32","rung"`, 1),
+			`the type "tf32" of a kernel`},
+		"kernel twice": {strings.NewReplacer(`"type":"f64","rung":"smem","class":"small"`,
+			`"type":"f32","rung":"warptile","class":"large"`).Replace(text),
+			"it has warptile in f32 on NVIDIA H200 for the class large twice"},
 		"partial blocks": {strings.Replace(text, `"kc":320`, `"kc":0`, 1), "of mc, kc and nc of f64 one is 0"},
 	} {
 		if bits.UintSize == 32 && name == "large parallel" {
@@ -170,7 +185,8 @@ func TestUnusableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("a folder")
-	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("Writable with a folder in its place: %v", err)
 	}
 }
@@ -187,7 +203,8 @@ func TestWritableByOthers(t *testing.T) {
 	}
 	refused := func(what string) {
 		t.Helper()
-		if s, err := Read(); err == nil || len(s.Tuned) != 0 || !strings.HasPrefix(err.Error(), path+" is ignored: not trusted: other users can write ") {
+		if s, err := Read(); err == nil || len(s.Tuned) != 0 ||
+			!strings.HasPrefix(err.Error(), path+" is ignored: not trusted: other users can write ") {
 			t.Errorf("%s: %+v, %v", what, s, err)
 		}
 	}
@@ -231,7 +248,8 @@ func TestWritable(t *testing.T) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
 		t.Setenv(name, file)
 	}
-	if err := Writable(); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "cannot be written") {
+	if err := Writable(); err == nil || !strings.Contains(err.Error(), file) ||
+		!strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("below a file: %v", err)
 	}
 	if _, err := Save(sample(thisHost())); err == nil {
@@ -293,7 +311,8 @@ func TestFileName(t *testing.T) {
 		{epyc, "amd-epyc-32k-1m-32m.json"},
 		{tuned.Host{CPU: "Intel(R) Xeon(R) Platinum 8480+"}, "intel-r-xeon-r-platinum-8480.json"},
 		{tuned.Host{CPU: "../../etc/passwd"}, "etc-passwd.json"},
-		{tuned.Host{CPU: strings.Repeat("x", 300), Caches: []tuned.Cache{{Level: 1, Bytes: 48 << 10}}}, strings.Repeat("x", maxName) + "-48k.json"},
+		{tuned.Host{CPU: strings.Repeat("x", 300), Caches: []tuned.Cache{{Level: 1, Bytes: 48 << 10}}},
+			strings.Repeat("x", maxName) + "-48k.json"},
 	} {
 		if got := fileOf(c.host); got != c.want {
 			t.Errorf("%s: %s, want %s", c.host, got, c.want)
@@ -315,7 +334,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("settings %+v with the error %v", s, err)
 		}
 		for _, tune := range s.Tuned {
-			if v := tune.Values; v.MC < 0 || v.MC > 1<<16 || v.KC < 0 || v.KC > 1<<12 || v.NC < 0 || v.NC > 1<<16 || v.MC*v.KC > 1<<24 || v.KC*v.NC > 1<<24 ||
+			if v := tune.Values; v.MC < 0 || v.MC > 1<<16 || v.KC < 0 || v.KC > 1<<12 || v.NC < 0 || v.NC > 1<<16 ||
+				v.MC*v.KC > 1<<24 || v.KC*v.NC > 1<<24 ||
 				(v.MC == 0) != (v.KC == 0) || v.Direct < 0 || v.Parallel < 0 || v.Cutoff < 0 {
 				t.Errorf("settings %+v", tune)
 			}

@@ -185,8 +185,10 @@ func parseHeader(b []byte) (header, error) {
 		return h, fmt.Errorf("its version is %d with checksums of kind %d, this program reads %d and %d: use a newer gemm",
 			le.Uint16(b[8:]), b[11], version, checksums)
 	case h.Data < 1 || h.Parity < 1 || h.Shards() > gf256.MaxShards || h.index >= h.Shards() ||
-		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 || h.Block > defaultBlock:
-		return h, damage{fmt.Sprintf("the header says what cannot be: shard %d of %v in blocks of %d", h.index, h.Set, h.Block)}
+		h.Matrix != Vandermonde && h.Matrix != Cauchy || h.Length < 1 || h.Length > 1<<60 || h.Block < 1 ||
+		h.Block > defaultBlock:
+		return h, damage{fmt.Sprintf("the header says what cannot be: shard %d of %v in blocks of %d", h.index,
+			h.Set, h.Block)}
 	}
 	return h, nil
 }
@@ -240,7 +242,8 @@ func (r *reader) readChecked(p []byte, off int64) error {
 	for i := 0; len(p) > 0; i++ {
 		n := min(r.Block, len(p))
 		if crc32.Checksum(p[:n], castagnoli) != binary.LittleEndian.Uint32(r.entry[entryBytes*i:]) {
-			return damage{fmt.Sprintf("block %d, bytes %d to %d of the payload, does not have its checksum", first+int64(i), off, off+int64(n)-1)}
+			return damage{fmt.Sprintf("block %d, bytes %d to %d of the payload, does not have its checksum", first+int64(i), off,
+				off+int64(n)-1)}
 		}
 		p, off = p[n:], off+int64(n)
 	}

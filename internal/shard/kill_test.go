@@ -92,7 +92,8 @@ func TestKill9(t *testing.T) {
 }
 
 func killedEncoding(top string) Encoding {
-	return Encoding{File: filepath.Join(top, "file"), Dir: filepath.Join(top, "shards"), Data: 4, Parity: 2, Matrix: Vandermonde, Force: true}
+	return Encoding{File: filepath.Join(top, "file"), Dir: filepath.Join(top, "shards"), Data: 4, Parity: 2,
+		Matrix: Vandermonde, Force: true}
 }
 
 // codeForKill encodes, loses a shard and brings it and the file back.

@@ -174,7 +174,8 @@ func (rec Reconstruction) checkRepair(r *Report) error {
 		case err == nil && !info.Mode().IsRegular():
 			return fmt.Errorf("%s: is no regular file: move it away", filepath.Join(rec.Dir, Name(i)))
 		case r.Shards[i].State == Foreign && !rec.Force:
-			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, Name(i)), r.Shards[i].Reason)
+			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, Name(i)),
+				r.Shards[i].Reason)
 		}
 	}
 	return nil

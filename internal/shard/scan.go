@@ -193,7 +193,8 @@ func scan(dir string) (*Report, error) {
 		if i >= set.Data {
 			kind = "parity"
 		}
-		r.Shards = append(r.Shards, Shard{Index: i, Kind: kind, State: Missing, File: Name(i), Reason: "there is no such file"})
+		r.Shards = append(r.Shards,
+			Shard{Index: i, Kind: kind, State: Missing, File: Name(i), Reason: "there is no such file"})
 	}
 	for _, f := range all {
 		named, isNamed := index(f.name)

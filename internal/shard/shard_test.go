@@ -69,7 +69,8 @@ func encode(t testing.TB, c *Coder, data []byte, k, m int, matrix Matrix) (dir s
 	t.Helper()
 	top := t.TempDir()
 	dir = filepath.Join(top, "shards")
-	set, err := c.Encode(context.Background(), Encoding{File: write(t, top, "file", data), Dir: dir, Data: k, Parity: m, Matrix: matrix})
+	set, err := c.Encode(context.Background(),
+		Encoding{File: write(t, top, "file", data), Dir: dir, Data: k, Parity: m, Matrix: matrix})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,8 +197,9 @@ func TestFormat(t *testing.T) {
 		le := binary.LittleEndian
 		table := b[64+size:]
 		for name, ok := range map[string]bool{
-			"magic": string(b[:8]) == "gemm-rs\n", "version": le.Uint16(b[8:]) == 1, "matrix": b[10] == 2, "checksum": b[11] == 1,
-			"data": le.Uint16(b[12:]) == 3, "parity": le.Uint16(b[14:]) == 2, "index": le.Uint16(b[16:]) == uint16(i),
+			"magic": string(b[:8]) == "gemm-rs\n", "version": le.Uint16(b[8:]) == 1, "matrix": b[10] == 2,
+			"checksum": b[11] == 1,
+			"data":     le.Uint16(b[12:]) == 3, "parity": le.Uint16(b[14:]) == 2, "index": le.Uint16(b[16:]) == uint16(i),
 			"block": le.Uint32(b[20:]) == 64, "length": le.Uint64(b[24:]) == 1000, "id": bytes.Equal(b[32:48], set.ID[:]),
 			"table": le.Uint32(b[48:]) == sum(table), "header": le.Uint32(b[60:]) == sum(b[:60]),
 			"zeros": le.Uint16(b[18:]) == 0 && le.Uint64(b[52:]) == 0,
@@ -233,7 +235,8 @@ func TestSizes(t *testing.T) {
 				}
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil || !bytes.Equal(read(t, out), data) {
+			if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out}); err != nil ||
+				!bytes.Equal(read(t, out), data) {
 				t.Errorf("%d bytes over %d do not come back: %v", size, k, err)
 			}
 		}
@@ -252,7 +255,8 @@ func TestOtherBlocks(t *testing.T) {
 		}
 		c.block = 64
 		out := filepath.Join(t.TempDir(), "out")
-		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil || !bytes.Equal(read(t, out), data) {
+		if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: out, Repair: true}); err != nil ||
+			!bytes.Equal(read(t, out), data) {
 			t.Errorf("blocks of %d bytes: %v", block, err)
 		}
 	}
@@ -323,10 +327,15 @@ func TestFaults(t *testing.T) {
 		"missing": {harm: func(t *testing.T, dir string) { remove(t, dir, 0, 5) }, lost: []int{0, 5}, state: Missing},
 		"too few": {harm: func(t *testing.T, dir string) { remove(t, dir, 0, 1, 3) }, lost: []int{0, 1, 3}, state: Missing,
 			repair: "4 shards are needed and 3 are good (2,4-5): bring back 1 more of 0-1,3"},
-		"swapped":         {harm: func(t *testing.T, dir string) { rename(t, dir, Name(1), "x", Name(2), Name(1), "x", Name(2)) }, warning: "001.shard is shard 2"},
-		"renamed":         {harm: func(t *testing.T, dir string) { rename(t, dir, Name(1), "copy.bin") }, warning: "copy.bin is shard 1 by its header"},
-		"in a lost place": {harm: func(t *testing.T, dir string) { remove(t, dir, 1); rename(t, dir, Name(2), Name(1)) }, lost: []int{1}, state: Missing, warning: "001.shard is shard 2", repair: "rename it to 002.shard"},
-		"twice":           {harm: func(t *testing.T, dir string) { write(t, dir, "000.copy", read(t, dir, Name(3))) }, warning: "shard 3 is there 2 times: 003.shard is used"},
+		"swapped": {harm: func(t *testing.T, dir string) {
+			rename(t, dir, Name(1), "x", Name(2), Name(1), "x", Name(2))
+		}, warning: "001.shard is shard 2"},
+		"renamed": {harm: func(t *testing.T, dir string) { rename(t, dir, Name(1), "copy.bin") },
+			warning: "copy.bin is shard 1 by its header"},
+		"in a lost place": {harm: func(t *testing.T, dir string) { remove(t, dir, 1); rename(t, dir, Name(2), Name(1)) },
+			lost: []int{1}, state: Missing, warning: "001.shard is shard 2", repair: "rename it to 002.shard"},
+		"twice": {harm: func(t *testing.T, dir string) { write(t, dir, "000.copy", read(t, dir, Name(3))) },
+			warning: "shard 3 is there 2 times: 003.shard is used"},
 		"twice, one is bad": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			write(t, dir, "copy", b)
@@ -337,17 +346,27 @@ func TestFaults(t *testing.T) {
 			write(t, dir, "README", []byte("gemm"))
 			write(t, dir, ".000.shard.gemm-0123456789abcdef", read(t, dir, Name(0)))
 		}},
-		"header gone": {harm: func(t *testing.T, dir string) { b := read(t, dir, Name(3)); clear(b[:64]); write(t, dir, Name(3), b) }, lost: []int{3}, state: Damaged},
-		"empty":       {harm: func(t *testing.T, dir string) { write(t, dir, Name(3), nil) }, lost: []int{3}, state: Truncated},
-		"a folder":    {harm: func(t *testing.T, dir string) { remove(t, dir, 3); _ = os.Mkdir(filepath.Join(dir, Name(3)), 0o777) }, lost: []int{3}, state: Unreadable, repair: "003.shard: is no regular file"},
+		"header gone": {harm: func(t *testing.T, dir string) {
+			b := read(t, dir, Name(3))
+			clear(b[:64])
+			write(t, dir, Name(3), b)
+		}, lost: []int{3}, state: Damaged},
+		"empty": {harm: func(t *testing.T, dir string) { write(t, dir, Name(3), nil) }, lost: []int{3}, state: Truncated},
+		"a folder": {harm: func(t *testing.T, dir string) {
+			remove(t, dir, 3)
+			_ = os.Mkdir(filepath.Join(dir, Name(3)), 0o777)
+		}, lost: []int{3}, state: Unreadable, repair: "003.shard: is no regular file"},
 		"damaged, no name": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			b[20]++
 			write(t, dir, "x", b)
 			remove(t, dir, 3)
 		}, lost: []int{3}, state: Missing, warning: "x is damaged and of no use"},
-		"foreign":         {harm: func(t *testing.T, dir string) { write(t, dir, Name(3), read(t, other, Name(3))) }, lost: []int{3}, state: Foreign, warning: "003.shard is shard 3 of another file, id ", repair: "move it away, or replace it with --force"},
-		"foreign, beside": {harm: func(t *testing.T, dir string) { write(t, dir, "x", read(t, other, Name(3))) }, warning: "x is shard 3 of another file, id "},
+		"foreign": {harm: func(t *testing.T, dir string) { write(t, dir, Name(3), read(t, other, Name(3))) },
+			lost: []int{3}, state: Foreign, warning: "003.shard is shard 3 of another file, id ",
+			repair: "move it away, or replace it with --force"},
+		"foreign, beside": {harm: func(t *testing.T, dir string) { write(t, dir, "x", read(t, other, Name(3))) },
+			warning: "x is shard 3 of another file, id "},
 		"two files": {harm: func(t *testing.T, dir string) {
 			for i := range 3 {
 				write(t, dir, Name(i), read(t, other, Name(i)))
@@ -358,7 +377,8 @@ func TestFaults(t *testing.T) {
 				write(t, dir, Name(10+i), read(t, other, Name(i)))
 			}
 		}, verify: "has 4 shards and needs 4"},
-		"no shards": {harm: func(t *testing.T, dir string) { remove(t, dir, 0, 1, 2, 3, 4, 5) }, verify: "there are no shards"},
+		"no shards": {harm: func(t *testing.T, dir string) { remove(t, dir, 0, 1, 2, 3, 4, 5) },
+			verify: "there are no shards"},
 		"no header": {harm: func(t *testing.T, dir string) {
 			remove(t, dir, 0, 1, 2, 3, 4)
 			write(t, dir, Name(5), make([]byte, 2000))
@@ -393,7 +413,8 @@ func TestFaults(t *testing.T) {
 			} else if len(lost) > 0 && (r.Shards[lost[0]].State != test.state || r.Shards[lost[0]].Reason == "") {
 				t.Errorf("shard %d is %+v, want it %s, with a reason", lost[0], r.Shards[lost[0]], test.state)
 			}
-			if warned := strings.Join(r.Warnings, "\n"); test.warning == "" && warned != "" || !strings.Contains(warned, test.warning) {
+			if warned := strings.Join(r.Warnings, "\n"); test.warning == "" && warned != "" ||
+				!strings.Contains(warned, test.warning) {
 				t.Errorf("warnings are %q, want %q", warned, test.warning)
 			}
 			before := names(t, dir)
@@ -446,8 +467,10 @@ func TestRefusals(t *testing.T) {
 		"absent: cannot be read: no such file":              func(e *Encoding) { e.File = filepath.Join(top, "absent") },
 		"there: is a folder: pack it":                       func(e *Encoding) { e.File = there },
 		"file: is no folder":                                func(e *Encoding) { e.Dir = file },
-		"absent/shards: cannot be made: no such file":       func(e *Encoding) { e.Dir = filepath.Join(top, "absent", "shards") },
-		"200 data and 57 parity shards":                     func(e *Encoding) { e.Data, e.Parity = 200, 57 },
+		"absent/shards: cannot be made: no such file": func(e *Encoding) {
+			e.Dir = filepath.Join(top, "absent", "shards")
+		},
+		"200 data and 57 parity shards": func(e *Encoding) { e.Data, e.Parity = 200, 57 },
 	} {
 		e := standard
 		change(&e)
@@ -456,12 +479,13 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for want, rec := range map[string]Reconstruction{
-		"file: is there already":                          {Dir: there, File: file},
-		"there: is no regular file":                       {Dir: there, File: there, Force: true},
-		"000.shard: is one of the shards":                 {Dir: there, File: shard0, Force: true},
-		"link: is one of the shards":                      {Dir: there, File: link, Force: true},
-		"006.shard: is the name of a shard":               {Dir: there, File: filepath.Join(there, Name(6))},
-		"absent: cannot be read: no such file":            {Dir: filepath.Join(top, "absent"), File: filepath.Join(top, "out")},
+		"file: is there already":            {Dir: there, File: file},
+		"there: is no regular file":         {Dir: there, File: there, Force: true},
+		"000.shard: is one of the shards":   {Dir: there, File: shard0, Force: true},
+		"link: is one of the shards":        {Dir: there, File: link, Force: true},
+		"006.shard: is the name of a shard": {Dir: there, File: filepath.Join(there, Name(6))},
+		"absent: cannot be read: no such file": {Dir: filepath.Join(top, "absent"),
+			File: filepath.Join(top, "out")},
 		"out: cannot be written: no such file":            {Dir: there, File: filepath.Join(top, "absent", "out")},
 		"file: is no folder: name the one that the shard": {Dir: file, File: filepath.Join(top, "out")},
 	} {
@@ -490,10 +514,12 @@ func TestForce(t *testing.T) {
 	if err != nil || set.ID == before.ID {
 		t.Fatalf("%v, %v", set, err)
 	}
-	if got, want := names(t, dir), []string{Name(0), Name(1), Name(2), "200.shard", "copy", "notes"}; !slices.Equal(got, want) {
+	if got, want := names(t, dir),
+		[]string{Name(0), Name(1), Name(2), "200.shard", "copy", "notes"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: file, Force: true}); err != nil || !bytes.Equal(read(t, file), data) {
+	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: file, Force: true}); err != nil ||
+		!bytes.Equal(read(t, file), data) {
 		t.Errorf("the file is not replaced by itself: %v", err)
 	}
 }
@@ -540,10 +566,12 @@ func TestSweep(t *testing.T) {
 	write(t, dir, ".other.gemm-0123456789abcdef", nil)
 	write(t, top, ".out.gemm-0123456789abcdef", nil)
 	write(t, top, ".output.gemm-0123456789abcdef", nil)
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err != nil {
+	if _, err := c.Reconstruct(t.Context(),
+		Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(t, dir), []string{".other.gemm-0123456789abcdef", Name(0), Name(1), Name(2)}; !slices.Equal(got, want) {
+	if got, want := names(t, dir),
+		[]string{".other.gemm-0123456789abcdef", Name(0), Name(1), Name(2)}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if got, want := names(t, top), []string{".output.gemm-0123456789abcdef", "out"}; !slices.Equal(got, want) {
@@ -563,7 +591,8 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, out := filepath.Join(top, "shards"), filepath.Join(top, "out")
-	if _, err := c.Encode(t.Context(), Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Vandermonde}); err != nil {
+	if _, err := c.Encode(t.Context(),
+		Encoding{File: file, Dir: dir, Data: 2, Parity: 1, Matrix: Vandermonde}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, Name(0))); err != nil {
@@ -619,7 +648,8 @@ func TestMidway(t *testing.T) {
 	}
 	for _, size := range []int64{10, 60000} {
 		c.Multiplier = changing{plain, func() { _ = os.Truncate(file, size) }}
-		if _, err := c.Encode(t.Context(), e); err == nil || !strings.Contains(err.Error(), "file: was changed while it was read") {
+		if _, err := c.Encode(t.Context(), e); err == nil ||
+			!strings.Contains(err.Error(), "file: was changed while it was read") {
 			t.Errorf("changed to %d bytes: %v", size, err)
 		}
 		write(t, top, "file", random(50000, 1))
@@ -639,11 +669,13 @@ func TestMidway(t *testing.T) {
 	last := read(t, dir, Name(4))
 	last[len(last)/2]++
 	c.Multiplier = changing{plain, func() { write(t, dir, Name(4), last) }}
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err == nil ||
+	if _, err := c.Reconstruct(t.Context(),
+		Reconstruction{Dir: dir, File: filepath.Join(top, "out"), Repair: true}); err == nil ||
 		!strings.Contains(err.Error(), "004.shard: has changed since it was verified") {
 		t.Errorf("a shard that changes after it was verified: %v", err)
 	}
-	if left := append(names(t, top), names(t, dir)...); !slices.Equal(left, append([]string{"file", "shards"}, before...)) {
+	if left := append(names(t, top), names(t, dir)...); !slices.Equal(left,
+		append([]string{"file", "shards"}, before...)) {
 		t.Errorf("left are %v", left)
 	}
 }
@@ -651,7 +683,8 @@ func TestMidway(t *testing.T) {
 // failing is a multiplier that does not work.
 type failing struct{ err error }
 
-func (m failing) Multiply(context.Context, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem]) error {
+func (m failing) Multiply(context.Context, gemm.Matrix[gf256.Elem], gemm.Matrix[gf256.Elem],
+	gemm.Matrix[gf256.Elem]) error {
 	return m.err
 }
 
@@ -667,10 +700,12 @@ func TestProgress(t *testing.T) {
 		seen[what], totals[what] = done, total
 	}
 	dir, set := encode(t, c, random(10000, 1), 4, 2, Vandermonde)
-	if _, err := c.Reconstruct(t.Context(), Reconstruction{Dir: dir, File: filepath.Join(t.TempDir(), "out")}); err != nil {
+	if _, err := c.Reconstruct(t.Context(),
+		Reconstruction{Dir: dir, File: filepath.Join(t.TempDir(), "out")}); err != nil {
 		t.Fatal(err)
 	}
-	for what, want := range map[string]int64{"encoding": 4 * set.Payload(), "verifying": 6 * set.Payload(), "reconstructing": 4 * set.Payload()} {
+	for what, want := range map[string]int64{"encoding": 4 * set.Payload(), "verifying": 6 * set.Payload(),
+		"reconstructing": 4 * set.Payload()} {
 		if seen[what] != want || totals[what] != want {
 			t.Errorf("%s: %d of %d, want %d", what, seen[what], totals[what], want)
 		}
@@ -686,7 +721,8 @@ func TestRanges(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for name, want := range map[string]int{"000.shard": 0, "255.shard": 255, "256.shard": -1, "1.shard": -1, "-01.shard": -1, "001": -1, "001.shard.bak": -1, "+01.shard": -1} {
+	for name, want := range map[string]int{"000.shard": 0, "255.shard": 255, "256.shard": -1, "1.shard": -1,
+		"-01.shard": -1, "001": -1, "001.shard.bak": -1, "+01.shard": -1} {
 		if i, ok := index(name); ok != (want >= 0) || ok && i != want {
 			t.Errorf("%s is shard %d, %v", name, i, ok)
 		}

@@ -69,7 +69,8 @@ func folders(path string) error {
 			return fmt.Errorf("%w: %s is not a folder: remove it", ErrUntrusted, folder)
 		}
 		if who := stranger(info); who != "" {
-			return fmt.Errorf("%w: the folder %s belongs to %s, not to this user: choose another folder", ErrUntrusted, folder, who)
+			return fmt.Errorf("%w: the folder %s belongs to %s, not to this user: choose another folder",
+				ErrUntrusted, folder, who)
 		}
 		if writable(mode) && mode&fs.ModeSticky == 0 && (!closed || folder == path) {
 			return fmt.Errorf("%w: other users can write the folder %s (mode %v): look at what is in it, then chmod go-w %[2]s",

@@ -140,9 +140,12 @@ const (
 )
 
 var (
-	firstRound  = compare.Budget{Reps: 3, Time: 10 * time.Millisecond, Timeout: 20 * time.Second, Patience: 300 * time.Millisecond}
-	secondRound = compare.Budget{Reps: sample.MinForInterval, Time: 40 * time.Millisecond, Timeout: 20 * time.Second, Patience: time.Second}
-	lastRound   = compare.Budget{Reps: 3 * sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute, Patience: 2 * time.Second}
+	firstRound = compare.Budget{Reps: 3, Time: 10 * time.Millisecond, Timeout: 20 * time.Second,
+		Patience: 300 * time.Millisecond}
+	secondRound = compare.Budget{Reps: sample.MinForInterval, Time: 40 * time.Millisecond, Timeout: 20 * time.Second,
+		Patience: time.Second}
+	lastRound = compare.Budget{Reps: 3 * sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute,
+		Patience: 2 * time.Second}
 )
 
 // tasks returns what is to be tuned on the GPU, and how many of it users choose, which come
@@ -191,7 +194,8 @@ func (s *gpuSearch) run(ctx context.Context) error {
 	s.good = map[string][]GPUSetting{}
 	tasks, users := s.tasks()
 	if len(tasks) == 0 {
-		return gemm.Unavailablef("no kernel has settings to choose between on a %s of compute capability %s", s.gpu.Name, s.gpu.Capability)
+		return gemm.Unavailablef("no kernel has settings to choose between on a %s of compute capability %s", s.gpu.Name,
+			s.gpu.Capability)
 	}
 	for i, t := range tasks {
 		left := s.until.Sub(s.now())
@@ -277,7 +281,8 @@ func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 		_, place[c] = math.Modf(float64(i) * math.Phi)
 	}
 	good := func(c GPUSetting) bool {
-		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung], func(g GPUSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
+		return slices.ContainsFunc(s.good[t.Type+"/"+t.Rung],
+			func(g GPUSetting) bool { return g.Tile == c.Tile && g.Stages == c.Stages })
 	}
 	slices.SortFunc(rest, func(a, b GPUSetting) int {
 		if goodA, goodB := good(a), good(b); goodA != goodB {
@@ -313,7 +318,8 @@ func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 
 // round measures settings in turns with the default, until the time is over, and returns
 // those that are not the default's, the fastest first, and how many were measured.
-func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b compare.Budget, until time.Time) (best []entrant, tried int, err error) {
+func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b compare.Budget,
+	until time.Time) (best []entrant, tried int, err error) {
 	var took time.Duration // of a turn
 	for turn := range slices.Chunk(from, turnOthers) {
 		begin := s.now()
@@ -343,7 +349,8 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 
 // turn measures the default, which is the first of the rows, and other settings in turn, and
 // notes them as trials. In the last round the library, if there is one, is behind them.
-func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting, b compare.Budget) ([]compare.Record, compare.Document, error) {
+func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting,
+	b compare.Budget) ([]compare.Record, compare.Document, error) {
 	v := variant(cuda.Family + "/" + t.Rung)
 	experiment := compare.TuningTrials
 	if round == 3 {
@@ -372,7 +379,8 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 	}
 	var rows []compare.Record
 	for _, c := range cases {
-		i := slices.IndexFunc(doc.Records, func(r compare.Record) bool { return r.Variant == c.Variant.Name && maps.Equal(r.Params, c.Params) })
+		i := slices.IndexFunc(doc.Records,
+			func(r compare.Record) bool { return r.Variant == c.Variant.Name && maps.Equal(r.Params, c.Params) })
 		if i < 0 {
 			return nil, doc, fmt.Errorf("%s has no row", c)
 		}
@@ -386,7 +394,9 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 		if r.Status == compare.OK {
 			o = resolvedSetting(r)
 		}
-		s.Trials = append(s.Trials, GPUTrial{GPUTask: t, Round: round, GPUSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops, Ratio: ratioOf(rows[0], r)})
+		s.Trials = append(s.Trials,
+			GPUTrial{GPUTask: t, Round: round, GPUSetting: o, Status: r.Status, Reason: r.Reason, Gflops: r.Gflops,
+				Ratio: ratioOf(rows[0], r)})
 	}
 	return rows, doc, nil
 }
@@ -442,9 +452,10 @@ type Device struct {
 	GPU     cuda.GPU
 	Worker  func(ctx context.Context) (*exec.Cmd, error) // serves cases on the GPU
 	Command string                                       // this program's command line, which records have
-	Records *compare.Store                               // takes the rows of the default and the best of each search; nil: they are not kept
-	Warn    func(text string)                            // is told what is unusual, once
-	Chosen  func(c GPUChoice)                            // is told what a search came to
+	// takes the rows of the default and the best of each search; nil: they are not kept
+	Records *compare.Store
+	Warn    func(text string) // is told what is unusual, once
+	Chosen  func(c GPUChoice) // is told what a search came to
 }
 
 // tuneCUDA chooses settings of kernels on the GPU.
@@ -454,8 +465,9 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 	s.GPU = s.gpu.Name
 	s.decide = func(c GPUChoice, doc compare.Document) error {
 		k := tuned.Kernel{
-			GPU: s.gpu.Name, Type: c.Type, Rung: c.Rung, Class: string(c.Class), Tile: c.Best.Tile, Stages: c.Best.Stages, Split: c.Best.Split,
-			Time: time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision,
+			GPU: s.gpu.Name, Type: c.Type, Rung: c.Rung, Class: string(c.Class), Tile: c.Best.Tile, Stages: c.Best.Stages,
+			Split: c.Best.Split,
+			Time:  time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision,
 		}
 		if c.Note == "" { // or else nothing was found out, and what is there stays
 			t.Settings = t.Settings.WithoutKernel(k)
@@ -483,7 +495,8 @@ func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b co
 				return compare.Document{}, err
 			}
 		}
-		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: compare.Quiet{}, Command: d.Command, Worker: d.untuned, Warn: warn}
+		driver := compare.Driver{Store: store, Budget: b, Seed: 1, Progress: compare.Quiet{}, Command: d.Command,
+			Worker: d.untuned, Warn: warn}
 		err := driver.Run(ctx, cases)
 		doc := store.Document()
 		if len(doc.Runs) > 0 {
@@ -537,5 +550,6 @@ func (g GPUResult) Failed() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen), first.GPUTask, first.Note)
+	return fmt.Errorf("%d of %d searches failed and leave the setting as it was, the first of %s: %s", n, len(g.Chosen),
+		first.GPUTask, first.Note)
 }

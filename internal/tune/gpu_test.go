@@ -16,7 +16,8 @@ import (
 
 // smallGPU is so small that the products that stand for its classes are.
 var smallGPU = cuda.GPU{
-	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152, BlockSharedOptIn: 232448, BlockRegisters: 65536,
+	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152,
+	BlockSharedOptIn: 232448, BlockRegisters: 65536,
 }
 
 // ladderOf returns the rung of the name in the element type.
@@ -159,7 +160,8 @@ func TestSearchFindsTheFastest(t *testing.T) {
 			t.Errorf("%s: a gain of %v, %v over cuBLAS", c.GPUTask, c.Gain, c.Library)
 		}
 		doc := s.rows[i]
-		if len(doc.Records) != 2 || len(doc.Records[0].Params) != 0 || len(doc.Records[1].Params) == 0 || doc.Records[0].Experiment != compare.TunedKernels || doc.Records[0].Turn != doc.Records[1].Turn {
+		if len(doc.Records) != 2 || len(doc.Records[0].Params) != 0 || len(doc.Records[1].Params) == 0 ||
+			doc.Records[0].Experiment != compare.TunedKernels || doc.Records[0].Turn != doc.Records[1].Turn {
 			t.Errorf("%s: the rows %+v", c.GPUTask, doc.Records)
 		}
 	}
@@ -180,7 +182,9 @@ func TestSearchFindsTheFastest(t *testing.T) {
 			t.Errorf("a turn of %d begins with %s", len(turn), turn[0])
 		}
 		last := turn[len(turn)-1].Variant.Name
-		if library := strings.HasPrefix(last, "cuda/cublas"); library != (turn[0].Experiment == compare.TunedKernels && turn[0].Type != "gf256") || strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-wmma") {
+		if library := strings.HasPrefix(last,
+			"cuda/cublas"); library != (turn[0].Experiment == compare.TunedKernels && turn[0].Type != "gf256") ||
+			strings.HasSuffix(last, "tf32") != (library && turn[0].Variant.Name == "cuda/tf32-wmma") {
 			t.Errorf("a turn of %s ends with %s", turn[0], last)
 		}
 	}
@@ -223,7 +227,8 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 		if err := search.search(t.Context(), tasks[0], time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		if got := search.Chosen[0]; got.Rung != "warptile" || got.Kept != c.want || got.Note != c.note || c.note == "" && got.Best.Tile != best.Tile {
+		if got := search.Chosen[0]; got.Rung != "warptile" || got.Kept != c.want || got.Note != c.note ||
+			c.note == "" && got.Best.Tile != best.Tile {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -231,9 +236,10 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 
 // However little time there is, the first task is done, and no more than there is time for.
 func TestSearchEnds(t *testing.T) {
-	s := &speeds{gpu: smallGPU, library: time.Millisecond, of: func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) {
-		return time.Millisecond, compare.OK
-	}}
+	s := &speeds{gpu: smallGPU, library: time.Millisecond,
+		of: func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) {
+			return time.Millisecond, compare.OK
+		}}
 	for _, d := range []time.Duration{time.Nanosecond, time.Minute, 10 * time.Minute} {
 		begin := s.clock
 		search := s.search(d)
@@ -241,7 +247,8 @@ func TestSearchEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		tasks, _ := search.tasks()
-		if took := s.clock.Sub(begin); took > d+30*time.Second || d > time.Minute && took < d/2 || search.Left == 0 || search.Left+len(search.Chosen) != len(tasks) {
+		if took := s.clock.Sub(begin); took > d+30*time.Second || d > time.Minute && took < d/2 || search.Left == 0 ||
+			search.Left+len(search.Chosen) != len(tasks) {
 			t.Errorf("%v: took %v for %d of %d tasks, %d left", d, took, len(search.Chosen), len(tasks), search.Left)
 		}
 		for _, c := range search.Chosen {
@@ -256,7 +263,8 @@ func TestSearchEnds(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	s.of = func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) { return 0, compare.Unavailable }
-	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "as planted") {
+	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "as planted") {
 		t.Errorf("without a GPU: %v", err)
 	}
 	// After the first task, what was found is worth more than what is not there any more.
@@ -267,11 +275,14 @@ func TestSearchEnds(t *testing.T) {
 		return time.Millisecond, compare.OK
 	}
 	search := s.search(10 * time.Minute)
-	if err := search.run(t.Context()); err != nil || !slices.ContainsFunc(search.Chosen, func(c GPUChoice) bool { return c.Note == "the default is unavailable: as planted" && !c.Kept }) {
+	if err := search.run(t.Context()); err != nil ||
+		!slices.ContainsFunc(search.Chosen,
+			func(c GPUChoice) bool { return c.Note == "the default is unavailable: as planted" && !c.Kept }) {
 		t.Errorf("without f64: %v, %d choices", err, len(search.Chosen))
 	}
 	s.gpu.Capability = "3.5"
-	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "compute capability 3.5") {
+	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "compute capability 3.5") {
 		t.Errorf("with an old GPU: %v", err)
 	}
 }

@@ -28,7 +28,8 @@ type workload[T gemm.Float] struct {
 
 // newWorkload returns a product of the shape, with A stored transposed or not. Results may have
 // the error of v with the parameters.
-func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Variant, p gemm.Params) (*workload[T], error) {
+func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Variant,
+	p gemm.Params) (*workload[T], error) {
 	p, err := v.Resolve(p)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,8 @@ func timed(compute func(ctx context.Context) error) sample.Sampler {
 }
 
 // match verifies two ways to compute w, and compares them by pairs of samples.
-func match[T gemm.Float](ctx context.Context, r race, w *workload[T], incumbent, candidate func(ctx context.Context) error) (Gain, error) {
+func match[T gemm.Float](ctx context.Context, r race, w *workload[T],
+	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
 	for i := range samplers {
 		w.Poison()
@@ -185,7 +187,8 @@ var beside = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
 // the values beside the best known one and keeps what better says is faster, until
 // no size changes or better returns an error. It does not try a blocking twice, nor
 // one that cuts the dimension as the best does.
-func descend(start block.Blocking, axes []axis, better func(a axis, incumbent, candidate block.Blocking) (bool, error)) (block.Blocking, error) {
+func descend(start block.Blocking, axes []axis,
+	better func(a axis, incumbent, candidate block.Blocking) (bool, error)) (block.Blocking, error) {
 	best := start
 	var tried []block.Blocking
 	for changed := true; changed; {

@@ -40,7 +40,8 @@ func TestDescend(t *testing.T) {
 			switch {
 			case other.name != a.name && from != to:
 				t.Errorf("trying %s, %s changes from %d to %d", a.name, other.name, from, to)
-			case other.name == a.name && (to < a.least || to > a.greatest || to%a.step != 0 || a.even(to) != to || to == a.even(from)):
+			case other.name == a.name &&
+				(to < a.least || to > a.greatest || to%a.step != 0 || a.even(to) != to || to == a.even(from)):
 				t.Errorf("%s = %d is tried in place of %d", a.name, to, from)
 			}
 		}
@@ -51,7 +52,8 @@ func TestDescend(t *testing.T) {
 	}
 	// Where none is better, all neighbours are tried and the start stays.
 	count := 0
-	got, err = descend(start, axes, func(axis, block.Blocking, block.Blocking) (bool, error) { count++; return false, nil })
+	got, err = descend(start, axes,
+		func(axis, block.Blocking, block.Blocking) (bool, error) { count++; return false, nil })
 	if err != nil || got != start || count < 2*len(axes) || count > len(axes)*len(beside) {
 		t.Errorf("%v after %d tries, %v; want %v", got, count, err, start)
 	}
@@ -102,7 +104,8 @@ func TestApart(t *testing.T) {
 	for _, c := range []struct {
 		a, b, want int
 		ok         bool
-	}{{1000, 27000, 30, true}, {27000, 1000, 30, true}, {0, 1000, 10, true}, {1000, 1000, 0, false}, {1000, 7999, 0, false}, {64000, 1 << 30, 0, false}} {
+	}{{1000, 27000, 30, true}, {27000, 1000, 30, true}, {0, 1000, 10, true}, {1000, 1000, 0, false},
+		{1000, 7999, 0, false}, {64000, 1 << 30, 0, false}} {
 		if got, ok := apart(sizes, c.a, c.b); got != c.want || ok != c.ok {
 			t.Errorf("between %d and %d: %d, %v", c.a, c.b, got, ok)
 		}
@@ -118,7 +121,8 @@ func TestMatch(t *testing.T) {
 	right := w.on(block.Host[float32](block.Serial))
 	late := func(ctx context.Context) error { time.Sleep(time.Millisecond); return right(ctx) }
 	r := race{pairs: 9, most: 11, until: time.Now().Add(time.Minute)}
-	if g, err := match(t.Context(), r, w, late, right); err != nil || !g.faster() || g.slower() || g.Pairs < 9 || g.Pairs > 11 {
+	if g, err := match(t.Context(), r, w, late, right); err != nil || !g.faster() || g.slower() || g.Pairs < 9 ||
+		g.Pairs > 11 {
 		t.Errorf("without the delay: %+v, %v", g, err)
 	}
 	if g, err := match(t.Context(), r, w, right, late); err != nil || g.faster() || !g.slower() {
@@ -135,21 +139,28 @@ func TestMatch(t *testing.T) {
 	for name, wrong := range map[string]func(ctx context.Context) error{
 		"nothing is written": func(context.Context) error { return nil },
 		"one element":        func(ctx context.Context) error { err := right(ctx); w.C.Data[317]++; return err },
-		"one NaN":            func(ctx context.Context) error { err := right(ctx); w.C.Data[599] = float32(math.NaN()); return err },
-		"zeros":              func(context.Context) error { clear(w.C.Data); return nil },
+		"one NaN": func(ctx context.Context) error {
+			err := right(ctx)
+			w.C.Data[599] = float32(math.NaN())
+			return err
+		},
+		"zeros": func(context.Context) error { clear(w.C.Data); return nil },
 	} {
-		if _, err := match(t.Context(), r, w, right, wrong); err == nil || !strings.Contains(err.Error(), "a product of 30x20x40 is wrong") {
+		if _, err := match(t.Context(), r, w, right, wrong); err == nil ||
+			!strings.Contains(err.Error(), "a product of 30x20x40 is wrong") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := match(t.Context(), r, w, right, func(context.Context) error { return errTime }); !errors.Is(err, errTime) {
+	if _, err := match(t.Context(), r, w, right,
+		func(context.Context) error { return errTime }); !errors.Is(err, errTime) {
 		t.Errorf("an error is lost: %v", err)
 	}
 }
 
 func TestRaceIsOver(t *testing.T) {
 	r := race{pairs: 7, most: 9, hopeless: 3}
-	sharp, wide := []float64{1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1}, []float64{1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9}
+	sharp, wide := []float64{1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1},
+		[]float64{1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9}
 	for n := 1; n <= 9; n++ {
 		if got, want := r.over(sharp[:n]), n >= 7; got != want {
 			t.Errorf("%d equal ratios: over %v", n, got)
@@ -158,7 +169,8 @@ func TestRaceIsOver(t *testing.T) {
 			t.Errorf("%d different ratios: over %v", n, got)
 		}
 	}
-	if !r.over([]float64{0.9, 1, 1.1}) || r.over([]float64{0.9, 1}) || !r.over([]float64{math.NaN(), math.NaN(), math.NaN()}) {
+	if !r.over([]float64{0.9, 1, 1.1}) || r.over([]float64{0.9, 1}) ||
+		!r.over([]float64{math.NaN(), math.NaN(), math.NaN()}) {
 		t.Error("a candidate that is not ahead goes on")
 	}
 }

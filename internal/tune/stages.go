@@ -44,9 +44,11 @@ func decided[T kernel.Float](t *tuner, c Choice) {
 }
 
 // try has a candidate race against the incumbent on w, and notes the outcome.
-func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial, incumbent, candidate func(ctx context.Context) error) (Gain, error) {
+func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
+	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	what.Type, what.Shape = gemm.TypeOf[T]().Name, w.Shape.String()
-	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate, what.Incumbent))
+	t.options.Say(fmt.Sprintf("%s %s %s: %s against %s", what.Type, what.Setting, what.Shape, what.Candidate,
+		what.Incumbent))
 	g, err := match(ctx, r, w, incumbent, candidate)
 	if err != nil {
 		return g, fmt.Errorf("%s: %w", what.Candidate, err)
@@ -57,9 +59,11 @@ func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], 
 }
 
 // tryBlocks has two blockings race.
-func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial, incumbent, candidate block.Blocking) (Gain, error) {
+func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
+	incumbent, candidate block.Blocking) (Gain, error) {
 	k := kernel.Best[T]()
-	return try(ctx, t, r, w, what, w.on(block.New(k, incumbent, block.Serial)), w.on(block.New(k, candidate, block.Serial)))
+	return try(ctx, t, r, w, what, w.on(block.New(k, incumbent, block.Serial)),
+		w.on(block.New(k, candidate, block.Serial)))
 }
 
 // computed returns the blocking of T on a host that is not tuned.
@@ -141,9 +145,12 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	}
 	start, k := computed[T](), kernel.Best[T]()
 	axes := []axis{
-		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, least: start.KC / 4, greatest: 4 * start.KC, step: 4, length: n},
-		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, least: start.NC / 4, greatest: 4 * start.NC, step: k.NR, length: n},
-		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, least: start.MC / 4, greatest: 4 * start.MC, step: k.MR, length: tall.M},
+		{name: "kc", of: func(b *block.Blocking) *int { return &b.KC }, least: start.KC / 4, greatest: 4 * start.KC,
+			step: 4, length: n},
+		{name: "nc", of: func(b *block.Blocking) *int { return &b.NC }, least: start.NC / 4, greatest: 4 * start.NC,
+			step: k.NR, length: n},
+		{name: "mc", of: func(b *block.Blocking) *int { return &b.MC }, least: start.MC / 4, greatest: 4 * start.MC,
+			step: k.MR, length: tall.M},
 	}
 	search := searching.before(until.Add(-time.Until(until) / 4))
 	best, err := descend(start, axes, func(a axis, incumbent, candidate block.Blocking) (bool, error) {
@@ -174,7 +181,8 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 // settleBlocks keeps the blocks that a search found, where they prove faster than
 // the default once more, on one of the products and slower on none: of many
 // candidates that are as good as the incumbent, one seems faster by chance.
-func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking, on ...*workload[T]) error {
+func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking,
+	on ...*workload[T]) error {
 	text := func(b block.Blocking) string { return fmt.Sprintf("mc=%d kc=%d nc=%d", b.MC, b.KC, b.NC) }
 	c := Choice{Setting: "blocks", Default: text(start), Chosen: text(best)}
 	if best == start {
@@ -183,7 +191,8 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		c.Chosen, c.Note = text(start), "the best found is not faster when measured again"
 		slower := false
 		for i, w := range on {
-			g, err := tryBlocks(ctx, t, settling.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w, Trial{Setting: "blocks", Candidate: text(best), Incumbent: text(start)}, start, best)
+			g, err := tryBlocks(ctx, t, settling.before(time.Now().Add(time.Until(until)/time.Duration(len(on)-i))), w,
+				Trial{Setting: "blocks", Candidate: text(best), Incumbent: text(start)}, start, best)
 			if err != nil {
 				return err
 			}
@@ -213,7 +222,8 @@ var smallSizes = []int{8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 
 func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if !kernel.Best[T]().Strided {
-		decided[T](t, Choice{Setting: "direct", Default: terms(base.Direct), Chosen: terms(base.Direct), Note: "the kernel needs packed operands"})
+		decided[T](t, Choice{Setting: "direct", Default: terms(base.Direct), Chosen: terms(base.Direct),
+			Note: "the kernel needs packed operands"})
 		return nil
 	}
 	with := func(most int) *block.Engine[T] {
@@ -228,7 +238,8 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return false, err
 		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, w.on(with(0)), w.on(with(n*n*n)))
+		g, err := try(ctx, t, search, w, Trial{Setting: "direct", Candidate: "in place", Incumbent: "packed"}, w.on(with(0)),
+			w.on(with(n*n*n)))
 		return !(g.Ratio >= 1), err
 	})
 	if err != nil {
@@ -245,7 +256,8 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if runtime.GOMAXPROCS(0) < 2 {
-		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: "there is one processor"})
+		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel),
+			Note: "there is one processor"})
 		return nil
 	}
 	with := func(least int) *block.Engine[T] {
@@ -260,31 +272,37 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		if err != nil {
 			return false, err
 		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, w.on(alone), w.on(with(1)))
+		g, err := try(ctx, t, search, w, Trial{Setting: "parallel", Candidate: "two workers", Incumbent: "one"}, w.on(alone),
+			w.on(with(1)))
 		return g.faster(), err
 	})
 	if err != nil {
 		return err
 	}
 	if i == len(smallSizes) {
-		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel), Note: fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1])})
+		decided[T](t, Choice{Setting: "parallel", Default: terms(base.Parallel), Chosen: terms(base.Parallel),
+			Note: fmt.Sprintf("a second worker does not pay up to %d", smallSizes[i-1])})
 		return nil
 	}
 	best := cubed(smallSizes[i])
-	return settleThreshold(ctx, t, until, "parallel", base.Parallel, best, with, func(v *tuned.Values) { v.Parallel = best })
+	return settleThreshold(ctx, t, until, "parallel", base.Parallel, best, with,
+		func(v *tuned.Values) { v.Parallel = best })
 }
 
 // settleThreshold keeps the threshold that was found, where it proves faster than the
 // default on a product that lies between them. with returns an engine that has a
 // threshold.
-func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int, with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
-	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard), Note: "no size tells another threshold from the default"}
+func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int,
+	with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
+	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard),
+		Note: "no size tells another threshold from the default"}
 	if n, differ := apart(smallSizes, standard, best); differ {
 		w, err := newCube[T](n)
 		if err != nil {
 			return err
 		}
-		g, err := try(ctx, t, settling.before(until), w, Trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
+		g, err := try(ctx, t, settling.before(until), w,
+			Trial{Setting: setting, Candidate: terms(best), Incumbent: c.Default}, w.on(with(standard)), w.on(with(best)))
 		if err != nil {
 			return err
 		}
@@ -344,7 +362,8 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		shape := compare.Request{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1, Params: params}.Case()
+		shape := compare.Request{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1,
+			Params: params}.Case()
 		// Both ways are computed once to be verified, and once a pair.
 		calls := float64(2 * (1 + search.pairs))
 		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {
@@ -365,7 +384,8 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		if err != nil {
 			return err
 		}
-		g, err := try(ctx, t, search, w, Trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole), w.by(halved))
+		g, err := try(ctx, t, search, w, Trial{Setting: "cutoff", Candidate: "halved", Incumbent: "whole"}, w.by(whole),
+			w.by(halved))
 		if err != nil {
 			return err
 		}
@@ -388,7 +408,8 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 
 // settleCutoff keeps the cutoff that was found, where it proves faster than the
 // default at a size that only one of them halves. best is 0 where none was found.
-func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string, strassen gemm.Variant) error {
+func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
+	strassen gemm.Variant) error {
 	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}
 	if best == 0 {
 		c.Note = "no time for one measurement: raise --time"
@@ -423,7 +444,8 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	if err != nil {
 		return err
 	}
-	g, err := try(ctx, t, settling.before(until), w, Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
+	g, err := try(ctx, t, settling.before(until), w,
+		Trial{Setting: "cutoff", Candidate: fmt.Sprint(best), Incumbent: c.Default}, incumbent, candidate)
 	if err != nil {
 		return err
 	}

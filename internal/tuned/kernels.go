@@ -78,7 +78,8 @@ func (s Settings) WithKernel(k Kernel) Settings {
 	s = s.WithoutKernel(k)
 	s.Kernels = append(s.Kernels, k)
 	slices.SortFunc(s.Kernels, func(a, b Kernel) int {
-		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Rung, b.Rung), cmp.Compare(a.Class, b.Class))
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Rung, b.Rung),
+			cmp.Compare(a.Class, b.Class))
 	})
 	return s
 }

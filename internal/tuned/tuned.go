@@ -99,14 +99,17 @@ func (t Tune) check() error {
 		value, lo, max int
 	}{
 		{"mc", t.MC, 1, maxMC}, {"kc", t.KC, 1, maxKC}, {"nc", t.NC, 1, maxNC},
-		{"direct", t.Direct, 1, maxDirect}, {"parallel", t.Parallel, 1, maxParallel}, {"cutoff", t.Cutoff, MinCutoff, MaxCutoff},
+		{"direct", t.Direct, 1, maxDirect}, {"parallel", t.Parallel, 1, maxParallel},
+		{"cutoff", t.Cutoff, MinCutoff, MaxCutoff},
 	} {
 		if v.value != 0 && (v.value < v.lo || v.value > v.max) {
-			return fmt.Errorf("%s of %s is %d, it can be %d to %d, or 0 where it was not measured", v.name, t.Type, v.value, v.lo, v.max)
+			return fmt.Errorf("%s of %s is %d, it can be %d to %d, or 0 where it was not measured", v.name, t.Type,
+				v.value, v.lo, v.max)
 		}
 	}
 	if t.MC*t.KC > maxBlock || t.KC*t.NC > maxBlock {
-		return fmt.Errorf("the blocks of %s are %d×%d and %d×%d, they can have %d elements", t.Type, t.MC, t.KC, t.KC, t.NC, maxBlock)
+		return fmt.Errorf("the blocks of %s are %d×%d and %d×%d, they can have %d elements", t.Type, t.MC, t.KC, t.KC,
+			t.NC, maxBlock)
 	}
 	if known := t.MC > 0; known != (t.KC > 0) || known != (t.NC > 0) {
 		return fmt.Errorf("of mc, kc and nc of %s one is 0 and another is not", t.Type)
@@ -130,7 +133,8 @@ func (s Settings) index(typ, kernel string) int {
 
 // With returns s with t in place of what it has for t's type and kernel.
 func (s Settings) With(t Tune) Settings {
-	s.Tuned = slices.DeleteFunc(slices.Clone(s.Tuned), func(old Tune) bool { return old.Type == t.Type && old.Kernel == t.Kernel })
+	s.Tuned = slices.DeleteFunc(slices.Clone(s.Tuned),
+		func(old Tune) bool { return old.Type == t.Type && old.Kernel == t.Kernel })
 	s.Tuned = append(s.Tuned, t)
 	slices.SortFunc(s.Tuned, func(a, b Tune) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Kernel, b.Kernel))

@@ -14,9 +14,11 @@ func sample(host Host) Settings {
 	when := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	return Settings{Schema: 1, Host: host, Tuned: []Tune{
 		{Type: "f32", Kernel: "avx512-32x12", Values: Values{MC: 320, KC: 384, NC: 4096, Cutoff: 1536}, Time: when, Cores: 2},
-		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}, Time: when, Revision: "abc", Go: "go1.26", OS: "Linux", Cores: 2},
+		{Type: "f64", Kernel: "avx512-16x14", Values: Values{160, 320, 2048, 4096, 110592, 1024}, Time: when, Revision: "abc",
+			Go: "go1.26", OS: "Linux", Cores: 2},
 	}, Kernels: []Kernel{
-		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1, Time: when, Revision: "abc"},
+		{GPU: "NVIDIA H200", Type: "f32", Rung: "warptile", Class: "large", Tile: "128x128x8/32x64/8x8", Stages: 4, Split: 1,
+			Time: when, Revision: "abc"},
 		{GPU: "NVIDIA H200", Type: "f64", Rung: "smem", Class: "small", Tile: "64x64x16/4x4", Time: when},
 	}}
 }
@@ -71,7 +73,8 @@ func TestKernels(t *testing.T) {
 	if !reflect.DeepEqual(before, sample(epyc)) {
 		t.Errorf("the settings before have become %+v", before)
 	}
-	if want := []Kernel{added, changed, before.Kernels[1]}; !reflect.DeepEqual(after.Kernels, want) || !reflect.DeepEqual(after.Tuned, before.Tuned) {
+	if want := []Kernel{added, changed, before.Kernels[1]}; !reflect.DeepEqual(after.Kernels, want) ||
+		!reflect.DeepEqual(after.Tuned, before.Tuned) {
 		t.Errorf("%+v, want the kernels %+v", after, want)
 	}
 	if left := after.WithoutKernel(changed).Kernels; len(left) != 2 || len(after.Kernels) != 3 {

@@ -323,7 +323,8 @@ func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) err
 
 // countParts counts parts that the root sends, of so many bytes an index of the spans,
 // and returns the buffer of the part that is received.
-func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64, all, mine gemm.Matrix[T]) (buffer, error) {
+func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
+	all, mine gemm.Matrix[T]) (buffer, error) {
 	b, err := checkParts(c, spans, all, mine)
 	if err != nil {
 		return b, err
@@ -341,7 +342,8 @@ func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64
 }
 
 // countGathered is countParts the other way round.
-func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64, all, mine gemm.Matrix[T]) (buffer, error) {
+func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
+	all, mine gemm.Matrix[T]) (buffer, error) {
 	b, err := checkParts(c, spans, all, mine)
 	if err != nil {
 		return b, err
@@ -414,7 +416,8 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 	if part == 0 {
 		return nil
 	}
-	return c.gather(elementOf[T](), unsafe.Pointer(unsafe.SliceData(mine)), len(mine), unsafe.Pointer(unsafe.SliceData(all)), root)
+	return c.gather(elementOf[T](), unsafe.Pointer(unsafe.SliceData(mine)), len(mine),
+		unsafe.Pointer(unsafe.SliceData(all)), root)
 }
 
 // ReduceScatter adds the matrices all of the ranks and leaves each its rows of the sum.
@@ -438,5 +441,6 @@ func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Spa
 	if all.Stride != all.Cols && all.Rows > 1 || mine.Stride != mine.Cols && mine.Rows > 1 {
 		panic("comm: ReduceScatter wants rows side by side")
 	}
-	return c.reduceScatter(elementOf[T](), unsafe.Pointer(unsafe.SliceData(all.Data)), counts, unsafe.Pointer(unsafe.SliceData(mine.Data)))
+	return c.reduceScatter(elementOf[T](), unsafe.Pointer(unsafe.SliceData(all.Data)), counts,
+		unsafe.Pointer(unsafe.SliceData(mine.Data)))
 }

@@ -55,23 +55,30 @@ func TestLayoutTooLarge(t *testing.T) {
 	defer lower(10)()
 	for _, x := range [][3]int{{11, 2, 2}, {2, 11, 11}, {2, 3, 11}} {
 		_, err := layoutOf(x[0], x[1], x[2])
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%d×%d elements with stride %d: MPI counts up to 10", x[0], x[1], x[2])) {
+		if err == nil || !strings.Contains(err.Error(),
+			fmt.Sprintf("%d×%d elements with stride %d: MPI counts up to 10", x[0], x[1], x[2])) {
 			t.Errorf("layoutOf%v: %v, want an error with the values", x, err)
 		}
 	}
 	long := make([]float32, 11)
 	c := &Comm{size: 1, traffic: &Traffic{}}
 	for name, err := range map[string]error{
-		"Send":               Send(c, gemm.Matrix[float32]{Rows: 1, Cols: 11, Stride: 11, Data: long}, 0, 1),
-		"ScatterJoined":      ScatterJoined(c, 0, nil, long, long[:2]),
-		"the second block":   ScatterJoined(c, 0, nil, long[:2], long),
-		"Gather":             Gather(c, 0, long, nil),
-		"one part of a sum":  ReduceScatter(c, gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)}, []plan.Span{{Lo: 0, Hi: 2}}, gemm.Matrix[float32]{}),
-		"all parts of a sum": ReduceScatter(&Comm{size: 2, traffic: &Traffic{}}, gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)}, []plan.Span{{Lo: 0, Hi: 1}, {Lo: 1, Hi: 2}}, gemm.Matrix[float32]{}),
-		"the root's rows":    ScatterRows(c, 0, gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 11, Data: long}, []plan.Span{{Lo: 0, Hi: 1}}, gemm.NewMatrix[float32](1, 2)),
-		"the root's columns": GatherCols(c, 0, gemm.NewMatrix[float32](1, 2), gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 11, Data: long}, []plan.Span{{Lo: 0, Hi: 2}}),
+		"Send":             Send(c, gemm.Matrix[float32]{Rows: 1, Cols: 11, Stride: 11, Data: long}, 0, 1),
+		"ScatterJoined":    ScatterJoined(c, 0, nil, long, long[:2]),
+		"the second block": ScatterJoined(c, 0, nil, long[:2], long),
+		"Gather":           Gather(c, 0, long, nil),
+		"one part of a sum": ReduceScatter(c, gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)},
+			[]plan.Span{{Lo: 0, Hi: 2}}, gemm.Matrix[float32]{}),
+		"all parts of a sum": ReduceScatter(&Comm{size: 2, traffic: &Traffic{}},
+			gemm.Matrix[float32]{Rows: 2, Cols: 6, Stride: 6, Data: make([]float32, 12)},
+			[]plan.Span{{Lo: 0, Hi: 1}, {Lo: 1, Hi: 2}}, gemm.Matrix[float32]{}),
+		"the root's rows": ScatterRows(c, 0, gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 11, Data: long},
+			[]plan.Span{{Lo: 0, Hi: 1}}, gemm.NewMatrix[float32](1, 2)),
+		"the root's columns": GatherCols(c, 0, gemm.NewMatrix[float32](1, 2),
+			gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 11, Data: long}, []plan.Span{{Lo: 0, Hi: 2}}),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "MPI counts up to 10") || !strings.Contains(err.Error(), "11") && !strings.Contains(err.Error(), "12") {
+		if err == nil || !strings.Contains(err.Error(), "MPI counts up to 10") ||
+			!strings.Contains(err.Error(), "11") && !strings.Contains(err.Error(), "12") {
 			t.Errorf("%s: %v, want an error with the value and the limit", name, err)
 		}
 	}
@@ -102,7 +109,8 @@ func TestByWidth(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("5 columns of 4 ranks: %q, %v, want %q", got, err, want)
 	}
-	if err := byWidth(plan.Spans(0, 4), func(int, []int, []int) error { t.Error("a call without columns"); return nil }); err != nil {
+	if err := byWidth(plan.Spans(0, 4),
+		func(int, []int, []int) error { t.Error("a call without columns"); return nil }); err != nil {
 		t.Error(err)
 	}
 }

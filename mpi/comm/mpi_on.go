@@ -372,7 +372,8 @@ func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
 		isVector = 1
 	}
 	var t C.MPI_Datatype
-	err := failed(C.make_type(C.int(kind), isVector, C.int(l.count), C.int(l.cols), C.int(l.stride), C.MPI_Aint(extent), &t), "MPI_Type_create")
+	err := failed(C.make_type(C.int(kind), isVector, C.int(l.count), C.int(l.cols), C.int(l.stride), C.MPI_Aint(extent),
+		&t), "MPI_Type_create")
 	if err == nil {
 		types[key] = t
 	}
@@ -555,8 +556,10 @@ func (h handle) gatherv(mine, all buffer, counts, from []int, root int) error {
 	return failed(C.MPI_Gatherv(mine.at, n, own, all.at, &c[0], &d[0], t, C.int(root), h.comm), "MPI_Gatherv")
 }
 
-func (h handle) scatterJoined(kind element, all, first unsafe.Pointer, n int, second unsafe.Pointer, n2, root int) error {
-	return failed(C.scatter_joined(C.int(kind), all, first, C.int(n), second, C.int(n2), C.int(root), h.comm), "MPI_Scatter")
+func (h handle) scatterJoined(kind element, all, first unsafe.Pointer, n int, second unsafe.Pointer,
+	n2, root int) error {
+	return failed(C.scatter_joined(C.int(kind), all, first, C.int(n), second, C.int(n2), C.int(root), h.comm),
+		"MPI_Scatter")
 }
 
 func (h handle) gather(kind element, mine unsafe.Pointer, n int, all unsafe.Pointer, root int) error {
@@ -598,7 +601,8 @@ func (h handle) reduceScatter(kind element, all unsafe.Pointer, counts []int, mi
 func (c *Comm) Collect(data []byte) ([][]byte, error) {
 	lengths := make([]C.int, c.size)
 	n := C.int(len(data))
-	if err := failed(C.MPI_Gather(unsafe.Pointer(&n), 1, C.MPI_INT, unsafe.Pointer(&lengths[0]), 1, C.MPI_INT, 0, c.comm), "MPI_Gather"); err != nil {
+	if err := failed(C.MPI_Gather(unsafe.Pointer(&n), 1, C.MPI_INT, unsafe.Pointer(&lengths[0]), 1, C.MPI_INT, 0, c.comm),
+		"MPI_Gather"); err != nil {
 		return nil, err
 	}
 	from := make([]C.int, c.size)

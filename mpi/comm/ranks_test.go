@@ -101,7 +101,8 @@ type form struct{ out, in, limit int }
 
 // forms are those that are tested: side by side, strided, and both at each end, with rows
 // in place of elements.
-var forms = []form{{0, 0, 1 << 20}, {3, 0, 1 << 20}, {0, 2, 1 << 20}, {1, 4, 1 << 20}, {0, 0, 12}, {2, 0, 12}, {0, 1, 12}}
+var forms = []form{{0, 0, 1 << 20}, {3, 0, 1 << 20}, {0, 2, 1 << 20}, {1, 4, 1 << 20}, {0, 0, 12},
+	{2, 0, 12}, {0, 1, 12}}
 
 // sizes are rows and columns of the matrices.
 var sizes = [][2]int{{5, 7}, {1, 9}, {9, 1}, {4, 3}, {0, 6}, {6, 0}, {0, 0}}
@@ -646,7 +647,8 @@ func TestRanksGrid(t *testing.T) {
 		g, err := all.NewGrid(p, q)
 		must("NewGrid", err)
 		i, j := all.Rank()/q, all.Rank()%q
-		if g.I != i || g.J != j || g.All.Rank() != all.Rank() || g.Row.Rank() != j || g.Row.Size() != q || g.Col.Rank() != i || g.Col.Size() != p {
+		if g.I != i || g.J != j || g.All.Rank() != all.Rank() || g.Row.Rank() != j || g.Row.Size() != q ||
+			g.Col.Rank() != i || g.Col.Size() != p {
 			t.Errorf("rank %d of %dx%d is at (%d, %d), %d of %d in its row, %d of %d in its column", all.Rank(), p, q,
 				g.I, g.J, g.Row.Rank(), g.Row.Size(), g.Col.Rank(), g.Col.Size())
 		}
@@ -654,7 +656,8 @@ func TestRanksGrid(t *testing.T) {
 			from, to, err := g.Shift(by, 0)
 			must("Shift", err)
 			if wantFrom, wantTo := i*q+(j+by)%q, i*q+((j-by)%q+q)%q; from != wantFrom || to != wantTo {
-				t.Errorf("%dx%d, rank %d, %d to the left: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to, wantFrom, wantTo)
+				t.Errorf("%dx%d, rank %d, %d to the left: from %d to %d, want %d and %d", p, q, all.Rank(), by, from, to,
+					wantFrom, wantTo)
 			}
 			from, to, err = g.Shift(0, by)
 			must("Shift", err)

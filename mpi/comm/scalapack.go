@@ -36,7 +36,8 @@ func Product[T gemm.Float](g *ProcessGrid, block int, c, a, b Dealt[T]) error {
 	var parts [3]part
 	for i, d := range []Dealt[T]{c, a, b} {
 		if max(d.Rows, d.Cols, d.Local.Stride) > limit {
-			return fmt.Errorf("comm: %d×%d elements: ScaLAPACK counts up to %d rows and columns: use a smaller size", d.Rows, d.Cols, limit)
+			return fmt.Errorf("comm: %d×%d elements: ScaLAPACK counts up to %d rows and columns: use a smaller size", d.Rows,
+				d.Cols, limit)
 		}
 		parts[i] = part{at: unsafe.Pointer(unsafe.SliceData(d.Local.Data)), stride: max(d.Local.Stride, 1)}
 	}

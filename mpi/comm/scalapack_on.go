@@ -185,7 +185,8 @@ func openScaLAPACK(name string) (*ScaLAPACK, error) {
 			kernel = fmt.Sprintf("%s (OPENBLAS_CORETYPE=%s; its own choice is %s)", C.GoString(C.core_of(l.c)), better, core)
 		}
 		if C.GoString(C.core_of(l.c)) == core {
-			kernel = fmt.Sprintf("%s (slow on this processor: a newer OpenBLAS, or one with OPENBLAS_CORETYPE=%s, is faster)", core, better)
+			kernel = fmt.Sprintf("%s (slow on this processor: a newer OpenBLAS, or one with OPENBLAS_CORETYPE=%s, is faster)",
+				core, better)
 		}
 	}
 	s := &ScaLAPACK{File: l.file("pdgemm_"), BLAS: l.file("dgemm_"), Kernel: kernel, Threads: 1, library: l}

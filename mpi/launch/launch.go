@@ -80,7 +80,8 @@ func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []st
 	}
 	switch {
 	case ranks > p.Processors:
-		with("--oversubscribe", fmt.Sprintf("%d ranks on %d processors take turns, and their times are the scheduler's noise", ranks, p.Processors))
+		with("--oversubscribe", fmt.Sprintf("%d ranks on %d processors take turns, and their times are the scheduler's noise",
+			ranks, p.Processors))
 	case ranks > p.Cores:
 		with("--use-hwthread-cpus", fmt.Sprintf("%d ranks on %d cores share them by hardware threads", ranks, p.Cores))
 	}

@@ -28,10 +28,14 @@ func TestArguments(t *testing.T) {
 		warnings []string
 	}{
 		{Place{Cores: 4, Processors: 8}, 4, "-n 4 --bind-to none gemm mpi", nil},
-		{Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi", []string{"5 ranks on 4 cores"}},
-		{Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi", []string{"9 ranks on 8 processors take turns"}},
-		{Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi", []string{"started by root"}},
-		{Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi", []string{"--oversubscribe: ", "--allow-run-as-root: "}},
+		{Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
+			[]string{"5 ranks on 4 cores"}},
+		{Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
+			[]string{"9 ranks on 8 processors take turns"}},
+		{Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
+			[]string{"started by root"}},
+		{Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
+			[]string{"--oversubscribe: ", "--allow-run-as-root: "}},
 	} {
 		got, warnings := test.place.Arguments(test.ranks, "gemm", "mpi")
 		if strings.Join(got, " ") != test.want || len(warnings) != len(test.warnings) {
@@ -112,7 +116,8 @@ func TestReason(t *testing.T) {
 		{"gemm: rank 1: it is over\n" + exited, "rank 2 exited with status 2: gemm: rank 1: it is over"},
 		{"panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n" + exited, "rank 2 exited with status 2: panic: boom"},
 		{flood + exited, "rank 2 exited with status 2: panic: first"},
-		{"fatal error: runtime: out of memory\n" + exited5, "rank 2 exited with status 7: fatal error: runtime: out of memory"},
+		{"fatal error: runtime: out of memory\n" + exited5,
+			"rank 2 exited with status 7: fatal error: runtime: out of memory"},
 		{noSlots, "mpirun has too few slots for 40 ranks: ask for fewer, or start mpirun --oversubscribe -n 40 gemm mpi yourself"},
 		{absent, "mpirun ended with exit status 1: mpirun was unable to launch the specified application as it could not access or execute an executable: Executable: /nonexist Node: vm"},
 		{"", "mpirun ended with exit status 1: it said nothing"},
@@ -171,7 +176,8 @@ exit 137`))
 	if err == nil || err.Error() != "rank 3 was killed by signal 9 (Killed)" {
 		t.Errorf("Run = %v", err)
 	}
-	if err := Run(t.Context(), filepath.Join(t.TempDir(), "absent")); err == nil || !strings.Contains(err.Error(), "cannot be started") {
+	if err := Run(t.Context(), filepath.Join(t.TempDir(), "absent")); err == nil ||
+		!strings.Contains(err.Error(), "cannot be started") {
 		t.Errorf("Run of nothing = %v", err)
 	}
 	version, err := Version(t.Context(), script(t, "echo 'mpirun (Open MPI) 4.1.4'\necho more"))

@@ -330,7 +330,8 @@ func TestTraffic(t *testing.T) {
 			for _, works := range []bool{false, true} {
 				same(t, "p2p-rows", plan.P2PRows(s, ranks, works), runP2P(s, ranks, works, plan.Spans(s.K, 1), max(s.M, 1)))
 				for _, width := range []int{1, 7, 1000} {
-					same(t, "p2p-rows-overlap", plan.P2PRowsOverlap(s, ranks, works, width), runP2P(s, ranks, works, plan.Growing(s.K, width), width))
+					same(t, "p2p-rows-overlap", plan.P2PRowsOverlap(s, ranks, works, width),
+						runP2P(s, ranks, works, plan.Growing(s.K, width), width))
 				}
 			}
 			same(t, "scatter-rows", plan.ScatterRows(s, ranks), runScatter(s, ranks, plan.Grid{P: ranks, Q: 1, C: 1}))
@@ -363,7 +364,8 @@ func TestTraffic(t *testing.T) {
 // TestSummaElements recounts, element by element, what each rank of summa is missing.
 func TestSummaElements(t *testing.T) {
 	for _, s := range shapes[:4] {
-		for _, g := range []plan.Grid{{P: 1, Q: 1, C: 1}, {P: 2, Q: 3, C: 1}, {P: 4, Q: 1, C: 1}, {P: 3, Q: 5, C: 1}, {P: 8, Q: 8, C: 1}} {
+		for _, g := range []plan.Grid{{P: 1, Q: 1, C: 1}, {P: 2, Q: 3, C: 1}, {P: 4, Q: 1, C: 1}, {P: 3, Q: 5, C: 1},
+			{P: 8, Q: 8, C: 1}} {
 			for r, got := range plan.Summa(s, g.Ranks(), g, 3) {
 				i, j, _ := g.At(r)
 				missing := int64(0)
@@ -403,11 +405,13 @@ func TestTrafficByHand(t *testing.T) {
 		{"p2p-rows-overlap", plan.P2PRowsOverlap(s, 3, true, 2), []plan.Traffic{{36, 9, 14}, {6, 20, 7}, {3, 16, 7}}},
 		// Alone the master works, and of 1 row two of three workers have none.
 		{"p2p-rows, one rank", plan.P2PRows(s, 1, false), []plan.Traffic{{}}},
-		{"p2p-rows, one row", plan.P2PRows(gemm.Shape{M: 1, N: 2, K: 3}, 4, false), []plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},
+		{"p2p-rows, one row", plan.P2PRows(gemm.Shape{M: 1, N: 2, K: 3}, 4, false),
+			[]plan.Traffic{{9, 2, 3}, {2, 9, 3}, {}, {}}},
 		// 2 padded rows a rank: 8 + 12 there, 6 back.
 		{"scatter-rows", plan.ScatterRows(s, 3), []plan.Traffic{{40, 12, 4}, {6, 20, 4}, {6, 20, 4}}},
 		// 3 padded rows and 2 padded columns: 12 + 8 there, 6 back.
-		{"scatter-blocks", plan.ScatterBlocks(s, 5, square), []plan.Traffic{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}, {}}},
+		{"scatter-blocks", plan.ScatterBlocks(s, 5, square),
+			[]plan.Traffic{{60, 18, 4}, {6, 20, 4}, {6, 20, 4}, {6, 20, 4}, {}}},
 		// Rows 3 + 2, columns 2 + 1. Rank 0 sends A₁ 8, B₁ 4, A₀ 12, B₀ 8, and gets C₀₁ 3 and
 		// C₁ 6. Rank 1 gets B₁ 4 and A₀ 12, sends B₁ 4 and C₀₁ 3. Rank 2 gets A₁ 8, B₀ 8, C₁₁ 2,
 		// sends A₁ 8 and C₁ 6. Rank 3 gets A₁ 8 and B₁ 4, sends C₁₁ 2. Columns take two calls.
@@ -419,7 +423,8 @@ func TestTrafficByHand(t *testing.T) {
 		{"summa", plan.Summa(s, 4, square, 2), []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
 		{"summa, narrow panels", plan.Summa(s, 4, square, 1), []plan.Traffic{{10, 10, 8}, {8, 8, 8}, {8, 8, 8}, {6, 6, 8}}},
 		// Columns of A 2, 1, 1; rows of B 2, 2: three panels. Rank 0 has 3 rows and 1 column of C.
-		{"summa 2x3", plan.Summa(s, 6, plan.Grid{P: 2, Q: 3, C: 1}, 9)[:3], []plan.Traffic{{6 + 2, 6 + 2, 9}, {3 + 2, 9 + 2, 9}, {3 + 2, 9 + 2, 9}}},
+		{"summa 2x3", plan.Summa(s, 6, plan.Grid{P: 2, Q: 3, C: 1}, 9)[:3],
+			[]plan.Traffic{{6 + 2, 6 + 2, 9}, {3 + 2, 9 + 2, 9}, {3 + 2, 9 + 2, 9}}},
 		// One step moves all blocks.
 		{"cannon", steps, []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
 		// Row 1 of A, 2×2 blocks, and column 1 of B, 2×1 blocks, change places.
@@ -428,7 +433,8 @@ func TestTrafficByHand(t *testing.T) {
 		{"25d 1x1x2", plan.Layers(s, 2, plan.Grid{P: 1, Q: 1, C: 2}, 9), []plan.Traffic{{6, 9, 1}, {9, 6, 1}}},
 		// In layer 0, of k = 2, columns of A 1 and 1: rank 0 gets 5 and sends 5. Columns of C
 		// 2 and 1, rows kept 3 and 2: rank 0 sends 4 and gets 6.
-		{"25d 1x2x2", plan.Layers(s, 4, plan.Grid{P: 1, Q: 2, C: 2}, 9), []plan.Traffic{{9, 11, 3}, {7, 8, 3}, {11, 9, 3}, {8, 7, 3}}},
+		{"25d 1x2x2", plan.Layers(s, 4, plan.Grid{P: 1, Q: 2, C: 2}, 9),
+			[]plan.Traffic{{9, 11, 3}, {7, 8, 3}, {11, 9, 3}, {8, 7, 3}}},
 	} {
 		same(t, c.name, c.got, c.want)
 	}
@@ -442,7 +448,8 @@ func every(s gemm.Shape, ranks int) map[string][]plan.Traffic {
 		"p2p-rows": plan.P2PRows(s, ranks, false), "p2p-rows, master works": plan.P2PRows(s, ranks, true),
 		"p2p-rows-overlap": plan.P2PRowsOverlap(s, ranks, true, 5), "scatter-rows": plan.ScatterRows(s, ranks),
 		"scatter-blocks": plan.ScatterBlocks(s, ranks, near), "grid-blocks": plan.GridBlocks(s, ranks, near),
-		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5), "srumma": plan.Srumma(s, ranks, near, 5),
+		"bcast-rows": plan.BcastRows(s, ranks, 5), "summa": plan.Summa(s, ranks, near, 5),
+		"srumma":       plan.Srumma(s, ranks, near, 5),
 		"srumma, sent": plan.SrummaSent(s, ranks, near, 5), "cannon": steps, "cannon's skew": skew,
 		"25d": plan.Layers(s, ranks, plan.Layered(ranks, s, 0, 0), 5),
 	}
@@ -474,7 +481,8 @@ func TestNothingMoves(t *testing.T) {
 
 // TestSentIsReceived: where nothing is broadcast, all that is sent is received once.
 func TestSentIsReceived(t *testing.T) {
-	once := []string{"p2p-rows", "p2p-rows, master works", "p2p-rows-overlap", "scatter-rows", "scatter-blocks", "cannon", "cannon's skew"}
+	once := []string{"p2p-rows", "p2p-rows, master works", "p2p-rows-overlap", "scatter-rows", "scatter-blocks", "cannon",
+		"cannon's skew"}
 	for _, s := range shapes {
 		for ranks := 1; ranks <= 64; ranks++ {
 			for name, all := range every(s, ranks) {

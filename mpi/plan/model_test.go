@@ -16,7 +16,8 @@ func TestTime(t *testing.T) {
 		overlapped bool
 		want       float64
 	}{
-		{2, 1, false, 10}, {2, 4, false, 10}, {2, 1, true, 10}, {2, 4, true, 8.5}, {12, 4, true, 14}, {0, 4, true, 8}, {2, 0, true, 10},
+		{2, 1, false, 10}, {2, 4, false, 10}, {2, 1, true, 10}, {2, 4, true, 8.5}, {12, 4, true, 14}, {0, 4, true, 8},
+		{2, 0, true, 10},
 	} {
 		if got := plan.Time(x, 8, n, c.compute, c.steps, c.overlapped); !near(got, c.want) {
 			t.Errorf("Time(compute %v, %d steps, overlapped %v) = %v, want %v", c.compute, c.steps, c.overlapped, got, c.want)
@@ -42,7 +43,8 @@ func TestFit(t *testing.T) {
 	}
 	within := func(got, want, part float64) bool { return math.Abs(got-want) <= part*want }
 	for _, want := range []plan.Network{{Latency: 2e-6, Bandwidth: 1e10}, {Latency: 5e-4, Bandwidth: 1e7}} {
-		if got := plan.Fit(samples(want.Latency, want.Bandwidth, 0)); !within(got.Latency, want.Latency, 1e-6) || !within(got.Bandwidth, want.Bandwidth, 1e-6) {
+		if got := plan.Fit(samples(want.Latency, want.Bandwidth, 0)); !within(got.Latency, want.Latency, 1e-6) ||
+			!within(got.Bandwidth, want.Bandwidth, 1e-6) {
 			t.Errorf("Fit of exact times = %+v, want %+v", got, want)
 		}
 		got := plan.Fit(samples(want.Latency, want.Bandwidth, -0.05, 0, 0.05))
@@ -58,14 +60,18 @@ func TestFit(t *testing.T) {
 	}{
 		{"none", nil, plan.Network{}},
 		{"no times", []plan.PingPong{{Bytes: 8, Seconds: 0}, {Bytes: 9, Seconds: math.NaN()}}, plan.Network{}},
-		{"one size", []plan.PingPong{{Bytes: 10, Seconds: 2}, {Bytes: 10, Seconds: 2}}, plan.Network{Latency: 0, Bandwidth: 5}},
+		{"one size", []plan.PingPong{{Bytes: 10, Seconds: 2}, {Bytes: 10, Seconds: 2}},
+			plan.Network{Latency: 0, Bandwidth: 5}},
 		{"no bytes", []plan.PingPong{{Bytes: 0, Seconds: 2}}, plan.Network{Latency: 2, Bandwidth: math.Inf(1)}},
 		// The line through both has a latency below 0.
-		{"steep", []plan.PingPong{{Bytes: 1, Seconds: 1}, {Bytes: 2, Seconds: 4}}, plan.Network{Latency: 0, Bandwidth: 1.25 / 1.5}},
-		{"falling", []plan.PingPong{{Bytes: 1, Seconds: 2}, {Bytes: 2, Seconds: 1}}, plan.Network{Latency: 1.5 / 1.25, Bandwidth: math.Inf(1)}},
+		{"steep", []plan.PingPong{{Bytes: 1, Seconds: 1}, {Bytes: 2, Seconds: 4}},
+			plan.Network{Latency: 0, Bandwidth: 1.25 / 1.5}},
+		{"falling", []plan.PingPong{{Bytes: 1, Seconds: 2}, {Bytes: 2, Seconds: 1}},
+			plan.Network{Latency: 1.5 / 1.25, Bandwidth: math.Inf(1)}},
 	} {
 		got := plan.Fit(c.samples)
-		if !(got.Latency == c.want.Latency || near(got.Latency, c.want.Latency)) || !(got.Bandwidth == c.want.Bandwidth || near(got.Bandwidth, c.want.Bandwidth)) {
+		if !(got.Latency == c.want.Latency || near(got.Latency, c.want.Latency)) ||
+			!(got.Bandwidth == c.want.Bandwidth || near(got.Bandwidth, c.want.Bandwidth)) {
 			t.Errorf("%s: Fit = %+v, want %+v", c.name, got, c.want)
 		}
 	}

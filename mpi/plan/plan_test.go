@@ -34,7 +34,8 @@ func TestSplitCoversOnce(t *testing.T) {
 			spans := plan.Spans(n, parts)
 			at := 0
 			for i, s := range spans {
-				if s != plan.Split(n, parts, i) || s.Lo != at || s.Len() != s.Hi-s.Lo || s.Len() < n/parts || s.Len() > (n+parts-1)/parts {
+				if s != plan.Split(n, parts, i) || s.Lo != at || s.Len() != s.Hi-s.Lo || s.Len() < n/parts ||
+					s.Len() > (n+parts-1)/parts {
 					t.Fatalf("Split(%d, %d, %d) = %v after %d", n, parts, i, s, at)
 				}
 				if i > 0 && s.Len() > spans[i-1].Len() {
@@ -109,7 +110,8 @@ func TestParseGrid(t *testing.T) {
 	if g, err := plan.ParseGrid("2x4"); err != nil || g != (plan.Grid{P: 2, Q: 4, C: 1}) {
 		t.Errorf("ParseGrid(2x4) = %v, %v", g, err)
 	}
-	for _, text := range []string{"4294967296x4294967296", "", "x", "2", "2x", "0x4", "2x-1", "2x4x1", "2 x 4", "axb", "1e3x2"} {
+	for _, text := range []string{"4294967296x4294967296", "", "x", "2", "2x", "0x4", "2x-1", "2x4x1", "2 x 4",
+		"axb", "1e3x2"} {
 		if _, err := plan.ParseGrid(text); !errors.Is(err, gemm.ErrParam) {
 			t.Errorf("ParseGrid(%q) = %v, want an ErrParam", text, err)
 		}
@@ -227,7 +229,8 @@ func TestSteps(t *testing.T) {
 			for together := 1; together <= 2; together++ {
 				at, twos := 0, 0
 				for _, s := range plan.Steps(panels, together) {
-					if s.Lo != at || s.Len() < 1 || s.Len() > together || s.Len() == 2 && panels[s.Lo].K.Len() != panels[s.Lo+1].K.Len() {
+					if s.Lo != at || s.Len() < 1 || s.Len() > together ||
+						s.Len() == 2 && panels[s.Lo].K.Len() != panels[s.Lo+1].K.Len() {
 						t.Fatalf("Steps(%v, %d): %v after %d", panels, together, s, at)
 					}
 					if s.Len() == 2 {
@@ -242,7 +245,8 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	want := "[{0 1} {1 2} {2 4}]"
-	four := []plan.Panel{{K: plan.Span{Lo: 0, Hi: 4}}, {K: plan.Span{Lo: 4, Hi: 5}}, {K: plan.Span{Lo: 5, Hi: 7}}, {K: plan.Span{Lo: 7, Hi: 9}}}
+	four := []plan.Panel{{K: plan.Span{Lo: 0, Hi: 4}}, {K: plan.Span{Lo: 4, Hi: 5}}, {K: plan.Span{Lo: 5, Hi: 7}},
+		{K: plan.Span{Lo: 7, Hi: 9}}}
 	if got := fmt.Sprint(plan.Steps(four, 2)); got != want {
 		t.Errorf("Steps(%v, 2) = %s, want %s", four, got, want)
 	}
@@ -326,7 +330,8 @@ func TestHugeWidth(t *testing.T) {
 
 // TestBusy counts the ranks with terms.
 func TestBusy(t *testing.T) {
-	for _, s := range append(shapes, gemm.Shape{M: 0, N: 1, K: 1}, gemm.Shape{M: 1, N: 0, K: 1}, gemm.Shape{M: 1, N: 1, K: 0}) {
+	for _, s := range append(shapes, gemm.Shape{M: 0, N: 1, K: 1}, gemm.Shape{M: 1, N: 0, K: 1},
+		gemm.Shape{M: 1, N: 1, K: 0}) {
 		for _, ranks := range []int{1, 6, 8, 64} {
 			for layers := 1; layers <= ranks; layers++ {
 				for _, g := range grids(ranks, layers) {

@@ -16,7 +16,8 @@ const mostShards = 256
 // rows of C its parity shards, n bytes each.
 func encodes(r compare.Record) bool {
 	p := ProblemOf(r)
-	return r.Type == "gf256" && r.Experiment == compare.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 && r.M+r.K <= mostShards
+	return r.Type == "gf256" && r.Experiment == compare.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
+		r.M+r.K <= mostShards
 }
 
 // Coder is a variant with a number of threads, which is 0 of a GPU.
@@ -54,7 +55,8 @@ func (v *View) CodeRows() []compare.Record {
 	rungs := v.gpuVariants()
 	slices.SortStableFunc(out, func(x, y compare.Record) int {
 		return cmp.Or(
-			cmp.Compare(x.N, y.N), cmp.Compare(x.M, y.M), cmp.Compare(x.K, y.K), cmp.Compare(slices.Index(families, Family(x.Variant)), slices.Index(families, Family(y.Variant))),
+			cmp.Compare(x.N, y.N), cmp.Compare(x.M, y.M), cmp.Compare(x.K, y.K),
+			cmp.Compare(slices.Index(families, Family(x.Variant)), slices.Index(families, Family(y.Variant))),
 			cmp.Compare(slices.Index(rungs, x.Variant), slices.Index(rungs, y.Variant)), cmp.Compare(x.Threads, y.Threads))
 	})
 	return out
@@ -144,7 +146,8 @@ func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
 	if len(widths) == 0 {
 		return nil, rows
 	}
-	return widths, slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
+	return widths, slices.DeleteFunc(slices.Clone(rows),
+		func(r compare.Record) bool { return !slices.Contains(widths, r.N) })
 }
 
 // CodeLadder returns the timed rungs at the problem that most of them have, the largest of

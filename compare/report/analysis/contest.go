@@ -40,7 +40,8 @@ type Contest struct {
 func NewContest(v *View) Contest {
 	c := Contest{View: v}
 	rows := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 && (entrant(r) || !Ours(r))
+		return r.Experiment == compare.MainLadder && r.Turn != "" && r.Type != "gf256" && !ByGPU(r) && len(r.Ranks) == 0 &&
+			(entrant(r) || !Ours(r))
 	})
 	for _, typ := range Types(rows) {
 		var found []Match

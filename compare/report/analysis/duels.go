@@ -75,7 +75,8 @@ func (f Fought) Steady() bool { return f.Lo >= 1/(1+Tolerance) && f.Hi <= 1+Tole
 // Duels pairs the timed parallel rows of which second differs from first as change
 // says, in one experiment and all else equal; threads says which to take of the
 // numbers of threads above one that a case was measured with, nil: all.
-func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string, threads func([]int) int) []Duel {
+func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string,
+	threads func([]int) int) []Duel {
 	rows := v.Pick(func(r compare.Record) bool {
 		return Family(r.Variant) == Parallel && r.Speed() && r.Median > 0 && r.Threads > 1 && !v.IsCrowded(r.Threads)
 	})

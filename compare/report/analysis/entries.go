@@ -16,7 +16,9 @@ type tuning struct{ Before, After compare.Record }
 // those of a run before were not found again. A row that is alone is held against that of the
 // ladder.
 func (v *View) Tunings() []tuning {
-	rows := Timed(v.Pick(func(r compare.Record) bool { return r.Experiment == compare.TunedKernels && ByGPU(r) && r.Median > 0 }))
+	rows := Timed(v.Pick(func(r compare.Record) bool {
+		return r.Experiment == compare.TunedKernels && ByGPU(r) && r.Median > 0
+	}))
 	type place struct {
 		variant string
 		Problem

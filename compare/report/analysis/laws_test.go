@@ -16,7 +16,8 @@ func TestLaws(t *testing.T) {
 			scaled = append(scaled, float64(p)-serial*float64(p-1))
 		}
 		for name, l := range map[string]law{"Amdahl": amdahl(threads, relative), "Gustafson": gustafson(threads, scaled)} {
-			if !(math.Abs(l.Serial-serial) <= 1e-12) || !(l.Largest <= 1e-12) || !(l.Hi-l.Lo <= 1e-12) || len(l.Residual) != len(threads) {
+			if !(math.Abs(l.Serial-serial) <= 1e-12) || !(l.Largest <= 1e-12) || !(l.Hi-l.Lo <= 1e-12) ||
+				len(l.Residual) != len(threads) {
 				t.Errorf("%s's law of %g: %+v", name, serial, l)
 			}
 		}
@@ -31,7 +32,8 @@ func TestLaws(t *testing.T) {
 // TestOnePoint wants a fraction without an interval, that of Karp and Flatt.
 func TestOnePoint(t *testing.T) {
 	l := amdahl([]int{4}, []float64{0.4})
-	if !(math.Abs(l.Serial-KarpFlatt(2.5, 4)) <= 1e-12) || !math.IsNaN(l.Lo) || !math.IsNaN(l.Hi) || !(l.Largest <= 1e-12) {
+	if !(math.Abs(l.Serial-KarpFlatt(2.5, 4)) <= 1e-12) || !math.IsNaN(l.Lo) || !math.IsNaN(l.Hi) ||
+		!(l.Largest <= 1e-12) {
 		t.Errorf("%+v", l)
 	}
 }

@@ -22,7 +22,8 @@ func Predictions(before, after compare.Record) [4]float64 {
 		return a / b
 	}
 	p, q := before.Predicted, after.Predicted
-	return [4]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.L1Traffic, q.L1Traffic), ratio(p.L2Traffic, q.L2Traffic)}
+	return [4]float64{ratio(p.Flops, q.Flops), ratio(p.Accesses, q.Accesses), ratio(p.L1Traffic, q.L1Traffic),
+		ratio(p.L2Traffic, q.L2Traffic)}
 }
 
 // Standing is a row under the roofline of its host (Williams, Waterman and Patterson,
@@ -54,7 +55,8 @@ func (v *View) Roof(rows []compare.Record, variant string) (Standing, bool) {
 		return 0
 	}
 	r := Standing{Record: slices.MaxFunc(own, func(x, y compare.Record) int {
-		return cmp.Or(cmp.Compare(rank(x), rank(y)), ProblemOf(x).Compare(ProblemOf(y)), -cmp.Compare(len(x.Params), len(y.Params)))
+		return cmp.Or(cmp.Compare(rank(x), rank(y)), ProblemOf(x).Compare(ProblemOf(y)),
+			-cmp.Compare(len(x.Params), len(y.Params)))
 	}), Limit: math.NaN()}
 	r.Intensity = r.Predicted.Flops / r.Predicted.Traffic
 	r.Rate = r.Predicted.Flops / float64(r.Median) / 1e9

@@ -45,7 +45,8 @@ func (v *View) OfRanks() []compare.Record {
 
 // OfRanksIn returns the timed of those rows of one type.
 func (v *View) OfRanksIn(typ string) []compare.Record {
-	return slices.DeleteFunc(v.OfRanks(), func(r compare.Record) bool { return r.Type != typ || !r.Speed() || !(r.Median > 0) })
+	return slices.DeleteFunc(v.OfRanks(),
+		func(r compare.Record) bool { return r.Type != typ || !r.Speed() || !(r.Median > 0) })
 }
 
 // Alone returns the problem of a row without its threads.
@@ -135,14 +136,16 @@ func Slowest(r compare.Record) map[string]float64 {
 
 // Phased returns the rows of a type whose phases are known.
 func (v *View) Phased(typ string) []compare.Record {
-	return slices.DeleteFunc(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Phases) == 0 && len(Slowest(r)) == 0 })
+	return slices.DeleteFunc(v.OfRanksIn(typ),
+		func(r compare.Record) bool { return len(r.Phases) == 0 && len(Slowest(r)) == 0 })
 }
 
 // Foremost returns, of rows, those that a figure of one size and number of ranks shows:
 // at the largest size that most variants have, on the most ranks that there are
 // processors for, a row a variant, its quickest.
 func (v *View) Foremost(rows []compare.Record) []compare.Record {
-	if tame := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return v.IsCrowded(r.Threads) }); len(tame) > 0 {
+	if tame := slices.DeleteFunc(slices.Clone(rows),
+		func(r compare.Record) bool { return v.IsCrowded(r.Threads) }); len(tame) > 0 {
 		rows = tame
 	}
 	type place struct {
@@ -234,7 +237,8 @@ func (v *View) Couples(typ, first, second string) []Duel {
 			continue
 		}
 		for _, o := range rows {
-			if o.Variant == second && a.Experiment == o.Experiment && ProblemOf(a) == ProblemOf(o) && InTurn(a, o) && agree(a, o) {
+			if o.Variant == second && a.Experiment == o.Experiment && ProblemOf(a) == ProblemOf(o) && InTurn(a,
+				o) && agree(a, o) {
 				out = append(out, Duel{a, o})
 			}
 		}

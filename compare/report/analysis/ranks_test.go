@@ -50,7 +50,8 @@ func TestSides(t *testing.T) {
 func TestHidden(t *testing.T) {
 	nan := math.NaN()
 	for _, test := range [][4]float64{ // blocking, overlapped, compute, share
-		{2, 1, 1, 1}, {2, 2, 1, 0}, {2, 1.5, 1, 0.5}, {2, 3, 1, -1}, {2, 0.5, 1, 1.5}, {1, 1, 1, nan}, {1, 1, 2, nan}, {nan, 1, 0, nan}, {2, nan, 1, nan}, {2, 1, nan, nan},
+		{2, 1, 1, 1}, {2, 2, 1, 0}, {2, 1.5, 1, 0.5}, {2, 3, 1, -1}, {2, 0.5, 1, 1.5}, {1, 1, 1, nan}, {1, 1, 2, nan},
+		{nan, 1, 0, nan}, {2, nan, 1, nan}, {2, 1, nan, nan},
 	} {
 		got := hidden(test[0], test[1], test[2])
 		if !(math.Abs(got-test[3]) <= 1e-12) && !(math.IsNaN(got) && math.IsNaN(test[3])) {
@@ -62,7 +63,8 @@ func TestHidden(t *testing.T) {
 // TestHides wants an interval that has the share in it and is as wide as the samples
 // scatter, the same each time, and none where noise could be all that there is to hide.
 func TestHides(t *testing.T) {
-	blocking, overlapped := reporttest.Raced("p2p-rows", map[int]float64{4: 2})[0], reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.5})[0]
+	blocking, overlapped := reporttest.Raced("p2p-rows", map[int]float64{4: 2})[0],
+		reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.5})[0]
 	spread := func(r *compare.Record, by float64) {
 		for i := range r.Samples {
 			r.Samples[i] = float64(r.Median) * (1 + by*(float64(i)-9.5)/9.5)
@@ -91,7 +93,8 @@ func TestHides(t *testing.T) {
 // equal, both timed.
 func TestCouples(t *testing.T) {
 	first := func() compare.Record {
-		return reporttest.Row("mpi/p2p-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
+		return reporttest.Row("mpi/p2p-rows", 256, 1e-3,
+			reporttest.OnRanks("strong", 4, "master", "idle", "local", "serial/packed"))
 	}
 	second := func() compare.Record {
 		return reporttest.Row("mpi/scatter-rows", 256, 1e-3, reporttest.OnRanks("strong", 4, "local", "serial/packed"))
@@ -119,7 +122,8 @@ func TestCouples(t *testing.T) {
 	} {
 		other := second()
 		test.change(&other)
-		if got := Views(reporttest.Many(first(), other))[0].Couples("f64", "mpi/p2p-rows", "mpi/scatter-rows"); len(got) != test.want {
+		if got := Views(reporttest.Many(first(), other))[0].Couples("f64", "mpi/p2p-rows",
+			"mpi/scatter-rows"); len(got) != test.want {
 			t.Errorf("%s: %d pairs, want %d", name, len(got), test.want)
 		}
 	}
@@ -133,7 +137,8 @@ func TestPhaseSpread(t *testing.T) {
 		t.Errorf("without ranks: %g, %g, %v", most, least, ok)
 	}
 	r.Ranks = []gemm.Rank{
-		{Phases: map[string]float64{"distribute": 3}}, {Phases: map[string]float64{"compute": 2, "distribute": 1.5}}, {Phases: map[string]float64{"compute": 1}},
+		{Phases: map[string]float64{"distribute": 3}}, {Phases: map[string]float64{"compute": 2, "distribute": 1.5}},
+		{Phases: map[string]float64{"compute": 1}},
 	}
 	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 2 || least != 1 {
 		t.Errorf("with ranks: %g, %g, %v", most, least, ok)
@@ -148,12 +153,14 @@ func TestPhaseSpread(t *testing.T) {
 
 // TestTrait wants the names of those parameters that tell rows apart.
 func TestTrait(t *testing.T) {
-	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64), reporttest.Raced("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
+	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),
+		reporttest.Raced("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))
 	v := Views(reporttest.Many(rows...))[0]
 	if got := v.Trait("mpi/summa", rows[0].Params); got != "panel=64" {
 		t.Errorf("got %q", got)
 	}
-	hybrid := reporttest.Row("mpi/summa", 256, 1e-3, reporttest.OnRanks("strong", 2, "local", "serial/packed", "panel", 64))
+	hybrid := reporttest.Row("mpi/summa", 256, 1e-3,
+		reporttest.OnRanks("strong", 2, "local", "serial/packed", "panel", 64))
 	hybrid.Params["threads"], hybrid.Threads = 4, 8
 	v = Views(reporttest.Many(append(rows, hybrid)...))[0]
 	if got := v.Trait("mpi/summa", hybrid.Params); got != "panel=64 threads=4" {

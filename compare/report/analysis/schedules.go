@@ -64,7 +64,8 @@ func Pairings(rows []compare.Record, param string) []Bout {
 	}
 	variants := Distinct(rows, VariantOf)
 	slices.SortStableFunc(kept, func(x, y Bout) int {
-		return cmp.Or(cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)), x.Problem.Compare(y.Problem))
+		return cmp.Or(cmp.Compare(slices.Index(variants, x.Variant), slices.Index(variants, y.Variant)),
+			x.Problem.Compare(y.Problem))
 	})
 	return kept
 }

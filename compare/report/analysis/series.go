@@ -81,7 +81,8 @@ func (v *View) Shared(typ string, experiments ...compare.Experiment) []compare.R
 // Along returns the timed rows of an axis in the given experiments.
 func (v *View) Along(a Axis, typ string, experiments ...compare.Experiment) []compare.Record {
 	return v.Pick(func(r compare.Record) bool {
-		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 && slices.Contains(experiments, r.Experiment)
+		return r.Type == typ && Family(r.Variant) == a.Family && a.Count(r) > 0 && r.Speed() && r.Median > 0 &&
+			slices.Contains(experiments, r.Experiment)
 	})
 }
 
@@ -125,7 +126,8 @@ func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: v.Trait(r.Variant, rest), experiment: r.Experiment, Grows: grows})
+			out = append(out, Series{Problem: p, Axis: a, Variant: r.Variant, Rest: rest, Set: v.Trait(r.Variant, rest),
+				experiment: r.Experiment, Grows: grows})
 		}
 		if !slices.ContainsFunc(out[i].Rows, func(o compare.Record) bool { return a.Count(o) == a.Count(r) }) {
 			out[i].Rows = append(out[i].Rows, r)

@@ -37,7 +37,8 @@ func TestBestSerial(t *testing.T) {
 		t.Errorf("it is %s of %s", best.Variant, best.Experiment)
 	}
 	v = Views(reporttest.Many(rows...))[0]
-	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" || best.Experiment != compare.MainLadder {
+	if best, ok := v.BestSerial(v.StrongSeries(OverThreads, "f64")[0]); !ok || best.Variant != "serial/packed" ||
+		best.Experiment != compare.MainLadder {
 		t.Errorf("without one it is %s of %s", best.Variant, best.Experiment)
 	}
 }

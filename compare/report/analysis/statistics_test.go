@@ -52,20 +52,25 @@ func TestCompete(t *testing.T) {
 		apart int
 		ratio float64 // about, of the pair that is named
 	}{
-		{"the same", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02)}, Same, 3, 0, 1},
-		{"one apart", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)}, Differ, 3, 2, 1.5},
+		{"the same", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02), about(rng, 30, 1, 0.02)},
+			Same, 3, 0, 1},
+		{"one apart", []compare.Record{about(rng, 30, 1, 0.02), about(rng, 30, 1.5, 0.02), about(rng, 30, 1, 0.02)},
+			Differ, 3, 2, 1.5},
 		{"a little apart", []compare.Record{about(rng, 30, 1, 0.001), about(rng, 30, 1.02, 0.001)}, Slight, 1, 1, 1.02},
 		// They differ by half, but the samples are too few to tell.
 		{"few samples", []compare.Record{about(rng, 3, 1, 0.01), about(rng, 3, 1.5, 0.01)}, Untold, 1, 0, 1.5},
 		// A test that finds nothing does not show that there is nothing.
 		{"wide samples", []compare.Record{about(rng, 12, 1, 0.5), about(rng, 12, 1, 0.5)}, Untold, 1, 0, 1},
 		// Six samples tell one pair apart but not one of fifteen, whose p must be 15 times less.
-		{"many rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, Untold, 15, 0, 1.5},
+		{"many rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001), about(rng, 6, 1, 0.001),
+			about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001), about(rng, 6, 1, 0.001)}, Untold, 15, 0, 1.5},
 		{"two rows", []compare.Record{about(rng, 6, 1, 0.001), about(rng, 6, 1.5, 0.001)}, Differ, 1, 1, 1.5},
 	} {
 		got := compete(test.rows)
-		if got.Outcome != test.want || got.Pairs != test.pairs || got.Apart != test.apart || !(got.Ratio >= 1 && math.Abs(got.Ratio/test.ratio-1) <= 0.4*(test.ratio-0.5)) {
-			t.Errorf("%s: outcome %d, %d of %d apart, ratio %g; want %d, %d of %d, about %g", test.name, got.Outcome, got.Apart, got.Pairs, got.Ratio, test.want, test.apart, test.pairs, test.ratio)
+		if got.Outcome != test.want || got.Pairs != test.pairs || got.Apart != test.apart ||
+			!(got.Ratio >= 1 && math.Abs(got.Ratio/test.ratio-1) <= 0.4*(test.ratio-0.5)) {
+			t.Errorf("%s: outcome %d, %d of %d apart, ratio %g; want %d, %d of %d, about %g", test.name, got.Outcome, got.Apart,
+				got.Pairs, got.Ratio, test.want, test.apart, test.pairs, test.ratio)
 		}
 		if got.Slow.Median < got.Quick.Median {
 			t.Errorf("%s: the slow row is quicker", test.name)
@@ -84,7 +89,8 @@ func TestCompeteTurn(t *testing.T) {
 	for _, turns := range [][2]string{{"t", "u"}, {"t", ""}, {"", ""}} {
 		a.Turn, b.Turn = turns[0], turns[1]
 		got := compete([]compare.Record{a, b})
-		if got.Turn != "" || got.Outcome != Untold || got.Apart != 0 || got.Bounded || !math.IsNaN(got.P) || !math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
+		if got.Turn != "" || got.Outcome != Untold || got.Apart != 0 || got.Bounded || !math.IsNaN(got.P) ||
+			!math.IsNaN(got.Lo) || !math.IsNaN(got.Hi) || !(math.Abs(got.Ratio-3) <= 0.1) {
 			t.Errorf("turns %q: %+v", turns, got)
 		}
 	}
@@ -142,7 +148,8 @@ func TestContrast(t *testing.T) {
 		{"quicker", samples(6, 6.1, 6.2, 6.2, 6.3, 6.4), samples(1, 1, 1, 1, 1, 1), Quicker, 6.2, 6, 6.4, nan},
 		// Distances of 3 and 4 on the logarithmic scale make one of 5.
 		{"right angle", compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}},
-			compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, TooFew, 1, math.Pow(e, -5), math.Pow(e, 5), nan},
+			compare.Record{Median: 1, CI: &[2]float64{math.Pow(e, -3), math.Pow(e, 4)}}, TooFew, 1, math.Pow(e, -5),
+			math.Pow(e, 5), nan},
 		{"apart", samples(1, 2, 3, 4, 5, 6), samples(10, 11, 12, 13, 14, 15), Slower, 3.5 / 12.5, nan, nan, 2.0 / 924},
 		{"the same", samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), samples(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), Level, 1, nan, nan, 1},
 		{"all samples equal", samples(2, 2, 2, 2, 2, 2), samples(2, 2, 2, 2, 2, 2), Level, 1, 1, 1, 1},
@@ -151,14 +158,17 @@ func TestContrast(t *testing.T) {
 		{"one sample", samples(1), samples(2), TooFew, 0.5, nan, nan, 1},
 		{"no samples", samples(), samples(2), TooFew, nan, nan, nan, nan},
 		// Five against five can be told apart, but have no intervals.
-		{"no interval", samples(1, 1.1, 1.2, 1.3, 1.4), samples(9, 9.1, 9.2, 9.3, 9.4), Slower, 1.2 / 9.2, nan, nan, 2.0 / 252},
+		{"no interval", samples(1, 1.1, 1.2, 1.3, 1.4), samples(9, 9.1, 9.2, 9.3, 9.4), Slower, 1.2 / 9.2, nan,
+			nan, 2.0 / 252},
 	} {
 		c := Contrast(test.a, test.b)
 		same := func(got, want float64) bool {
 			return math.IsNaN(want) || math.Abs(got-want) <= 1e-12*math.Abs(want)
 		}
-		if c.Outcome != test.want || !same(c.Ratio, test.ratio) || !same(c.Lo, test.lo) || !same(c.Hi, test.hi) || !same(c.P, test.p) {
-			t.Errorf("%s: %+v, want outcome %d, ratio %g, interval %g to %g, p %g", test.name, c, test.want, test.ratio, test.lo, test.hi, test.p)
+		if c.Outcome != test.want || !same(c.Ratio, test.ratio) || !same(c.Lo, test.lo) || !same(c.Hi, test.hi) ||
+			!same(c.P, test.p) {
+			t.Errorf("%s: %+v, want outcome %d, ratio %g, interval %g to %g, p %g", test.name, c, test.want, test.ratio, test.lo,
+				test.hi, test.p)
 		}
 		if known := test.a.CI != nil && test.b.CI != nil; known != (c.Lo <= c.Ratio && c.Ratio <= c.Hi) {
 			t.Errorf("%s: the interval %g to %g of %g, want one: %v", test.name, c.Lo, c.Hi, c.Ratio, known)

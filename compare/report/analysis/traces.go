@@ -117,6 +117,7 @@ func Traced(t compare.Trace) compare.Record {
 // chunk asked for.
 func ScheduleOf(t compare.Trace) string {
 	row := Traced(t)
-	row.Params = gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")), "chunk": ChunkOf(t.Params)}
+	row.Params = gemm.Params{"schedule": cmp.Or(t.Params["schedule"], t.Resolved["schedule"], any("static")),
+		"chunk": ChunkOf(t.Params)}
 	return strings.ReplaceAll(SettingOf(row), "→", "=")
 }

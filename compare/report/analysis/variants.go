@@ -71,7 +71,8 @@ var (
 	// GPUOrder is the order of the ladders, NVIDIA's library last: rows of a resumed or
 	// narrowed run are in another one.
 	GPUOrder = []string{
-		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree", "doublebuffer", "async",
+		"naive", "packed-global", "coalesced", "smem", "blocktile1d", "blocktile2d", "vectorized", "conflictfree",
+		"doublebuffer", "async",
 		"warptile", "tf32-wmma", "dmma-wmma", "dmma", "square-tiled", "tiled", "word", "tuned", "cublas", "cublas-tf32",
 	}
 	// Copying are the rungs that copy several elements at once if they are aligned.

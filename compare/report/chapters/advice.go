@@ -70,7 +70,8 @@ func (b *Builder) row(variant string) document.Text {
 			switch {
 			case r.Variant != variant:
 			case r.Experiment == compare.MainLadder:
-				return document.Link(document.Literal(variant), "#"+resultsID(compare.MainLadder, analysis.Family(variant), r.Type)+v.Suffix)
+				return document.Link(document.Literal(variant),
+					"#"+resultsID(compare.MainLadder, analysis.Family(variant), r.Type)+v.Suffix)
 			case target == "" && slices.Contains(analysis.Experiments, r.Experiment):
 				target = "#" + resultsID(r.Experiment, analysis.AxisOf(variant).Family, r.Type) + v.Suffix
 			}

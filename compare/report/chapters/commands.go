@@ -35,7 +35,8 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 	families := analysis.Distinct(rows, func(r compare.Record) string { return analysis.Family(r.Variant) })
 	if !slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Experiment != compare.TunedKernels }) {
 		args := append([]string{b.Program, "tune", "--families", strings.Join(families, ",")}, v.Asked(rows, "time")...)
-		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out", "again"), " ")
+		return strings.Join(append(args, "--records", "tuned.json", "&&", b.Program, "report", "--in", "tuned.json", "--out",
+			"again"), " ")
 	}
 	typ := strings.Join(analysis.Types(rows), ",")
 	own := len(families) == 1 && !analysis.Foreign(families[0]) &&
@@ -66,7 +67,8 @@ func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 // The serial rows among them come by themselves. With flags, those are given too.
 func (b *Builder) RerunShared(v *analysis.View, rows []compare.Record, flags ...string) string {
 	a := analysis.OverThreads
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.OverRanks.Family }) {
+	if slices.ContainsFunc(rows,
+		func(r compare.Record) bool { return analysis.Family(r.Variant) == analysis.OverRanks.Family }) {
 		a = analysis.OverRanks
 	}
 	var own []compare.Record
@@ -88,7 +90,8 @@ func (b *Builder) RerunShared(v *analysis.View, rows []compare.Record, flags ...
 		slices.SortFunc(shapes, analysis.Problem.Compare)
 	}
 	typ := strings.Join(analysis.Types(own), ",")
-	args := []string{b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","), "--sizes", sizesOf(shapes), "--type", typ}
+	args := []string{b.Program, a.Family, "--variants", strings.Join(analysis.Distinct(own, analysis.VariantOf), ","),
+		"--sizes", sizesOf(shapes), "--type", typ}
 	args = append(args, b.parameters(own)...)
 	args = append(args, flags...)
 	args = append(args, v.Asked(rows, "reps", "time", "timeout", "seed")...)

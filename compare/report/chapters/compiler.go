@@ -53,7 +53,8 @@ func (b *Builder) compiler(v *analysis.View) (document.Section, bool) {
 		}
 		timings := document.Table{
 			ID: "table-builds-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("builds.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"), Command: command,
+			Columns: b.Columns("variant", "size", "build", "state", "#median", "#interval", "#gflops", "#residual", "#bound"),
+			Command: command,
 		}
 		var notes []document.Text
 		for _, r := range rows {
@@ -61,8 +62,10 @@ func (b *Builder) compiler(v *analysis.View) (document.Section, bool) {
 			state, notes = b.State(r, notes)
 			rate, _ := analysis.Speed(r)
 			timings.Rows = append(timings.Rows, document.Row{Class: analysis.Class(r), Cells: []document.Text{
-				b.Name(r), document.Escape(analysis.ProblemOf(r).Label()), document.Literal(r.Build), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
-				document.Text(number.Significant(float64(rate))), document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(r.Bound))),
+				b.Name(r), document.Escape(analysis.ProblemOf(r).Label()), document.Literal(r.Build), state,
+				document.Text(b.Median(r)), document.Text(b.Ci(r)),
+				document.Text(number.Significant(float64(rate))), document.Text(number.Significant(float64(r.Residual))),
+				document.Text(number.Significant(float64(r.Bound))),
 			}})
 		}
 		s.Add(timings)
@@ -94,8 +97,10 @@ func (b *Builder) builds(rows []compare.Record, before, after, key string) (docu
 			c := analysis.Contrast(x, y)
 			last = &c
 			lines = append(lines, document.Row{Cells: []document.Text{
-				document.Literal(variant), document.Escape(p.Label()), document.Literal(before) + " → " + document.Literal(after), document.Text(number.Significant(c.Ratio)),
-				document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.Verdict(c.Outcome),
+				document.Literal(variant), document.Escape(p.Label()), document.Literal(before) + " → " + document.Literal(after),
+				document.Text(number.Significant(c.Ratio)),
+				document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
+				b.Verdict(c.Outcome),
 			}})
 		}
 		if last != nil {
@@ -110,7 +115,8 @@ func (b *Builder) builds(rows []compare.Record, before, after, key string) (docu
 	var parts []document.Text
 	for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 		if variants := sorted[o]; len(variants) > 0 {
-			word := []string{analysis.TooFew: "compiler.few", analysis.Level: "compiler.level", analysis.Quicker: "compiler.gain", analysis.Slower: "compiler.loss"}[o]
+			word := []string{analysis.TooFew: "compiler.few", analysis.Level: "compiler.level",
+				analysis.Quicker: "compiler.gain", analysis.Slower: "compiler.loss"}[o]
 			parts = append(parts, b.Say(word, text.Args{"Variants": b.Join(variants)}))
 		}
 	}

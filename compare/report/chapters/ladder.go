@@ -36,7 +36,8 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("ladder.intro"))
 	found := false
 	main := v.Pick(func(r compare.Record) bool {
-		return r.Experiment == compare.MainLadder && !analysis.Foreign(r.Variant) && analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
+		return r.Experiment == compare.MainLadder && !analysis.Foreign(r.Variant) &&
+			analysis.Family(r.Variant) != analysis.OverRanks.Family && !analysis.ByGPU(r)
 	})
 	for _, typ := range analysis.Types(main) {
 		for _, fam := range analysis.Distinct(main, func(r compare.Record) string { return analysis.Family(r.Variant) }) {
@@ -52,7 +53,8 @@ func (b *Builder) steps(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-ladder-" + analysis.Anchor(fam) + "-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("ladder.caption", text.Args{"Family": fam, "Type": typ}),
-				Columns: b.Columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1", "#traffic2", "verdict"),
+				Columns: b.Columns("step", "size", "#measured", "#interval", "#p", "#operations", "#accesses", "#traffic1",
+					"#traffic2", "verdict"),
 				Command: b.Rerun(v, rows),
 			}
 			var items []document.Text
@@ -99,8 +101,10 @@ func (b *Builder) step(rows []compare.Record, from, to string) step {
 		last, lastPair, lastRatio = p, [2]compare.Record{before, after}, c
 		predicted := analysis.Predictions(before, after)
 		lines = append(lines, document.Row{Cells: []document.Text{
-			name, document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
-			document.Text(number.Significant(predicted[0])), document.Text(number.Significant(predicted[1])), document.Text(number.Significant(predicted[2])), document.Text(number.Significant(predicted[3])),
+			name, document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
+			document.Text(number.Significant(predicted[0])), document.Text(number.Significant(predicted[1])),
+			document.Text(number.Significant(predicted[2])), document.Text(number.Significant(predicted[3])),
 			b.Verdict(c.Outcome),
 		}})
 	}
@@ -126,7 +130,8 @@ func (b *Builder) step(rows []compare.Record, from, to string) step {
 
 // Verdict returns the word for an outcome.
 func (b *Builder) Verdict(o analysis.Outcome) document.Text {
-	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "verdict.gain", analysis.Slower: "verdict.loss"}[o])
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level",
+		analysis.Quicker: "verdict.gain", analysis.Slower: "verdict.loss"}[o])
 }
 
 // outcomes says at which sizes a comparison came out how, in the words of one
@@ -135,7 +140,8 @@ func (b *Builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysi
 	var parts []document.Text
 	for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 		if ps := sorted[o]; len(ps) > 0 {
-			key := []string{analysis.TooFew: ".few", analysis.Level: ".level", analysis.Quicker: ".gain", analysis.Slower: ".loss"}[o]
+			key := []string{analysis.TooFew: ".few", analysis.Level: ".level", analysis.Quicker: ".gain",
+				analysis.Slower: ".loss"}[o]
 			parts = append(parts, b.Say(chapter+key, text.Args{"Sizes": b.Sizes(ps)}))
 		}
 	}
@@ -145,7 +151,8 @@ func (b *Builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysi
 // explained says which of the predictions accounts for a measured ratio: of those
 // on the same side of 1, the nearest, if it is within a factor of two. It reports
 // whether the rows differ and none does.
-func (b *Builder) explained(before, after compare.Record, c analysis.Comparison) (sentence document.Text, unexplained bool) {
+func (b *Builder) explained(before, after compare.Record,
+	c analysis.Comparison) (sentence document.Text, unexplained bool) {
 	predicted := analysis.Predictions(before, after)
 	if !slices.ContainsFunc(predicted[:], func(x float64) bool { return !math.IsNaN(x) }) {
 		return b.Say("explained.unpredicted"), false
@@ -158,7 +165,8 @@ func (b *Builder) explained(before, after compare.Record, c analysis.Comparison)
 		return sentence, false
 	}
 	nearest, name := math.Ln2, ""
-	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic1", "explained.traffic2"} {
+	for i, key := range []string{"explained.operations", "explained.accesses", "explained.traffic1",
+		"explained.traffic2"} {
 		sameSide := predicted[i] > 1.01 && c.Ratio > 1 || predicted[i] < 0.99 && c.Ratio < 1
 		if d := math.Abs(math.Log(predicted[i] / c.Ratio)); sameSide && d <= nearest {
 			nearest, name = d, key

@@ -21,7 +21,8 @@ func (b *Builder) contest(v *analysis.View) []document.Section {
 		return nil
 	}
 	who := b.Of(v, "contenders", "contenders.title")
-	who.Text(b.Say("contenders.intro", text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
+	who.Text(b.Say("contenders.intro",
+		text.Args{"Own": document.Literal(analysis.Packed), "Parallel": document.Literal(analysis.ParallelPacked)}))
 	who.Add(b.contenders(c))
 	means := b.Of(v, "means", "means.title")
 	means.Add(b.means(c))
@@ -55,9 +56,11 @@ func (b *Builder) contenders(c analysis.Contest) document.Table {
 			all = append(all, who)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y contender) int { return cmp.Compare(analysis.Rank(x.variant), analysis.Rank(y.variant)) })
+	slices.SortStableFunc(all,
+		func(x, y contender) int { return cmp.Compare(analysis.Rank(x.variant), analysis.Rank(y.variant)) })
 	for _, who := range all {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{document.Literal(who.variant), document.Escape(who.version), document.Escape(who.kernel), document.Escape(who.process)}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{document.Literal(who.variant),
+			document.Escape(who.version), document.Escape(who.kernel), document.Escape(who.process)}})
 	}
 	return t
 }
@@ -70,7 +73,8 @@ func (b *Builder) means(c analysis.Contest) document.Table {
 		Columns: b.Columns("shapes"), Command: b.Rerun(c.View, analysis.MatchRows(c.Matches)),
 	}
 	for _, name := range names {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
+		t.Columns = append(t.Columns,
+			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
 	}
 	for _, g := range c.Groups() {
 		row := document.Row{Cells: []document.Text{document.Link(b.groupName(g), "#"+g.Id()+c.Suffix)}}
@@ -89,7 +93,8 @@ func (b *Builder) means(c analysis.Contest) document.Table {
 
 // groupName names a group in a table, and titles its section.
 func (b *Builder) groupName(g analysis.Group) document.Text {
-	return b.Say("group.name", text.Args{"Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads)})
+	return b.Say("group.name",
+		text.Args{"Shapes": b.Say("group." + g.Kind.Id), "Type": g.Type, "Threads": b.threads(g.Threads)})
 }
 
 // threads says how many threads.
@@ -109,7 +114,8 @@ func (b *Builder) lost(c analysis.Contest) document.Section {
 		for _, l := range losses {
 			rows = append(rows, l.Own, l.Peer)
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Escape(l.Label()), document.Text(l.Type), document.Text(fmt.Sprint(l.Threads)), document.Literal(l.Peer.Variant),
+				document.Escape(l.Label()), document.Text(l.Type), document.Text(fmt.Sprint(l.Threads)),
+				document.Literal(l.Peer.Variant),
 				document.Text(number.Significant(float64(l.Own.Gflops))), document.Text(number.Significant(float64(l.Peer.Gflops))),
 				number.Times(l.Ratio, l.Lo, l.Hi), document.Text(number.Probability(l.P)),
 			}})
@@ -152,7 +158,8 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 	}
 	head := func(title string) { t.Columns = append(t.Columns, document.Column{Title: title, Numeric: true}) }
 	head(g.Own())
-	twice := g.Threads > 1 && slices.ContainsFunc(g.Matches, func(m analysis.Match) bool { _, ok := c.Scaling(m); return ok })
+	twice := g.Threads > 1 && slices.ContainsFunc(g.Matches,
+		func(m analysis.Match) bool { _, ok := c.Scaling(m); return ok })
 	if twice {
 		head(b.Plain("group.over", text.Args{"Threads": g.Threads, "Variant": analysis.Packed}))
 	}
@@ -161,7 +168,8 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 		head(analysis.Algorithm(name))
 	}
 	for _, m := range g.Matches {
-		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())), b.rate(m.Own)}}
+		row := document.Row{Cells: []document.Text{document.Escape(m.Label()), document.Text(number.Significant(m.Top())),
+			b.rate(m.Own)}}
 		if twice {
 			x, _ := c.Scaling(m)
 			row.Cells = append(row.Cells, document.Text(number.Significant(x)))
@@ -181,13 +189,15 @@ func (b *Builder) groupSpeeds(c analysis.Contest, g analysis.Group, command stri
 // groupRatios is the table of the ratios of a group to every library, with their means.
 func (b *Builder) groupRatios(c analysis.Contest, g analysis.Group, command string) document.Table {
 	t := document.Table{
-		ID: "table-ratios-" + g.Figure() + c.Suffix, Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.Own())}), Command: command,
+		ID:      "table-ratios-" + g.Figure() + c.Suffix,
+		Caption: b.Say("group.ratios", text.Args{"Variant": document.Literal(g.Own())}), Command: command,
 		Columns: b.Columns("size"),
 	}
 	names := analysis.PeersOf(g.Matches)
 	total := document.Row{Cells: []document.Text{b.Say("means.mean")}, Class: "best"}
 	for _, name := range names {
-		t.Columns = append(t.Columns, document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
+		t.Columns = append(t.Columns,
+			document.Column{Title: b.Plain("means.against", text.Args{"Library": analysis.Algorithm(name)}), Numeric: true})
 		m := analysis.MeanOf(g.Matches, name)
 		total.Cells = append(total.Cells, number.Times(m.Ratio, m.Lo, m.Hi))
 	}
@@ -246,7 +256,8 @@ func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				b.Say("part." + name), document.Escape(m.Params.String()), document.Text(number.Significant(median)),
-				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)), document.Escape(m.Unit),
+				document.Text(number.Extent(slices.Min(m.Samples), slices.Max(m.Samples), number.Significant)),
+				document.Escape(m.Unit),
 				document.Text(number.Significant(ceiling)), document.Text(number.Significant(time)),
 			}})
 		}

@@ -38,13 +38,15 @@ func (b *Builder) Measured() document.Section {
 		b.Say("measured.speed"), b.Say("measured.contrast"),
 	})
 	s.Text(b.Say("verified.intro"))
-	s.List([]document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"), b.Say("verified.bound"), b.Say("verified.field")})
+	s.List([]document.Text{b.Say("verified.exact"), b.Say("verified.fresh"), b.Say("verified.float"),
+		b.Say("verified.bound"), b.Say("verified.field")})
 	return s
 }
 
 // machine is the table of what is known of a host.
 func (b *Builder) machine(v *analysis.View) document.Table {
-	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"), Columns: b.Columns("property", "value")}
+	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"),
+		Columns: b.Columns("property", "value")}
 	row := func(key string, value document.Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
@@ -105,10 +107,12 @@ func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
 		for _, c := range v.Ceilings {
 			threads, each := document.Text(number.Absent), document.Text(number.Absent)
 			if c.Unit != "gpu" {
-				threads, each = document.Text(fmt.Sprint(c.Threads)), document.Text(number.Significant(float64(c.Gflops)/float64(c.Threads)))
+				threads, each = document.Text(fmt.Sprint(c.Threads)),
+					document.Text(number.Significant(float64(c.Gflops)/float64(c.Threads)))
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Escape(unit(c.Unit, c.Device)), document.Escape(c.Pipe), document.Escape(cmp.Or(c.ISA, number.Absent)), threads, document.Text(number.Significant(float64(c.Gflops))), each,
+				document.Escape(unit(c.Unit, c.Device)), document.Escape(c.Pipe), document.Escape(cmp.Or(c.ISA, number.Absent)),
+				threads, document.Text(number.Significant(float64(c.Gflops))), each,
 			}})
 		}
 		s.Add(t)
@@ -123,7 +127,8 @@ func (b *Builder) ceilings(s *document.Section, v *analysis.View) {
 	}
 	for _, w := range v.Bandwidths {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(unit(w.Unit, w.Device)), document.Escape(w.Name), number.Numbered(w.Threads), document.Text(number.Significant(float64(w.GBps))),
+			document.Escape(unit(w.Unit, w.Device)), document.Escape(w.Name), number.Numbered(w.Threads),
+			document.Text(number.Significant(float64(w.GBps))),
 		}})
 	}
 	s.Add(t)
@@ -167,7 +172,8 @@ func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 		Columns: b.Columns("measurement", "params", "#samples", "#median", "unit"),
 	}
 	for _, m := range v.Measurements {
-		if slices.Contains(analysis.OverheadNames, m.Name) || m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
+		if slices.Contains(analysis.OverheadNames, m.Name) ||
+			m.Name == analysis.PingPong && len(m.Samples) > 0 && v.Distributes() {
 			continue // they are in the chapters on sharing work and on distributed memory
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
@@ -192,8 +198,10 @@ func (b *Builder) runs(s *document.Section, v *analysis.View) {
 	}
 	for _, r := range v.Runs {
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Literal(r.ID), document.Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")), document.Escape(cmp.Or(number.Revision(r.Git), number.Absent)),
-			document.Escape(cmp.Or(r.Go, number.Absent)), document.Escape(cmp.Or(r.GOAMD64, number.Absent)), document.Escape(cmp.Or(r.Flags, number.Absent)),
+			document.Literal(r.ID), document.Text(r.Time.UTC().Format("2006-01-02 15:04 UTC")),
+			document.Escape(cmp.Or(number.Revision(r.Git), number.Absent)),
+			document.Escape(cmp.Or(r.Go, number.Absent)), document.Escape(cmp.Or(r.GOAMD64, number.Absent)),
+			document.Escape(cmp.Or(r.Flags, number.Absent)),
 		}})
 	}
 	s.Add(t)
@@ -217,9 +225,11 @@ func (b *Builder) runs(s *document.Section, v *analysis.View) {
 	if len(versions) == 0 {
 		return
 	}
-	lib := document.Table{ID: "table-libraries" + v.Suffix, Caption: b.Say("libraries.caption"), Columns: b.Columns("library", "version")}
+	lib := document.Table{ID: "table-libraries" + v.Suffix, Caption: b.Say("libraries.caption"),
+		Columns: b.Columns("library", "version")}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		lib.Rows = append(lib.Rows, document.Row{Cells: []document.Text{document.Literal(name), document.Escape(strings.Join(versions[name], ", "))}})
+		lib.Rows = append(lib.Rows,
+			document.Row{Cells: []document.Text{document.Literal(name), document.Escape(strings.Join(versions[name], ", "))}})
 	}
 	s.Add(lib)
 }

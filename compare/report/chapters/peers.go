@@ -88,8 +88,10 @@ func (b *Builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 			turn = "turn.together"
 		}
 		lines = append(lines, document.Row{Cells: []document.Text{
-			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
-			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)), b.PeerVerdict(c.Outcome), b.Say(turn),
+			document.Literal(peer), document.Literal(own.Variant), document.Escape(p.Label()),
+			document.Text(number.Significant(c.Ratio)),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), document.Text(number.Probability(c.P)),
+			b.PeerVerdict(c.Outcome), b.Say(turn),
 		}})
 	}
 	switch {
@@ -122,13 +124,15 @@ func (b *Builder) opponent(ladder []compare.Record, peer compare.Record) (compar
 	}); ok {
 		return r, true
 	}
-	return analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) })
+	return analysis.Quickest(ladder, analysis.ProblemOf(peer),
+		func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) })
 }
 
 // PeerVerdict returns the word for a comparison in which the peer is the first
 // row.
 func (b *Builder) PeerVerdict(o analysis.Outcome) document.Text {
-	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "peers.ahead", analysis.Slower: "peers.behind"}[o])
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "peers.ahead",
+		analysis.Slower: "peers.behind"}[o])
 }
 
 // asRun returns what a row found out when it ran: threads, version, kernel, file.

@@ -57,7 +57,8 @@ func resultsID(experiment compare.Experiment, fam, typ string) string {
 	return id + analysis.Anchor(fam) + "-" + analysis.Anchor(typ)
 }
 
-func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam, typ string, rows []compare.Record) document.Section {
+func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam, typ string,
+	rows []compare.Record) document.Section {
 	id := resultsID(experiment, fam, typ)
 	key, args := "results.of", text.Args{"Family": fam, "Type": typ}
 	if experiment != compare.MainLadder {
@@ -87,7 +88,8 @@ func (b *Builder) resultsOf(v *analysis.View, experiment compare.Experiment, fam
 		s.Text(b.Say("results.notes"))
 		s.Add(document.List{Ordered: true, Items: notes})
 	}
-	if slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.Fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
+	if slices.ContainsFunc(rows,
+		func(r compare.Record) bool { return analysis.Fewer(r.Variant) && r.Speed() }) && typ != "gf256" {
 		s.Text(b.Say("results.fast"))
 	}
 	return s
@@ -126,7 +128,8 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 	}
 	var notes []document.Text
 	sorted := slices.Clone(rows)
-	slices.SortStableFunc(sorted, func(x, y compare.Record) int { return analysis.ProblemOf(x).Compare(analysis.ProblemOf(y)) })
+	slices.SortStableFunc(sorted,
+		func(x, y compare.Record) int { return analysis.ProblemOf(x).Compare(analysis.ProblemOf(y)) })
 	for _, r := range sorted {
 		p := analysis.ProblemOf(r)
 		row := document.Row{Cells: []document.Text{document.Escape(p.Label()), b.Name(r)}}
@@ -142,7 +145,8 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		var state document.Text
 		state, notes = b.State(r, notes)
 		rate, _ := analysis.Speed(r)
-		row.Cells = append(row.Cells, state, document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(float64(rate))))
+		row.Cells = append(row.Cells, state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			document.Text(number.Significant(float64(rate))))
 		if field {
 			row.Cells = append(row.Cells, document.Text(number.Significant(analysis.Known(r, r.DataGBps))))
 		}
@@ -150,9 +154,11 @@ func (b *Builder) rows(v *analysis.View, rows []compare.Record) (document.Table,
 		if gpu {
 			row.Cells = append(row.Cells, PhaseOf(r, "h2d"), PhaseOf(r, "d2h"), PhaseOf(r, "host"))
 		} else {
-			row.Cells = append(row.Cells, document.Text(number.Significant(b.over(all, r, analysis.Baseline))), document.Text(number.Significant(b.overBest(all, r))))
+			row.Cells = append(row.Cells, document.Text(number.Significant(b.over(all, r, analysis.Baseline))),
+				document.Text(number.Significant(b.overBest(all, r))))
 		}
-		row.Cells = append(row.Cells, document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(r.Bound))))
+		row.Cells = append(row.Cells, document.Text(number.Significant(float64(r.Residual))),
+			document.Text(number.Significant(float64(r.Bound))))
 		best, found := analysis.Quickest(rows, p, func(compare.Record) bool { return true })
 		switch {
 		case r.Status == compare.Wrong:
@@ -266,7 +272,8 @@ func (b *Builder) over(rows []compare.Record, r compare.Record, variant string) 
 func (b *Builder) overBest(rows []compare.Record, r compare.Record) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1
-	best, ok := analysis.Quickest(rows, p, func(o compare.Record) bool { return analysis.Family(o.Variant) == analysis.Serial })
+	best, ok := analysis.Quickest(rows, p,
+		func(o compare.Record) bool { return analysis.Family(o.Variant) == analysis.Serial })
 	if !ok {
 		return float64(compare.None())
 	}

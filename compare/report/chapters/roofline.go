@@ -49,8 +49,10 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 				by = b.Say(map[bool]string{true: "roofline.memory", false: "roofline.compute"}[r.Memory])
 			}
 			table.Rows = append(table.Rows, document.Row{Cells: []document.Text{
-				document.Literal(r.Variant), document.Escape(analysis.ProblemOf(r.Record).Label()), document.Text(number.Significant(r.Intensity)), by,
-				document.Text(number.Significant(r.Limit)), document.Text(number.Significant(r.Rate)), document.Text(number.Percent(r.Rate / r.Limit)),
+				document.Literal(r.Variant), document.Escape(analysis.ProblemOf(r.Record).Label()),
+				document.Text(number.Significant(r.Intensity)), by,
+				document.Text(number.Significant(r.Limit)), document.Text(number.Significant(r.Rate)),
+				document.Text(number.Percent(r.Rate / r.Limit)),
 			}})
 		}
 		table.Command = b.Rerun(v, used)

@@ -20,7 +20,9 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "strassen", "strassen.title")
 	s.Text(b.Say("strassen.intro", text.Args{"Packed": document.Literal(analysis.Packed)}))
 	found, reasoned := false, false
-	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool { return isFast(r) || r.Experiment == compare.CutoffSweep })) {
+	for _, typ := range analysis.Types(v.Pick(func(r compare.Record) bool {
+		return isFast(r) || r.Experiment == compare.CutoffSweep
+	})) {
 		rows := v.Ladder(typ)
 		against := v.Pick(func(r compare.Record) bool {
 			return r.Type == typ && r.Experiment == compare.MainLadder && (isFast(r) || r.Variant == analysis.Packed)
@@ -32,7 +34,8 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 			table := document.Table{
 				ID:      "table-strassen-" + analysis.Anchor(typ) + v.Suffix,
 				Caption: b.Say("strassen.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual", "#packedresidual"),
+				Columns: b.Columns("variant", "size", "#timeratio", "#interval", "verdict", "#saved", "#workspace", "#residual",
+					"#packedresidual"),
 				Command: b.Rerun(v, against),
 			}
 			var items []document.Text
@@ -80,7 +83,8 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 		}
 		c := analysis.Contrast(r, base) // above 1: packed is faster
 		lines = append(lines, document.Row{Cells: []document.Text{
-			document.Literal(variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)),
+			document.Literal(variant), document.Escape(p.Label()), document.Text(number.Significant(c.Ratio)),
+			document.Text(number.Extent(c.Lo, c.Hi, number.Significant)),
 			b.payVerdict(c.Outcome), b.saved(r, base), b.workspace(r),
 			document.Text(number.Significant(float64(r.Residual))), document.Text(number.Significant(float64(base.Residual))),
 		}})
@@ -134,7 +138,8 @@ func (b *Builder) crossover(rows []compare.Record, variant string) (document.Tex
 // payVerdict returns the word for a comparison in which the fast variant is the
 // first row.
 func (b *Builder) payVerdict(o analysis.Outcome) document.Text {
-	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "pays.no", analysis.Slower: "pays.yes"}[o])
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "pays.no",
+		analysis.Slower: "pays.yes"}[o])
 }
 
 // saved returns the predicted share of operations that r saves over base.
@@ -157,7 +162,8 @@ func (b *Builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 	table := document.Table{
 		ID:      "table-cutoff-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("cutoff.caption", text.Args{"Type": typ, "Packed": document.Literal(analysis.Packed)}),
-		Columns: b.Columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio", "#ratiointerval", "verdict"),
+		Columns: b.Columns("variant", "size", "#cutoff", "state", "#median", "#interval", "#timeratio",
+			"#ratiointerval", "verdict"),
 		Command: b.Rerun(v, sweep),
 	}
 	var items, notes []document.Text
@@ -169,7 +175,8 @@ func (b *Builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 					rows = append(rows, r)
 				}
 			}
-			slices.SortStableFunc(rows, func(x, y compare.Record) int { return cmp.Compare(analysis.Cutoff(x), analysis.Cutoff(y)) })
+			slices.SortStableFunc(rows,
+				func(x, y compare.Record) int { return cmp.Compare(analysis.Cutoff(x), analysis.Cutoff(y)) })
 			base, ok := analysis.At(sweep, analysis.Packed, p)
 			if !ok {
 				base, ok = analysis.At(ladder, analysis.Packed, p)
@@ -180,10 +187,12 @@ func (b *Builder) sweep(s *document.Section, v *analysis.View, typ string, sweep
 			for _, r := range rows {
 				var state document.Text
 				state, notes = b.State(r, notes)
-				line := []document.Text{document.Literal(r.Variant), document.Escape(p.Label()), b.cutoff(r), state, document.Text(b.Median(r)), document.Text(b.Ci(r))}
+				line := []document.Text{document.Literal(r.Variant), document.Escape(p.Label()), b.cutoff(r), state,
+					document.Text(b.Median(r)), document.Text(b.Ci(r))}
 				if r.Speed() && base.Speed() && r.Variant != analysis.Packed {
 					c := analysis.Contrast(r, base)
-					line = append(line, document.Text(number.Significant(c.Ratio)), document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), b.payVerdict(c.Outcome))
+					line = append(line, document.Text(number.Significant(c.Ratio)),
+						document.Text(number.Extent(c.Lo, c.Hi, number.Significant)), b.payVerdict(c.Outcome))
 				} else {
 					line = append(line, number.Absent, number.Absent, number.Absent)
 				}
@@ -213,7 +222,8 @@ func (b *Builder) cutoff(r compare.Record) document.Text {
 
 // bestCutoff says which cut-off of a variant is the fastest on one case, how
 // much the least one costs beside it, and how it stands to packed.
-func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record, base compare.Record) document.Text {
+func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record,
+	base compare.Record) document.Text {
 	ok := analysis.Timed(rows)
 	if len(ok) == 0 {
 		return b.Say("cutoff.none", text.Args{"Variant": document.Literal(variant), "Size": b.Sizes([]analysis.Problem{p})})
@@ -236,7 +246,8 @@ func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.
 		return sentence + b.Say("cutoff.nobase", text.Args{"Against": document.Literal(against)})
 	}
 	c := analysis.Contrast(best, base)
-	key := []string{analysis.TooFew: "cutoff.few", analysis.Level: "cutoff.level", analysis.Quicker: "cutoff.behind", analysis.Slower: "cutoff.ahead"}[c.Outcome]
+	key := []string{analysis.TooFew: "cutoff.few", analysis.Level: "cutoff.level", analysis.Quicker: "cutoff.behind",
+		analysis.Slower: "cutoff.ahead"}[c.Outcome]
 	return sentence + b.Say(key, text.Args{"Against": document.Literal(against), "Ratio": number.Significant(c.Ratio)})
 }
 
@@ -264,7 +275,8 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 	}
 	if len(pairs) == 0 {
 		return []document.Text{
-			b.Say("reason.constant"), b.Say("reason.workspace"), b.Say("reason.error"), b.Say("reason.structure"), b.Say("reason.rare"),
+			b.Say("reason.constant"), b.Say("reason.workspace"), b.Say("reason.error"), b.Say("reason.structure"),
+			b.Say("reason.rare"),
 		}
 	}
 	small, large := pairs[0], pairs[len(pairs)-1]
@@ -307,7 +319,8 @@ func (b *Builder) reasons(rows []compare.Record) []document.Text {
 	if gained < len(pairs) {
 		at := pairs[gained]
 		rare += b.Say("reason.rare.from", text.Args{
-			"N": at[0].N, "Matrices": number.ByteSize(3 * float64(at[0].N) * float64(at[0].N) * float64(gemm.TypeNamed(at[0].Type).Size)),
+			"N": at[0].N, "Matrices": number.ByteSize(3 * float64(at[0].N) * float64(at[0].N) *
+				float64(gemm.TypeNamed(at[0].Type).Size)),
 			"Time": number.Seconds(float64(at[1].Median)),
 		})
 	} else {

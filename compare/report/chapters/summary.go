@@ -34,7 +34,8 @@ func (b *Builder) Summary() document.Section {
 	}
 
 	var counts []document.Text
-	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable, compare.Timeout, compare.Failed} {
+	for _, status := range []compare.Status{compare.OK, compare.Wrong, compare.Skipped, compare.Unavailable,
+		compare.Timeout, compare.Failed} {
 		if n := len(byStatus[status]); n > 0 {
 			counts = append(counts, b.Say("summary.count", text.Args{"Status": b.Status(status), "Rows": n}))
 		}
@@ -174,7 +175,8 @@ func (b *Builder) sharesBest(v *analysis.View, a analysis.Axis, typ string) docu
 	if of.Variant == "" {
 		return ""
 	}
-	chapter := map[string]document.Text{analysis.OverThreads.Param: b.Say("sharing.title"), analysis.OverRanks.Param: b.Say("distributed.title")}[a.Param]
+	chapter := map[string]document.Text{analysis.OverThreads.Param: b.Say("sharing.title"),
+		analysis.OverRanks.Param: b.Say("distributed.title")}[a.Param]
 	return b.Say("summary."+a.Param, text.Args{
 		"Type": typ, "Row": b.Where(v, of), "Ratio": number.Times(best.Ratio, best.Lo, best.Hi),
 		"Section": document.Link(chapter, "#"+a.Prefix+"strong"+v.Suffix),
@@ -224,7 +226,8 @@ func (b *Builder) record(rows []compare.Record, r compare.Record) document.Text 
 	if r.PercentPeak.Known() {
 		sentence += b.Say("summary.peak", text.Args{"Share": number.Significant(float64(r.PercentPeak))})
 	}
-	if naive, ok := analysis.At(rows, analysis.Baseline, analysis.ProblemOf(r)); ok && naive.Speed() && r.Variant != analysis.Baseline {
+	if naive, ok := analysis.At(rows, analysis.Baseline, analysis.ProblemOf(r)); ok && naive.Speed() &&
+		r.Variant != analysis.Baseline {
 		sentence += b.Say("summary.naive", text.Args{
 			"Ratio": number.Significant(float64(naive.Median / r.Median)), "Baseline": document.Literal(analysis.Baseline),
 		})

@@ -42,8 +42,9 @@ type Curve struct {
 	Series         []Series
 	Scattered      bool  // the points of a series are not joined by lines
 	Limit          Limit // its Level 0: none
-	Top            bool  // the limit is the top of the y axis, unless data is above it; one that is not logarithmic starts at 0
-	Slope          Slope // its Rise 0: none
+	// the limit is the top of the y axis, unless data is above it; one that is not logarithmic starts at 0
+	Top   bool
+	Slope Slope // its Rise 0: none
 }
 
 // Slope is the line y = Rise·x up to the Limit, which then starts where the two

@@ -44,8 +44,10 @@ var charts = map[string]Chart{
 		Slope:  Slope{15, "triad"},
 	},
 	"ideal": Curve{
-		Title: "f64", XLabel: "threads", YLabel: "speed-up", Sizes: []float64{1, 2, 4}, Names: []string{"default", "2", "4"}, LogY: true,
-		Series: []Series{{"rows", LookOf(0), []Point{{1, 1, 1, 1}, {4, 3.5, 3.4, 3.6}}}, {"ideal", Look{Color: Mid, Marker: Bare}, []Point{{1, 1, 1, 1}, {4, 4, 4, 4}}}},
+		Title: "f64", XLabel: "threads", YLabel: "speed-up", Sizes: []float64{1, 2, 4},
+		Names: []string{"default", "2", "4"}, LogY: true,
+		Series: []Series{{"rows", LookOf(0), []Point{{1, 1, 1, 1}, {4, 3.5, 3.4, 3.6}}},
+			{"ideal", Look{Color: Mid, Marker: Bare}, []Point{{1, 1, 1, 1}, {4, 4, 4, 4}}}},
 	},
 	"lanes": Lanes{
 		Title: "rows", XLabel: "time, ms",
@@ -64,11 +66,13 @@ var charts = map[string]Chart{
 	},
 	"rates": Bars{
 		Title: "f32", XLabel: "TFLOP/s", Rates: true, Colors: Palette,
-		Groups: []Group{{"naive", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}}, {"cublas", []Bar{{Point{Y: 51.2, Lo: 51, Hi: 52}, 1}}}},
+		Groups: []Group{{"naive", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}},
+			{"cublas", []Bar{{Point{Y: 51.2, Lo: 51, Hi: 52}, 1}}}},
 	},
 	"log bars": Bars{
 		Title: "f64", XLabel: "times as fast", Log: true, Colors: Palette,
-		Groups: []Group{{"slower", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}}, {"faster", []Bar{{Point{Y: 250, Lo: 240, Hi: 260}, 1}}}},
+		Groups: []Group{{"slower", []Bar{{Point{Y: 0.5, Lo: 0.5, Hi: 0.5}, 0}}},
+			{"faster", []Bar{{Point{Y: 250, Lo: 240, Hi: 260}, 1}}}},
 	},
 }
 
@@ -138,7 +142,8 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := checkSVG(t, "curve", svg.Bytes())
-	for _, want := range []string{"serial, f64", "n", "GFLOP/s", "64", "1024", `naïve <&> "2×"`, "packed", "measured peak", "1", "100"} {
+	for _, want := range []string{"serial, f64", "n", "GFLOP/s", "64", "1024", `naïve <&> "2×"`, "packed", "measured peak",
+		"1", "100"} {
 		if !slices.Contains(texts, want) {
 			t.Errorf("no text %q in %q", want, texts)
 		}
@@ -296,7 +301,8 @@ func TestTicks(t *testing.T) {
 }
 
 func TestThreeDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 0.99949: "0.999", 0.9996: "1.00", 1: "1.00", 12.345: "12.3", 99.96: "100", 1234.4: "1234", 0.001234: "0.00123"} {
+	for x, want := range map[float64]string{0: "0", 0.99949: "0.999", 0.9996: "1.00", 1: "1.00", 12.345: "12.3",
+		99.96: "100", 1234.4: "1234", 0.001234: "0.00123"} {
 		if got := threeDigits(x); got != want {
 			t.Errorf("threeDigits(%v) = %s, want %s", x, got, want)
 		}

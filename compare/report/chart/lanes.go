@@ -95,7 +95,8 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	unit := (p.X.Max - p.X.Min) / c.Size().X.Points() // of time, a point
 	at := 0.0
 	for i, panel := range ch.Panels {
-		write(c, lettering(labelSize, draw.XLeft, draw.YCenter), vg.Point{X: c.Min.X + 2, Y: y(at - panelHead/2)}, panel.Label)
+		write(c, lettering(labelSize, draw.XLeft, draw.YCenter),
+			vg.Point{X: c.Min.X + 2, Y: y(at - panelHead/2)}, panel.Label)
 		tall := panel.lane()
 		for j, lane := range panel.Lanes {
 			top, bottom := at-panelHead-tall*float64(j)-0.4, at-panelHead-tall*float64(j+1)+0.4
@@ -111,7 +112,8 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 		bottom := at - panelHead - tall*float64(len(panel.Lanes))
-		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(panel.End), y(at-panelHead), x(panel.End), y(bottom))
+		c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(panel.End), y(at-panelHead),
+			x(panel.End), y(bottom))
 		at -= panel.tall()
 	}
 }

@@ -31,7 +31,8 @@ func specimen() Report {
 				List{Items: []Text{"one", "- two"}},
 				List{Ordered: true, Items: []Text{"**first** thing", "second"}},
 				Code{"if a < b && c {\n\tx := `y`\n}\n"},
-				Figure{ID: "gflops-serial-f64", Caption: "Speed of `serial` & *others*.", Alt: `"GFLOP/s" over n`, Command: "gemm serial --sizes 64,128 && gemm report"},
+				Figure{ID: "gflops-serial-f64", Caption: "Speed of `serial` & *others*.", Alt: `"GFLOP/s" over n`,
+					Command: "gemm serial --sizes 64,128 && gemm report"},
 				Table{
 					ID: "table-1", Caption: "Rows | columns.", Command: "gemm compare",
 					Columns: []Column{{Title: "Variant"}, {Title: "State | note"}, {Title: "Time", Numeric: true}},
@@ -53,7 +54,8 @@ func specimen() Report {
 // specimenDrawings are the figures of the specimen.
 func specimenDrawings() []chart.Drawing {
 	look, points := chart.LookOf(0), []chart.Point{{X: 64, Y: 1, Lo: 1, Hi: 1}, {X: 128, Y: 2, Lo: 2, Hi: 2}}
-	curve := chart.Curve{Title: "GFLOP/s over n", XLabel: "n", YLabel: "GFLOP/s", Sizes: []float64{64, 128}, Series: []chart.Series{{Label: "serial/naive", Look: look, Points: points}}}
+	curve := chart.Curve{Title: "GFLOP/s over n", XLabel: "n", YLabel: "GFLOP/s", Sizes: []float64{64, 128},
+		Series: []chart.Series{{Label: "serial/naive", Look: look, Points: points}}}
 	return []chart.Drawing{{ID: "gflops-serial-f64", Title: curve.Title, Chart: curve}}
 }
 

@@ -103,7 +103,8 @@ func (d *htmlDocument) drawing(f Figure) (template.HTML, error) {
 	svg := svgHead.ReplaceAllString(buf.String(), fmt.Sprintf(`<svg $1 role="img" aria-label="%s">`,
 		strings.ReplaceAll(template.HTMLEscapeString(f.Alt), "$", "$$")))
 	for name, color := range map[string]string{
-		"ink": chart.Hex(chart.Ink), "mid": chart.Hex(chart.Mid), "faint": chart.Hex(chart.Faint), "paper": chart.Hex(chart.Paper),
+		"ink": chart.Hex(chart.Ink), "mid": chart.Hex(chart.Mid), "faint": chart.Hex(chart.Faint),
+		"paper": chart.Hex(chart.Paper),
 	} {
 		svg = strings.ReplaceAll(svg, color, "var(--"+name+")")
 	}

@@ -12,7 +12,8 @@ import (
 // TestHTMLFolds wants long tables folded, those of middling length foldable, and short
 // ones as they are.
 func TestHTMLFolds(t *testing.T) {
-	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>41 行</summary>", 150: "<details open>", 151: "<details>\n<summary>151 行</summary>"} {
+	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>41 行</summary>", 150: "<details open>",
+		151: "<details>\n<summary>151 行</summary>"} {
 		table := Table{ID: "t", Columns: []Column{{Title: "x"}}}
 		for range rows {
 			table.Rows = append(table.Rows, Row{Cells: []Text{"1"}})
@@ -24,7 +25,8 @@ func TestHTMLFolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, body, _ := strings.Cut(page.String(), "<main>")
-		if !strings.Contains(body, want) || strings.Contains(body, "<details") != (want != "") || strings.Count(body, "<tr") != rows+1 {
+		if !strings.Contains(body, want) || strings.Contains(body, "<details") != (want != "") ||
+			strings.Count(body, "<tr") != rows+1 {
 			t.Errorf("%d rows: no %q in\n%.300s", rows, want, body)
 		}
 		if err := reporttest.CheckHTML(page.String(), "zh"); err != nil {

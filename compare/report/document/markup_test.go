@@ -75,7 +75,8 @@ func FuzzMarkup(f *testing.F) {
 			if spans := parse(Literal(data)); len(spans) != 1 || spans[0].kind != literal || spans[0].text != data {
 				t.Errorf("code of %q comes back as %s", data, shown(spans))
 			}
-			if spans := parse(Link(Literal(data), "#x")); len(spans) != 1 || spans[0].target != "#x" || characters(spans) != data {
+			if spans := parse(Link(Literal(data), "#x")); len(spans) != 1 || spans[0].target != "#x" ||
+				characters(spans) != data {
 				t.Errorf("link of %q comes back as %s", data, shown(spans))
 			}
 		}

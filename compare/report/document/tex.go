@@ -230,7 +230,8 @@ func texSpans(spans []span) string {
 }
 
 // texURL escapes a URL for \href, in an argument of another command too.
-var texURL = strings.NewReplacer(`\`, `\%5C`, `%`, `\%`, `#`, `\#`, `&`, `\&`, `{`, `\%7B`, `}`, `\%7D`, `^`, `\%5E`, `~`, `\string~`, `_`, `\_`)
+var texURL = strings.NewReplacer(`\`, `\%5C`, `%`, `\%`, `#`, `\#`, `&`, `\&`, `{`, `\%7B`, `}`, `\%7D`, `^`, `\%5E`,
+	`~`, `\string~`, `_`, `\_`)
 
 // texSpecial is how characters are written that mean something to TeX, or that its
 // fonts for text do not have. All others are written as they are.
@@ -239,8 +240,10 @@ var texSpecial = texCharacters()
 func texCharacters() map[rune]string {
 	special := map[rune]string{
 		'\\': `\textbackslash{}`, '{': `\{`, '}': `\}`, '$': `\$`, '&': `\&`, '#': `\#`, '%': `\%`, '_': `\_`,
-		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`, '`': `\textasciigrave{}`,
-		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`, '\u2011': `\mbox{-}`,
+		'^': `\textasciicircum{}`, '~': `\textasciitilde{}`, '"': `\textquotedbl{}`, '[': `{[}`, ']': `{]}`, '*': `{*}`,
+		'`':  `\textasciigrave{}`,
+		'\n': ` `, '\t': ` `, '\u00a0': `~`, '−': `$-$`, '\u2009': `\,`, '\u202f': `\,`, '–': `\textendash{}`,
+		'\u2011': `\mbox{-}`,
 	}
 	for character, name := range map[rune]string{
 		'×': "times", '÷': "div", '·': "cdot", '±': "pm", '¬': "neg",
@@ -249,7 +252,8 @@ func texCharacters() map[rune]string {
 		'∑': "sum", '∏': "prod", '∈': "in", '⊕': "oplus", '⊗': "otimes", '‖': "Vert", '∣': "mid",
 		'⌈': "lceil", '⌉': "rceil", '⌊': "lfloor", '⌋': "rfloor", '★': "star", '✓': "surd",
 		'α': "alpha", 'β': "beta", 'γ': "gamma", 'δ': "delta", 'ε': "varepsilon", 'η': "eta", 'θ': "theta",
-		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi", 'ψ': "psi", 'ω': "omega",
+		'κ': "kappa", 'λ': "lambda", 'μ': "mu", 'µ': "mu", 'π': "pi", 'ρ': "rho", 'σ': "sigma", 'τ': "tau", 'φ': "varphi",
+		'ψ': "psi", 'ω': "omega",
 		'Γ': "Gamma", 'Δ': "Delta", 'Θ': "Theta", 'Λ': "Lambda", 'Π': "Pi", 'Σ': "Sigma", 'Φ': "Phi", 'Ω': "Omega",
 	} {
 		special[character] = `$\` + name + `$`

@@ -57,7 +57,8 @@ next:
 // takes for a command, a comment or a ligature.
 func FuzzTeX(f *testing.F) {
 	for _, seed := range []string{
-		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`", "γ_k ≤ 2⁻⁵³·k × µ ᵢⱼ √ – — “”", "矩阵 乘法", "$\\times$", "100 % & #1", "/a/rather-long/path_of.many--parts/that.goes/on",
+		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`",
+		"γ_k ≤ 2⁻⁵³·k × µ ᵢⱼ √ – — “”", "矩阵 乘法", "$\\times$", "100 % & #1", "/a/rather-long/path_of.many--parts/that.goes/on",
 	} {
 		f.Add(seed)
 	}
@@ -75,7 +76,8 @@ func FuzzTeX(f *testing.F) {
 		if got := untex(tex); got != s {
 			t.Errorf("%q becomes %q, which prints %q", s, tex, got)
 		}
-		bare := strings.NewReplacer(`\\`, "", `\{`, "", `\}`, "", `\$`, "", `\&`, "", `\#`, "", `\%`, "", `\_`, "").Replace(tex)
+		bare := strings.NewReplacer(`\\`, "", `\{`, "", `\}`, "", `\$`, "", `\&`, "", `\#`, "", `\%`, "", `\_`,
+			"").Replace(tex)
 		if n := strings.Count(bare, "{") - strings.Count(bare, "}"); n != 0 {
 			t.Errorf("%q: %d braces are open", tex, n)
 		}

@@ -77,7 +77,8 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 			x, y := place(r), of(r)
 			if keep(r) && len(places[analysis.CoderOf(r)]) >= 2 && !seen[x] && y > 0 && !math.IsInf(y, 0) {
 				seen[x] = true
-				c.add(label, chart.Look{Color: chart.Mid, Dashes: dashes, Marker: chart.Bare}, chart.Point{X: x, Y: y, Lo: y, Hi: y})
+				c.add(label, chart.Look{Color: chart.Mid, Dashes: dashes, Marker: chart.Bare},
+					chart.Point{X: x, Y: y, Lo: y, Hi: y})
 			}
 		}
 	}
@@ -106,7 +107,8 @@ func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) 
 	// The axis is logarithmic: powers of two are as far from one another.
 	place := func(r compare.Record) float64 { return math.Exp2(float64(slices.Index(codes, [2]int{r.M, r.K}))) }
 	curve := chart.Curve{
-		Title: "GF(2⁸), shards of " + number.ByteSize(float64(width)), XLabel: "code: data + parity shards", YLabel: "data, GB/s", LogY: true,
+		Title: "GF(2⁸), shards of " + number.ByteSize(float64(width)), XLabel: "code: data + parity shards",
+		YLabel: "data, GB/s", LogY: true,
 		Series: d.codeCurves(rows, place),
 	}
 	for i, c := range codes {
@@ -123,7 +125,8 @@ func (d drawn) widthsCurve(rows []compare.Record) (chart.Curve, bool) {
 		return chart.Curve{}, false
 	}
 	curve := chart.Curve{
-		Title: "GF(2⁸), " + analysis.CodeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB", YLabel: "data, GB/s", LogY: true,
+		Title: "GF(2⁸), " + analysis.CodeName(p), XLabel: "bytes of a shard: K is KiB, M is MiB",
+		YLabel: "data, GB/s", LogY: true,
 		Series: d.codeCurves(analysis.SameCode(rows, p), func(r compare.Record) float64 { return float64(r.N) }),
 	}
 	var c collection = curve.Series
@@ -144,10 +147,13 @@ func (d drawn) codesBars() (chart.Bars, bool) {
 	p := analysis.ProblemOf(rows[0])
 	bars.Title = fmt.Sprintf("GPU, GF(2⁸), %s, shards of %s", analysis.CodeName(p), number.ByteSize(float64(p.N)))
 	for _, r := range rows {
-		bars.Groups = append(bars.Groups, chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
+		bars.Groups = append(bars.Groups,
+			chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.DataGBps))}}})
 	}
 	if limit := d.DataLimit(rows[0]); limit > 0 {
-		bars.Groups = append(bars.Groups, chart.Group{Label: "limit: memory of the GPU", Bars: []chart.Bar{{Point: chart.Point{Y: limit, Lo: limit, Hi: limit}, Color: 1}}})
+		bars.Groups = append(bars.Groups,
+			chart.Group{Label: "limit: memory of the GPU",
+				Bars: []chart.Bar{{Point: chart.Point{Y: limit, Lo: limit, Hi: limit}, Color: 1}}})
 	}
 	return bars, true
 }

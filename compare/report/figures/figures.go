@@ -441,8 +441,10 @@ func (d drawn) roofline(typ string) (chart.Curve, bool) {
 	return chart.Curve{
 		Title: title, XLabel: "operations a byte of predicted traffic", YLabel: "GFLOP/s executed",
 		LogY: true, Series: c, Scattered: true, Top: true,
-		Limit: chart.Limit{Level: float64(peak.Gflops), Label: fmt.Sprintf("measured peak: %s GFLOP/s", number.Significant(float64(peak.Gflops)))},
-		Slope: chart.Slope{Rise: float64(triad.GBps), Label: fmt.Sprintf("triad: %s GB/s", number.Significant(float64(triad.GBps)))},
+		Limit: chart.Limit{Level: float64(peak.Gflops),
+			Label: fmt.Sprintf("measured peak: %s GFLOP/s", number.Significant(float64(peak.Gflops)))},
+		Slope: chart.Slope{Rise: float64(triad.GBps),
+			Label: fmt.Sprintf("triad: %s GB/s", number.Significant(float64(triad.GBps)))},
 	}, len(c) >= 2
 }
 

@@ -67,7 +67,8 @@ func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	curve := chart.Curve{
-		Title: "GPU, " + strings.ReplaceAll(compute, "tf32", "TF32"), XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s", Sizes: places, LogY: true, Series: c, Top: true,
+		Title: "GPU, " + strings.ReplaceAll(compute, "tf32", "TF32"), XLabel: "n (matrices are n×n)", YLabel: "TFLOP/s",
+		Sizes: places, LogY: true, Series: c, Top: true,
 	}
 	if peak, ok := d.Pipe(pipe); ok {
 		curve.Limit = chart.Limit{
@@ -94,7 +95,9 @@ func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 		case r.GPU != nil && r.GPU.Pipe != typ:
 			color = 2
 		}
-		bars.Groups = append(bars.Groups, chart.Group{Label: analysis.Algorithm(r.Variant), Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
+		bars.Groups = append(bars.Groups,
+			chart.Group{Label: analysis.Algorithm(r.Variant),
+				Bars: []chart.Bar{{Point: measured(r, 0, float64(r.Gflops)/1e3), Color: color}}})
 	}
 	bars.Names = []string{"rung", "NVIDIA's library", "rung on tensor cores"}
 	return bars, len(analysis.Climbs(rows)) > 0
@@ -104,8 +107,9 @@ func (d drawn) gpuBars(typ string) (chart.Bars, bool) {
 func (d drawn) sgemmBars() (chart.Bars, bool) {
 	rows := d.Rungs("f32")
 	bars := chart.Bars{
-		Title: "GPU, f32 operands, the shapes M×N×K of the SGEMM collection", XLabel: "TFLOP/s", Rates: true, Colors: chart.Palette,
-		Names: []string{"best rung", "cublas", "tf32-wmma", "cublas-tf32"},
+		Title: "GPU, f32 operands, the shapes M×N×K of the SGEMM collection", XLabel: "TFLOP/s", Rates: true,
+		Colors: chart.Palette,
+		Names:  []string{"best rung", "cublas", "tf32-wmma", "cublas-tf32"},
 	}
 	for _, p := range analysis.SgemmShapes {
 		group := chart.Group{Label: p.Label()}
@@ -150,7 +154,8 @@ func (d drawn) hostCurve(typ string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	return chart.Curve{
-		Title: typ + ": processor and GPU, from the memory of the host", XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s", Sizes: places, LogY: true, Series: c,
+		Title: typ + ": processor and GPU, from the memory of the host", XLabel: "n (matrices are n×n)", YLabel: "GFLOP/s",
+		Sizes: places, LogY: true, Series: c,
 	}, len(places) >= 2
 }
 

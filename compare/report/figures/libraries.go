@@ -49,7 +49,8 @@ func rateCurve(g analysis.Group) (chart.Curve, bool) {
 	}
 	if len(ceilings) > 0 {
 		level := analysis.Middle(ceilings)
-		curve.Limit = chart.Limit{Level: level, Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy, number.Significant(level))}
+		curve.Limit = chart.Limit{Level: level,
+			Label: fmt.Sprintf("measured ceiling, %s: %s GFLOP/s", busy, number.Significant(level))}
 	}
 	for i := range curve.Series {
 		if curve.Series[i].Label != own {

@@ -53,7 +53,8 @@ func (d drawn) phaseStacks(typ string) (chart.Stacks, bool) {
 	}
 	unit, scale := timeUnit(longest)
 	stacks := chart.Stacks{
-		Title:  fmt.Sprintf("%s, %s, %d ranks: the slowest rank", typ, analysis.Alone(rows[0]).Label(), analysis.OverRanks.Count(rows[0])),
+		Title: fmt.Sprintf("%s, %s, %d ranks: the slowest rank", typ, analysis.Alone(rows[0]).Label(),
+			analysis.OverRanks.Count(rows[0])),
 		XLabel: "time, " + unit, Colors: chart.Palette, Names: analysis.PhaseNames,
 	}
 	for _, r := range rows {
@@ -85,8 +86,9 @@ func (d drawn) bytesCurve(typ string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: bytes over the least possible", typ, analysis.Alone(main[0]).Label()), XLabel: "ranks", YLabel: "bytes counted / least possible",
-		Sizes: places, LogY: true, Series: c, Limit: chart.Limit{Level: 1, Label: "least possible"},
+		Title: fmt.Sprintf("%s, %s: bytes over the least possible", typ, analysis.Alone(main[0]).Label()), XLabel: "ranks",
+		YLabel: "bytes counted / least possible",
+		Sizes:  places, LogY: true, Series: c, Limit: chart.Limit{Level: 1, Label: "least possible"},
 	}, len(places) >= 2
 }
 
@@ -147,8 +149,9 @@ func (d drawn) panelCurve(typ string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	return chart.Curve{
-		Title: fmt.Sprintf("%s, %s: speed over the width of panels", typ, largest.Label()), XLabel: "width of panels", YLabel: unit,
-		Sizes: places, LogY: true, Series: c,
+		Title: fmt.Sprintf("%s, %s: speed over the width of panels", typ, largest.Label()), XLabel: "width of panels",
+		YLabel: unit,
+		Sizes:  places, LogY: true, Series: c,
 	}, len(places) >= 2
 }
 
@@ -182,8 +185,9 @@ func (d drawn) gapCurve(typ string) (chart.Curve, bool) {
 	}
 	places := c.places()
 	return chart.Curve{
-		Title: typ + ": p2p-rows against collective rows", XLabel: "ranks", YLabel: "time of p2p-rows / time of the collective",
-		Sizes: places, LogY: true, Series: c, Limit: chart.Limit{Level: 1, Label: "level"},
+		Title: typ + ": p2p-rows against collective rows", XLabel: "ranks",
+		YLabel: "time of p2p-rows / time of the collective",
+		Sizes:  places, LogY: true, Series: c, Limit: chart.Limit{Level: 1, Label: "level"},
 	}, len(places) >= 2
 }
 

@@ -14,7 +14,8 @@ import (
 
 // Scaling are those of each kind of scaling, without their types.
 var Scaling = map[string][]string{
-	"strong":     {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction", "strong-time"},
+	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction",
+		"strong-time"},
 	"weak":       {"weak-speedup", "weak-time"},
 	"mpi-strong": {"mpi-strong-speedup", "mpi-strong-efficiency", "mpi-strong-ceiling"},
 	"mpi-weak":   {"mpi-weak-speedup", "mpi-weak-time"},
@@ -62,8 +63,10 @@ func milliseconds(_ *analysis.View, s analysis.Series, r compare.Record) (chart.
 // scalingCurves are the figures of both kinds of scaling but that of times over
 // threads, sizes and schedules.
 var scalingCurves = []scalingCurve{
-	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true, point: overOne},
-	{id: "strong-serial", title: "speed-up over the best serial variant", yLabel: "speed-up over the best serial variant", log: true,
+	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true,
+		point: overOne},
+	{id: "strong-serial", title: "speed-up over the best serial variant",
+		yLabel: "speed-up over the best serial variant", log: true,
 		limit: chart.Limit{Level: 1, Label: "best serial"},
 		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
 			best, ok := v.BestSerial(s)
@@ -75,7 +78,8 @@ var scalingCurves = []scalingCurve{
 			pt, ok := overOne(v, s, r)
 			return chart.Point{X: pt.X, Y: pt.Y / pt.X, Lo: pt.Lo / pt.X, Hi: pt.Hi / pt.X}, ok
 		}},
-	{id: "strong-ceiling", title: "share of the measured peak of as many threads", yLabel: "% of the peak of as many threads", log: true, top: true,
+	{id: "strong-ceiling", title: "share of the measured peak of as many threads",
+		yLabel: "% of the peak of as many threads", log: true, top: true,
 		limit: chart.Limit{Level: 100, Label: "measured peak"},
 		point: func(_ *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
 			return measured(r, float64(s.Count(r)), float64(r.PercentPeak)), r.PercentPeak.Known() && r.PercentPeak > 0
@@ -87,7 +91,8 @@ var scalingCurves = []scalingCurve{
 			c.Ratio, c.Lo, c.Hi = analysis.KarpFlatt(c.Ratio, p), analysis.KarpFlatt(c.Hi, p), analysis.KarpFlatt(c.Lo, p)
 			return spanned(p, c), ok
 		}},
-	{id: "weak-speedup", title: "scaled speed-up", yLabel: "scaled speed-up over one {one}", log: true, ideal: true, point: overOne},
+	{id: "weak-speedup", title: "scaled speed-up", yLabel: "scaled speed-up over one {one}", log: true, ideal: true,
+		point: overOne},
 	{id: "weak-time", title: "time at constant work a {one}", yLabel: "time, ms", log: true, point: milliseconds},
 }
 

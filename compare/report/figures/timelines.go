@@ -47,7 +47,8 @@ func Timeline(c analysis.Concert) chart.Lanes {
 			total += x
 		}
 		panel := chart.Panel{
-			Label: fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds), number.Percent(total/t.Seconds/float64(t.Workers))),
+			Label: fmt.Sprintf("%s: %s, busy %s", analysis.ScheduleOf(t), number.Seconds(t.Seconds),
+				number.Percent(total/t.Seconds/float64(t.Workers))),
 			End:   scale * t.Seconds,
 			Lanes: make([][]chart.Busy, t.Workers),
 		}

@@ -13,7 +13,8 @@ func Planted(rows ...compare.Record) compare.Document {
 		Hosts: []compare.Host{{
 			ID: "h1", CPU: "Test CPU", Sockets: 1, NUMA: 1, Cores: 2, Quota: 1.5, ISA: "avx2",
 			Memory: 8 << 30, PagePolicy: "madvise", OS: "linux",
-			Caches: []compare.Cache{{Level: 1, Kind: "data", Bytes: 32 << 10, Line: 64, Shared: 1}, {Level: 3, Kind: "unified", Bytes: 12 << 20, Line: 64, Shared: 2}},
+			Caches: []compare.Cache{{Level: 1, Kind: "data", Bytes: 32 << 10, Line: 64, Shared: 1},
+				{Level: 3, Kind: "unified", Bytes: 12 << 20, Line: 64, Shared: 2}},
 			Ceilings: []compare.Ceiling{
 				{Unit: "cpu", Pipe: "f64", ISA: "avx2", Threads: 1, Gflops: 40, Run: "r1"},
 				{Unit: "cpu", Pipe: "f32", ISA: "avx2", Threads: 1, Gflops: 80, Run: "r1"},

@@ -39,6 +39,7 @@ func Golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; look at it, then go test -update writes it:\n%s", path, FirstDifference(string(got), string(want)))
+		t.Errorf("%s differs; look at it, then go test -update writes it:\n%s", path,
+			FirstDifference(string(got), string(want)))
 	}
 }

@@ -23,7 +23,8 @@ func Row(variant string, n int, seconds float64, change ...func(*compare.Record)
 	Sampled(20, seconds)(&r)
 	r.PercentPeak = r.Gflops / 40 * 100
 	work := 2 * math.Pow(float64(n), 3)
-	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, L1Traffic: work, L2Traffic: work, Traffic: work}
+	r.Predicted = &compare.Predicted{Flops: work, Accesses: 2 * work, Workspace: 4096, L1Traffic: work, L2Traffic: work,
+		Traffic: work}
 	for _, f := range change {
 		f(&r)
 	}
@@ -80,9 +81,14 @@ func Ladder() []compare.Record {
 		s := math.Pow(float64(n)/64, 3)
 		work := 2 * math.Pow(float64(n), 3)
 		rows = append(rows,
-			Row("serial/naive", n, 1e-3*s, Predicted(compare.Predicted{Flops: work, Accesses: work, L1Traffic: 8 * work, L2Traffic: 4 * work, Traffic: 8 * work})),
-			Row("serial/ikj", n, 1e-4*s, Predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, L1Traffic: work, L2Traffic: work, Traffic: work})),
-			Row("serial/packed", n, 5e-5*s, Predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, L1Traffic: work / 8, L2Traffic: work / 8, Traffic: work / 8})),
+			Row("serial/naive", n, 1e-3*s,
+				Predicted(compare.Predicted{Flops: work, Accesses: work, L1Traffic: 8 * work, L2Traffic: 4 * work,
+					Traffic: 8 * work})),
+			Row("serial/ikj", n, 1e-4*s,
+				Predicted(compare.Predicted{Flops: work, Accesses: 1.5 * work, L1Traffic: work, L2Traffic: work, Traffic: work})),
+			Row("serial/packed", n, 5e-5*s,
+				Predicted(compare.Predicted{Flops: work, Accesses: work / 2, Workspace: 1 << 20, L1Traffic: work / 8,
+					L2Traffic: work / 8, Traffic: work / 8})),
 		)
 	}
 	return rows
@@ -133,7 +139,8 @@ func Raced(variant string, ms map[int]float64, params ...any) []compare.Record {
 func Kernel(name string, n int, seconds float64, change ...func(*compare.Record)) compare.Record {
 	return Row("cuda/"+name, n, seconds, append([]func(*compare.Record){Single, func(r *compare.Record) {
 		r.Turn = fmt.Sprint("cuda ", r.Experiment, n)
-		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5, Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
+		r.GPU = &gemm.Device{Pipe: "f32", Registers: 100, Threads: 256, Blocks: 64, Occupancy: 0.5,
+			Limit: []string{"registers"}, Clock: 1900, L2: "cold"}
 		r.PercentPeak = 50
 		work := math.Pow(float64(n), 3)
 		r.Predicted = &compare.Predicted{Flops: 2 * work, Accesses: work}
@@ -200,7 +207,8 @@ func Scaled(experiment compare.Experiment, ms map[int]float64, params ...any) []
 func Swept(experiment compare.Experiment, param string, values []any, ms []float64, params ...any) []compare.Record {
 	var rows []compare.Record
 	for i, value := range values {
-		rows = append(rows, Row("parallel/rows", 256, ms[i]/1e3, ThreadsOf(experiment, 4, append([]any{param, value}, params...)...), Turn(string(experiment))))
+		rows = append(rows, Row("parallel/rows", 256, ms[i]/1e3,
+			ThreadsOf(experiment, 4, append([]any{param, value}, params...)...), Turn(string(experiment))))
 	}
 	return rows
 }

@@ -25,7 +25,8 @@ func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
 		return nil
 	}
 	var sections []document.Section
-	for _, part := range []func(*analysis.View, []compare.Record) (document.Section, bool){b.codesMachine, b.codesTable, b.codesWidths, b.codesLadder} {
+	for _, part := range []func(*analysis.View, []compare.Record) (document.Section, bool){b.codesMachine, b.codesTable,
+		b.codesWidths, b.codesLadder} {
 		if s, ok := part(v, rows); ok {
 			sections = append(sections, s)
 		}
@@ -56,11 +57,13 @@ func (b *builder) codesMachine(v *analysis.View, rows []compare.Record) (documen
 		peak, _ := v.Ceiling("gf256", threads)
 		triad, _ := v.Bandwidth(threads)
 		if peak.Gflops > 0 || triad.GBps > 0 {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.cpu"), number.Numbered(threads), document.Escape(cmp.Or(peak.ISA, number.Absent)), positive(peak.Gflops), positive(triad.GBps)}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.cpu"), number.Numbered(threads),
+				document.Escape(cmp.Or(peak.ISA, number.Absent)), positive(peak.Gflops), positive(triad.GBps)}})
 		}
 	}
 	if copies := v.DeviceCopy(); slices.ContainsFunc(rows, analysis.ByGPU) && !math.IsNaN(copies) {
-		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.gpu"), number.Absent, number.Absent, number.Absent, document.Text(number.Significant(copies))}})
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say("codes-machine.gpu"), number.Absent, number.Absent,
+			number.Absent, document.Text(number.Significant(copies))}})
 	}
 	s.Text(b.Say("codes-machine.limits"))
 	if len(t.Rows) > 0 {
@@ -94,8 +97,10 @@ func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.S
 
 // codeTable is a table of rows of codes. The library's are among all.
 func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (document.Table, []document.Text) {
-	copied := slices.ContainsFunc(rows, func(r compare.Record) bool { return analysis.ByGPU(r) && !math.IsNaN(analysis.HostRate(r)) })
-	heads := []string{"code", "shard", "variant", "#threads", "state", "#median", "#interval", "#datagbps", "#gmuls", "#peak", "#ofmemory", "#overlibrary", "verdict"}
+	copied := slices.ContainsFunc(rows,
+		func(r compare.Record) bool { return analysis.ByGPU(r) && !math.IsNaN(analysis.HostRate(r)) })
+	heads := []string{"code", "shard", "variant", "#threads", "state", "#median", "#interval", "#datagbps", "#gmuls",
+		"#peak", "#ofmemory", "#overlibrary", "verdict"}
 	if copied {
 		heads = append(heads, "#hostgbps")
 	}
@@ -107,8 +112,12 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 		state, notes = b.State(r, notes)
 		over, verdict := b.overLibrary(all, r)
 		row := document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))), b.Name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "threads")}), number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
-			document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))), document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
+			document.Text(analysis.CodeName(p)), document.Text(number.ByteSize(float64(p.N))),
+			b.Name(compare.Record{Key: compare.Key{Variant: r.Variant}, Params: analysis.Omit(r.Params, "threads")}),
+			number.Numbered(analysis.CoderOf(r).Threads), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
+			document.Text(number.Significant(analysis.Known(r, r.Rate))),
+			document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
 			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), over, verdict,
 		}}
 		if copied {
@@ -175,7 +184,8 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 				continue
 			}
 			p := analysis.ProblemOf(o)
-			own, ok := analysis.Quickest(rows, p, func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) && analysis.InTurn(r, o) })
+			own, ok := analysis.Quickest(rows, p,
+				func(r compare.Record) bool { return analysis.Ours(r) && !analysis.ByGPU(r) && analysis.InTurn(r, o) })
 			if !ok {
 				continue
 			}
@@ -198,7 +208,8 @@ func (b *builder) codesLibrary(s *document.Section, rows []compare.Record) {
 		var parts []document.Text
 		for _, o := range []analysis.Outcome{analysis.Quicker, analysis.Slower, analysis.Level, analysis.TooFew} {
 			if ps := sorted[o]; len(ps) > 0 {
-				key := []string{analysis.TooFew: "codes.few", analysis.Level: "codes.level", analysis.Quicker: "codes.gain", analysis.Slower: "codes.loss"}[o]
+				key := []string{analysis.TooFew: "codes.few", analysis.Level: "codes.level", analysis.Quicker: "codes.gain",
+					analysis.Slower: "codes.loss"}[o]
 				parts = append(parts, b.Say(key, text.Args{"Places": b.codePlaces(ps)}))
 			}
 		}
@@ -246,9 +257,11 @@ func (b *builder) codesWidths(v *analysis.View, all []compare.Record) (document.
 // codesFacing holds the GPU against the processor at the largest width that both have.
 func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
 	var last analysis.Problem
-	fastest := func(p analysis.Problem, keep func(compare.Record) bool, rate func(compare.Record) float64) (best compare.Record) {
+	fastest := func(p analysis.Problem, keep func(compare.Record) bool,
+		rate func(compare.Record) float64) (best compare.Record) {
 		for _, r := range rows {
-			if r.Speed() && analysis.Alone(r) == p && analysis.Ours(r) && keep(r) && rate(r) > 0 && (!best.Speed() || rate(r) > rate(best)) {
+			if r.Speed() && analysis.Alone(r) == p && analysis.Ours(r) && keep(r) && rate(r) > 0 &&
+				(!best.Speed() || rate(r) > rate(best)) {
 				best = r
 			}
 		}
@@ -265,7 +278,8 @@ func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
 	if last.N == 0 {
 		return
 	}
-	own, kernel, copied := fastest(last, cpu, data), fastest(last, analysis.ByGPU, data), fastest(last, analysis.ByGPU, analysis.HostRate)
+	own, kernel, copied := fastest(last, cpu, data), fastest(last, analysis.ByGPU, data),
+		fastest(last, analysis.ByGPU, analysis.HostRate)
 	sentence := b.Say("codes-widths.facing", text.Args{
 		"Width": number.ByteSize(float64(last.N)), "Variant": document.Literal(own.Variant),
 		"Threads": b.Count("threads", max(own.Threads, 1)), "Rate": number.Significant(data(own)),
@@ -303,7 +317,8 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 		}
 	}
 	s.Text(b.Say("codes-ladder.intro", text.Args{
-		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)), "Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain),
+		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)),
+		"Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain),
 	}))
 	sentence := b.Say("codes-ladder.of", text.Args{
 		"Gains": up, "Steps": len(steps),
@@ -318,10 +333,12 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 		"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N)),
 	})
 	t := document.Table{
-		ID:      "table-codes-ladder" + v.Suffix,
-		Caption: b.Say("codes-ladder.caption", text.Args{"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N))}),
+		ID: "table-codes-ladder" + v.Suffix,
+		Caption: b.Say("codes-ladder.caption",
+			text.Args{"Code": analysis.CodeName(size), "Width": number.ByteSize(float64(size.N))}),
 		Command: command,
-		Columns: b.Columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore", "#p", "verdict"),
+		Columns: b.Columns("rung", "state", "#median", "#interval", "#datagbps", "#gmuls", "#ofmemory", "#overbefore",
+			"#p", "verdict"),
 	}
 	var notes []document.Text
 	for _, r := range rows {
@@ -329,7 +346,9 @@ func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Se
 		state, notes = b.State(r, notes)
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(analysis.Known(r, r.DataGBps))), document.Text(number.Significant(analysis.Known(r, r.Rate))),
+			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			document.Text(number.Significant(analysis.Known(r, r.DataGBps))),
+			document.Text(number.Significant(analysis.Known(r, r.Rate))),
 			document.Text(number.Percent(analysis.Known(r, r.DataGBps) / v.DataLimit(r))), gain, p, verdict,
 		}})
 	}

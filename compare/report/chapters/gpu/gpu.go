@@ -59,7 +59,8 @@ func (b *builder) noGPU(v *analysis.View) document.Section {
 func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-machine", "gpu-machine.title")
 	s.Text(b.Say("gpu-machine.intro"))
-	t := document.Table{ID: "table-gpu-machine" + v.Suffix, Caption: b.Say("gpu-machine.caption"), Columns: b.Columns("property", "value"), Command: b.Program + " info --peak"}
+	t := document.Table{ID: "table-gpu-machine" + v.Suffix, Caption: b.Say("gpu-machine.caption"),
+		Columns: b.Columns("property", "value"), Command: b.Program + " info --peak"}
 	row := func(key string, value document.Text) {
 		if value != "" {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{b.Say(key), value}})
@@ -105,7 +106,8 @@ func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 	row("gpu-machine.held", b.Say("gpu-machine.of", text.Args{"Rows": slowed, "All": len(rows)}))
 	row("gpu-machine.warned", b.Say("gpu-machine.of", text.Args{"Rows": warned, "All": len(rows)}))
 	s.Add(t)
-	if _, known := v.Pipe("tf32"); !known && slices.ContainsFunc(rows, func(r compare.Record) bool { return r.Compute == "tf32" }) {
+	if _, known := v.Pipe("tf32"); !known && slices.ContainsFunc(rows,
+		func(r compare.Record) bool { return r.Compute == "tf32" }) {
 		s.Text(b.Say("gpu-machine.notf32"))
 	}
 	return s, true

@@ -37,7 +37,8 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 		var used []compare.Record
 		t := document.Table{
 			ID: "table-gpu-host-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-host.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h", "#oneafterother", "#overlapped", "#cpuovercopies"),
+			Columns: b.Columns("size", "cpubest", "#threads", "#cputime", "gpubest", "#kernel", "#cpuover", "#h2d", "#d2h",
+				"#oneafterother", "#overlapped", "#cpuovercopies"),
 		}
 		for _, f := range all {
 			used = append(used, f.Kernel, f.Copied)
@@ -45,12 +46,15 @@ func (b *builder) gpuHost(v *analysis.View) (document.Section, bool) {
 			over, copies := math.NaN(), math.NaN()
 			if f.CPU.Speed() {
 				used = append(used, f.CPU)
-				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.CPU.Variant), number.Numbered(f.CPU.Threads), document.Text(b.Median(f.CPU))}
+				cells = []document.Text{document.Escape(f.Label()), document.Literal(f.CPU.Variant), number.Numbered(f.CPU.Threads),
+					document.Text(b.Median(f.CPU))}
 				over, copies = float64(f.CPU.Median/f.Kernel.Median), float64(f.CPU.Median)/analysis.WithCopies(f.Copied)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: analysis.Held(f.Kernel), Cells: append(cells,
-				document.Literal(analysis.Algorithm(f.Kernel.Variant)), document.Text(b.Median(f.Kernel)), document.Text(number.Significant(over)), chapters.PhaseOf(f.Copied, "h2d"), chapters.PhaseOf(f.Copied, "d2h"),
-				document.Text(number.Seconds(analysis.CopiedApart(f.Copied))), document.Text(number.Seconds(analysis.Overlapped(f.Copied))), document.Text(number.Significant(copies)))})
+				document.Literal(analysis.Algorithm(f.Kernel.Variant)), document.Text(b.Median(f.Kernel)),
+				document.Text(number.Significant(over)), chapters.PhaseOf(f.Copied, "h2d"), chapters.PhaseOf(f.Copied, "d2h"),
+				document.Text(number.Seconds(analysis.CopiedApart(f.Copied))),
+				document.Text(number.Seconds(analysis.Overlapped(f.Copied))), document.Text(number.Significant(copies)))})
 		}
 		t.Command = b.Rerun(v, used)
 		b.Figure(&s, v, "gpu-host-"+typ, "fig.gpu-host", t.Command, text.Args{"Type": typ})

@@ -67,11 +67,13 @@ func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 }
 
 // climbed is the table of the steps, NVIDIA's library last.
-func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, rows []compare.Record, steps []analysis.Climb) (document.Table, []document.Text) {
+func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, rows []compare.Record,
+	steps []analysis.Climb) (document.Table, []document.Text) {
 	t := document.Table{
 		ID:      "table-gpu-ladder-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("gpu-ladder.caption", text.Args{"Type": typ, "Size": size.Label()}),
-		Columns: b.Columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore", "#p", "verdict"),
+		Columns: b.Columns("rung", "state", "#median", "#interval", "#tflops", "#ofcublas", "#peak", "#overbefore",
+			"#p", "verdict"),
 	}
 	var notes []document.Text
 	library, found := analysis.At(rows, analysis.CuBLAS, size)
@@ -84,7 +86,8 @@ func (b *builder) climbed(v *analysis.View, typ string, size analysis.Problem, r
 		}
 		gain, p, verdict := b.stepTo(r, steps)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)), chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
+			document.Literal(analysis.Algorithm(r.Variant)), state, document.Text(b.Median(r)), document.Text(b.Ci(r)),
+			chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), gain, p, verdict,
 		}})
 	}
 	return t, notes
@@ -109,7 +112,8 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 	t := document.Table{
 		ID:      "table-gpu-needs-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say("gpu-needs.caption", text.Args{"Type": typ, "Size": size.Label()}),
-		Columns: b.Columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared", "#occupancy", "occlimit", "#reads", "#clock"),
+		Columns: b.Columns("rung", "tile", "computes", "#blockthreads", "#blocks", "#registers", "#spills", "#shared",
+			"#occupancy", "occlimit", "#reads", "#clock"),
 	}
 	for _, r := range rows {
 		if r.GPU == nil {
@@ -121,8 +125,10 @@ func (b *builder) needs(v *analysis.View, typ string, size analysis.Problem, row
 			reads = document.Text(number.Significant(x))
 		}
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(r.Variant)), number.Settled(analysis.TileOf(r)), document.Escape(g.Pipe), number.Numbered(g.Threads), number.Numbered(g.Blocks), number.Numbered(g.Registers),
-			document.Text(number.ByteSize(float64(g.Spills))), document.Text(number.ByteSize(float64(g.Shared))), occupancyOf(r), b.limits(r), reads, number.Numbered(g.Clock),
+			document.Literal(analysis.Algorithm(r.Variant)), number.Settled(analysis.TileOf(r)), document.Escape(g.Pipe),
+			number.Numbered(g.Threads), number.Numbered(g.Blocks), number.Numbered(g.Registers),
+			document.Text(number.ByteSize(float64(g.Spills))), document.Text(number.ByteSize(float64(g.Shared))), occupancyOf(r),
+			b.limits(r), reads, number.Numbered(g.Clock),
 		}})
 	}
 	return t

@@ -40,7 +40,9 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 		}
 		used = append(used, x.Before, x.After)
 		t.Rows = append(t.Rows, document.Row{Class: analysis.Held(x.After), Cells: []document.Text{
-			document.Literal(analysis.Algorithm(x.Before.Variant)), document.Escape(x.Before.Type), document.Escape(analysis.ProblemOf(x.Before).Label()), number.Settled(analysis.TileOf(x.Before)), chapters.Tflops(x.Before),
+			document.Literal(analysis.Algorithm(x.Before.Variant)), document.Escape(x.Before.Type),
+			document.Escape(analysis.ProblemOf(x.Before).Label()), number.Settled(analysis.TileOf(x.Before)),
+			chapters.Tflops(x.Before),
 			number.Settled(analysis.TileOf(x.After)), chapters.Tflops(x.After), number.Times(c.Ratio, c.Lo, c.Hi), verdict,
 		}})
 	}
@@ -55,7 +57,8 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 func ofLibrary(v *analysis.View, r compare.Record) document.Text {
 	name := string(r.Experiment)
 	for _, o := range v.Records {
-		if analysis.Vendor(o.Variant) && o.Compute == r.Compute && analysis.InTurn(o, r) && analysis.ProblemOf(o) == analysis.ProblemOf(r) &&
+		if analysis.Vendor(o.Variant) && o.Compute == r.Compute && analysis.InTurn(o,
+			r) && analysis.ProblemOf(o) == analysis.ProblemOf(r) &&
 			(o.Params[name] == nil || o.Params[name] == r.Params[name]) && o.Speed() && r.Speed() && r.Median > 0 {
 			return document.Text(number.Percent(float64(o.Median / r.Median)))
 		}
@@ -81,7 +84,8 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-gpu-" + name + v.Suffix,
 			Caption: b.Say("gpu-settings.caption", text.Args{"Experiment": name}), Command: b.Rerun(v, rows),
-			Columns: slices.Insert(b.Columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst", "verdict", "#registers", "#spills", "#occupancy"), 3, b.Named([]string{name})...),
+			Columns: slices.Insert(b.Columns("rung", "pipe", "size", "state", "#median", "#tflops", "#ofcublas", "#overfirst",
+				"verdict", "#registers", "#spills", "#occupancy"), 3, b.Named([]string{name})...),
 		}
 		type series struct {
 			variant, rest string
@@ -121,7 +125,9 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 					spills = document.Text(number.ByteSize(float64(r.GPU.Spills)))
 				}
 				t.Rows = append(t.Rows, document.Row{Class: analysis.Held(r), Cells: []document.Text{
-					document.Literal(analysis.Algorithm(r.Variant)), document.Escape(r.Type), document.Escape(one.Label()), document.Escape(fmt.Sprint(r.Params[name])), state, document.Text(b.Median(r)), chapters.Tflops(r), ofLibrary(v, r), over, verdict, registers(r), spills, occupancyOf(r),
+					document.Literal(analysis.Algorithm(r.Variant)), document.Escape(r.Type), document.Escape(one.Label()),
+					document.Escape(fmt.Sprint(r.Params[name])), state, document.Text(b.Median(r)), chapters.Tflops(r),
+					ofLibrary(v, r), over, verdict, registers(r), spills, occupancyOf(r),
 				}})
 			}
 			if best.Speed() && len(own) > 1 {

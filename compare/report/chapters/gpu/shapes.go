@@ -32,7 +32,8 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 			b.Figure(&s, v, "gpu-rates-tf32", "fig.gpu-rates-tf32", only(func(r compare.Record) bool {
 				return analysis.ProblemOf(r).Cube() && (analysis.Simt(r) || !analysis.Exact(r))
 			}))
-			b.Figure(&s, v, "gpu-sgemm", "fig.gpu-sgemm", only(func(r compare.Record) bool { return slices.Contains(analysis.SgemmShapes, analysis.ProblemOf(r)) }))
+			b.Figure(&s, v, "gpu-sgemm", "fig.gpu-sgemm",
+				only(func(r compare.Record) bool { return slices.Contains(analysis.SgemmShapes, analysis.ProblemOf(r)) }))
 		}
 		t := b.shapesTable(v, typ, rows)
 		t.Command = command
@@ -45,14 +46,17 @@ func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 // NVIDIA's library at each shape.
 func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Record) document.Table {
 	tensor, library := analysis.TF32WMMA, analysis.CuBLASTF32
-	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops", "#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
+	heads := []string{"size", "bestsimt", "#simttflops", "#cublastflops", "#simtover", "verdict", "#wmmatflops",
+		"#wmmaover", "#cublas32tflops", "#wmmaover32", "#digits"}
 	if typ == "f64" {
 		tensor, library = analysis.DMMA, analysis.CuBLAS
-		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops", "#dmmaovercublas", "verdict"}
+		heads = []string{"size", "bestsimt", "#simttflops", "#dmmatflops", "#dmmaover", "#cublastflops",
+			"#dmmaovercublas", "verdict"}
 	}
-	t := document.Table{ID: "table-gpu-shapes-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-shapes.caption", text.Args{
-		"Type": typ,
-	}), Columns: b.Columns(heads...)}
+	t := document.Table{ID: "table-gpu-shapes-" + analysis.Anchor(typ) + v.Suffix,
+		Caption: b.Say("gpu-shapes.caption", text.Args{
+			"Type": typ,
+		}), Columns: b.Columns(heads...)}
 	for _, p := range analysis.CubesFirst(rows) {
 		best, ok := analysis.Quickest(rows, p, analysis.Simt)
 		wide, wok := analysis.At(rows, tensor, p)
@@ -70,14 +74,17 @@ func (b *builder) shapesTable(v *analysis.View, typ string, rows []compare.Recor
 		}
 		cells := []document.Text{document.Escape(p.Label()), name, speed(best, ok)}
 		if typ == "f64" {
-			cells = append(cells, speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok), chapters.OverCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
+			cells = append(cells, speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok),
+				chapters.OverCell(peer, wide, pok && wok), b.against(peer, wide, pok && wok))
 		} else {
 			lost := document.Text(number.Absent)
 			if x := analysis.DigitsLost(best, wide); ok && wok && !math.IsNaN(x) {
 				lost = document.Text(number.Significant(x))
 			}
-			cells = append(cells, speed(exactly, eok), chapters.OverCell(exactly, best, ok && eok), b.against(exactly, best, ok && eok),
-				speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok), chapters.OverCell(peer, wide, pok && wok), lost)
+			cells = append(cells, speed(exactly, eok), chapters.OverCell(exactly, best, ok && eok),
+				b.against(exactly, best, ok && eok),
+				speed(wide, wok), chapters.OverCell(best, wide, ok && wok), speed(peer, pok),
+				chapters.OverCell(peer, wide, pok && wok), lost)
 		}
 		class := ""
 		for _, r := range []compare.Record{best, wide, exactly, peer} {
@@ -110,7 +117,8 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	rows := v.Rungs("f32")
 	t := document.Table{
 		ID: "table-gpu-precision" + v.Suffix, Caption: b.Say("gpu-precision.caption"),
-		Columns: b.Columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32", "#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
+		Columns: b.Columns("size", "bestsimt", "#residualsimt", "#residualcublas", "#residualwmma", "#residualcublas32",
+			"#digitssimt", "#digitswmma", "#digits", "#gaintf32"),
 	}
 	var used []compare.Record
 	least, most := math.Inf(1), math.Inf(-1)
@@ -131,8 +139,11 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 			return document.Text(number.Significant(float64(r.Residual)))
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)), document.Text(number.Significant(float64(best.Residual))), residual(analysis.CuBLAS), residual(analysis.TF32WMMA), residual(analysis.CuBLASTF32),
-			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))), document.Text(number.Significant(lost)), chapters.OverCell(best, wide, true),
+			document.Escape(p.Label()), document.Literal(analysis.Algorithm(best.Variant)),
+			document.Text(number.Significant(float64(best.Residual))), residual(analysis.CuBLAS), residual(analysis.TF32WMMA),
+			residual(analysis.CuBLASTF32),
+			document.Text(number.Significant(analysis.Digits(best))), document.Text(number.Significant(analysis.Digits(wide))),
+			document.Text(number.Significant(lost)), chapters.OverCell(best, wide, true),
 		}})
 	}
 	if len(t.Rows) == 0 {
@@ -175,8 +186,10 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 			libraries = document.Text(number.Significant(float64(a.Median / d.Median)))
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-			document.Escape(p.Label()), document.Literal(analysis.Algorithm(single.Variant)), chapters.Tflops(single), document.Text(number.Significant(analysis.Known(single, single.PercentPeak))),
-			document.Literal(analysis.Algorithm(double.Variant)), chapters.Tflops(double), document.Text(number.Significant(analysis.Known(double, double.PercentPeak))),
+			document.Escape(p.Label()), document.Literal(analysis.Algorithm(single.Variant)), chapters.Tflops(single),
+			document.Text(number.Significant(analysis.Known(single, single.PercentPeak))),
+			document.Literal(analysis.Algorithm(double.Variant)), chapters.Tflops(double),
+			document.Text(number.Significant(analysis.Known(double, double.PercentPeak))),
 			document.Text(number.Significant(float64(single.Median / double.Median))), libraries,
 		}})
 	}
@@ -185,7 +198,8 @@ func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 	}
 	if last[0].Speed() {
 		s.Text(b.Say("gpu-types.largest", text.Args{
-			"Size": b.Sizes([]analysis.Problem{analysis.ProblemOf(last[0])}), "Double": document.Literal(analysis.Algorithm(last[1].Variant)),
+			"Size":   b.Sizes([]analysis.Problem{analysis.ProblemOf(last[0])}),
+			"Double": document.Literal(analysis.Algorithm(last[1].Variant)),
 			"Ratio":  number.Significant(float64(last[0].Median / last[1].Median)),
 			"Single": document.Literal(analysis.Algorithm(last[0].Variant)),
 		}))
@@ -226,7 +240,9 @@ func (b *builder) gpuRagged(v *analysis.View) (document.Section, bool) {
 				}
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Literal(analysis.Algorithm(k.Ragged.Variant)), wide, document.Escape(analysis.ProblemOf(k.Ragged).Label()), chapters.Tflops(k.Ragged), document.Escape(analysis.ProblemOf(k.Even).Label()), chapters.Tflops(k.Even), document.Text(number.Percent(k.Share())),
+				document.Literal(analysis.Algorithm(k.Ragged.Variant)), wide, document.Escape(analysis.ProblemOf(k.Ragged).Label()),
+				chapters.Tflops(k.Ragged), document.Escape(analysis.ProblemOf(k.Even).Label()), chapters.Tflops(k.Even),
+				document.Text(number.Percent(k.Share())),
 			}})
 		}
 		if worst != nil {

@@ -35,9 +35,10 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 		if then {
 			heads = append(heads, "#then")
 		}
-		t := document.Table{ID: "table-gpu-table1-" + analysis.Anchor(typ) + v.Suffix, Caption: b.Say("gpu-table1.caption", text.Args{
-			"Type": typ, "Size": size.Label(),
-		}), Columns: b.Columns(heads...)}
+		t := document.Table{ID: "table-gpu-table1-" + analysis.Anchor(typ) + v.Suffix,
+			Caption: b.Say("gpu-table1.caption", text.Args{
+				"Type": typ, "Size": size.Label(),
+			}), Columns: b.Columns(heads...)}
 		var notes []document.Text
 		var used []compare.Record
 		library := slices.IndexFunc(all, func(e analysis.Entry) bool { return e.Variant == analysis.CuBLAS && e.Speed() })
@@ -46,7 +47,8 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 			used = append(used, r)
 			var state document.Text
 			state, notes = b.State(r, notes)
-			cells := []document.Text{document.Literal(analysis.Algorithm(r.Variant)), squared(e.Block), number.Numbered(e.Slice), state, document.Text(b.Median(r))}
+			cells := []document.Text{document.Literal(analysis.Algorithm(r.Variant)), squared(e.Block), number.Numbered(e.Slice),
+				state, document.Text(b.Median(r))}
 			if packs {
 				cells = append(cells, chapters.PhaseOf(r, "pack"))
 			}
@@ -55,7 +57,8 @@ func (b *builder) gpuTable1(v *analysis.View) (document.Section, bool) {
 				of = document.Text(number.Percent(float64(all[library].Median / r.Median)))
 			}
 			earlier, ok := analysis.Before(all, e)
-			cells = append(cells, chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))), chapters.OverCell(earlier, r, ok), registers(r), occupancyOf(r))
+			cells = append(cells, chapters.Tflops(r), of, document.Text(number.Significant(analysis.Known(r, r.PercentPeak))),
+				chapters.OverCell(earlier, r, ok), registers(r), occupancyOf(r))
 			if then {
 				cell := document.Text(number.Absent)
 				share, ok := analysis.Reported[analysis.Algorithm(r.Variant)][e.Slice]

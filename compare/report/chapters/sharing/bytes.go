@@ -37,7 +37,8 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-bytes-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-bytes.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least", "#overleast"),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "operands", "#counted", "#planned", "agree", "#least",
+				"#overleast"),
 		}
 		wrong := 0
 		for _, r := range rows {
@@ -47,8 +48,10 @@ func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 				wrong++
 			}
 			t.Rows = append(t.Rows, document.Row{Class: class, Cells: append(place(v, r), b.held(r.Variant),
-				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)), b.Say(verdict),
-				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)), document.Text(number.Significant(analysis.OverLeast(r))))})
+				document.Text(strconv.FormatInt(r.BytesCounted, 10)), document.Text(strconv.FormatInt(r.BytesPredicted, 10)),
+				b.Say(verdict),
+				document.Text(strconv.FormatFloat(math.Ceil(r.BytesBound), 'f', 0, 64)),
+				document.Text(number.Significant(analysis.OverLeast(r))))})
 		}
 		if wrong > 0 {
 			s.Text(b.Say("mpi-bytes.differ", text.Args{"Wrong": wrong, "Rows": len(rows)}))
@@ -85,7 +88,8 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-shares-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-shares.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework", "blocksless"),
+			Columns: b.Columns("size", "#ranks", "#rowsdata1", "#rowswork1", "#rowsdata", "grid", "#blocksdata", "#sharework",
+				"blocksless"),
 		}
 		var used []compare.Record
 		type line struct{ m, n, k, ranks, p, q int }
@@ -99,7 +103,8 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 			}
 			seen[l] = true
 			used = append(used, r)
-			idle, rows, blocks := analysis.RowPortion(r.M, r.N, r.K, ranks-1), analysis.RowPortion(r.M, r.N, r.K, ranks), analysis.BlockPortion(r.M, r.N, r.K, p, q)
+			idle, rows, blocks := analysis.RowPortion(r.M, r.N, r.K, ranks-1), analysis.RowPortion(r.M, r.N, r.K, ranks),
+				analysis.BlockPortion(r.M, r.N, r.K, p, q)
 			less := "no"
 			if blocks.Data < rows.Data {
 				less = "yes"
@@ -107,8 +112,10 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 			size := float64(gemm.TypeNamed(typ).Size)
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 				document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(ranks)),
-				document.Text(number.ByteSize(size * idle.Data)), document.Text(number.Significant(idle.Work / 1e9)), document.Text(number.ByteSize(size * rows.Data)),
-				document.Text(fmt.Sprintf("%d×%d", p, q)), document.Text(number.ByteSize(size * blocks.Data)), document.Text(number.Significant(blocks.Work / 1e9)), b.Say(less),
+				document.Text(number.ByteSize(size * idle.Data)), document.Text(number.Significant(idle.Work / 1e9)),
+				document.Text(number.ByteSize(size * rows.Data)),
+				document.Text(fmt.Sprintf("%d×%d", p, q)), document.Text(number.ByteSize(size * blocks.Data)),
+				document.Text(number.Significant(blocks.Work / 1e9)), b.Say(less),
 			}})
 		}
 		if len(t.Rows) > 0 {
@@ -145,7 +152,8 @@ func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 		}
 		for _, r := range rows {
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
-				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(number.Significant(analysis.OverModel(r))))})
+				document.Text(number.Seconds(r.ModelSeconds)), document.Text(b.Median(r)), document.Text(b.Ci(r)),
+				document.Text(number.Significant(analysis.OverModel(r))))})
 		}
 		s.Add(t)
 	}
@@ -175,7 +183,8 @@ func (b *builder) networks(s *document.Section, v *analysis.View) bool {
 		}))
 		for i, r := range w.Rows {
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Text(fmt.Sprint(w.Ranks)), document.Text(fmt.Sprint(w.Sizes[i])), document.Text(b.Median(r)), document.Text(b.Ci(r)), document.Text(rate(i)), document.Text(number.Seconds(w.Time(float64(w.Sizes[i])))),
+				document.Text(fmt.Sprint(w.Ranks)), document.Text(fmt.Sprint(w.Sizes[i])), document.Text(b.Median(r)),
+				document.Text(b.Ci(r)), document.Text(rate(i)), document.Text(number.Seconds(w.Time(float64(w.Sizes[i])))),
 			}})
 		}
 	}

@@ -29,7 +29,8 @@ func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 // finding is one of them: its name and verdict, and what was measured or, where
 // nothing was, what to type.
 func (b *builder) finding(key string, v analysis.Verdict, command string, evidence ...document.Text) document.Text {
-	word := []string{analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided", analysis.Supported: "finding.supported", analysis.Partly: "finding.partly", analysis.Refuted: "finding.refuted"}[v]
+	word := []string{analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided",
+		analysis.Supported: "finding.supported", analysis.Partly: "finding.partly", analysis.Refuted: "finding.refuted"}[v]
 	sentence := b.Say("finding", text.Args{"Claim": b.Say("finding." + key), "Verdict": b.Say(word)})
 	if v == analysis.Unmeasured {
 		return sentence + b.Say("finding.command", text.Args{"Command": document.Literal(b.Program + " " + command)})
@@ -67,7 +68,8 @@ func (b *builder) chunksMatter(v *analysis.View) document.Text {
 	if worst != nil {
 		evidence += b.largest(*worst, "chunk")
 	}
-	return b.finding("chunk", analysis.Judge(pro, contra, open), "parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
+	return b.finding("chunk", analysis.Judge(pro, contra, open),
+		"parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
 }
 
 // inverse: time falls as 1/threads. Every series is judged on the most threads for
@@ -135,7 +137,8 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 				"Processors": analysis.ManyThreads, "Command": document.Literal(b.Program + " " + schedulesCommand),
 			})
 	}
-	return b.staticOrDynamic(v, "behind", func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) }, analysis.Quicker)
+	return b.staticOrDynamic(v, "behind",
+		func(threads []int) int { return max(analysis.ManyThreads, slices.Max(threads)) }, analysis.Quicker)
 }
 
 // schedulesCommand measures static against dynamic schedules.
@@ -143,7 +146,8 @@ const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --jso
 
 // staticOrDynamic judges which of the two is faster on some number of threads; wanted
 // is the outcome of static with dynamic that speaks for the finding.
-func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int, wanted analysis.Outcome) document.Text {
+func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
+	wanted analysis.Outcome) document.Text {
 	all := analysis.Fight(v.Duels(analysis.IsStatic, analysis.ToDynamic, threads))
 	ahead, behind, level, open := 0, 0, 0, 0
 	for _, f := range all {
@@ -165,7 +169,8 @@ func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]i
 	evidence := b.Say("evidence.static", text.Args{
 		"Pairs": len(all), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated, "Open": open,
 	})
-	return b.finding(key, analysis.Judge(pro, contra, open), schedulesCommand, evidence, b.extremes(v, all, "dynamic", "static"))
+	return b.finding(key, analysis.Judge(pro, contra, open), schedulesCommand, evidence,
+		b.extremes(v, all, "dynamic", "static"))
 }
 
 // extremes gives the least and the greatest ratio of duels: how many times as fast
@@ -217,11 +222,14 @@ func (b *builder) between(v *analysis.View, key, first, second string, factor fl
 	evidence := b.Say("evidence.pairs", text.Args{"Pairs": len(all), "For": pro, "Against": contra, "Open": open})
 	if apart > 0 {
 		evidence += b.Say("evidence.drift", text.Args{
-			"Pairs": apart, "Above": number.Significant(factor * analysis.Drift), "Below": number.Significant(factor / analysis.Drift),
+			"Pairs": apart, "Above": number.Significant(factor * analysis.Drift),
+			"Below": number.Significant(factor / analysis.Drift),
 		})
 	}
 	variants := strings.Join([]string{first, second}, ",")
-	return b.finding(key, analysis.Judge(pro, contra, open), "parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence, b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
+	return b.finding(key, analysis.Judge(pro, contra, open),
+		"parallel --variants "+variants+" --sizes 128,256 --json "+key+".json", evidence,
+		b.extremes(v, all, analysis.Algorithm(second), analysis.Algorithm(first)))
 }
 
 // privateCopy: a private C, merged at the end, is two to three times as fast as an
@@ -248,7 +256,8 @@ func (b *builder) automatic(v *analysis.View) document.Text {
 		return b.finding("auto", analysis.Unmeasured, "parallel --schedule static,auto --json auto.json")
 	}
 	chosen := func(r compare.Record) string {
-		return strings.TrimPrefix(analysis.SettingOf(compare.Record{Params: map[string]any{"schedule": "auto"}, Resolved: r.Resolved}), "auto → ")
+		return strings.TrimPrefix(analysis.SettingOf(compare.Record{Params: map[string]any{"schedule": "auto"},
+			Resolved: r.Resolved}), "auto → ")
 	}
 	counts := map[string]int{}
 	var parts []document.Text

@@ -19,7 +19,8 @@ func (b *builder) overheads(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("overheads.intro"))
 	t := document.Table{
 		ID: "table-overheads" + v.Suffix, Caption: b.Say("overheads.caption"),
-		Columns: b.Columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines", "#overlibgomp", "verdict"),
+		Columns: b.Columns("cost", "sort", "#threads", "#pool", "#goroutines", "#libgomp", "#overgoroutines",
+			"#overlibgomp", "verdict"),
 	}
 	var items []document.Text
 	for i, c := range all {
@@ -68,5 +69,6 @@ func (b *builder) overheads(v *analysis.View) (document.Section, bool) {
 
 // costVerdict returns the word for a comparison in which ours is the second.
 func (b *builder) costVerdict(o analysis.Outcome) document.Text {
-	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level", analysis.Quicker: "cost.cheaper", analysis.Slower: "cost.dearer"}[o])
+	return b.Say([]string{analysis.TooFew: "verdict.few", analysis.Level: "verdict.level",
+		analysis.Quicker: "cost.cheaper", analysis.Slower: "cost.dearer"}[o])
 }

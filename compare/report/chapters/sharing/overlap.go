@@ -25,7 +25,8 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-overlap-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-overlap.caption", text.Args{"Type": typ}),
-			Columns: b.Columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden", "#interval"),
+			Columns: b.Columns("setting", "size", "#ranks", "#blockingtime", "#overlaptime", "#computetime", "#hidden",
+				"#interval"),
 		}
 		var used []compare.Record
 		var largest *analysis.Hiding
@@ -35,8 +36,10 @@ func (b *builder) overlap(v *analysis.View) (document.Section, bool) {
 				largest = &all[i]
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(h.First), Cells: []document.Text{
-				number.Settled(v.Trait(h.Second.Variant, h.Second.Params)), document.Escape(analysis.ProblemOf(h.First).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(h.First))),
-				document.Text(b.Median(h.First)), document.Text(b.Median(h.Second)), document.Text(number.Seconds(h.Compute)), document.Text(number.Significant(h.Share)), document.Text(number.Extent(h.Lo, h.Hi, number.Significant)),
+				number.Settled(v.Trait(h.Second.Variant, h.Second.Params)), document.Escape(analysis.ProblemOf(h.First).Label()),
+				document.Text(fmt.Sprint(analysis.OverRanks.Count(h.First))),
+				document.Text(b.Median(h.First)), document.Text(b.Median(h.Second)), document.Text(number.Seconds(h.Compute)),
+				document.Text(number.Significant(h.Share)), document.Text(number.Extent(h.Lo, h.Hi, number.Significant)),
 			}})
 		}
 		if largest != nil {
@@ -79,7 +82,8 @@ func (b *builder) rankFindings(v *analysis.View) (document.Section, bool) {
 			for _, f := range g.By {
 				used = append(used, f.First, f.Second)
 				t.Rows = append(t.Rows, document.Row{Class: v.Muted(f.First), Cells: []document.Text{
-					document.Literal(f.Second.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(f.First))),
+					document.Literal(f.Second.Variant), number.Settled(g.Set), document.Escape(g.Label()),
+					document.Text(fmt.Sprint(analysis.OverRanks.Count(f.First))),
 					number.Times(f.Ratio, f.Lo, f.Hi), document.Text(number.Probability(f.P)), b.Verdict(f.Outcome),
 				}})
 			}
@@ -115,7 +119,8 @@ func (b *builder) blocksAhead(v *analysis.View) document.Text {
 		"Pairs": len(fights), "Ahead": ahead, "Behind": behind, "Level": level, "Tolerance": analysis.Tolerated,
 		"Open": open,
 	})
-	return b.finding("blocks", analysis.Judge(ahead, behind+level, open), "mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json",
+	return b.finding("blocks", analysis.Judge(ahead, behind+level, open),
+		"mpi --variants mpi/scatter-rows,mpi/scatter-blocks --np 2,4 --json blocks.json",
 		evidence, b.extremes(v, fights, "scatter-blocks", "scatter-rows"))
 }
 
@@ -149,8 +154,10 @@ func (b *builder) gapCloses(v *analysis.View) document.Text {
 		}
 	}
 	evidence := []document.Text{b.Say("evidence.gap", text.Args{
-		"Cases": len(cases), "Supported": counts[analysis.Supported], "Refuted": counts[analysis.Refuted], "Open": counts[analysis.Undecided],
+		"Cases": len(cases), "Supported": counts[analysis.Supported], "Refuted": counts[analysis.Refuted],
+		"Open": counts[analysis.Undecided],
 	})}
-	return b.finding("gap", analysis.Judge(counts[analysis.Supported], counts[analysis.Refuted], counts[analysis.Undecided]),
+	return b.finding("gap", analysis.Judge(counts[analysis.Supported], counts[analysis.Refuted],
+		counts[analysis.Undecided]),
 		gapCommand, append(evidence, cases...)...)
 }

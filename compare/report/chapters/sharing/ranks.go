@@ -24,7 +24,8 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	var sections []document.Section
 	for _, part := range []func(*analysis.View) (document.Section, bool){
 		b.ranked, b.besideLibrary, b.phases, b.bytes, b.shares, b.modelled,
-		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, compare.PanelWidths), b.placing(analysis.OverRanks, compare.RankSchedules), b.placing(analysis.OverRanks, compare.Affinities),
+		b.strong(analysis.OverRanks), b.weak(analysis.OverRanks), b.placing(analysis.OverRanks, compare.PanelWidths),
+		b.placing(analysis.OverRanks, compare.RankSchedules), b.placing(analysis.OverRanks, compare.Affinities),
 		b.overlap, b.rankFindings,
 	} {
 		if s, ok := part(v); ok {
@@ -38,7 +39,8 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 // setting, size and ranks.
 func place(v *analysis.View, r compare.Record) []document.Text {
 	return []document.Text{
-		document.Literal(r.Variant), number.Settled(v.Trait(r.Variant, r.Params)), document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(r))),
+		document.Literal(r.Variant), number.Settled(v.Trait(r.Variant, r.Params)),
+		document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(analysis.OverRanks.Count(r))),
 	}
 }
 
@@ -79,7 +81,8 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 		t := document.Table{
 			ID:      "table-mpi-variants-" + analysis.Anchor(typ) + v.Suffix,
 			Caption: b.Say("mpi-variants.caption", text.Args{"Type": typ}), Command: command,
-			Columns: b.Columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval", "#overonerank", "#ofceiling"),
+			Columns: b.Columns("variant", "setting", "size", "#ranks", "#rankthreads", "#used", "state", "#median", "#interval",
+				"#overonerank", "#ofceiling"),
 		}
 		for _, r := range own {
 			used := document.Text(number.Absent)
@@ -92,7 +95,8 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),
-				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status), document.Text(b.Median(r)), document.Text(b.Ci(r)), over, document.Text(number.Percent(analysis.Share(r))))})
+				document.Text(fmt.Sprint(r.Threads/analysis.OverRanks.Count(r))), used, b.Status(r.Status),
+				document.Text(b.Median(r)), document.Text(b.Ci(r)), over, document.Text(number.Percent(analysis.Share(r))))})
 		}
 		s.Add(t)
 	}

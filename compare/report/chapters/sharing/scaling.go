@@ -27,7 +27,8 @@ func (b *builder) weak(a analysis.Axis) func(*analysis.View) (document.Section, 
 
 // scaling is the chapter's section on one kind of scaling: for each type a sentence a
 // variant, figures, a table of all rows and one of the laws that they follow.
-func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string, of func(*analysis.View, analysis.Axis, string) []analysis.Series) (document.Section, bool) {
+func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string,
+	of func(*analysis.View, analysis.Axis, string) []analysis.Series) (document.Section, bool) {
 	kind := a.Prefix + sort
 	s := b.Of(v, kind, kind+".title")
 	s.Text(b.Say(kind + ".intro"))
@@ -101,7 +102,8 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 	case len(l.Residual) < 2:
 		sentence += b.Say(kind+".point", text.Args{"Fraction": number.Significant(l.Serial)})
 	case one.Axis == analysis.OverRanks:
-		sentence += b.Say(kind+".law", text.Args{"Fraction": number.Significant(l.Serial), "Residual": number.Percent(l.Largest)})
+		sentence += b.Say(kind+".law",
+			text.Args{"Fraction": number.Significant(l.Serial), "Residual": number.Percent(l.Largest)})
 	default:
 		sentence += b.Say(kind+".law", text.Args{
 			"Fraction": number.Significant(l.Serial), "Scatter": number.Extent(l.Lo, l.Hi, number.Significant),
@@ -132,9 +134,11 @@ func (b *builder) scales(v *analysis.View, kind string, one analysis.Series) doc
 }
 
 // scalingTable has all rows of all series of a type.
-func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ string, all []analysis.Series, command string) document.Table {
+func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ string, all []analysis.Series,
+	command string) document.Table {
 	kind := a.Prefix + sort
-	heads := []string{"variant", "setting", "size", "#" + a.Param, "#median", "#interval", "#overserial", "#overone" + a.One, "#efficiency"}
+	heads := []string{"variant", "setting", "size", "#" + a.Param, "#median", "#interval", "#overserial",
+		"#overone" + a.One, "#efficiency"}
 	if sort == "strong" {
 		heads = append(heads, "#ofceiling", "#fractionkf")
 	}
@@ -145,14 +149,16 @@ func (b *builder) scalingTable(v *analysis.View, a analysis.Axis, sort, typ stri
 	for _, one := range all {
 		for _, r := range one.Rows {
 			cells := []document.Text{
-				document.Literal(r.Variant), number.Settled(one.Setting(r)), document.Escape(analysis.ProblemOf(r).Label()), document.Text(fmt.Sprint(one.Count(r))),
+				document.Literal(r.Variant), number.Settled(one.Setting(r)), document.Escape(analysis.ProblemOf(r).Label()),
+				document.Text(fmt.Sprint(one.Count(r))),
 				document.Text(b.Median(r)), document.Text(b.Ci(r)), b.overSerial(v, one, r),
 			}
 			c, ok := one.Speedup(r)
 			if !ok {
 				cells = append(cells, number.Absent, number.Absent)
 			} else {
-				cells = append(cells, number.Times(c.Ratio, c.Lo, c.Hi), document.Text(number.Percent(c.Ratio/float64(one.Count(r)))))
+				cells = append(cells, number.Times(c.Ratio, c.Lo, c.Hi),
+					document.Text(number.Percent(c.Ratio/float64(one.Count(r)))))
 			}
 			if sort == "strong" {
 				fraction := document.Text(number.Absent)
@@ -185,7 +191,8 @@ func (b *builder) overSerial(v *analysis.View, one analysis.Series, r compare.Re
 
 // laws is the table of the laws fitted to the series of a type that have several points
 // to fit them to; what one point says is Karp and Flatt's fraction.
-func (b *builder) laws(v *analysis.View, a analysis.Axis, sort, typ string, all []analysis.Series, command string) document.Table {
+func (b *builder) laws(v *analysis.View, a analysis.Axis, sort, typ string, all []analysis.Series,
+	command string) document.Table {
 	kind := a.Prefix + sort
 	heads := []string{"variant", "setting", "size", "#points", "#fraction1"}
 	if a == analysis.OverThreads {
@@ -209,7 +216,8 @@ func (b *builder) laws(v *analysis.View, a analysis.Axis, sort, typ string, all 
 			residuals = append(residuals, document.Text(number.Signed(100*r)))
 		}
 		cells := []document.Text{
-			document.Literal(one.Variant), number.Settled(one.Set), document.Escape(one.Problem.Label()), document.Text(fmt.Sprint(len(l.Residual))),
+			document.Literal(one.Variant), number.Settled(one.Set), document.Escape(one.Problem.Label()),
+			document.Text(fmt.Sprint(len(l.Residual))),
 			document.Text(number.Significant(l.Serial)),
 		}
 		if a == analysis.OverThreads {

@@ -105,7 +105,8 @@ func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ
 	t := document.Table{
 		ID:      "table-bouts-" + analysis.Anchor(kind) + "-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say(kind+".caption", text.Args{"Type": typ}), Command: b.Rerun(v, analysis.RowsOf(all)),
-		Columns: b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "quickest", "slowest", "#slowdown", "#padjusted", "#apart", "verdict", "turn"),
+		Columns: b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "quickest", "slowest",
+			"#slowdown", "#padjusted", "#apart", "verdict", "turn"),
 	}
 	for _, g := range all {
 		turn := "turn.apart"
@@ -114,7 +115,8 @@ func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
 			document.Literal(g.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(fmt.Sprint(g.Count())),
-			b.ValueOf(g.Quick, param), b.ValueOf(g.Slow, param), number.Times(g.Ratio, g.Lo, g.Hi), document.Text(number.Probability(g.P)),
+			b.ValueOf(g.Quick, param), b.ValueOf(g.Slow, param), number.Times(g.Ratio, g.Lo, g.Hi),
+			document.Text(number.Probability(g.P)),
 			document.Text(fmt.Sprintf("%d / %d", g.Apart, g.Pairs)), b.spreadVerdict(g.Outcome), b.Say(turn),
 		}})
 	}
@@ -123,7 +125,8 @@ func (b *builder) decide(s *document.Section, v *analysis.View, kind, param, typ
 
 // spreadVerdict returns the word for what the pairs of a bout say.
 func (b *builder) spreadVerdict(o analysis.SpreadOutcome) document.Text {
-	return b.Say([]string{analysis.Untold: "spread.untold", analysis.Same: "spread.same", analysis.Slight: "spread.slight", analysis.Differ: "spread.differ"}[o])
+	return b.Say([]string{analysis.Untold: "spread.untold", analysis.Same: "spread.same", analysis.Slight: "spread.slight",
+		analysis.Differ: "spread.differ"}[o])
 }
 
 // verdicts sums bouts up: how many came out how, and the largest difference.
@@ -140,9 +143,11 @@ func (b *builder) verdicts(all []analysis.Bout, param string) document.Text {
 	for _, o := range []analysis.SpreadOutcome{analysis.Same, analysis.Slight, analysis.Differ, analysis.Untold} {
 		switch n := counts[o]; {
 		case n == len(all):
-			parts = append(parts, b.Say([]string{analysis.Untold: "every.untold", analysis.Same: "every.same", analysis.Slight: "every.slight", analysis.Differ: "every.differ"}[o]))
+			parts = append(parts, b.Say([]string{analysis.Untold: "every.untold", analysis.Same: "every.same",
+				analysis.Slight: "every.slight", analysis.Differ: "every.differ"}[o]))
 		case n > 0:
-			parts = append(parts, b.Say([]string{analysis.Untold: "some.untold", analysis.Same: "some.same", analysis.Slight: "some.slight", analysis.Differ: "some.differ"}[o], text.Args{
+			parts = append(parts, b.Say([]string{analysis.Untold: "some.untold", analysis.Same: "some.same",
+				analysis.Slight: "some.slight", analysis.Differ: "some.differ"}[o], text.Args{
 				"Some": n, "All": len(all),
 			}))
 		}
@@ -172,7 +177,8 @@ func (b *builder) placements(v *analysis.View, kind, param, typ string, all []an
 	t := document.Table{
 		ID:      "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix,
 		Caption: b.Say(kind+".rows", text.Args{"Type": typ}), Command: b.Rerun(v, analysis.RowsOf(all)),
-		Columns: slices.Insert(b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "placement", "#median", "#interval", "#overfree"), 4, b.Named([]string{param})...),
+		Columns: slices.Insert(b.Columns("variant", "setting", "size", "#"+analysis.AxisOf(all[0].Variant).Param, "placement",
+			"#median", "#interval", "#overfree"), 4, b.Named([]string{param})...),
 	}
 	for _, g := range all {
 		free := slices.IndexFunc(g.Rows, func(r compare.Record) bool {
@@ -181,7 +187,8 @@ func (b *builder) placements(v *analysis.View, kind, param, typ string, all []an
 		})
 		for i, r := range g.Rows {
 			cells := []document.Text{
-				document.Literal(r.Variant), number.Settled(g.Set), document.Escape(g.Label()), document.Text(strconv.Itoa(g.Count())),
+				document.Literal(r.Variant), number.Settled(g.Set), document.Escape(g.Label()),
+				document.Text(strconv.Itoa(g.Count())),
 				b.ValueOf(r, param), chapters.Placement(r), document.Text(b.Median(r)), document.Text(b.Ci(r)),
 			}
 			over := document.Text(number.Absent)

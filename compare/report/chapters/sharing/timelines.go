@@ -39,7 +39,8 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 	s.Text(b.Say("timeline.intro"))
 	t := document.Table{
 		ID: "table-timeline" + v.Suffix, Caption: b.Say("timeline.caption"),
-		Columns: b.Columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance", "#predictedimbalance", "shares"),
+		Columns: b.Columns("variant", "setting", "size", "#workers", "#traced", "#busyshare", "#idlest", "#imbalance",
+			"#predictedimbalance", "shares"),
 	}
 	var items []document.Text
 	var commands []string
@@ -62,9 +63,12 @@ func (b *builder) loads(v *analysis.View) (document.Section, bool) {
 				cells = append(cells, document.Text(fmt.Sprintf("%.0f", 100*x/trace.Seconds)))
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Text{
-				document.Literal(trace.Variant), number.Settled(analysis.SettingOf(analysis.Traced(trace))), document.Escape(c.Label()), document.Text(fmt.Sprint(trace.Workers)), document.Text(number.Seconds(trace.Seconds)),
-				document.Text(number.Percent(total / trace.Seconds / float64(trace.Workers))), document.Text(number.Percent(least / trace.Seconds)),
-				document.Text(number.Significant(analysis.Imbalance(shares))), document.Text(number.Significant(analysis.PredictedImbalance(trace))), document.Join(cells, ", ") + " %",
+				document.Literal(trace.Variant), number.Settled(analysis.SettingOf(analysis.Traced(trace))),
+				document.Escape(c.Label()), document.Text(fmt.Sprint(trace.Workers)), document.Text(number.Seconds(trace.Seconds)),
+				document.Text(number.Percent(total / trace.Seconds / float64(trace.Workers))),
+				document.Text(number.Percent(least / trace.Seconds)),
+				document.Text(number.Significant(analysis.Imbalance(shares))),
+				document.Text(number.Significant(analysis.PredictedImbalance(trace))), document.Join(cells, ", ") + " %",
 			}})
 		}
 	}

@@ -204,7 +204,8 @@ func (g *generator) address(name string) Op {
 }
 
 // rest adds the products of the last k elements, fewer than a vector.
-func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row [together]reg.GPVirtual, sum [together]reg.VecVirtual) {
+func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row [together]reg.GPVirtual,
+	sum [together]reg.VecVirtual) {
 	from := g.vector()
 	address := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 1} }
 	if g.isa == "AVX512" {

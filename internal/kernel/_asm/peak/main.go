@@ -52,7 +52,8 @@ func main() {
 
 // affine generates the loop of products in GF(2⁸) by bit matrices, two of which are added at
 // a time, as AVX-512 can.
-func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), add func(p, q, sum reg.VecVirtual)) {
+func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op),
+	add func(p, q, sum reg.VecVirtual)) {
 	elements := accumulators * width
 	name := "affine" + isa
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(n int, a, b uint64, c uint8, x *[%d]uint8)", elements))
@@ -85,7 +86,8 @@ func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, m
 // lookUp generates the loop of products in GF(2⁸) by tables of nibbles.
 func lookUp(move func(ops ...Op)) {
 	const width, accumulators = 32, 8
-	TEXT("lookUpAVX2", NOSPLIT, fmt.Sprintf("func(n int, low, high *[16]uint8, b uint8, x *[%d]uint8)", accumulators*width))
+	TEXT("lookUpAVX2", NOSPLIT,
+		fmt.Sprintf("func(n int, low, high *[16]uint8, b uint8, x *[%d]uint8)", accumulators*width))
 	Doc(
 		"lookUpAVX2 equals",
 		"",
@@ -96,7 +98,8 @@ func lookUp(move func(ops ...Op)) {
 		"\t}",
 		"",
 		"for n ≥ 1. It needs no alignment.",
-		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for low, high, the nibbles of b and two products.", accumulators, width),
+		fmt.Sprintf("Registers: %d accumulators of %d elements, one each for low, high, the nibbles of b and two products.",
+			accumulators, width),
 	)
 	Pragma("noescape")
 	n := Load(Param("n"), GP64())
@@ -127,7 +130,8 @@ func lookUp(move func(ops ...Op)) {
 
 // repeat generates n rounds of a step on each accumulator, which begin and end in x, and
 // the return.
-func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op), step func(sum reg.VecVirtual)) {
+func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op),
+	step func(sum reg.VecVirtual)) {
 	sums := make([]reg.VecVirtual, accumulators)
 	for i := range sums {
 		sums[i] = vector()

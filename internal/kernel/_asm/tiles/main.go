@@ -174,7 +174,8 @@ func (g *generator) function() {
 		fmt.Sprintf("Registers: %d sums, %d vectors of B, and A's elements broadcast one by one.", g.mr*g.vectors, g.vectors),
 	)
 	Pragma("noescape")
-	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy, &nextEnd, &nextTop} {
+	for _, local := range []*Mem{&height, &taller, &slivers, &aBase, &aStep, &cBase, &limit, &next, &nextBy,
+		&nextEnd, &nextTop} {
 		*local = AllocLocal(8)
 	}
 	for _, x := range []struct {
