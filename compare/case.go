@@ -89,7 +89,7 @@ func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
 func (c Case) layout() verify.Layout {
 	tA, tB := c.Transposes()
 	return verify.Layout{
-		M: c.M, N: c.N, K: c.K, TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta,
+		Shape: c.Shape, TransA: tA, TransB: tB, Alpha: c.Alpha, Beta: c.Beta,
 		LDA: c.LDA, LDB: c.LDB, LDC: c.LDC,
 	}
 }

@@ -16,13 +16,11 @@ import (
 
 // command is what rank 0 tells the others to do.
 type command struct {
-	Do       string        `json:"do"`
-	Run      int           `json:"run,omitempty"`
-	Variant  string        `json:"variant,omitempty"`
-	Type     string        `json:"type,omitempty"`
-	M        int           `json:"m,omitempty"`
-	N        int           `json:"n,omitempty"`
-	K        int           `json:"k,omitempty"`
+	Do      string `json:"do"`
+	Run     int    `json:"run,omitempty"`
+	Variant string `json:"variant,omitempty"`
+	Type    string `json:"type,omitempty"`
+	gemm.Shape
 	Params   gemm.Params   `json:"params,omitempty"`
 	Deadline bool          `json:"deadline,omitempty"`
 	Left     time.Duration `json:"left,omitempty"`

@@ -177,7 +177,7 @@ func (m *multiplier[T]) stage(j *Job, c, a, b gemm.Matrix[T]) (*lead[T], error) 
 	j.last++
 	cmd := command{
 		Do: doStage, Run: j.last, Variant: m.name, Type: gemm.TypeOf[T]().Name,
-		M: c.Rows, N: c.Cols, K: a.Cols, Params: m.params,
+		Shape: gemm.Shape{M: c.Rows, N: c.Cols, K: a.Cols}, Params: m.params,
 	}
 	if err := j.tell(cmd); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ type staged[T gemm.Element] struct {
 
 // stage stages a product on this rank; all ranks call it.
 func stage[T gemm.Element](j *Job, m *multiplier[T], c command, dst, a, b gemm.Matrix[T]) (*staged[T], error) {
-	t := &task[T]{job: j, world: j.world, shape: gemm.Shape{M: c.M, N: c.N, K: c.K}, params: m.params, c: dst, a: a, b: b}
+	t := &task[T]{job: j, world: j.world, shape: c.Shape, params: m.params, c: dst, a: a, b: b}
 	s := &staged[T]{job: j, affinity: m.params.Text("affinity"), threads: 1}
 	if asked, ok := m.params["threads"].(int); ok {
 		s.threads = j.threads(asked)

@@ -668,7 +668,7 @@ func TestRanksRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		core := m.(interface{ core() *multiplier[float64] }).core()
-		c := command{M: 1 << 24, N: 1 << 24, K: 1 << 24}
+		c := command{Shape: gemm.Cube(1 << 24)}
 		empty := gemm.Matrix[float64]{}
 		if _, err := stage(theJob, core, c, empty, empty, empty); err == nil || !strings.Contains(err.Error(), "GiB") {
 			t.Errorf("%s: %v, want an error with the memory", name, err)

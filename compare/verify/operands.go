@@ -22,7 +22,7 @@ type Operands[T gemm.Element] struct {
 
 // Layout says which operation operands are drawn for, and how they are stored.
 type Layout struct {
-	M, N, K        int
+	gemm.Shape
 	TransA, TransB blas.Transpose
 	Alpha, Beta    float64
 	LDA, LDB, LDC  int

@@ -18,7 +18,7 @@ import (
 // layout returns the layout of an operation: op says how A and B are stored, n for as they are
 // and t for transposed, and pad is added to each leading dimension.
 func layout(m, n, k int, op string, alpha, beta float64, pad int) Layout {
-	l := Layout{M: m, N: n, K: k, TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: beta}
+	l := Layout{Shape: gemm.Shape{M: m, N: n, K: k}, TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: beta}
 	l.LDA, l.LDB, l.LDC = k+pad, n+pad, n+pad
 	if op[0] == 't' {
 		l.TransA, l.LDA = blas.Trans, m+pad

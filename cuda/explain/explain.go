@@ -87,9 +87,7 @@ type Change struct {
 
 // Product is what one product takes.
 type Product struct {
-	M            int     `json:"m"`
-	N            int     `json:"n"`
-	K            int     `json:"k"`
+	gemm.Shape
 	Blocks       int     `json:"blocks"`
 	Waves        int     `json:"waves,omitempty"` // of blocks over the multiprocessors
 	Fill         float64 `json:"fill,omitempty"`  // share of the places of all waves
@@ -195,7 +193,7 @@ func (row *Row) fill(e cuda.Explanation, task Task) {
 	for _, s := range task.Shapes {
 		p := e.Rung.Product(e.Tile, s)
 		q := Product{
-			M: s.M, N: s.N, K: s.K, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
+			Shape: s, Blocks: p.Blocks, GlobalReads: p.GlobalReads, GlobalWrites: p.GlobalWrites,
 			SharedReads: p.SharedReads, SharedWrites: p.SharedWrites, Barriers: p.Barriers, Saved: p.Saved,
 			Intensity: p.Intensity,
 		}

@@ -34,7 +34,7 @@ func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Varian
 	if err != nil {
 		return nil, err
 	}
-	l := verify.Layout{M: s.M, N: s.N, K: s.K, TransA: trans, TransB: blas.NoTrans, Alpha: 1, LDA: s.K, LDB: s.N, LDC: s.N}
+	l := verify.Layout{Shape: s, TransA: trans, TransB: blas.NoTrans, Alpha: 1, LDA: s.K, LDB: s.N, LDC: s.N}
 	if trans != blas.NoTrans {
 		l.LDA = s.M
 	}
