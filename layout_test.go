@@ -66,6 +66,7 @@ var importTable = map[string][]string{
 	"compare/report/analysis":   {"internal/sample", ".", "compare"},
 	"compare/report/number":     {"compare/report/document", "compare"},
 	"compare/report/reporttest": {"compare/report/chart", "internal/child", ".", "compare"},
+	"cuda/cudatest":             {".", "cuda"},
 	"cuda/explain":              {"cuda/occupancy", "internal/output", ".", "compare", "cuda"},
 	"cuda/remote":               {"gf256", "internal/child", ".", "cuda/wire", "internal/block", "compare", "cuda"},
 	"parallel":                  {"gf256", "internal/cpu", ".", "internal/block", "serial"},

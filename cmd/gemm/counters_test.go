@@ -20,6 +20,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/cudatest"
 	"gemm/cuda/explain"
 )
 
@@ -157,7 +158,8 @@ func fakeProfiler(args []string) error {
 	if option("--print-units") == "base" {
 		value, unit = "12,345,678", "byte"
 	}
-	table := tableOf(unit, launched{"gemm", "1"}, launched{"gemm", value}, launched{"reduce", "3"})
+	table := cudatest.ProfilerTable(unit, cudatest.Launch{"gemm", "1"}, cudatest.Launch{"gemm", value},
+		cudatest.Launch{"reduce", "3"})
 	switch how {
 	case "broken":
 		table = table[:len(table)-30]
@@ -165,25 +167,6 @@ func fakeProfiler(args []string) error {
 		table = ""
 	}
 	return log("==PROF== Connected to process 7 (/gemm-cuda)\n==PROF== Profiling \"gemm\" - 0: 0%%....50%%....100%% - 6 passes\n==PROF== Disconnected from process 7\n%s", table)
-}
-
-// launched is a line of the profiler's table.
-type launched struct{ kernel, bytes string }
-
-// tableOf returns the profiler's table of the launches, with bytes in the unit.
-func tableOf(unit string, launches ...launched) string {
-	var b strings.Builder
-	b.WriteString(`"ID","Kernel Name","Grid Size","CC","dram__bytes_read.sum","gpu__time_duration.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"` + "\n")
-	fmt.Fprintf(&b, `"","","","",%q,"ns","inst","%%"`+"\n", unit)
-	for i, l := range launches {
-		fmt.Fprintf(&b, `"%d",%q,"(8, 8, 1)","9.0",%q,"100","n/a","97.5"`+"\n", i, l.kernel, l.bytes)
-	}
-	return b.String()
-}
-
-// ofTable are the counters of a launch in tableOf.
-func ofTable(bytes float64) map[string]float64 {
-	return map[string]float64{"dram__bytes_read.sum": bytes, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}
 }
 
 // withProfiler returns the variables with which gemm finds a worker whose rows are of a GPU
@@ -236,7 +219,7 @@ func TestCounters(t *testing.T) {
 		t.Fatalf("%d rows became %d", len(before.Records), len(after.Records))
 	}
 	for i, row := range after.Records {
-		if row.GPU == nil || !maps.Equal(row.GPU.Counters, ofTable(12345678)) {
+		if row.GPU == nil || !maps.Equal(row.GPU.Counters, cudatest.TableCounters(12345678)) {
 			t.Fatalf("%s has %+v", row.Variant, row.GPU)
 		}
 		row.GPU.Counters = nil
@@ -263,7 +246,7 @@ func TestCounters(t *testing.T) {
 	args[len(args)-1] = "-"
 	r = start(t, dir, variables, append(args, "--counters")...)
 	if doc, err := compare.Parse([]byte(r.stdout)); err != nil || len(doc.Records) != 3 ||
-		!maps.Equal(doc.Records[2].GPU.Counters, ofTable(12345678)) {
+		!maps.Equal(doc.Records[2].GPU.Counters, cudatest.TableCounters(12345678)) {
 		t.Errorf("on standard output: %v, %+v", err, r)
 	}
 }

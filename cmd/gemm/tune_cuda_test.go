@@ -16,6 +16,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/cudatest"
 	"gemm/cuda/occupancy"
 	"gemm/gf256"
 	"gemm/internal/settings"
@@ -24,34 +25,8 @@ import (
 	"gemm/serial"
 )
 
-// smallGPU is so small that the products that stand for its classes are.
-var smallGPU = cuda.GPU{
-	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152,
-	BlockSharedOptIn: 232448, BlockRegisters: 65536,
-}
-
-// ladderOf returns the rung of the name in the element type.
-func ladderOf(typ, name string) cuda.Rung {
-	rungs := cuda.Ladder(typ)
-	return rungs[slices.IndexFunc(rungs, func(r cuda.Rung) bool { return r.Name == name })]
-}
-
-// planted returns how a rung computes a product on the GPU, whose operands have no gaps.
-func planted(r cuda.Rung, g cuda.GPU, m, n, k int, p gemm.Params) (cuda.Plan, gemm.Params, error) {
-	at := func(ld int) cuda.Operand { return cuda.Operand{Address: 1 << 20, LD: ld} }
-	plan, err := r.Plan(g, gemm.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
-	resolved := gemm.Params{"tile": plan.Tile.Name()}
-	if plan.Tile.Stages > 0 {
-		resolved["stages"] = plan.Tile.Stages
-	}
-	if r.Splits {
-		resolved["split"] = plan.Split
-	}
-	return plan, resolved, err
-}
-
 // tunedBackend computes on the processor and says that kernels take made-up times on
-// smallGPU: 4 ms, and with the setting of bestOf 2 ms. It has a fault: fails, or hangs in a
+// cudatest.SmallGPU: 4 ms, and with the setting of bestOf 2 ms. It has a fault: fails, or hangs in a
 // product of the second class that is tuned.
 type tunedBackend struct{ fault string }
 
@@ -76,7 +51,7 @@ func newTuned[T gemm.Element](fault, typ, name string, p gemm.Params) (gemm.Mult
 		return nil, err
 	}
 	m, err := gemm.New[T](packed, nil)
-	return &tunedProduct[T]{Multiplier: m, fault: fault, rung: ladderOf(typ, name), params: p,
+	return &tunedProduct[T]{Multiplier: m, fault: fault, rung: cudatest.RungOf(typ, name), params: p,
 		resolved: gemm.Params{}}, err
 }
 
@@ -102,7 +77,7 @@ func (p *tunedProduct[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (ge
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	_, resolved, err := planted(p.rung, smallGPU, c.Rows, c.Cols, a.Cols, p.params)
+	_, resolved, err := cudatest.PlanOf(p.rung, cudatest.SmallGPU, c.Rows, c.Cols, a.Cols, p.params)
 	p.resolved, p.took = resolved, 4*time.Millisecond
 	if resolved.Text("tile") == firstOther(p.rung).Tile {
 		p.took = 2 * time.Millisecond
@@ -134,7 +109,7 @@ func TestTuneCUDA(t *testing.T) {
 	}
 	args := []string{"tune", "--families", "cuda", "--time", "400ms", "--json", "tuning.json", "--records", "records.json"}
 	r := start(t, dir, variables, args...)
-	want := firstOther(ladderOf("f32", "warptile"))
+	want := firstOther(cudatest.RungOf("f32", "warptile"))
 	if r.status != 0 || !strings.HasPrefix(r.stderr, "warptile f32 medium 128: "+want.Tile) ||
 		!strings.HasSuffix(r.stdout, "\nThe settings are in "+path+"\n") || !strings.Contains(r.stdout, "Fake H1\n") {
 		t.Fatalf("%+v, want %v", r, want)

@@ -20,6 +20,7 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/cudatest"
 	"gemm/cuda/wire"
 	"gemm/gf256"
 	"gemm/internal/settings"
@@ -92,7 +93,7 @@ func describeFake(kind string) error {
 	}
 	found := fakeSystem
 	if strings.HasPrefix(kind, "tunes") {
-		found.GPUs = []cuda.GPU{smallGPU}
+		found.GPUs = []cuda.GPU{cudatest.SmallGPU}
 	}
 	return json.NewEncoder(os.Stdout).Encode(found)
 }

@@ -1,30 +1,12 @@
 package explain
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
+
+	"gemm/cuda/cudatest"
 )
-
-// launched is a line of the profiler's table.
-type launched struct{ kernel, bytes string }
-
-// tableOf returns the profiler's table of the launches, with bytes in the unit.
-func tableOf(unit string, launches ...launched) string {
-	var b strings.Builder
-	b.WriteString(`"ID","Kernel Name","Grid Size","CC","dram__bytes_read.sum","gpu__time_duration.sum","smsp__inst_executed.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed"` + "\n")
-	fmt.Fprintf(&b, `"","","","",%q,"ns","inst","%%"`+"\n", unit)
-	for i, l := range launches {
-		fmt.Fprintf(&b, `"%d",%q,"(8, 8, 1)","9.0",%q,"100","n/a","97.5"`+"\n", i, l.kernel, l.bytes)
-	}
-	return b.String()
-}
-
-// ofTable are the counters of a launch in tableOf.
-func ofTable(bytes float64) map[string]float64 {
-	return map[string]float64{"dram__bytes_read.sum": bytes, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}
-}
 
 func TestParseCounters(t *testing.T) {
 	for _, test := range []struct {
@@ -32,23 +14,28 @@ func TestParseCounters(t *testing.T) {
 		want map[string]float64
 		err  string
 	}{
-		{tableOf("byte", launched{"gemm", "1"}, launched{"gemm", "2,048"}, launched{"reduce", "3"}), ofTable(2048), ""},
-		{tableOf("byte", launched{"gemm(int, int)", "5"}, launched{"align(int, int)", "6"}, launched{"transpose", "7"},
-			launched{"pack_a", "8"}, launched{"pack_b", "9"}, launched{"peak", "10"}), ofTable(5), ""},
-		{"==PROF== Profiling\n\n" + tableOf("byte",
-			launched{"void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(T1::Params)",
-				"1.5"}) + "==PROF== Disconnected\n", ofTable(1.5), ""},
-		{tableOf("byte", launched{"nvjet_sss", "(!) n/a"}),
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}, cudatest.Launch{"gemm", "2,048"},
+			cudatest.Launch{"reduce", "3"}), cudatest.TableCounters(2048), ""},
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm(int, int)", "5"}, cudatest.Launch{"align(int, int)", "6"},
+			cudatest.Launch{"transpose", "7"},
+			cudatest.Launch{"pack_a", "8"}, cudatest.Launch{"pack_b", "9"}, cudatest.Launch{"peak", "10"}),
+			cudatest.TableCounters(5), ""},
+		{"==PROF== Profiling\n\n" + cudatest.ProfilerTable("byte",
+			cudatest.Launch{"void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(T1::Params)",
+				"1.5"}) + "==PROF== Disconnected\n", cudatest.TableCounters(1.5), ""},
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"nvjet_sss", "(!) n/a"}),
 			map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
-		{tableOf("byte", launched{"gemm", "nan"}),
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "nan"}),
 			map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}, ""},
-		{strings.ReplaceAll(tableOf("byte", launched{"gemm", ""}), "97.5", "-inf"), nil, "none of the counters"},
-		{tableOf("byte", launched{"gemm", "many"}), nil, `"many" for dram__bytes_read.sum`},
-		{tableOf("byte", launched{"reduce", "1"}), nil, "no kernel that multiplies"},
-		{tableOf("byte"), nil, "no kernel that multiplies"},
-		{strings.Replace(tableOf("byte", launched{"gemm", "1"}), "Kernel Name", "Name", 1), nil, "no column Kernel Name"},
-		{strings.TrimSuffix(tableOf("byte", launched{"gemm", "1"}), `,"97.5"`+"\n"), nil, "is broken"},
-		{strings.TrimSuffix(tableOf("byte", launched{"gemm", "1"}), `5"`+"\n"), nil, "is broken"},
+		{strings.ReplaceAll(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", ""}), "97.5", "-inf"), nil,
+			"none of the counters"},
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "many"}), nil, `"many" for dram__bytes_read.sum`},
+		{cudatest.ProfilerTable("byte", cudatest.Launch{"reduce", "1"}), nil, "no kernel that multiplies"},
+		{cudatest.ProfilerTable("byte"), nil, "no kernel that multiplies"},
+		{strings.Replace(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), "Kernel Name", "Name", 1), nil,
+			"no column Kernel Name"},
+		{strings.TrimSuffix(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), `,"97.5"`+"\n"), nil, "is broken"},
+		{strings.TrimSuffix(cudatest.ProfilerTable("byte", cudatest.Launch{"gemm", "1"}), `5"`+"\n"), nil, "is broken"},
 		{"==PROF== Connected\n==WARNING== No kernels were profiled.\n", nil, "wrote no table"},
 		{"", nil, "wrote no table"},
 	} {

@@ -11,34 +11,9 @@ import (
 	"gemm"
 	"gemm/compare"
 	"gemm/cuda"
+	"gemm/cuda/cudatest"
 	"gemm/cuda/occupancy"
 )
-
-// smallGPU is so small that the products that stand for its classes are.
-var smallGPU = cuda.GPU{
-	Name: "Fake H1", Capability: "9.0", Multiprocessors: 1, Clock: 1000, Warp: 32, BlockThreads: 1024, BlockShared: 49152,
-	BlockSharedOptIn: 232448, BlockRegisters: 65536,
-}
-
-// ladderOf returns the rung of the name in the element type.
-func ladderOf(typ, name string) cuda.Rung {
-	rungs := cuda.Ladder(typ)
-	return rungs[slices.IndexFunc(rungs, func(r cuda.Rung) bool { return r.Name == name })]
-}
-
-// planted returns how a rung computes a product on the GPU, whose operands have no gaps.
-func planted(r cuda.Rung, g cuda.GPU, m, n, k int, p gemm.Params) (cuda.Plan, gemm.Params, error) {
-	at := func(ld int) cuda.Operand { return cuda.Operand{Address: 1 << 20, LD: ld} }
-	plan, err := r.Plan(g, gemm.Shape{M: m, N: n, K: k}, at(k), at(n), at(n), p)
-	resolved := gemm.Params{"tile": plan.Tile.Name()}
-	if plan.Tile.Stages > 0 {
-		resolved["stages"] = plan.Tile.Stages
-	}
-	if r.Splits {
-		resolved["split"] = plan.Split
-	}
-	return plan, resolved, err
-}
 
 // speeds are made-up times of kernels, in a search whose clock a row moves on by a second.
 type speeds struct {
@@ -67,12 +42,12 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 		took := s.library
 		name := strings.TrimPrefix(c.Variant.Name, "cuda/")
 		if !strings.HasPrefix(name, "cublas") {
-			rung := ladderOf(c.Type, name)
+			rung := cudatest.RungOf(c.Type, name)
 			params, err := c.Variant.Resolve(c.Params)
 			if err != nil {
 				return doc, err
 			}
-			if _, r.Resolved, err = planted(rung, s.gpu, c.M, c.N, c.K, params); err != nil {
+			if _, r.Resolved, err = cudatest.PlanOf(rung, s.gpu, c.M, c.N, c.K, params); err != nil {
 				return doc, err
 			}
 			class := rung.Class(s.gpu, c.Shape, c.K%4 == 0)
@@ -83,7 +58,7 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 			r.Gflops = compare.Number(2 * c.Terms() / took.Seconds() / 1e9)
 			r.CI = &[2]float64{took.Seconds() * (1 - s.spread), took.Seconds() * (1 + s.spread)}
 		} else {
-			r.Reason = "as planted"
+			r.Reason = "as cudatest.PlanOf"
 		}
 		doc.Records = append(doc.Records, r)
 	}
@@ -103,7 +78,7 @@ func (s *speeds) search(d time.Duration) *gpuSearch {
 
 // bestOf returns a candidate of the rung that it is not offered with.
 func bestOf(typ, name string) GPUSetting {
-	r := ladderOf(typ, name)
+	r := cudatest.RungOf(typ, name)
 	candidates := r.Candidates(occupancy.Capability{Major: 9})
 	i := slices.IndexFunc(candidates, func(t cuda.Tile) bool { return !slices.Contains(r.Tiles, t) })
 	return GPUSetting{Tile: candidates[i+20].Name(), Stages: candidates[i+20].Stages}
@@ -112,9 +87,9 @@ func bestOf(typ, name string) GPUSetting {
 // With time for all, the search finds the setting that is the fastest, of each class and
 // rung, and not one that computes what is wrong.
 func TestSearchFindsTheFastest(t *testing.T) {
-	s := &speeds{gpu: smallGPU, library: time.Millisecond, spread: 0.001}
+	s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: 0.001}
 	best, tricky := bestOf("f32", "warptile"), GPUSetting{}
-	for _, tile := range ladderOf("f32", "warptile").Candidates(occupancy.Capability{Major: 9})[10:11] {
+	for _, tile := range cudatest.RungOf("f32", "warptile").Candidates(occupancy.Capability{Major: 9})[10:11] {
 		tricky = GPUSetting{Tile: tile.Name(), Stages: tile.Stages}
 	}
 	s.of = func(r cuda.Rung, class cuda.Class, got GPUSetting) (time.Duration, compare.Status) {
@@ -169,7 +144,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 	for _, trial := range search.Trials {
 		if trial.Status != compare.OK {
 			wrong++
-			if trial.Tile != tricky.Tile || trial.Round != 1 || trial.Ratio.Known() || trial.Reason != "as planted" {
+			if trial.Tile != tricky.Tile || trial.Round != 1 || trial.Ratio.Known() || trial.Reason != "as cudatest.PlanOf" {
 				t.Errorf("a trial %+v", trial)
 			}
 		}
@@ -203,11 +178,11 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 		{0.001, 1500 * time.Microsecond, compare.OK, true, ""},
 		{0.001, 1970 * time.Microsecond, compare.OK, false, ""},
 		{0.2, 1500 * time.Microsecond, compare.OK, false, ""},
-		{0.001, 1500 * time.Microsecond, compare.Wrong, false, "the default is wrong: as planted"},
+		{0.001, 1500 * time.Microsecond, compare.Wrong, false, "the default is wrong: as cudatest.PlanOf"},
 	} {
-		s := &speeds{gpu: smallGPU, library: time.Millisecond, spread: c.spread}
-		r := ladderOf("f32", "warptile")
-		_, resolved, err := planted(r, smallGPU, 128, 128, 128, gemm.Params{})
+		s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: c.spread}
+		r := cudatest.RungOf("f32", "warptile")
+		_, resolved, err := cudatest.PlanOf(r, cudatest.SmallGPU, 128, 128, 128, gemm.Params{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +211,7 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 
 // However little time there is, the first task is done, and no more than there is time for.
 func TestSearchEnds(t *testing.T) {
-	s := &speeds{gpu: smallGPU, library: time.Millisecond,
+	s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond,
 		of: func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) {
 			return time.Millisecond, compare.OK
 		}}
@@ -264,7 +239,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 	s.of = func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) { return 0, compare.Unavailable }
 	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "as planted") {
+		!strings.Contains(err.Error(), "as cudatest.PlanOf") {
 		t.Errorf("without a GPU: %v", err)
 	}
 	// After the first task, what was found is worth more than what is not there any more.
@@ -277,7 +252,7 @@ func TestSearchEnds(t *testing.T) {
 	search := s.search(10 * time.Minute)
 	if err := search.run(t.Context()); err != nil ||
 		!slices.ContainsFunc(search.Chosen,
-			func(c GPUChoice) bool { return c.Note == "the default is unavailable: as planted" && !c.Kept }) {
+			func(c GPUChoice) bool { return c.Note == "the default is unavailable: as cudatest.PlanOf" && !c.Kept }) {
 		t.Errorf("without f64: %v, %d choices", err, len(search.Chosen))
 	}
 	s.gpu.Capability = "3.5"
