@@ -125,6 +125,7 @@ var externalTable = map[string][]string{
 	"github.com/schollz":               {"cmd/gemm"},
 	"gonum.org/v1/plot":                {"compare/report/chart", "compare/report/figures"},
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
+	"github.com/yuin/goldmark":         {"compare/report/document"},
 	"go.yaml.in/yaml":                  {"compare/report/text"},
 	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU
 	"github.com/emer/empi":             {"mpi"},

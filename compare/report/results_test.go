@@ -40,6 +40,9 @@ func TestResultsGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			renderings[name+"."+lang+".md"] = text.Bytes()
+			if i := bytes.Index(text.Bytes(), []byte(`\*\*`)); i >= 0 {
+				t.Errorf("%s.%s: markup is shown as text: %.80s", name, lang, text.Bytes()[i:])
+			}
 		}
 		var cells bytes.Buffer
 		if err := CSV(&cells, doc); err != nil {

@@ -58,7 +58,7 @@ func (s *speeds) measure(ctx context.Context, cases []compare.Case, b compare.Bu
 			r.Gflops = compare.Number(2 * c.Terms() / took.Seconds() / 1e9)
 			r.CI = &[2]float64{took.Seconds() * (1 - s.spread), took.Seconds() * (1 + s.spread)}
 		} else {
-			r.Reason = "as cudatest.PlanOf"
+			r.Reason = "as planted"
 		}
 		doc.Records = append(doc.Records, r)
 	}
@@ -144,7 +144,7 @@ func TestSearchFindsTheFastest(t *testing.T) {
 	for _, trial := range search.Trials {
 		if trial.Status != compare.OK {
 			wrong++
-			if trial.Tile != tricky.Tile || trial.Round != 1 || trial.Ratio.Known() || trial.Reason != "as cudatest.PlanOf" {
+			if trial.Tile != tricky.Tile || trial.Round != 1 || trial.Ratio.Known() || trial.Reason != "as planted" {
 				t.Errorf("a trial %+v", trial)
 			}
 		}
@@ -178,7 +178,7 @@ func TestSearchKeepsTheDefault(t *testing.T) {
 		{0.001, 1500 * time.Microsecond, compare.OK, true, ""},
 		{0.001, 1970 * time.Microsecond, compare.OK, false, ""},
 		{0.2, 1500 * time.Microsecond, compare.OK, false, ""},
-		{0.001, 1500 * time.Microsecond, compare.Wrong, false, "the default is wrong: as cudatest.PlanOf"},
+		{0.001, 1500 * time.Microsecond, compare.Wrong, false, "the default is wrong: as planted"},
 	} {
 		s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: c.spread}
 		r := cudatest.RungOf("f32", "warptile")
@@ -239,7 +239,7 @@ func TestSearchEnds(t *testing.T) {
 	}
 	s.of = func(cuda.Rung, cuda.Class, GPUSetting) (time.Duration, compare.Status) { return 0, compare.Unavailable }
 	if err := s.search(time.Hour).run(t.Context()); !errors.Is(err, gemm.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "as cudatest.PlanOf") {
+		!strings.Contains(err.Error(), "as planted") {
 		t.Errorf("without a GPU: %v", err)
 	}
 	// After the first task, what was found is worth more than what is not there any more.
@@ -252,7 +252,7 @@ func TestSearchEnds(t *testing.T) {
 	search := s.search(10 * time.Minute)
 	if err := search.run(t.Context()); err != nil ||
 		!slices.ContainsFunc(search.Chosen,
-			func(c GPUChoice) bool { return c.Note == "the default is unavailable: as cudatest.PlanOf" && !c.Kept }) {
+			func(c GPUChoice) bool { return c.Note == "the default is unavailable: as planted" && !c.Kept }) {
 		t.Errorf("without f64: %v, %d choices", err, len(search.Chosen))
 	}
 	s.gpu.Capability = "3.5"

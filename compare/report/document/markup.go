@@ -1,6 +1,15 @@
 package document
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
 
 // span is a run of prose of one kind.
 type span struct {
@@ -20,98 +29,84 @@ const (
 	linked
 )
 
-// parse returns the spans of t. A marker without its partner, and a link without
-// a target, are text.
-func parse(t Text) []span { return parseSpans(string(t), true) }
+// inline parses prose: of Markdown it knows literal text, links and emphasis, and no blocks.
+var inline = parser.NewParser(
+	parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 100)),
+	parser.WithInlineParsers(
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewEmphasisParser(), 300),
+	),
+)
 
-// parseSpans parses s, links only where they may be: a link holds no other.
-func parseSpans(s string, links bool) []span {
+// parse returns the spans of t, which is Markdown (CommonMark 0.31, section 6).
+func parse(t Text) []span {
+	inner := strings.TrimSpace(string(t))
+	if inner == "" {
+		return texts(string(t))
+	}
+	before, after, _ := strings.Cut(string(t), inner) // the parser drops the space around a paragraph
+	source := []byte(inner)
 	var spans []span
-	var text strings.Builder
-	add := func(sp span) {
-		if text.Len() > 0 {
-			spans = append(spans, span{kind: plain, text: text.String()})
-			text.Reset()
+	root := inline.Parse(text.NewReader(source))
+	for block := root.FirstChild(); block != nil; block = block.NextSibling() {
+		if block != root.FirstChild() {
+			spans = append(spans, texts("\n\n")...)
 		}
-		spans = append(spans, sp)
+		spans = append(spans, within(block, source)...)
 	}
-	for i := 0; i < len(s); {
-		rest := s[i:]
-		switch {
-		case rest[0] == '\\' && len(rest) > 1:
-			text.WriteByte(rest[1])
-			i += 2
-			continue
-		case rest[0] == '`':
-			if end := find(rest, 1, "`", true); end > 0 {
-				add(span{kind: literal, text: unescape(rest[1:end])})
-				i += end + 1
+	return slices.Concat(texts(before), spans, texts(after))
+}
+
+// texts returns the span of plain text, none if it is empty.
+func texts(s string) []span {
+	if s == "" {
+		return nil
+	}
+	return []span{{kind: plain, text: s}}
+}
+
+// within returns the spans of a node's children.
+func within(n ast.Node, source []byte) []span {
+	var spans []span
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Text:
+			s := string(util.UnescapePunctuations(c.Segment.Value(source)))
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				s += "\n"
+			}
+			if last := len(spans) - 1; last >= 0 && spans[last].kind == plain {
+				spans[last].text += s
 				continue
 			}
-		case strings.HasPrefix(rest, "**"):
-			if end := find(rest, 2, "**", false); end > 2 {
-				add(span{kind: strong, inner: parseSpans(rest[2:end], links)})
-				i += end + 2
-				continue
+			spans = append(spans, span{kind: plain, text: s})
+		case *ast.CodeSpan:
+			spans = append(spans, span{kind: literal, text: characters(raw(c, source))})
+		case *ast.Emphasis:
+			kind := emphasis
+			if c.Level == 2 {
+				kind = strong
 			}
-		case rest[0] == '*':
-			if end := find(rest, 1, "*", false); end > 1 {
-				add(span{kind: emphasis, inner: parseSpans(rest[1:end], links)})
-				i += end + 1
-				continue
-			}
-		case rest[0] == '[' && links:
-			middle := find(rest, 1, "](", false)
-			if middle < 0 {
-				break
-			}
-			if end := find(rest, middle+2, ")", true); end > middle+2 {
-				add(span{kind: linked, inner: parseSpans(rest[1:middle], false), target: unescape(rest[middle+2 : end])})
-				i += end + 1
-				continue
-			}
+			spans = append(spans, span{kind: kind, inner: within(c, source)})
+		case *ast.Link:
+			spans = append(spans, span{kind: linked, inner: within(c, source), target: string(util.UnescapePunctuations(c.Destination))})
+		case *ast.Image: // which reports have none of
+			spans = append(spans, within(c, source)...)
 		}
-		text.WriteByte(rest[0])
-		i++
-	}
-	if text.Len() > 0 {
-		spans = append(spans, span{kind: plain, text: text.String()})
 	}
 	return spans
 }
 
-// find returns the index in s, from on, of the marker, or -1. It passes over
-// escaped characters and, unless all is literal, over literal text.
-func find(s string, from int, marker string, all bool) int {
-	for i := from; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case marker == "*" && strings.HasPrefix(s[i:], "**"):
-			i++ // not emphasis
-		case marker == "**" && strings.HasPrefix(s[i:], "***"):
-			// The first asterisk ends emphasis within.
-		case strings.HasPrefix(s[i:], marker):
-			return i
-		case s[i] == '`' && !all:
-			if end := find(s, i+1, "`", true); end > 0 {
-				i = end
-			}
+// raw returns the text of a code span's children, in which nothing is escaped.
+func raw(n ast.Node, source []byte) []span {
+	var spans []span
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			spans = append(spans, texts(strings.ReplaceAll(string(t.Segment.Value(source)), "\n", " "))...)
 		}
 	}
-	return -1
-}
-
-// unescape takes the backslashes out of s.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	return spans
 }
 
 // characters returns what a reader sees of spans.
@@ -134,14 +129,61 @@ func (s span) remote() bool {
 
 var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `[`, `\[`, `]`, `\]`)
 
-// Escape returns data as markup that means just its characters.
-func Escape(data string) Text { return Text(escaper.Replace(data)) }
+// Escape returns data, as one line, as markup that means just its characters.
+func Escape(data string) Text {
+	var b strings.Builder
+	before := ' '
+	text := []rune(escaper.Replace(oneLine(data)))
+	for i, r := range text {
+		// Within a word an underscore means itself.
+		if r == '_' && !(wordly(before) && i+1 < len(text) && wordly(text[i+1])) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return Text(b.String())
+}
 
-// Literal returns data as markup of literal text.
-func Literal(data string) Text { return "`" + Escape(data) + "`" }
+// wordly reports whether r is part of a word.
+func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// oneLine returns data with a space for each of its control characters.
+func oneLine(data string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, data)
+}
+
+// Literal returns data, as one line, as markup of literal text, in a fence longer than any in it.
+func Literal(data string) Text {
+	data = oneLine(data)
+	if data == "" {
+		return ""
+	}
+	fence := "`"
+	for strings.Contains(data, fence) {
+		fence += "`"
+	}
+	pad := ""
+	if edges := data[:1] + data[len(data)-1:]; strings.Contains(edges, "`") || edges == "  " && strings.TrimSpace(data) != "" {
+		pad = " "
+	}
+	return Text(fence + pad + data + pad + fence)
+}
+
+var targets = strings.NewReplacer(`\`, `\\`, `<`, `\<`, `>`, `\>`)
 
 // Link returns a link to a section, a file of the repository or a URL.
-func Link(label Text, target string) Text { return "[" + label + "](" + Text(target) + ")" }
+func Link(label Text, target string) Text {
+	if strings.ContainsAny(target, " ()<>\\") {
+		target = "<" + targets.Replace(target) + ">"
+	}
+	return "[" + label + "](" + Text(target) + ")"
+}
 
 // Join returns texts with a mark between them.
 func Join(texts []Text, mark Text) Text {

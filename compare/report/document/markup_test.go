@@ -42,7 +42,8 @@ func TestParse(t *testing.T) {
 		{"**[a](b)**", "S<L<a|b>>"},
 		{`[a](b\)c)`, "L<a|b)c>"},
 		{`\*a\* \[b\](c) \` + "`d\\`", "*a* [b](c) `d`"},
-		{"`a\\`b\\\\c`", "C<a`b\\c>"},
+		{"`a\\`", `C<a\>`}, // nothing is escaped in literal text
+		{"`` a`b\\c` ``", "C<a`b\\c`>"},
 		{"`*` and *x*", "C<*> and E<x>"},
 		{"*a `*` b*", "E<a C<*> b>"},
 		// Markers without their partners are text.
@@ -51,10 +52,13 @@ func TestParse(t *testing.T) {
 		{"**a", "**a"},
 		{"[a] (b)", "[a] (b)"},
 		{"[a](b", "[a](b"},
-		{"[a]()", "[a]()"},
+		{"[a]()", "L<a|>"},
 		{"**** x", "**** x"},
 		{`end\`, `end\`},
-		{"[a [b](c)](d)", "L<a [b|c>](d)"},
+		{"[a [b](c)](d)", "[a L<b|c>](d)"}, // a link holds no other
+		{"**粗体**文字", "S<粗体>文字"},
+		{"a _b_ c_d_e", "a E<b> c_d_e"},
+		{" a ", " a "},
 	} {
 		if got := shown(parse(test.in)); got != test.want {
 			t.Errorf("parse(%q) is %s, want %s", test.in, got, test.want)
@@ -67,19 +71,20 @@ func FuzzMarkup(f *testing.F) {
 	for _, seed := range []string{"", "a", `\`, "`", "**", "*a*", "[x](y)", "`a`*b*\\[", "\\`", "日本語 γ̃"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, data string) {
-		if got := characters(parse(Escape(data))); got != data {
+	f.Fuzz(func(t *testing.T, given string) {
+		data := oneLine(given)
+		if got := characters(parse(Escape(given))); got != data {
 			t.Errorf("%q comes back as %q", data, got)
 		}
 		if data != "" {
-			if spans := parse(Literal(data)); len(spans) != 1 || spans[0].kind != literal || spans[0].text != data {
+			if spans := parse(Literal(given)); len(spans) != 1 || spans[0].kind != literal || spans[0].text != data {
 				t.Errorf("code of %q comes back as %s", data, shown(spans))
 			}
-			if spans := parse(Link(Literal(data), "#x")); len(spans) != 1 || spans[0].target != "#x" ||
+			if spans := parse(Link(Literal(given), "#x")); len(spans) != 1 || spans[0].target != "#x" ||
 				characters(spans) != data {
 				t.Errorf("link of %q comes back as %s", data, shown(spans))
 			}
 		}
-		parse(Text(data)) // whatever it is, it ends
+		parse(Text(given)) // whatever it is, it ends
 	})
 }
