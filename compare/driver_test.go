@@ -572,7 +572,11 @@ func TestProbesAreRecordedOnce(t *testing.T) {
 		calls := 0
 		d := Driver{Store: store, Budget: testBudget, Progress: &p, Ceilings: time.Millisecond, Probes: []Probe{{
 			Name: "micro-kernel", Params: gemm.Params{"type": "f64"}, Flops: 100,
-			Call: func() { calls++; runtime.Gosched() },
+			Call: func() {
+				calls++
+				for begin := time.Now(); time.Since(begin) < 20*time.Microsecond; {
+				}
+			},
 		}}}
 		if err := d.Run(t.Context(), nil); err != nil || calls == 0 {
 			t.Fatalf("%v after %d calls", err, calls)
