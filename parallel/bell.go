@@ -2,20 +2,25 @@ package parallel
 
 import "os"
 
-// bell lets a goroutine park until another one rings. On Linux it is an eventfd, whose
-// reader the kernel wakes in some 5 to 15 µs, on a processor that is idle. A channel takes
-// 75: Go's scheduler leaves a goroutine that a channel wakes to the processor that has
-// woken it, which goes on with its own work, and lets another one have it only after a
-// sleep of 3 µs, of which Linux's timers make 60. A pipe wakes its reader on the processor
-// of the writer, which is about to sleep as a rule, and here is not. Elsewhere, and where
-// no file can be opened, it is a channel.
+// bell parks a goroutine until another one rings.
+//
+// On Linux it is an eventfd: the kernel wakes the reader in 5 to 15 µs, on an idle processor. The
+// alternatives are slower:
+//
+//   - A channel takes 75 µs. Go's scheduler queues the woken goroutine on the waker's own
+//     processor, which goes on with its work. Another processor takes it only after a sleep of
+//     3 µs, which Linux's timers extend to 60 µs.
+//   - A pipe wakes its reader on the writer's processor. The kernel expects that the writer is
+//     about to sleep; here it is not.
+//
+// On other systems, and if no eventfd can be opened, it is a channel.
 type bell struct {
 	file    *os.File
 	count   [8]byte
 	channel chan struct{}
 }
 
-// rung is what is written to an eventfd: not zero, in either order of bytes.
+// rung is written to the eventfd: a number that is not zero in either byte order.
 var rung = []byte{1, 0, 0, 0, 0, 0, 0, 0}
 
 func newBell() *bell {
@@ -27,7 +32,7 @@ func newBell() *bell {
 	return b
 }
 
-// ring ends one call of wait, of now or later. There is no second call before that.
+// ring ends one call of wait: the present one, or the next. Do not ring again before it has ended.
 func (b *bell) ring() {
 	if b.channel != nil {
 		b.channel <- struct{}{}
@@ -38,7 +43,7 @@ func (b *bell) ring() {
 	}
 }
 
-// wait returns when the bell is rung.
+// wait parks until the bell is rung.
 func (b *bell) wait() {
 	if b.channel != nil {
 		<-b.channel
@@ -49,9 +54,9 @@ func (b *bell) wait() {
 	}
 }
 
-// close lets go of the file.
+// close closes the file.
 func (b *bell) close() {
 	if b.channel == nil {
-		_ = b.file.Close() // there is nothing to be done, and nothing to be lost
+		_ = b.file.Close() // an error would lose nothing
 	}
 }

@@ -282,7 +282,7 @@ func TestRunPanics(t *testing.T) {
 	}
 }
 
-// TestRunPanicEnds has a hand that is all workers panic as the first of them.
+// TestRunPanicEnds has a runner that is all workers panic as the first of them.
 func TestRunPanicEnds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	p := NewPool(4)
@@ -305,7 +305,7 @@ func TestRunPanicEnds(t *testing.T) {
 	}
 }
 
-// TestRunSleeps has callers and hands wait for one another so long that they sleep, in turn
+// TestRunSleeps has callers and runners wait for one another so long that they sleep, in turn
 // with loops in which nobody does.
 func TestRunSleeps(t *testing.T) {
 	if workers := 3; runtime.GOMAXPROCS(0) < workers {

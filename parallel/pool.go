@@ -15,54 +15,67 @@ import (
 	"gemm/internal/block"
 )
 
-// Pool lets loops run on several goroutines, its hands. They are the process's, kept
-// from one loop to the next and shared by all pools: a pool itself is nothing but the
-// state of one loop, and needs no closing.
+// Pool runs loops on several goroutines. A pool is the state of one loop; it holds no
+// goroutines, and needs no closing.
 //
-// The goroutine that begins a loop is one of its hands, so that its own part begins at
-// once, and the only one in a loop of one worker. There are as many hands as workers, but
-// no more than GOMAXPROCS when the pool was made: beyond that a hand does the parts of
-// several workers, one after the other. A loop that begins while
-// the pool has one running, in the body of that one for instance, has one worker, as
-// nested loops have in libgomp by default; workers of its own are those of a pool of its
-// own.
+// Two numbers describe a loop. A worker is an index: the schedule gives each worker its chunks,
+// and the body learns which worker it is. A runner is a goroutine that executes workers. The
+// process keeps its runners from one loop to the next, for all pools. The goroutine that starts
+// the loop is a runner too, so a loop of one worker needs no other. There are at most
+// GOMAXPROCS runners (as of NewPool); with more workers, a runner executes several, one after
+// the other:
+//
+//	workers  0      1      2      3      4      5        of a pool with GOMAXPROCS = 4
+//	runner   caller 1      2      3      caller 1
+//
+// This is the course of one loop:
+//
+//	caller     write the loop into each runner ─ execute worker 0 ─ take back ─ wait ─ return
+//	runner 1     spin ─ see it ─ execute worker 1 ──────────────────┘ spin …
+//	runner 2     park ─ wake ─ execute worker 2 ─────────────────────────┘ spin … park
+//
+// The caller takes back what no runner has begun, and executes it itself. So a loop does not
+// wait for a runner that has no processor to run on.
+//
+// A loop that starts while the pool is in a loop, for instance within its body, has one worker,
+// like a nested parallel region in libgomp by default. Use another pool for more.
 type Pool struct {
-	// What seldom changes: all hands have these lines of a cache to read.
+	// Every runner reads these cache lines; they are seldom written.
 	workers int
-	most    int   // hands
+	width   int   // most runners of a loop, with the caller
 	places  []int // the processor of each worker; nil: the system chooses
 	waiting atomic.Bool
-	done    chan struct{} // a hand has ended while the caller was waiting
+	done    chan struct{} // a runner has finished while the caller was parked
 	failed  atomic.Pointer[Panic]
 	_       [128]byte
 
-	// The caller's.
-	taken atomic.Bool
-	hands []*hand // of the loop that runs, but the caller
-	first *hand   // of the last loop's
-	// Calls of Ready since a hand was woken for a short loop, and how many there are to be.
-	alone, patience int
-	_               [128]byte
+	// Only the caller uses these.
+	inLoop    atomic.Bool
+	runners   []*runner // of the loop in progress, without the caller
+	lastFirst *runner   // the first runner of the last loop
+	declined  int       // calls of Ready that were declined since the last that was not
+	decline   int       // calls of Ready to decline before the next that is not
+	_         [128]byte
 
-	// Of a loop of Run, in its first element, or RunOwn: the first index of each share that
-	// nobody has taken. They are side by side, so that a worker that goes through all shares
-	// in the end has few lines of a cache to look at.
+	// next holds, for each share of a loop of RunOwn, or in its first element for a loop of Run,
+	// the first index that no runner has taken. The elements are contiguous: at the end of a loop
+	// a runner looks at all shares, and so reads few cache lines.
 	next   []atomic.Int64
 	_      [128]byte
 	shared shared
 }
 
-// each is a loop of Run or RunOwn. Each hand has a copy of it, in the line of a cache that
-// says that there is work: a line that another processor has written takes up to 170 ns to
-// come, and the loop may be one of some microseconds.
+// each describes a loop of Run or RunOwn. Every runner has a copy, in the cache line that it
+// polls for work. To fetch a line that another processor has written takes up to 170 ns, and a
+// loop may take only some microseconds.
 type each struct {
 	body func(worker, lo, hi int) // nil: a loop of For
 	n    int
-	own  bool // each worker has a share of the indices; otherwise all have one
-	rest bool // there are more indices than those of the first chunks
+	own  bool // each worker has its own share of the indices; otherwise there is one share
+	rest bool // the first chunks do not cover all indices
 }
 
-// shares returns how many equal shares the indices are in.
+// shares returns the number of equal shares that the indices are divided into.
 func (l *each) shares(workers int) int {
 	if l.own {
 		return workers
@@ -70,19 +83,19 @@ func (l *each) shares(workers int) int {
 	return 1
 }
 
-// share returns the indices of a share.
+// share returns the range of indices of one share.
 func (l *each) share(share, workers int) (lo, hi int) {
 	return blocks{l.n, l.shares(workers)}.Next(share, 0)
 }
 
-// chunk returns how many of the indices that are left of a share are taken at a time: half
-// of what they are for each worker that it is for.
+// chunk returns the size of the next chunk of a share of which left indices remain: half of what
+// each of the share's workers would get.
 func (l *each) chunk(left, workers int) int {
 	parts := 2 * workers / l.shares(workers)
 	return (left + parts - 1) / parts
 }
 
-// first returns a worker's first chunk, which nobody else takes.
+// first returns a worker's first chunk, which is reserved for it.
 func (l *each) first(worker, workers int) (lo, hi int) {
 	if !l.own {
 		size := l.chunk(l.n, workers)
@@ -92,19 +105,19 @@ func (l *each) first(worker, workers int) (lo, hi int) {
 	return lo, lo + l.chunk(hi-lo, workers)
 }
 
-// shared is a loop of For.
+// shared describes a loop of For.
 type shared struct {
 	shares   Shares
 	body     func(worker, lo, hi int)
-	ctx      context.Context // Err takes half the time of looking into Done
+	ctx      context.Context // polled by Err, which takes half the time of a select on Done
 	timeline *gemm.Timeline
-	stopped  atomic.Bool // by the context, or by a panic
+	stopped  atomic.Bool // the context was cancelled, or a body panicked
 }
 
-// Panic is what kept a body from returning: its panic, or the end of its goroutine.
+// Panic says why a body did not return: it panicked, or it ended its goroutine.
 type Panic struct {
 	Value any    // what was panicked with
-	Stack []byte // of the worker
+	Stack []byte // of the goroutine
 }
 
 // Error implements error, in one line.
@@ -121,23 +134,22 @@ func (p *Panic) Unwrap() error {
 // NewPool returns a pool of the given number of workers, at least one.
 func NewPool(workers int) *Pool {
 	p := &Pool{workers: max(1, workers), done: make(chan struct{}, 1)}
-	p.most = min(p.workers, runtime.GOMAXPROCS(0))
+	p.width = min(p.workers, runtime.GOMAXPROCS(0))
 	p.next = make([]atomic.Int64, p.workers)
 	return p
 }
 
-// Workers returns the number of workers of a loop that is long enough.
+// Workers returns the number of workers of a loop with at least as many indices.
 func (p *Pool) Workers() int { return p.workers }
 
-// For runs a loop of n indices that the schedule shares out among the workers: it
-// calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every index of [0, n)
-// once, and returns when all calls have. Calls with the same worker follow each other;
-// calls with different ones, 0 ≤ worker < min(n, p.Workers()), may run at the same
-// time.
+// For runs a loop over [0, n), which the schedule divides among the workers. It calls
+// body(worker, lo, hi) for chunks lo ≤ i < hi that together hold every index once, and returns
+// when all calls have returned. Calls for the same worker follow each other. Calls for different
+// workers, 0 ≤ worker < min(n, p.Workers()), may run at the same time.
 //
-// When ctx is cancelled no chunk is begun any more, and where one is left the error is
-// ctx's. A panic in a body ends the loop in the same way; the error is then a *Panic.
-// The workers survive both. Where ctx has a timeline the chunks are added to it.
+// If ctx is cancelled, no further chunk begins, and For returns the error of ctx unless all
+// chunks had begun. If a body panics, no further chunk begins either, and the error is a *Panic.
+// The pool can be used after both. If ctx has a timeline, For adds the chunks to it.
 func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo, hi int)) error {
 	if n <= 0 {
 		return nil
@@ -145,10 +157,10 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !p.taken.CompareAndSwap(false, true) {
+	if !p.inLoop.CompareAndSwap(false, true) {
 		return NewPool(1).For(ctx, n, s, body)
 	}
-	defer p.taken.Store(false)
+	defer p.inLoop.Store(false)
 	learner, learns := s.(*Auto)
 	var begin time.Time
 	if learns {
@@ -173,7 +185,7 @@ func (p *Pool) For(ctx context.Context, n int, s Schedule, body func(worker, lo,
 	return nil
 }
 
-// runShares runs the chunks of one worker.
+// runShares executes the chunks of one worker.
 func (p *Pool) runShares(worker int) {
 	l := &p.shared
 	for turn := 0; !l.stopped.Load(); turn++ {
@@ -195,37 +207,40 @@ func (p *Pool) runShares(worker int) {
 	}
 }
 
-// Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
-// once, and returns when all calls have; worker is below workers and below the pool's
-// number. A chunk is half of an equal share of what is left: chunks are large at first, for
-// what is shared within one, and small at the end, for an even finish where processors are
-// not equally fast. A worker's first one is its own, so that it begins at once; the others
-// are taken in order, each by who is free. It is the loop round a micro-kernel: where
-// workers are not pinned it allocates nothing. A panic in a body ends it early and is
-// raised again, as a *Panic.
+// Run is the loop around a micro-kernel. It calls body(worker, lo, hi) for chunks lo ≤ i < hi
+// that together hold every i in [0, n) once, and returns when all calls have returned;
+// 0 ≤ worker < min(workers, p.Workers(), n).
+//
+// The first chunk of each worker is fixed, so that it begins at once. Free workers take the
+// others in order. A chunk is half of an equal part of what is left: large at first, since a body
+// reuses data within a chunk, and small at the end, so that workers on processors of unequal
+// speed finish together.
+//
+// Run allocates nothing unless workers are pinned. If a body panics, Run ends early and panics
+// with a *Panic.
 func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	p.run(workers, each{body: body, n: n})
 }
 
-// RunOwn is Run with a share for each worker, the same in every loop of n indices: a
-// worker takes half of what is left of its own first, and half of what is left to others
-// when that is done. In a series of loops over the same data each so finds in its caches
-// what it left there.
+// RunOwn is Run with a share of the indices for each worker, which is the same in every loop of n
+// indices. A worker takes chunks of its own share first, each half of what is left of it, and
+// then chunks of the shares of others. In a series of loops over the same data, each worker so
+// finds in its caches what it left there.
 func (p *Pool) RunOwn(workers, n int, body func(worker, lo, hi int)) {
 	p.run(workers, each{body: body, n: n, own: true})
 }
 
-// run runs a loop.
+// run executes a loop of Run or RunOwn.
 func (p *Pool) run(workers int, l each) {
 	workers = max(1, min(workers, p.workers, l.n))
 	switch {
 	case l.n <= 0:
 		return
-	case workers == 1 && p.places == nil || !p.taken.CompareAndSwap(false, true):
+	case workers == 1 && p.places == nil || !p.inLoop.CompareAndSwap(false, true):
 		l.body(0, 0, l.n)
 		return
 	}
-	defer p.taken.Store(false)
+	defer p.inLoop.Store(false)
 	left := l.n
 	for worker := range workers {
 		lo, hi := l.first(worker, workers)
@@ -244,15 +259,15 @@ func (p *Pool) run(workers int, l each) {
 	}
 }
 
-// runEach calls the body for a worker's first chunk and, as the last worker of its hand,
-// until no index is left, of the worker's share first.
+// runEach executes a worker's first chunk. If it is the last worker of its runner, it then takes
+// chunks until no index is left: of its own share, and then of the next ones.
 func (p *Pool) runEach(l *each, worker, workers int) {
 	if p.failed.Load() != nil {
 		return
 	}
 	lo, hi := l.first(worker, workers)
 	l.body(worker, lo, hi)
-	if !l.rest || worker+p.most < workers {
+	if !l.rest || worker+p.width < workers {
 		return
 	}
 	shares := l.shares(workers)
@@ -274,30 +289,30 @@ func (p *Pool) runEach(l *each, worker, workers int) {
 	}
 }
 
-// Loop returns the pool as the loops round a micro-kernel want it.
+// Loop returns the pool in the form that package block uses for the loops around a micro-kernel.
 func (p *Pool) Loop() block.Loop {
 	return block.Loop{Workers: p.workers, Run: p.Run, RunOwn: p.RunOwn, Ready: p.Ready}
 }
 
-// fork has each of the workers do its part of the loop, and returns when all have.
+// fork starts the runners, executes the caller's workers, and returns when all workers are done.
 func (p *Pool) fork(workers int, l each) {
 	if p.places != nil {
 		defer p.pinCaller()()
 	}
-	_ = p.failure() // of a loop whose body has ended the caller's goroutine
-	p.hire(min(workers, p.most))
-	for i, h := range p.hands {
+	_ = p.failure() // left by a loop whose body ended the caller's goroutine
+	p.acquire(min(workers, p.width))
+	for i, h := range p.runners {
 		h.begin(p, l, i+1, workers)
 	}
-	if len(p.hands) > 0 {
-		p.first = p.hands[0]
-		defer p.join(&l, workers) // also where the body ends the caller's goroutine
+	if len(p.runners) > 0 {
+		p.lastFirst = p.runners[0]
+		defer p.join(&l, workers) // also if the body ends the caller's goroutine
 	}
 	p.turns(&l, 0, workers)
 }
 
-// failure returns what has ended the loop early, and forgets it. It seldom writes: all
-// hands have this line of a cache.
+// failure returns what ended the loop early, and clears it. It writes only if there is something
+// to clear: every runner reads this cache line.
 func (p *Pool) failure() *Panic {
 	if p.failed.Load() == nil {
 		return nil
@@ -305,31 +320,30 @@ func (p *Pool) failure() *Panic {
 	return p.failed.Swap(nil)
 }
 
-// join waits for the hands and lets go of them. Parts that no hand has begun it does
-// itself: where hands have no processor to run on, the caller so computes the loop alone.
+// join waits for the runners and releases them. First it takes back the workers that no runner
+// has begun, and executes them: if runners get no processor, the caller computes the loop alone.
 func (p *Pool) join(l *each, workers int) {
-	left := p.hands
+	left := p.runners
 	ended := func() bool {
 		for len(left) > 0 && !left[0].busy() {
 			left = left[1:]
 		}
 		return len(left) == 0
 	}
-	if !lookFor(ended) { // a hand that spins is about to begin
-		for i, h := range p.hands {
+	if !poll(ended) { // time for a spinning runner to begin
+		for i, h := range p.runners {
 			if h.takeBack() {
 				p.turns(l, i+1, workers)
 			}
 		}
 		p.wait(ended)
 	}
-	p.dismiss()
+	p.release()
 }
 
-// turns does the parts of the workers that are one hand's: of the first and of every
-// p.most-th behind it.
+// turns executes the workers of one runner: the first, and every p.width-th after it.
 func (p *Pool) turns(l *each, first, workers int) {
-	for worker := first; worker < workers; worker += p.most {
+	for worker := first; worker < workers; worker += p.width {
 		if p.places != nil {
 			pin(p.places[worker])
 		}
@@ -337,7 +351,7 @@ func (p *Pool) turns(l *each, first, workers int) {
 	}
 }
 
-// work does a worker's part of a loop. What keeps the body from returning ends the loop.
+// work executes one worker. If the body does not return, it ends the loop.
 func (p *Pool) work(l *each, worker, workers int) {
 	returned := false
 	defer func() {
@@ -349,7 +363,7 @@ func (p *Pool) work(l *each, worker, workers int) {
 			value = errGoexit
 		}
 		p.failed.CompareAndSwap(nil, &Panic{value, debug.Stack()})
-		for share := range p.next { // nothing is left to take
+		for share := range p.next { // leaves nothing to take
 			p.next[share].Store(math.MaxInt64)
 		}
 		p.shared.stopped.Store(true)
@@ -362,10 +376,10 @@ func (p *Pool) work(l *each, worker, workers int) {
 	returned = true
 }
 
-// errGoexit stands for the panic that there was none of.
+// errGoexit is the value of a Panic for a body that ended its goroutine without a panic.
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// wait returns when all hands have ended.
+// wait returns when all runners have finished. It spins, then parks.
 func (p *Pool) wait(ended func() bool) {
 	if spin(ended, func() bool { return true }) {
 		return
@@ -375,12 +389,12 @@ func (p *Pool) wait(ended func() bool) {
 		if ended() && p.waiting.CompareAndSwap(true, false) {
 			return
 		}
-		<-p.done // from whoever took back waiting, a hand of an earlier loop perhaps
+		<-p.done // sent by the runner that cleared waiting, perhaps one of an earlier loop
 	}
 }
 
-// ended is called by each hand at its end, when its state says so. It reports whether it
-// has woken the caller.
+// ended is called by a runner that has finished, after it has changed its state. It wakes the
+// caller if that is parked, and reports whether it did.
 func (p *Pool) ended() bool {
 	if !p.waiting.Load() || !p.waiting.CompareAndSwap(true, false) {
 		return false
@@ -389,24 +403,25 @@ func (p *Pool) ended() bool {
 	return true
 }
 
-// Ready reports whether it pays to share a loop of some microseconds: a worker that has
-// to be woken begins only when such a loop is nearly over, and waking it takes time from
-// the caller. It does where the first hand of the last loop still spins. Otherwise a loop
-// is shared now and then all the same, since loops that follow each other closely find
-// the hands of the one before: the second, then one in 4, in 8 and so on up to 64.
+// Ready reports whether a loop of some microseconds should be parallel. To wake a parked runner
+// costs the caller time, and the runner begins when such a loop is nearly over.
+//
+// The answer is yes if the first runner of the last loop still spins. Otherwise it is mostly no,
+// but not always: after one parallel loop, the runners spin, and a series of loops can stay
+// parallel. So the answer is yes for the second such call, and then for one in 4, 8, … 64.
 func (p *Pool) Ready() bool {
-	if p.most < 2 || !p.taken.CompareAndSwap(false, true) {
+	if p.width < 2 || !p.inLoop.CompareAndSwap(false, true) {
 		return false
 	}
-	defer p.taken.Store(false)
-	if h := p.first; h != nil && h.state.Load() == spinning {
-		p.alone, p.patience = 0, 0
+	defer p.inLoop.Store(false)
+	if h := p.lastFirst; h != nil && h.state.Load() == spinning {
+		p.declined, p.decline = 0, 0
 		return true
 	}
-	if p.alone < p.patience {
-		p.alone++
+	if p.declined < p.decline {
+		p.declined++
 		return false
 	}
-	p.alone, p.patience = 0, min(2*p.patience+1, 63)
+	p.declined, p.decline = 0, min(2*p.decline+1, 63)
 	return true
 }

@@ -10,23 +10,23 @@ import (
 	"gemm/internal/cpu"
 )
 
-// How long a goroutine spins before it parks. To spin longer pays only where nobody else
-// wants the processor: who shares it with another thread takes from that what it spins.
+// How long a goroutine spins before it parks. Longer times would cost other threads that want
+// the processor.
 const (
-	// spinFor is for a hand that looks for work after a loop: the products of a series are
-	// closer together than that.
+	// spinFor is the time after a loop. Products of a series follow each other faster.
 	spinFor = 50 * time.Microsecond
-	// endFor is for the end of a loop that runs, at most: the last calls of a micro-kernel
-	// differ by less.
-	endFor = 200 * time.Microsecond
+	// spinInLoop is the most time in a loop that others are still executing. The last calls of a
+	// micro-kernel differ by less.
+	spinInLoop = 200 * time.Microsecond
 )
 
-// looks is how often a goroutine that spins looks before it reads the clock: for some
-// microseconds, since to read it takes as long as a hundred looks.
+// looks is the number of polls between two readings of the clock, some microseconds. One reading
+// takes as long as a hundred polls.
 const looks = 1000
 
-// lookFor calls happened until that is true, for some microseconds, and reports whether it is.
-func lookFor(happened func() bool) bool {
+// poll calls happened, for some microseconds at most, until it returns true. It reports whether
+// it did.
+func poll(happened func() bool) bool {
 	for range looks {
 		if happened() {
 			return true
@@ -35,18 +35,18 @@ func lookFor(happened func() bool) bool {
 	return false
 }
 
-// spin is lookFor for spinFor and, while a loop is running, up to endFor more. Whoever waits
-// for the same processor has it meanwhile.
+// spin polls for spinFor and, while running reports true, for up to spinInLoop more. Between
+// polls it yields the processor to other threads that wait for it.
 func spin(happened, running func() bool) bool {
 	for begin, quiet := (time.Time{}), (time.Time{}); ; cpu.Yield() {
-		if lookFor(happened) {
+		if poll(happened) {
 			return true
 		}
 		now := time.Now()
 		if begin.IsZero() {
 			begin, quiet = now, now
 		}
-		if now.Sub(begin) < endFor && running() {
+		if now.Sub(begin) < spinInLoop && running() {
 			quiet = now
 		}
 		if now.Sub(quiet) >= spinFor {
@@ -55,191 +55,194 @@ func spin(happened, running func() bool) bool {
 	}
 }
 
-// hand is one of the process's goroutines that wait for work. It finds its part of a loop
-// in the line of a cache that it looks at, and says there that it has done it.
+// runner is a goroutine of the process that executes workers. It polls its state. The caller of a
+// loop writes the work next to the state, in the same cache line, and then changes the state.
 //
-//	spinning → called → working → spinning    begin; the hand; the hand
-//	parked → called                           begin, which rings
-//	called → spinning                         takeBack, by the caller
-//	spinning → parked                         the hand
-//	spinning, parked → ended                  endIdle
-type hand struct {
+//	from               to        by
+//	spinning, parked   called    begin; it rings if the runner is parked
+//	called             working   the runner
+//	called             spinning  takeBack, called by the caller of the loop
+//	working            spinning  the runner, which has finished
+//	spinning           parked    the runner, after spinFor
+//	spinning, parked   ended     endIdle
+type runner struct {
 	state atomic.Int32
 	pool  *Pool
 	each  each
-	// The first worker that it is, and the workers of the loop.
+	// The first worker that it executes, and the number of workers of the loop.
 	worker, workers int
 
-	place int // the processor that it runs on, or anywhere
-	bell  *bell
-	spell int      // of idle, when it was last used
-	_     [56]byte // no two hands look at one line of a cache, nor at a pair of them
+	place      int // the processor that it is pinned to, or anywhere
+	bell       *bell
+	generation int      // idle.generation when it was last used
+	_          [56]byte // no two runners poll the same cache line, nor the same pair of lines
 }
 
-// The states of a hand.
+// The states of a runner.
 const (
-	spinning = iota // looks for work
-	parked          // until its bell rings
+	spinning = iota // polls for work
+	parked          // waits for its bell
 	called          // has work that it has not begun
-	working
-	ended // for ever
+	working         // executes its work
+	ended           // has returned, or is about to
 )
 
-// begin gives h work.
-func (h *hand) begin(p *Pool, l each, worker, workers int) {
-	h.pool, h.each, h.worker, h.workers = p, l, worker, workers
-	if h.state.Swap(called) == parked {
-		h.bell.ring()
+// begin gives the runner work, and wakes it if it is parked.
+func (r *runner) begin(p *Pool, l each, worker, workers int) {
+	r.pool, r.each, r.worker, r.workers = p, l, worker, workers
+	if r.state.Swap(called) == parked {
+		r.bell.ring()
 	}
 }
 
-// busy reports whether h has work.
-func (h *hand) busy() bool {
-	state := h.state.Load()
+// busy reports whether the runner has work.
+func (r *runner) busy() bool {
+	state := r.state.Load()
 	return state == called || state == working
 }
 
-// takeBack takes the work from h, unless it has begun, and reports whether it has. A hand
-// that was rung for finds no work then, and spins.
-func (h *hand) takeBack() bool {
-	if h.state.Load() != called || !h.state.CompareAndSwap(called, spinning) {
+// takeBack takes the work from the runner unless it has begun, and reports whether it did. If the
+// runner was parked, it wakes, finds no work and spins.
+func (r *runner) takeBack() bool {
+	if r.state.Load() != called || !r.state.CompareAndSwap(called, spinning) {
 		return false
 	}
-	h.pool, h.each = nil, each{}
+	r.pool, r.each = nil, each{}
 	return true
 }
 
-// live works, and waits for work, until h is ended.
-func (h *hand) live() {
-	if h.place != anywhere {
+// live is the runner's goroutine: it waits for work and executes it, until it is ended.
+func (r *runner) live() {
+	if r.place != anywhere {
 		runtime.LockOSThread()
 	}
-	var last *Pool // that h was a hand of
-	wanted := func() bool { return h.state.Load() >= called }
-	running := func() bool { return last != nil && last.taken.Load() }
+	var last *Pool // of its last loop
+	wanted := func() bool { return r.state.Load() >= called }
+	running := func() bool { return last != nil && last.inLoop.Load() }
 	for tired := false; ; {
-		// Who has just woken the caller leaves its processor to it.
-		if (tired || !spin(wanted, running)) && h.state.CompareAndSwap(spinning, parked) {
-			h.bell.wait()
+		// A runner that has just woken the caller parks at once, to free a processor for it.
+		if (tired || !spin(wanted, running)) && r.state.CompareAndSwap(spinning, parked) {
+			r.bell.wait()
 		}
 		tired = false
-		if h.state.CompareAndSwap(called, working) {
-			last = h.pool
-			tired = h.serve()
-		} else if h.state.Load() == ended {
-			h.bell.close()
+		if r.state.CompareAndSwap(called, working) {
+			last = r.pool
+			tired = r.serve()
+		} else if r.state.Load() == ended {
+			r.bell.close()
 			return
 		}
 	}
 }
 
-// serve does the hand's part of a loop, and reports whether it has woken the caller.
-// Where the body ends the goroutine, as testing.T.FailNow does, another one takes its place.
-func (h *hand) serve() (woken bool) {
-	p := h.pool
+// serve executes the runner's workers, and reports whether it has woken the caller. If a body ends
+// the goroutine, as testing.T.FailNow does, a new goroutine takes its place.
+func (r *runner) serve() (woken bool) {
+	p := r.pool
 	returned := false
 	defer func() {
-		h.pool, h.each = nil, each{}
-		h.state.Store(spinning)
+		r.pool, r.each = nil, each{}
+		r.state.Store(spinning)
 		if !returned {
-			go h.live()
+			go r.live()
 		}
 		woken = p.ended()
 	}()
-	p.turns(&h.each, h.worker, h.workers)
+	p.turns(&r.each, r.worker, r.workers)
 	returned = true
 	return
 }
 
-// idle holds the hands that have no work, by place, the last to work on top: the one
-// least likely to be parked.
+// idle holds the runners without work, by place. They are stacks: the one that worked last is on
+// top, since it is the least likely to be parked.
 var idle struct {
 	sync.Mutex
-	hands   map[int]*[]*hand
-	spell   int  // counts calls of endIdle
-	planned bool // a call of endIdle is
+	runners    map[int]*[]*runner
+	generation int  // number of calls of endIdle
+	planned    bool // a call of endIdle is planned
 }
 
-// idleFor is how long hands are kept that have nothing to do, at least.
+// idleFor is the least time that a runner without work is kept. The most is twice that.
 const idleFor = 5 * time.Second
 
-// idleAt returns the hands at a place that have no work.
-func idleAt(place int) *[]*hand {
-	there, ok := idle.hands[place]
+// idleAt returns the stack of idle runners of a place.
+func idleAt(place int) *[]*runner {
+	there, ok := idle.runners[place]
 	if !ok {
-		if idle.hands == nil {
-			idle.hands = map[int]*[]*hand{}
+		if idle.runners == nil {
+			idle.runners = map[int]*[]*runner{}
 		}
-		there = new([]*hand)
-		idle.hands[place] = there
+		there = new([]*runner)
+		idle.runners[place] = there
 	}
 	return there
 }
 
-// hire makes idle hands those of p, but the caller; new ones where there are none.
-func (p *Pool) hire(hands int) {
-	if hands < 2 {
+// acquire takes runners for a loop from the idle ones, and starts new ones if there are too few.
+// The caller is one of the given number.
+func (p *Pool) acquire(runners int) {
+	if runners < 2 {
 		return
 	}
 	idle.Lock()
 	defer idle.Unlock()
 	there := idleAt(anywhere)
-	for w := 1; w < hands; w++ {
+	for w := 1; w < runners; w++ {
 		if p.places != nil {
 			there = idleAt(p.places[w])
 		}
 		if last := len(*there) - 1; last >= 0 {
-			p.hands = append(p.hands, (*there)[last])
+			p.runners = append(p.runners, (*there)[last])
 			*there = (*there)[:last]
 			continue
 		}
-		h := &hand{place: p.place(w), bell: newBell()}
-		p.hands = append(p.hands, h)
-		go h.live()
+		r := &runner{place: p.place(w), bell: newBell()}
+		p.runners = append(p.runners, r)
+		go r.live()
 	}
 }
 
-// dismiss makes the hands idle, so that the next loop has each as the same worker.
-// The caller does that for all: hands that end at the same time would wait for one
-// another, which took 16 of them some 20 µs.
-func (p *Pool) dismiss() {
+// release makes the runners idle, in the order that gives each the same worker in the next loop.
+// The caller does this for all of them. If each did it for itself, 16 runners that finish at the
+// same time would wait some 20 µs for the lock.
+func (p *Pool) release() {
 	idle.Lock()
 	defer idle.Unlock()
 	there := idleAt(anywhere)
-	for _, h := range slices.Backward(p.hands) {
-		if h.place != anywhere {
-			there = idleAt(h.place)
+	for _, r := range slices.Backward(p.runners) {
+		if r.place != anywhere {
+			there = idleAt(r.place)
 		}
-		h.spell = idle.spell
-		*there = append(*there, h)
+		r.generation = idle.generation
+		*there = append(*there, r)
 	}
-	clear(p.hands)
-	p.hands = p.hands[:0]
+	clear(p.runners)
+	p.runners = p.runners[:0]
 	if !idle.planned {
 		idle.planned = true
 		time.AfterFunc(idleFor, endIdle)
 	}
 }
 
-// endIdle ends the hands that have done nothing since it was called last, and plans its
-// next call while there are others.
+// endIdle ends the runners that have done nothing since its last call. If others are left, it
+// plans its next call.
 func endIdle() {
 	idle.Lock()
 	defer idle.Unlock()
 	left := 0
-	for _, there := range idle.hands {
-		*there = slices.DeleteFunc(*there, func(h *hand) bool {
-			if h.spell == idle.spell {
+	for _, there := range idle.runners {
+		*there = slices.DeleteFunc(*there, func(r *runner) bool {
+			if r.generation == idle.generation {
 				return false
 			}
-			if h.state.Swap(ended) == parked {
-				h.bell.ring()
+			if r.state.Swap(ended) == parked {
+				r.bell.ring()
 			}
 			return true
 		})
 		left += len(*there)
 	}
-	idle.spell++
+	idle.generation++
 	if idle.planned = left > 0; idle.planned {
 		time.AfterFunc(idleFor, endIdle)
 	}

@@ -30,10 +30,10 @@ func TestHandsAreKept(t *testing.T) {
 	}
 }
 
-// lame puts a hand that never begins on top of the idle ones, and returns it with a
+// lame puts a runner that never begins on top of the idle ones, and returns it with a
 // function that takes it away again.
-func lame(state int32) (h *hand, gone func()) {
-	h = &hand{place: anywhere, bell: newBell()}
+func lame(state int32) (h *runner, gone func()) {
+	h = &runner{place: anywhere, bell: newBell()}
 	h.state.Store(state)
 	idle.Lock()
 	defer idle.Unlock()
@@ -42,12 +42,12 @@ func lame(state int32) (h *hand, gone func()) {
 	return h, func() {
 		idle.Lock()
 		defer idle.Unlock()
-		*there = slices.DeleteFunc(*there, func(other *hand) bool { return other == h })
+		*there = slices.DeleteFunc(*there, func(other *runner) bool { return other == h })
 		h.bell.close()
 	}
 }
 
-// TestTakeBack wants the caller to compute what a hand has not begun, under each loop.
+// TestTakeBack wants the caller to compute what a runner has not begun, under each loop.
 func TestTakeBack(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, state := range []int32{spinning, parked} {
@@ -73,7 +73,7 @@ func TestTakeBack(t *testing.T) {
 				}
 			}
 			if h.pool != nil || h.state.Load() != spinning {
-				t.Errorf("%s: the hand still has work, in state %d", name, h.state.Load())
+				t.Errorf("%s: the runner still has work, in state %d", name, h.state.Load())
 			}
 			gone()
 		}
@@ -95,7 +95,7 @@ func TestTakeBackPanics(t *testing.T) {
 	}
 }
 
-// TestReady wants short loops to be shared while the first hand spins, and otherwise ever
+// TestReady wants short loops to be shared while the first runner spins, and otherwise ever
 // more seldom.
 func TestReady(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -113,10 +113,10 @@ func TestReady(t *testing.T) {
 	if got, want := asked(300), " 0 2 6 14 30 62 126 190 254"; got != want {
 		t.Errorf("shared loops%s, want%s", got, want)
 	}
-	p.first = h
+	p.lastFirst = h
 	h.state.Store(spinning)
 	if got, want := asked(4), " 0 1 2 3"; got != want {
-		t.Errorf("while a hand spins: shared loops%s, want%s", got, want)
+		t.Errorf("while a runner spins: shared loops%s, want%s", got, want)
 	}
 	h.state.Store(parked)
 	if got, want := asked(4), " 0 2"; got != want {
@@ -127,24 +127,24 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestIdleHandsEnd wants hands that have nothing to do to end, and new ones to work.
+// TestIdleHandsEnd wants runners that have nothing to do to end, and new ones to work.
 func TestIdleHandsEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	p := NewPool(4)
-	var all []*hand
+	var all []*runner
 	p.Run(4, 4, func(worker, _, _ int) {
 		if worker == 0 {
-			all = slices.Clone(p.hands)
+			all = slices.Clone(p.runners)
 		}
 	})
 	if len(all) != 3 {
-		t.Fatalf("%d hands, want 3", len(all))
+		t.Fatalf("%d runners, want 3", len(all))
 	}
 	endIdle()
 	endIdle()
 	for _, h := range all {
 		if state := h.state.Load(); state != ended {
-			t.Errorf("a hand that was not used is in state %d", state)
+			t.Errorf("a runner that was not used is in state %d", state)
 		}
 		for h.bell.file != nil && h.bell.file.SetDeadline(time.Time{}) == nil { // until it is closed
 			runtime.Gosched()

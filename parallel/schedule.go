@@ -12,7 +12,7 @@ type Schedule interface {
 	Share(n, workers int) Shares
 }
 
-// Shares hands out the chunks of one loop. Together they hold every index of [0, n)
+// Shares runners out the chunks of one loop. Together they hold every index of [0, n)
 // exactly once.
 type Shares interface {
 	// Next returns the next chunk of a worker, the indices lo ≤ i < hi, or an empty

@@ -343,7 +343,7 @@ func TestForgiving(t *testing.T) {
 	}
 }
 
-// TestGoexit has bodies end their goroutines, on a hand and on the caller's.
+// TestGoexit has bodies end their goroutines, on a runner and on the caller's.
 func TestGoexit(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	p := NewPool(3)
