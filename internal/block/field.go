@@ -8,21 +8,24 @@ import (
 	"gemm/internal/kernel"
 )
 
-// Field computes products in GF(2⁸) by loops round a micro-kernel:
+// Field computes products in GF(2⁸) by five loops around a micro-kernel:
 //
-//	for ic over m by MC, for pc over k by KP   pack A[ic, pc] into slivers of MR rows
-//	  for jc over n by NC
-//	    for lc over KP by KC                   pack B[lc, jc], or not: in L2
-//	      for ir over MC by MR                 micro-kernel: a sliver of A, in L1, by the block of B
+//	for ic over m by MC                  panel of A: MC×KP, packed into slivers of MR rows, in L3
+//	  for pc over k by KP
+//	    for jc over n by NC              block of B: KC×NC, in L2; packed only if that pays
+//	      for lc over KP by KC
+//	        for ir over MC by MR         micro-kernel: a sliver of A (in L1) times the block of B
 //
-// The shape that it is made for is that of Reed–Solomon codes: A is small, B has a row
-// for each of k shards, as long as they are. Where m ≤ MR every element of B is loaded
-// once. Rows that are whole pages apart, as shards of a power of two are, share the sets of
-// a cache, which has room for a few of them: B is read where it lies, some of its rows at a
-// time, or, where both it and C have many, copied to where they share none.
+// It is built for the shapes of Reed–Solomon codes. A is small. Each of the k rows of B is a shard,
+// which may be megabytes long. If m ≤ MR, every element of B is loaded once.
 //
-// It computes any number of products at the same time. The buffers of the last one are kept for
-// the next.
+// Shards often have a length of a power of two. Then the rows of B are whole pages apart and map
+// to the same sets of a cache, which holds only a few of them. There are two remedies. The kernel
+// reads B in place, a few rows in one pass. Or, if A and B have many rows, it copies the block, so
+// that rows do not share sets.
+//
+// A Field computes any number of products at the same time. It keeps the buffers of the last one
+// for the next.
 type Field struct {
 	kernel kernel.Field
 	caches Caches
@@ -30,18 +33,17 @@ type Field struct {
 	idle   Idle[fieldTask]
 }
 
-// fieldTask is what one product at a time needs: its buffers, and what the workers are busy
-// with.
+// fieldTask is the state of one product: its buffers, and the job that its workers execute.
 type fieldTask struct {
 	*Field
 	a       []uint64 // packed panel of A
-	last    []byte   // the elements that it holds, row by row, where these are the whole of A
+	last    []byte   // the elements that are packed in a, row by row, if that is all of A; else empty
 	workers []fieldSpace
-	packA   func(worker, lo, hi int) // packSlivers and updateTasks of the job, made once:
-	update  func(worker, lo, hi int) // a function that is made is an allocation
-	shape   [4]int                   // of the last product, m, n, k and ldb, for which are
-	plan    fieldPlan                // and the buffers
-	blocks  int                      // of columns
+	packA   func(worker, lo, hi int) // calls packSlivers; made once, since a closure is an allocation
+	update  func(worker, lo, hi int) // calls updateTasks
+	shape   [4]int                   // m, n, k and ldb of the last product
+	plan    fieldPlan                // for that shape, like the sizes of the buffers
+	blocks  int                      // blocks of columns in that plan
 	job     fieldJob
 }
 
@@ -56,34 +58,34 @@ func (e *Field) take() *fieldTask {
 	return t
 }
 
-// fieldSpace is what one worker has for itself.
+// fieldSpace is the workspace of one worker.
 type fieldSpace struct {
-	b []gf256.Elem // packed block of B, or its last columns
+	b []gf256.Elem // packed block of B, or its last columns if it is not packed
 	c []gf256.Elem // last columns of a sliver of C
-	_ [64]byte     // no two workers write to one line of a cache
+	_ [64]byte     // keeps the workspaces of two workers out of one cache line
 }
 
-// fieldJob is what the workers are busy with: the rows of a panel of A.
+// fieldJob is one panel of A times the columns of B, which the workers divide.
 type fieldJob struct {
 	ctx           context.Context
 	n, k          int
-	a, b, c       []gf256.Elem // from the job's first elements on
+	a, b, c       []gf256.Elem // from the first element of the job
 	lda, ldb, ldc int
 	into          kernel.Into
-	back          bool // through the blocks of columns from the last one on
+	back          bool // blocks of columns in descending order
 
-	height, taller, slivers int
-	shares                  int // tasks for a block of columns
+	height, taller, slivers int // the first taller slivers of A have height rows, the others one less
+	shares                  int // tasks of one block of columns
 }
 
 // fieldPlan is how one product is computed.
 type fieldPlan struct {
-	MC, KP  int  // of the panel of A
-	KC, NC  int  // of the block of B
-	Lead    int  // columns that the first block has beyond NC
-	Back    bool // whether every other product goes through the blocks from the last one on
-	PackB   bool // whether blocks of B are copied
-	Stream  bool // whether C is written past the caches, where its rows begin on their lines
+	MC, KP  int  // rows and columns of the panel of A
+	KC, NC  int  // rows and columns of the block of B
+	Lead    int  // columns of the first block beyond NC
+	Back    bool // every other product takes the blocks in descending order
+	PackB   bool // blocks of B are copied
+	Stream  bool // C is written by non-temporal stores, if its rows begin on cache lines
 	Share   int  // slivers of A in a task
 	Workers int
 }
@@ -100,51 +102,57 @@ func HostField(loop Loop) *Field { return NewField(kernel.BestField(), HostCache
 func (e *Field) Kernel() kernel.Field { return e.kernel }
 
 const (
-	fieldPanel  = 1 << 20 // bytes of a packed panel of A, at most
-	fieldWidth  = 1 << 15 // columns of a block of B that is used again, at most
-	fieldWide   = 1 << 17 // of one that is not, where the next product or pass uses C again
-	fieldCall   = 1 << 23 // products of elements in a call for a block that is not: 200 µs
-	fieldCopy   = 1 << 12 // columns of a block that is copied, at most
-	fieldBehind = 32      // rows behind it, for hardware that fetches what follows a column
-	fieldBack   = 1 << 10 // columns behind the one where a row turns round
-	fieldPass   = 2       // rows of B in a long pass, in ways of L1
-	fieldTall   = 8       // rows of a sliver of A above which it is tall
-	fieldRows   = 12      // rows of B in a short pass, where L1 has fewer ways, over
-	fieldHigh   = 4       // rows of a sliver, or more
-	fieldApart  = 8       // long passes over rows of B that share no sets, before it is copied
-	fieldAlone  = 1 << 20 // products of elements that are worth another worker: some 10 µs
-	fieldLead   = 20      // full tiles, of one step of k, that a worker is ahead of another
+	fieldPanel  = 1 << 20 // most bytes of a packed panel of A
+	fieldWidth  = 1 << 15 // most columns of a block of B that several slivers use
+	fieldWide   = 1 << 17 // most columns of a block that one sliver uses, if C is used again soon
+	fieldCall   = 1 << 23 // multiplications in one call of the kernel for such a block, 200 µs
+	fieldCopy   = 1 << 12 // most columns of a copied block
+	fieldBehind = 32      // rows allocated after a copied block, for the hardware's prefetch
+	fieldBack   = 1 << 10 // columns at the end of a row that are computed in descending order
+	fieldPass   = 2       // rows of B in a long pass, as a multiple of the ways of L1
+	fieldTall   = 8       // a sliver of A with more rows is tall
+	fieldRows   = 12      // least rows of B in a short pass with AVX-512, for slivers of
+	fieldHigh   = 4       // at least so many rows
+	fieldApart  = 8       // long passes over a B whose rows share no sets, before it is copied
+	fieldAlone  = 1 << 20 // multiplications that pay for another worker, some 10 µs
+	fieldLead   = 20      // tiles (one step of k each) by which the first worker is ahead of the second
 
-	fieldWoken = 1 << 23 // products that gain by workers who have to be woken for them
+	fieldWoken = 1 << 23 // least multiplications of a product that pay for waking a parked worker
 
-	fieldPacked = 1 << 13 // words of a panel that are worth another worker's packing
+	fieldPacked = 1 << 13 // words of a panel of A that pay for another worker to pack
 )
 
-// choose returns how an m×n×k product is computed, no dimension of which is 0, where rows
-// of B are ldb apart. A sliver of A takes half of L1, a block of B half of L2, and A's panel
-// half of L3 or less.
+// choose plans an m×n×k product whose rows of B are ldb elements apart. No dimension is 0. A sliver
+// of A takes half of L1, a block of B half of L2, and the panel of A at most half of L3.
 //
-// Of a B that is not copied, rows that share sets are read in short passes, as many side by
-// side as L1 has ways, pages of its size. Passes are long where they share none, and over a
-// tall sliver: to read that much of C again costs more than the lines of B that are lost. B
-// is copied where it has more than one long pass, or many if its rows share no sets, for
-// tall slivers and for three or more: two are faster without.
+// Passes (KC). B in place is read in passes of some of its rows:
 //
-// Streams begin anew at each call: blocks are as wide as calls may be long where one pass over
-// one sliver is all, but not so wide that the next product, which begins where this one ends if
-// L2 has room for that, would find nothing there. Where there are several passes L2 has room for
-// the block of C twice.
+//	rows of B share sets, slivers are not tall   short: as many rows as L1 has ways
+//	otherwise                                    long: twice as many
 //
-// C is written past the caches where L3 has no room for the product, nor for C until it is read,
-// if that is done once and to few rows.
+// For tall slivers a pass is long although sets are shared: reading so much of C again would cost
+// more than the lost lines of B.
 //
-// Of two workers the one that has the other begin, and sees later that it has ended, has more
-// columns. With more of them that one begins last.
+// Copies (PackB). B is copied if slivers are tall or more than two, and it has more than one long
+// pass (more than fieldApart if its rows share no sets). With two slivers, reading in place is
+// faster.
 //
-// Workers have up to four blocks of columns each, for an even finish, but fewer where these
-// would not be worth four workers of their own: after its first block a worker looks at what
-// others have taken, and who gets another's columns of the product before finds them in
-// that one's cache.
+// Width (NC). Hardware prefetch starts anew in each call of the kernel, so blocks are wide:
+//
+//	several slivers use the block    fieldWidth
+//	one sliver, several passes       L2 holds the block of C twice
+//	one sliver, one pass             as wide as the time of a call allows; but if C is not
+//	                                 streamed, the end of this product stays in L2 for the next,
+//	                                 which begins there
+//
+// Non-temporal stores (Stream). C bypasses the caches if all of the following hold: it is written
+// once, slivers are not tall, and L3 cannot hold B and C.
+//
+// Workers. The second of two workers begins later, and the first sees its end later still. So the
+// first has more columns (Lead). With more workers none has, since the caller begins last. Each
+// worker has up to four blocks, so that all finish together. It has fewer if the blocks would be
+// too small. After its first block a worker looks for blocks of others, and the columns that
+// another worker computed in the last product are in that worker's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
@@ -201,10 +209,10 @@ func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	return p
 }
 
-// blocks returns how many blocks n columns are cut into.
+// blocks returns the number of blocks of n columns.
 func (p *fieldPlan) blocks(n int) int { return max(1, (n-p.Lead+p.NC-1)/p.NC) }
 
-// block returns the columns of a block.
+// block returns the range of columns of block b.
 func (p *fieldPlan) block(b, n int) (lo, hi int) {
 	if b > 0 {
 		lo = b*p.NC + p.Lead
@@ -212,8 +220,8 @@ func (p *fieldPlan) block(b, n int) (lo, hi int) {
 	return lo, min(n, (b+1)*p.NC+p.Lead)
 }
 
-// prepare plans products of a shape and makes the buffers, unless they are there. Shards
-// can be so short that this is a third of the time.
+// prepare makes the plan and the buffers for a shape, unless the last product had the same. For
+// short shards they would take a third of the time.
 func (e *fieldTask) prepare(m, n, k, ldb int) {
 	shape := [4]int{m, n, k, ldb}
 	if e.shape == shape {
@@ -228,13 +236,13 @@ func (e *fieldTask) prepare(m, n, k, ldb int) {
 	e.shape, e.plan, e.blocks, e.last = shape, p, p.blocks(n), e.last[:0]
 }
 
-// panel returns the words of a packed panel of A.
+// panel returns the size of a packed panel of A, in words.
 func (e *Field) panel(p fieldPlan) int {
 	height, taller, slivers := e.kernel.Slivers(p.MC)
 	return p.KP * (taller*e.kernel.Words(height) + (slivers-taller)*e.kernel.Words(height-1))
 }
 
-// columns returns the columns of B that a worker has room for.
+// columns returns the number of columns in the workspace of a worker.
 func (e *Field) columns(p fieldPlan) int {
 	if p.PackB {
 		return stride(p.NC)
@@ -242,13 +250,13 @@ func (e *Field) columns(p fieldPlan) int {
 	return e.kernel.NR
 }
 
-// stride returns the elements between the copied rows of n columns of B: an odd number
-// of lines of a cache, so that they do not share its sets.
+// stride returns the distance of the copied rows of n columns of B, in elements: an odd number of
+// cache lines, so that rows do not share sets.
 func stride(n int) int { return up(n, 128) + 64 }
 
-// Multiply computes C ← A·B with A m×k, B k×n and C m×n; row i of A begins at a[i*lda],
-// and so on. The error is ctx's, which is looked at before each sliver of A; C is then
-// undefined. Once the buffers have grown to the shape it allocates nothing.
+// Multiply computes C ← A·B with A m×k, B k×n and C m×n. Row i of A begins at a[i*lda], and the
+// same holds for B and C. It checks ctx before each sliver of A; if that is cancelled, it returns
+// the error of ctx, and C is undefined. It allocates nothing if the last product had the shape.
 func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
 	c []gf256.Elem, ldc int) error {
 	if err := ctx.Err(); err != nil {
@@ -266,12 +274,12 @@ func (e *Field) Multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda i
 	t := e.take()
 	err := t.multiply(ctx, m, n, k, a, lda, b, ldb, c, ldc)
 	g := &t.job
-	g.ctx, g.a, g.b, g.c = nil, nil, nil, nil // lets go of the operands
+	g.ctx, g.a, g.b, g.c = nil, nil, nil, nil // leaves the operands to the garbage collector
 	e.idle.Give(t)
 	return err
 }
 
-// multiply is Multiply where no dimension is 0.
+// multiply is Multiply for dimensions that are not 0.
 func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, lda int, b []gf256.Elem, ldb int,
 	c []gf256.Elem, ldc int) error {
 	e.prepare(m, n, k, ldb)
@@ -285,7 +293,7 @@ func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, l
 	for ic := 0; ic < m; ic += p.MC {
 		g.height, g.taller, g.slivers = e.kernel.Slivers(min(p.MC, m-ic))
 		g.shares = 1
-		if g.slivers > p.Share { // small products feel a division
+		if g.slivers > p.Share { // a division would show in small products
 			g.shares = (g.slivers + p.Share - 1) / p.Share
 		}
 		for pc := 0; pc < k; pc += p.KP {
@@ -311,8 +319,8 @@ func (e *fieldTask) multiply(ctx context.Context, m, n, k int, a []gf256.Elem, l
 	return nil
 }
 
-// holds reports whether the panel is A's already. Stripes are encoded one after the other
-// with one matrix, and lines of a cache that are not written stay with all workers.
+// holds reports whether the panel already holds A. The stripes of a file are encoded with the same
+// matrix, and cache lines that nobody writes stay valid for all workers.
 func (e *fieldTask) holds(m, k int, a []gf256.Elem, lda int) bool {
 	if len(e.last) != m*k {
 		return false
@@ -328,7 +336,7 @@ func (e *fieldTask) holds(m, k int, a []gf256.Elem, lda int) bool {
 	return true
 }
 
-// hold keeps the elements of the A that has been packed, if that is one panel.
+// hold notes the elements of A, which has been packed, if A is one panel.
 func (e *fieldTask) hold(m, k int, a []gf256.Elem, lda int) {
 	if m > e.plan.MC || k > e.plan.KP {
 		return
@@ -338,7 +346,7 @@ func (e *fieldTask) hold(m, k int, a []gf256.Elem, lda int) {
 	}
 }
 
-// sliver returns the first row and the height of a sliver of A, and where it is packed.
+// sliver returns the first row and the height of sliver s of A, and its packed words.
 func (e *fieldTask) sliver(g *fieldJob, s int) (row, height int, packed []uint64) {
 	if s == 0 {
 		return 0, g.height, e.a
@@ -352,7 +360,7 @@ func (e *fieldTask) sliver(g *fieldJob, s int) (row, height int, packed []uint64
 	return row, height, e.a[at:]
 }
 
-// packSlivers packs slivers of A's panel.
+// packSlivers packs the slivers lo ≤ s < hi of the panel of A.
 func (e *fieldTask) packSlivers(g *fieldJob, lo, hi int) {
 	for s := lo; s < hi; s++ {
 		row, height, packed := e.sliver(g, s)
@@ -360,8 +368,8 @@ func (e *fieldTask) packSlivers(g *fieldJob, lo, hi int) {
 	}
 }
 
-// updateTasks computes tasks, some slivers of A by a block of B each. Those of one block
-// follow each other, and a worker that has several of them packs the block once.
+// updateTasks executes the tasks lo ≤ t < hi. A task is some slivers of A times one block of B. The
+// tasks of a block have consecutive numbers, and a worker with several of them packs the block once.
 func (e *fieldTask) updateTasks(g *fieldJob, worker, lo, hi int) {
 	share := e.plan.Share
 	first, end := lo, hi
@@ -381,8 +389,8 @@ func (e *fieldTask) updateTasks(g *fieldJob, worker, lo, hi int) {
 	}
 }
 
-// updateBlock multiplies some slivers of A by a block of columns of B. The last columns,
-// fewer than a tile has, are computed in buffers.
+// updateBlock multiplies the slivers first ≤ s < end of A by block b of the columns of B. The last
+// columns, fewer than a tile has, are computed in the worker's workspace.
 func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 	w, nr := &e.workers[worker], e.kernel.NR
 	j, to := e.plan.block(b, g.n)
@@ -428,11 +436,14 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 	}
 }
 
-// run is the micro-kernel's Run. Where there are several workers it turns round at the end of
-// a row: hardware that follows columns goes on behind the last one, where C is another
-// worker's, and that one's processor has to fetch it back. The last columns are computed from
-// the last one back, some at a time and always as many as there are behind them, so that
-// what lies behind is done.
+// run is the micro-kernel's Run over n columns, with another order of the last ones if there are
+// several workers. Hardware prefetch does not stop at the last column: it takes the cache lines
+// that follow, in C, away from the worker that writes them. So the last fieldBack columns are
+// computed in descending order, in parts that double in width. What the prefetch of a part then
+// takes is of this worker, and done:
+//
+//	columns  0 … turn      ascending, one call
+//	         turn … n      … │ third │ second │ first
 func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int,
 	into kernel.Into) {
 	turn := n
@@ -447,9 +458,9 @@ func (e *fieldTask) run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c [
 	}
 }
 
-// copyBlock is copyRows for a block of B, whose rows are pages apart and in memory: while a
-// row is copied all of the next one comes. Hardware fetches the lines of a row only when it has
-// seen some of them read, and no further than to the end of a page.
+// copyBlock is copyRows for a block of B that is in memory, with rows pages apart. While it copies
+// one row it prefetches all of the next. The hardware's prefetch would begin only after some lines
+// of a row, and end with the page.
 func copyBlock(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
 	for i := range rows {
 		if i+1 < rows {
@@ -459,7 +470,7 @@ func copyBlock(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds 
 	}
 }
 
-// copyRows copies a block of rows×cols.
+// copyRows copies a rows×cols block.
 func copyRows(rows, cols int, dst []gf256.Elem, ldd int, src []gf256.Elem, lds int) {
 	for i := range rows {
 		copy(dst[i*ldd:][:cols], src[i*lds:])
