@@ -67,7 +67,7 @@ func (x *cannon[T]) place() (err error) {
 	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
 		return err
 	}
-	if err = x.furnish(x.allocate); err != nil || x.Ranks == nil {
+	if err = x.allocateShared(x.allocate); err != nil || x.Ranks == nil {
 		return err
 	}
 	q := x.grid.Q

@@ -14,7 +14,8 @@ import (
 	"gemm/gf256"
 )
 
-// command is what rank 0 tells the others to do.
+// command is a message by which rank 0 tells the other ranks what to do. Members that a command does
+// not use are zero.
 type command struct {
 	Do      string `json:"do"`
 	Run     int    `json:"run,omitempty"`
@@ -41,7 +42,7 @@ const (
 	doQuit     = "quit"
 )
 
-// tell has the other ranks obey the command.
+// tell sends a command to all other ranks.
 func (j *Job) tell(c command) error {
 	if j.broken != nil {
 		return j.broken
@@ -56,9 +57,9 @@ func (j *Job) tell(c command) error {
 	return j.quiet.Tell(data)
 }
 
-// Serve does on this rank, which is not 0, what rank 0 tells, until it says that the job
-// is over. An error leaves the ranks out of step: whoever gets it must end the process. So
-// must lost, which is called on any goroutine if the time of Limit has passed.
+// Serve obeys the commands of rank 0 on another rank, and returns after "quit". If it returns an error,
+// the ranks are out of step, and the caller must end the process. lost must end the process too; it
+// is called, on any goroutine, if a command takes longer than Limit allows.
 func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 	j.watch.lost = lost
 	for {
@@ -87,10 +88,10 @@ func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 func (j *Job) obey(ctx context.Context, c command) error {
 	switch c.Do {
 	case doStage:
-		// What a rank cannot stage all ranks hear of, and nothing is staged.
+		// If a rank refuses, all ranks know, and nothing is staged.
 		return ignoreRefusal(j.stage(c))
 	case doMultiply:
-		// Collection is off in products, here as on rank 0.
+		// Garbage collection is off during products, as on rank 0.
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		ctx, cancel := limited(ctx, c)
 		defer cancel()
@@ -118,10 +119,10 @@ func (j *Job) obey(ctx context.Context, c command) error {
 	return fmt.Errorf("mpi: unknown command %q", c.Do)
 }
 
-// muchLeft is how many bytes of closed runs are worth the time of a collection.
+// muchLeft is the number of bytes of closed runs that pays for a garbage collection.
 const muchLeft = 64 << 20
 
-// limited returns a context that ends when that of rank 0 does.
+// limited returns a context with the deadline of rank 0's context.
 func limited(ctx context.Context, c command) (context.Context, context.CancelFunc) {
 	if !c.Deadline {
 		return context.WithCancel(ctx)
@@ -129,7 +130,7 @@ func limited(ctx context.Context, c command) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, c.Left)
 }
 
-// stage stages a product on a rank that does not lead.
+// stage stages a product on a rank that serves.
 func (j *Job) stage(c command) error {
 	made, err := gemm.ByType(c.Type, stageOn[float64], stageOn[float32], stageOn[gf256.Elem])(j, c)
 	if err == nil {
@@ -146,13 +147,13 @@ func stageOn[T gemm.Element](j *Job, c command) (run, error) {
 	}
 	m, err := gemm.New[T](all[i], c.Params)
 	if err != nil {
-		return nil, j.agree(err) // in the place of stage
+		return nil, j.agree(err) // instead of the agreement in stage
 	}
 	return stage(j, m.(interface{ core() *multiplier[T] }).core(), c, gemm.Matrix[T]{}, gemm.Matrix[T]{}, gemm.Matrix[T]{})
 }
 
-// Close ends the job for all ranks; rank 0 calls it, once, before it ends. Ranks that are
-// out of step are ended.
+// Close ends the job on all ranks. Rank 0 calls it once. If the ranks are out of step it returns the
+// reason, and the processes have to be ended.
 func (j *Job) Close() error {
 	if j.broken != nil {
 		return j.broken
@@ -164,28 +165,27 @@ func (j *Job) Close() error {
 	return j.world.Finalize()
 }
 
-// exitGrace is how long after the time limit a rank ends itself. Rank 0 gives a row up
-// earlier, so that this is for ranks that learn of nothing any more: their mpirun may be on a
-// host that is cut off.
+// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier, so
+// this is for ranks that hear nothing any more, for instance because the host of mpirun is cut off.
 const exitGrace = 15 * time.Second
 
-// watch ends this process if a rank waits for others for too long.
+// watch ends this process if it waits too long for other ranks.
 type watch struct {
 	limit time.Duration // 0: none
 	grace time.Duration // after the limit
 	lost  func(reason string)
 }
 
-// Limit has every rank end itself where it waits for others for longer than the limit, which
-// is of a row, and a grace of 15 s. 0 is no limit. Rank 0 calls it before it leads the others;
-// lost is called on any goroutine of rank 0, and must end the process.
+// Limit makes every rank end itself if it waits for others for longer than limit, the time limit of a
+// row, and 15 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is called on
+// any goroutine of rank 0, and must end the process.
 func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
 	j.watch.limit, j.watch.lost = limit, lost
 	defer j.within("the limit")()
 	return j.tell(command{Do: doLimit, Left: limit})
 }
 
-// within has the process end where stop is not called in time.
+// within ends the process unless stop is called in time.
 func (j *Job) within(what string) (stop func()) {
 	w := j.watch
 	if w.limit <= 0 || w.lost == nil {

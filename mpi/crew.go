@@ -10,55 +10,63 @@ import (
 	"gemm/mpi/plan"
 )
 
-// The ranks of one host are a crew: under the schedule dynamic those that wait for a
-// message, or for the others to finish, compute columns of C for a rank that has most of
-// them left. Equal parts take as long as the slowest processor, and those of a virtual
-// machine differ by a factor of two, from one second to the next. Who helps reads the
-// other's operands and writes its block of C in memory that MPI shares between the ranks
-// of a host (MPI 4.0, 12.2.3); messages are the same as without help.
+// Under the schedule dynamic, the ranks of a host steal work from each other. Ranks with equal parts
+// finish with the slowest processor, and the processors of a virtual machine differ by a factor of
+// two, from one second to the next. So a rank that waits steals:
+// it computes columns of C for the rank that has most of them left.
 //
-// Every rank has a note, which all can see. It puts there where the product of a step lies
-// and how many chunks of its columns there are; chunks are then taken one by one, by it
-// and by others, each with one compare-and-swap of the note's ticket.
-type note struct {
-	ticket atomic.Uint64 // epoch, number of chunks, chunks taken; see ticketOf
-	done   atomic.Uint64 // chunks of the epoch that are computed
-	over   atomic.Uint64 // products that the rank has finished with
-	work   [words]atomic.Int64
-	_      [noteBytes - 8*(words+3)]byte
+// The operands and C of all ranks of a host are in memory that MPI shares between them (MPI 4.0,
+// 12.2.3). A thief reads the operands and writes the columns of C in place. Messages are the same
+// as without stealing.
+//
+//	slot of rank 0   step: where A, B and C are, m, n, k   ticket: epoch 7, 11 chunks, 4 taken   done: 3
+//	slot of rank 1   …                                     ticket: epoch 9, 11 chunks, 11 taken  done: 10
+//	slot of rank 2   …
+//
+// Every rank has a slot in shared memory. There it publishes its product of the present step. The
+// columns of the product are divided into chunks. The owner and the thieves take one chunk at a
+// time, by one compare-and-swap of the ticket.
+
+// slot is where a rank publishes its product for the other ranks of its host.
+type slot struct {
+	ticket   atomic.Uint64 // epoch, number of chunks, chunks taken; see ticketOf
+	done     atomic.Uint64 // chunks of the epoch that have been computed
+	finished atomic.Uint64 // products that the rank has finished with
+	work     [words]atomic.Int64
+	_        [slotBytes - 8*(words+3)]byte
 }
 
 const (
 	words     = 11
-	noteBytes = 128 // two lines of a cache, which processors fetch together
+	slotBytes = 128 // two cache lines, which processors fetch together
 )
 
-// ticketOf joins the epoch of a note, which each product of a step increases by one, with
-// the number of its chunks and of those that are taken.
+// ticketOf packs a ticket: the epoch, which every product of the slot increases by one, the number of
+// chunks, and the number of chunks taken.
 func ticketOf(epoch, chunks, taken uint64) uint64 { return epoch<<40 | chunks<<20 | taken }
 
 const mostChunks = 1<<20 - 1
 
-// left returns the number of chunks that nobody has taken.
+// left returns the number of chunks that are not taken.
 func left(ticket uint64) int { return int(ticket>>20&mostChunks) - int(ticket&mostChunks) }
 
-// step is the product that a note describes: C ← A·B, or + C, each at so many bytes after
-// the beginning of a rank's part of the shared memory; C is in its owner's.
+// step is the product in a slot: C ← A·B or C ← C + A·B. a, b and c are offsets, in bytes, into the
+// shared memory of the ranks aRank, bRank and, for C, of the slot's owner.
 type step struct {
 	aRank, bRank int64
 	a, b, c      int64
 	m, n, k      int64
-	lda, ldc     int64 // ldb is n's of the whole: B lies side by side
-	widthOrAdd   int64 // columns of a chunk, negative where C is overwritten
+	lda, ldc     int64 // leading dimensions; that of B is n
+	widthOrAdd   int64 // columns of a chunk; negative: C is overwritten, else it is added to
 }
 
-func (n *note) write(s step) {
+func (n *slot) write(s step) {
 	for i, x := range [words]int64{s.aRank, s.bRank, s.a, s.b, s.c, s.m, s.n, s.k, s.lda, s.ldc, s.widthOrAdd} {
 		n.work[i].Store(x)
 	}
 }
 
-func (n *note) read() step {
+func (n *slot) read() step {
 	var x [words]int64
 	for i := range x {
 		x[i] = n.work[i].Load()
@@ -66,7 +74,7 @@ func (n *note) read() step {
 	return step{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10]}
 }
 
-// chunk returns the columns of the i-th chunk, and whether they are added to.
+// chunk returns the columns of chunk i, and whether the product is added to them.
 func (s step) chunk(i int) (cols plan.Span, add bool) {
 	width := s.widthOrAdd
 	if add = width > 0; !add {
@@ -76,18 +84,19 @@ func (s step) chunk(i int) (cols plan.Span, add bool) {
 	return plan.Span{Lo: int(lo), Hi: int(min(lo+width, s.n))}, add
 }
 
-// A step has about stepChunks chunks: with fewer of them one waits longer for the last one of
-// a slow rank. Each has one to three times chunkBytes of a row, which are whole tiles of the
-// micro-kernels: A is read once a chunk, and with more no product was faster. Where that is
-// fewer than chunkTerms terms, a fifth of a millisecond, it has more.
+// The width of chunks is a compromise. Wide chunks: the others wait longer for the last chunk of a
+// slow rank. So a step has about stepChunks chunks. Narrow chunks: A is read once for each chunk. So
+// a chunk has one to three times chunkBytes of a row of C, which is a whole number of micro-kernel
+// tiles; wider ones made no product faster. It is wider if it would have fewer than chunkTerms
+// multiply-adds, a fifth of a millisecond.
 const (
 	stepChunks = 11
 	chunkBytes = 384
 	chunkTerms = 1 << 23
 )
 
-// chunked returns the columns of a chunk of an m×k by k×n product of elements of the given
-// size in bytes, and the number of chunks.
+// chunked returns the number of columns of a chunk, and the number of chunks, of an m×n×k product
+// whose elements have the given size in bytes.
 func chunked(m, n, k, size int) (width, chunks int) {
 	least := chunkBytes / size
 	width = max(1, min((n/stepChunks+least/2)/least, 3), chunkTerms/max(1, m*k)/least) * least
@@ -97,18 +106,18 @@ func chunked(m, n, k, size int) (width, chunks int) {
 	return width, (n + width - 1) / width
 }
 
-// notes are those of the ranks of this process's host.
-type notes struct {
+// slots are the slots of the ranks of this host.
+type slots struct {
 	host     *comm.Comm
-	all      []*note
-	products uint64 // finished with, of all crews
+	all      []*slot
+	products uint64 // products that this rank has finished, in all crews
 }
 
-// notes returns the notes of the ranks of this host, nil where it has one rank alone, more
-// of them than processors, or no memory to share. All ranks call it.
-func (j *Job) notes() (*notes, error) {
-	if j.board != nil || j.alone {
-		return j.board, nil
+// slots returns the slots of the ranks of this host. It returns nil on all ranks if a host has one
+// rank only, more ranks than processors, or too little shared memory. All ranks call it.
+func (j *Job) slots() (*slots, error) {
+	if j.slotsOfHost != nil || j.noSlots {
+		return j.slotsOfHost, nil
 	}
 	host, err := j.quiet.Host()
 	if err != nil {
@@ -118,31 +127,31 @@ func (j *Job) notes() (*notes, error) {
 	if host.Size() == 1 || j.crowded() {
 		lacking = 1
 	}
-	// Hosts may differ; what one lacks all do without, so that they are timed alike.
+	// If one host cannot steal, none does: ranks are to be timed under the same conditions.
 	if lacking, err = j.quiet.Max(lacking); err != nil {
 		return nil, err
 	}
-	cramped, err := j.cramped(noteBytes)
+	cramped, err := j.cramped(slotBytes)
 	if err != nil {
 		return nil, err
 	}
-	if j.alone = cramped || lacking > 0; j.alone {
+	if j.noSlots = cramped || lacking > 0; j.noSlots {
 		return nil, nil
 	}
-	shared, err := j.shared(host, noteBytes)
+	shared, err := j.shared(host, slotBytes)
 	if shared == nil {
-		j.alone = err == nil
+		j.noSlots = err == nil
 		return nil, err
 	}
-	j.board = &notes{host: host}
+	j.slotsOfHost = &slots{host: host}
 	for r := range host.Size() {
-		j.board.all = append(j.board.all, (*note)(shared.At(r)))
+		j.slotsOfHost.all = append(j.slotsOfHost.all, (*slot)(shared.At(r)))
 	}
-	return j.board, nil
+	return j.slotsOfHost, nil
 }
 
-// shared takes so many bytes of memory that the ranks of each host share; it is nil on all
-// ranks if MPI refuses it on one. All ranks call it.
+// shared allocates the given bytes, per rank, of memory that the ranks of a host share. It returns nil
+// on all ranks if MPI refuses the memory on one. All ranks call it.
 func (j *Job) shared(host *comm.Comm, bytes int) (*comm.Shared, error) {
 	memory, err := host.Share(bytes)
 	if err = j.agree(err); err != nil {
@@ -151,7 +160,7 @@ func (j *Job) shared(host *comm.Comm, bytes int) (*comm.Shared, error) {
 	return memory, ignoreRefusal(err)
 }
 
-// crowded reports whether the ranks of this host take turns on its processors.
+// crowded reports whether this host has more ranks than processors.
 func (j *Job) crowded() bool {
 	processors, ranks := map[int]bool{}, 0
 	for _, g := range j.peers {
@@ -165,56 +174,55 @@ func (j *Job) crowded() bool {
 	return ranks > len(processors)
 }
 
-// crew is the help that ranks of a host give each other in products of one task.
+// crew is the ranks of a host that steal from each other, for the products of one task.
 type crew[T gemm.Element] struct {
-	*notes
+	*slots
 	memory.Arena[T]
 	window *comm.Shared
 	local  *local[T]
 }
 
-// recruit gives the task a crew and shared memory for so many matrices with so many
-// elements, where the schedule is dynamic, the local variant is one that computes any chunk as
-// well, and there is something to share. All ranks call it.
-func (t *task[T]) recruit(matrices, elements int) error {
+// form gives the task a crew, and shared memory for the given number of matrices with the given number
+// of elements. All ranks call it. There is no crew in three cases: the schedule is static, the local
+// variant computes the part of a rank in one call (see local.whole), or the host has no slots.
+func (t *task[T]) form(matrices, elements int) error {
 	if t.params.Text("schedule") != dynamic || t.local.whole {
 		return nil
 	}
-	n, err := t.job.notes()
+	n, err := t.job.slots()
 	if n == nil || err != nil {
 		return err
 	}
 	bytes := memory.Bytes[T](matrices, elements)
 	if cramped, err := t.job.cramped(bytes); cramped || err != nil {
-		return err // every rank computes its own part
+		return err // every rank computes its own part alone
 	}
 	window, err := t.job.shared(n.host, bytes)
 	if window == nil {
 		return err
 	}
-	t.crew = &crew[T]{notes: n, Arena: memory.Arena[T]{Base: window.Own()}, window: window, local: t.local}
+	t.crew = &crew[T]{slots: n, Arena: memory.Arena[T]{Base: window.Own()}, window: window, local: t.local}
 	return nil
 }
 
-// furnish has a rank take its matrices, from the memory of a crew where there is one.
-func (t *task[T]) furnish(allocate func(memory.Taker[T])) error {
-	if err := t.recruit(memory.Needed(allocate)); err != nil {
+// allocateShared allocates the matrices of a rank, in shared memory if there is a crew.
+func (t *task[T]) allocateShared(allocate func(memory.Taker[T])) error {
+	if err := t.form(memory.Needed(allocate)); err != nil {
 		return err
 	}
 	allocate(func(m *gemm.Matrix[T], rows, cols int) { *m = t.matrix(rows, cols) })
 	return nil
 }
 
-// dismiss gives the memory of the crew back. All ranks call it.
-func (t *task[T]) dismiss() error {
+// disband frees the shared memory of the crew. All ranks call it.
+func (t *task[T]) disband() error {
 	if t.crew == nil {
 		return nil
 	}
 	return t.crew.window.Free()
 }
 
-// matrix returns a matrix of zeros, its rows side by side: in the memory of the crew, where
-// there is one.
+// matrix returns a contiguous matrix of zeros, in shared memory if there is a crew.
 func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
 	if t.crew == nil {
 		return memory.Matrix[T](rows, cols)
@@ -222,10 +230,10 @@ func (t *task[T]) matrix(rows, cols int) gemm.Matrix[T] {
 	return t.crew.Matrix(rows, cols)
 }
 
-// own is this rank's note.
-func (n *notes) own() *note { return n.all[n.host.Rank()] }
+// own returns the slot of this rank.
+func (n *slots) own() *slot { return n.all[n.host.Rank()] }
 
-// at returns the rank in whose part a matrix lies, and how far it is behind its beginning.
+// at returns the rank whose shared memory holds the matrix, and the offset in bytes.
 func (w *crew[T]) at(m gemm.Matrix[T]) (rank, at int64) {
 	if len(m.Data) == 0 {
 		return 0, 0
@@ -239,7 +247,7 @@ func (w *crew[T]) at(m gemm.Matrix[T]) (rank, at int64) {
 	return rank, int64(place - part)
 }
 
-// view returns a matrix of a rank's part.
+// view returns the matrix at an offset of a rank's shared memory.
 func view[T gemm.Element](base unsafe.Pointer, at, rows, cols, stride int64) gemm.Matrix[T] {
 	m := gemm.Matrix[T]{Rows: int(rows), Cols: int(cols), Stride: int(stride)}
 	if rows > 0 && cols > 0 {
@@ -248,7 +256,8 @@ func view[T gemm.Element](base unsafe.Pointer, at, rows, cols, stride int64) gem
 	return m
 }
 
-// compute computes C ← A·B, or adds to C, with what help there is.
+// compute publishes C ← A·B, or C ← C + A·B, in the slot of this rank, takes chunks of it until none is
+// left, and steals from other ranks until the thieves of this one are done.
 func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
 	if c.Rows == 0 || c.Cols == 0 {
 		return nil
@@ -263,7 +272,7 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 		s.widthOrAdd = -s.widthOrAdd
 	}
 	n := w.own()
-	// Nobody reads the note: all chunks of the last epoch are taken.
+	// No rank reads the slot now: all chunks of the last epoch are taken.
 	n.write(s)
 	n.done.Store(0)
 	n.ticket.Store(ticketOf(n.ticket.Load()>>40+1, uint64(chunks), 0))
@@ -286,7 +295,7 @@ func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []
 	}
 }
 
-// take computes the next chunk of a rank's step. false: there was none.
+// take computes the next chunk in the slot of a rank. It returns false if none is left.
 func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 	n := w.all[rank]
 	for {
@@ -295,7 +304,7 @@ func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 			return false, nil
 		}
 		s := n.read()
-		// What was read is of this epoch if the ticket still is.
+		// The step that was read is of this epoch if the ticket has not changed.
 		if !n.ticket.CompareAndSwap(ticket, ticket+1) {
 			continue
 		}
@@ -305,7 +314,7 @@ func (w *crew[T]) take(k *clock, rank int) (bool, error) {
 	}
 }
 
-// chunk computes one chunk of a rank's step.
+// chunk computes chunk i of the step of a rank.
 func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	return k.during(computing, func() error {
 		cols, add := s.chunk(i)
@@ -316,7 +325,7 @@ func (w *crew[T]) chunk(k *clock, rank int, s step, i int) error {
 	})
 }
 
-// help computes a chunk of the rank with most of them left. false: nobody has any.
+// help computes a chunk of the rank with the most chunks left. It returns false if no rank has any.
 func (w *crew[T]) help(k *clock) (bool, error) {
 	rank, most := -1, 0
 	for r, n := range w.all {
@@ -330,18 +339,18 @@ func (w *crew[T]) help(k *clock) (bool, error) {
 	return w.take(k, rank)
 }
 
-// wait waits for the messages and helps meanwhile. What is not help is time of the phase.
+// wait steals until the messages have arrived. The time that it does not steal counts as the phase.
 func (w *crew[T]) wait(k *clock, phase string, pending []*comm.Request) error {
 	return w.until(k, phase, func() (bool, error) { return test(pending) })
 }
 
-// finish returns when no rank of the host computes any more, and helps until then.
+// finish steals until no rank of the host computes any more.
 func (w *crew[T]) finish(k *clock) error {
 	w.products++
-	w.own().over.Store(w.products)
+	w.own().finished.Store(w.products)
 	return w.until(k, communicating, func() (bool, error) {
 		for _, n := range w.all {
-			if n.over.Load() < w.products {
+			if n.finished.Load() < w.products {
 				return false, nil
 			}
 		}
@@ -349,7 +358,7 @@ func (w *crew[T]) finish(k *clock) error {
 	})
 }
 
-// until helps until the condition holds.
+// until steals until the condition holds.
 func (w *crew[T]) until(k *clock, phase string, holds func() (bool, error)) error {
 	for {
 		ready := false

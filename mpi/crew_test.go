@@ -38,7 +38,7 @@ func TestChunks(t *testing.T) {
 // the step that it belongs to.
 func TestNote(t *testing.T) {
 	const epochs, chunks, takers = 300, 7, 4
-	var n note
+	var n slot
 	var mu sync.Mutex
 	taken := map[[2]int64]int{}
 	take := func() bool {

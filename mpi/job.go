@@ -20,52 +20,61 @@ import (
 	"gemm/mpi/comm"
 )
 
-// Job is this process as one of the ranks that were started together.
+// Job is this process as one rank of an MPI job. Rank 0 leads: its methods tell the other ranks what to
+// do, by commands. The others serve:
+//
+//	rank 0    Start ─ greet ─ tell "stage" ─ tell "multiply" … Close
+//	rank 1    Start ─ greet ─ Serve: obey, obey, …           until "quit"
+//	rank 2    Start ─ greet ─ Serve: obey, obey, …           until "quit"
+//
+// All ranks must make the same MPI calls in the same order. A rank that cannot, refuses (see agree), so
+// that all skip the same calls. A rank that fails otherwise leaves the ranks out of step; then the
+// processes have to end.
 type Job struct {
-	world  *comm.Comm  // of the operands; what it moves is counted
-	quiet  *comm.Comm  // of everything else
+	world  *comm.Comm  // carries operands and results; its bytes are counted
+	quiet  *comm.Comm  // carries everything else
 	peers  []greeting  // by rank
-	mask   []int       // processors that this process was started on
-	share  []int       // those of them that are this rank's own; nil: they cannot be told apart
-	pinned []int       // where it runs now; nil: on all of the mask
-	runs   map[int]run // by the number that rank 0 gave them
-	last   int         // number given
+	mask   []int       // processors that this process was started with
+	share  []int       // processors of the mask that belong to this rank alone; nil: they cannot be divided
+	pinned []int       // processors that it is pinned to now; nil: all of the mask
+	runs   map[int]run // staged products, by number
+	last   int         // the last number that rank 0 gave a run
 	watch  watch
-	broken error // why the ranks are out of step; nil while they are not
+	broken error // why the ranks are out of step; nil: they are in step
 
-	leading gemm.Exclusive // while rank 0 leads the others through something
+	leading gemm.Exclusive // held while rank 0 leads an operation of several commands
 
-	seats  *comm.Seats
-	board  *notes             // of the ranks of this host
-	alone  bool               // there is no board
-	denied string             // why ranks have no window to read each other's memory; empty: none was denied
-	left   int                // bytes of runs that were closed since the last collection of garbage
-	pings  map[int][]float64  // samples of PingPong, by bytes
-	rates  map[string]float64 // of local variants, as rate has them
+	seats       *comm.Seats
+	slotsOfHost *slots             // of the ranks of this host
+	noSlots     bool               // there can be none
+	denied      string             // why MPI denied the window for one-sided reads; empty: it did not
+	left        int                // bytes of runs closed since the last garbage collection
+	pings       map[int][]float64  // samples of PingPong, by message size in bytes
+	rates       map[string]float64 // rates of local variants, see rate
 
-	// shm returns the bytes that are left in /dev/shm, where Open MPI makes a file of the memory
-	// that the ranks of a host share; 0: not known.
+	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory that
+	// the ranks of a host share in a file there.
 	shm func() int64
 }
 
-// run is a staged product of any element type.
+// run is a staged product of one element type.
 type run interface {
 	multiply(ctx context.Context) (report, []report, error)
 	collect() error
 	close() error
 }
 
-// greeting is what a rank tells of itself when the job begins.
+// greeting is what each rank tells the others about itself when the job begins.
 type greeting struct {
 	Arguments []string `json:"arguments"`
 	Revision  string   `json:"revision"`
-	Mask      string   `json:"mask"` // of instruction sets, as GEMM_CPU has it
+	Mask      string   `json:"mask"` // GEMM_CPU, the mask of instruction sets
 	Host      string   `json:"host"`
 	CPUs      []int    `json:"cpus"`
 }
 
-// Launched returns the number of ranks that this process was started among, as its
-// environment has it. ok is false where nobody started it as a rank.
+// Launched returns the number of ranks of the job that started this process, according to the
+// environment. ok is false if the process was not started as a rank.
 func Launched() (ranks int, ok bool) {
 	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} {
 		if size, err := strconv.Atoi(os.Getenv(name)); err == nil {
@@ -84,9 +93,9 @@ var (
 	started sync.Mutex
 )
 
-// Start begins MPI, once a process, and returns when all ranks have. The error, on every
-// rank, is gemm.ErrUnavailable in a build without MPI, or says which rank was given other
-// arguments or is another program. From then on one thread at a time may call MPI.
+// Start initializes MPI, once per process, and returns when all ranks have done so. The error is
+// gemm.ErrUnavailable in a build without MPI. On every rank it is an error if a rank has other arguments
+// or is another program; the error names that rank. After Start, one thread at a time may call MPI.
 func Start(arguments []string) (*Job, error) {
 	started.Lock()
 	defer started.Unlock()
@@ -112,7 +121,7 @@ func Start(arguments []string) (*Job, error) {
 	return j, nil
 }
 
-// running returns the job; a process that nobody started as a rank begins one of its own.
+// running returns the job. A process that was not started as a rank is a job of one rank.
 func running() (*Job, error) { return Start(nil) }
 
 // Rank returns the rank of this process.
@@ -121,7 +130,7 @@ func (j *Job) Rank() int { return j.world.Rank() }
 // Size returns the number of ranks.
 func (j *Job) Size() int { return j.world.Size() }
 
-// greet has every rank know what the others are, and be one of them.
+// greet exchanges greetings between all ranks, and checks that they agree.
 func (j *Job) greet(arguments []string) error {
 	host, _ := os.Hostname()
 	own, err := json.Marshal(greeting{arguments, revision(), os.Getenv("GEMM_CPU"), host, j.mask})
@@ -158,8 +167,8 @@ func (j *Job) greet(arguments []string) error {
 	return alike(j.peers)
 }
 
-// alike returns an error that names the first rank that differs from rank 0 in what all
-// must have in common.
+// alike returns an error if a rank differs from rank 0 in its program, instruction sets or arguments.
+// The error names the first such rank.
 func alike(peers []greeting) error {
 	first := peers[0]
 	for r, g := range peers {
@@ -177,7 +186,7 @@ func alike(peers []greeting) error {
 	return nil
 }
 
-// revision identifies this program.
+// revision returns what identifies this program: version, revision and build tags.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -192,10 +201,10 @@ func revision() string {
 	return out
 }
 
-// share returns the processors of the mask that are the rank's own: an equal part of them,
-// in the order of neighbours, where several ranks of its host have this mask, all of them
-// where no other has. It is nil where ranks have to take turns: where there are too few, or
-// another rank has some of them in a mask that differs.
+// share returns the processors that belong to a rank alone. The ranks of a host that have the same
+// mask divide it into equal parts, neighbouring processors together. share returns nil if processors
+// cannot be divided: if there are fewer than ranks, or if another rank has an overlapping mask that is
+// not the same.
 func share(peers []greeting, rank int, mask []int) []int {
 	local, n := 0, 0
 	for r, g := range peers {
@@ -217,8 +226,8 @@ func share(peers []greeting, rank int, mask []int) []int {
 	return mask[local*each : (local+1)*each]
 }
 
-// threads returns the number of threads of resolved parameters: 0 asks for the rank's
-// share of the processors that it was started on, with others or alone.
+// threads returns the number of threads of a rank. If 0 are requested, it is the rank's share of the
+// processors in its mask.
 func (j *Job) threads(asked int) int {
 	if asked > 0 {
 		return asked
@@ -232,7 +241,7 @@ func (j *Job) threads(asked int) int {
 	return max(1, len(j.mask)/sharing)
 }
 
-// bind has this process run on its own share of the processors, or where it was started.
+// bind pins this process: to its own share of the processors, or to all of its mask.
 func (j *Job) bind(affinity string) error {
 	want := j.mask
 	if affinity == closeBy && j.share != nil {
@@ -245,9 +254,9 @@ func (j *Job) bind(affinity string) error {
 	return cpu.Pin(want)
 }
 
-// apart returns two of this rank's own processors, as far apart as it has them, so that they
-// are threads of one core only where it has no other; nil where there are no two, or
-// affinity leaves it to the system.
+// apart returns two processors of this rank's share, as far apart as possible, so that they are not
+// hardware threads of one core unless the rank has only one core. It returns nil if the rank has fewer
+// than two, or if affinity leaves the choice to the system.
 func (j *Job) apart(affinity string) []int {
 	if affinity != closeBy || len(j.share) < 2 {
 		return nil
@@ -255,10 +264,10 @@ func (j *Job) apart(affinity string) []int {
 	return []int{j.share[0], j.share[len(j.share)/2]}
 }
 
-// refusal is an error on which all ranks agree: they stay in step.
+// refusal is an error that all ranks know. After it, they are still in step.
 type refusal struct {
 	text   string
-	reason error // gemm.ErrUnavailable where a rank lacks something; may be nil
+	reason error // gemm.ErrUnavailable if something is missing on a rank; otherwise nil
 }
 
 func (r refusal) Error() string { return r.text }
@@ -272,8 +281,8 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// agree returns nil where no rank has an error, and otherwise a refusal on all ranks; on
-// rank 0 it has the texts.
+// agree returns nil on all ranks if err is nil on all. Otherwise it returns a refusal on all ranks; on
+// rank 0 it has the text of the first error. All ranks call it.
 func (j *Job) agree(err error) error {
 	const refuses, lacks = 1.0, 2.0
 	bad := 0.0
@@ -304,13 +313,13 @@ func (j *Job) agree(err error) error {
 	return refusal{"another rank refused", reason}
 }
 
-// Version returns the name and version of the MPI library, empty in a build without.
+// Version returns the name and version of the MPI library. It is empty in a build without MPI.
 func Version() string { return comm.Version() }
 
 // Built reports whether this build has MPI.
 const Built = comm.Built
 
-// Placement returns a line for each rank: where it runs.
+// Placement returns a line for each rank, with its host and processors.
 func (j *Job) Placement() []string {
 	var out []string
 	for r, g := range j.peers {
@@ -323,12 +332,12 @@ func (j *Job) Placement() []string {
 	return out
 }
 
-// sharing is what a host's window takes besides what is asked for, a rank.
+// sharing is the memory per rank, in bytes, that a shared window takes beyond the request.
 const sharing = 1 << 16
 
-// cramped reports whether the ranks of some host cannot share so many bytes of each of
-// them. All ranks call it, before any asks MPI: too little memory it tells one rank of a
-// host alone, and the others wait.
+// cramped reports whether some host lacks the memory to share the given bytes per rank. All ranks call
+// it before they request the memory from MPI. MPI would report the lack to one rank of a host only, and
+// the others would wait for ever.
 func (j *Job) cramped(bytes int) (bool, error) {
 	need, err := j.quiet.Max(float64(bytes))
 	if err != nil {
@@ -348,7 +357,7 @@ func (j *Job) cramped(bytes int) (bool, error) {
 	return lacking > 0, err
 }
 
-// errCramped says what to do where the ranks cannot share so many bytes.
+// errCramped returns the error, with its remedies, of a host that lacks the given bytes per rank.
 func (j *Job) errCramped(bytes int) error {
 	return fmt.Errorf("ranks have to share %s each, and /dev/shm has %s left: make it larger (docker run --shm-size), or use a smaller size",
 		humanize.IBytes(uint64(bytes)), humanize.IBytes(uint64(j.shm())))

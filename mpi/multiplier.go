@@ -33,7 +33,7 @@ type task[T gemm.Element] struct {
 }
 
 // close gives back what the ranks have in common.
-func (t *task[T]) close() error { return t.dismiss() }
+func (t *task[T]) close() error { return t.disband() }
 
 // product is a task that an algorithm has made ready on one rank. All ranks make the same
 // calls. Those that have no part in it return at once.

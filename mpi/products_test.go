@@ -443,7 +443,7 @@ func TestRanksUnshared(t *testing.T) {
 	forVariants(t, gemm.Params{"schedule": dynamic}, func(t *testing.T, v gemm.Variant) {
 		multiplied(t, v, gemm.Params{"schedule": dynamic}, newOperands[float64](90, 110, 100, 1))
 	})
-	if !theJob.alone {
+	if !theJob.noSlots {
 		t.Error("the ranks share memory")
 	}
 }

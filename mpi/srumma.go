@@ -113,9 +113,9 @@ func (x *srumma[T]) place() (err error) {
 // expose takes the rank's matrices, from memory that the others can read if there is any.
 // All ranks call it.
 func (x *srumma[T]) expose() error {
-	board, err := x.job.notes()
-	if err == nil && board != nil && board.host.Size() == x.world.Size() {
-		err = x.recruit(memory.Needed(x.own))
+	slots, err := x.job.slots()
+	if err == nil && slots != nil && slots.host.Size() == x.world.Size() {
+		err = x.form(memory.Needed(x.own))
 	}
 	if err != nil {
 		return err

@@ -95,7 +95,7 @@ func (x *stationary[T]) settle() (err error) {
 	if x.Seat, err = x.job.seats.In(x.grid); err != nil {
 		return err
 	}
-	return x.furnish(x.allocate)
+	return x.allocateShared(x.allocate)
 }
 
 func (x *stationary[T]) place() (err error) {
