@@ -157,7 +157,7 @@ func ExampleVariant_Resolve() {
 	fmt.Println(err)
 	// Output:
 	// 16 <nil>
-	// gemm: bad parameter: cutoff is 0, wants at least 1
+	// gemm: bad parameter: cutoff is 0, must be at least 1
 }
 
 // Operands that do not conform are an error, and nothing is written.

@@ -131,7 +131,7 @@ func CheckGemm[T Float](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, 
 		case blas.Trans, blas.ConjTrans:
 			x.Rows, x.Cols = x.Cols, x.Rows
 		default:
-			err = fmt.Errorf("%w: transpose is %q, wants one of N, T, C", ErrParam, byte(t))
+			err = fmt.Errorf("%w: transpose is %q, must be one of N, T, C", ErrParam, byte(t))
 		}
 		return x
 	}

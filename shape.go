@@ -34,7 +34,7 @@ func ParseShape(text string) (Shape, error) {
 	case 3:
 		return Shape{dims[0], dims[1], dims[2]}, nil
 	}
-	return Shape{}, fmt.Errorf("%q: wants a positive integer n, or MxNxK", text)
+	return Shape{}, fmt.Errorf("%q: must be a positive integer n, or MxNxK", text)
 }
 
 // IsCube reports whether all matrices of the product are square.

@@ -99,23 +99,23 @@ func (q Param) check(value any) error {
 	switch value := value.(type) {
 	case int:
 		if _, ok := q.Default.(int); !ok {
-			return fmt.Errorf("%w: %s is %d, wants one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
+			return fmt.Errorf("%w: %s is %d, must be one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
 		}
 		if value < q.Min {
-			return fmt.Errorf("%w: %s is %d, wants at least %d", ErrParam, q.Name, value, q.Min)
+			return fmt.Errorf("%w: %s is %d, must be at least %d", ErrParam, q.Name, value, q.Min)
 		}
 		if q.Max > 0 && value > q.Max {
-			return fmt.Errorf("%w: %s is %d, wants at most %d", ErrParam, q.Name, value, q.Max)
+			return fmt.Errorf("%w: %s is %d, must be at most %d", ErrParam, q.Name, value, q.Max)
 		}
 	case string:
 		if _, ok := q.Default.(string); !ok {
-			return fmt.Errorf("%w: %s is %q, wants an integer", ErrParam, q.Name, value)
+			return fmt.Errorf("%w: %s is %q, must be an integer", ErrParam, q.Name, value)
 		}
 		if q.Choices != nil && !slices.Contains(q.Choices, value) {
-			return fmt.Errorf("%w: %s is %q, wants one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
+			return fmt.Errorf("%w: %s is %q, must be one of %s", ErrParam, q.Name, value, strings.Join(q.Choices, ", "))
 		}
 	default:
-		return fmt.Errorf("%w: %s is a %T, wants an int or a string", ErrParam, q.Name, value)
+		return fmt.Errorf("%w: %s is a %T, must be an int or a string", ErrParam, q.Name, value)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (p Params) Whole() error {
 				continue
 			}
 		}
-		return fmt.Errorf("%w: %s is %v, wants an integer or a string", ErrParam, name, value)
+		return fmt.Errorf("%w: %s is %v, must be an integer or a string", ErrParam, name, value)
 	}
 	return nil
 }

@@ -29,13 +29,13 @@ func TestResolve(t *testing.T) {
 		t.Errorf("Resolve(cutoff=32) = %v, %v", p, err)
 	}
 	for text, bad := range map[string]gemm.Params{
-		"has no block":       {"block": 1},
-		"at least 1":         {"cutoff": 0},
-		"at most 1024":       {"cutoff": 1025},
-		"wants an integer":   {"cutoff": "many"},
-		"wants one of a, b":  {"leaf": "c"},
-		"is 3, wants one of": {"leaf": 3},
-		"is a float64":       {"cutoff": 1.5},
+		"has no block":         {"block": 1},
+		"at least 1":           {"cutoff": 0},
+		"at most 1024":         {"cutoff": 1025},
+		"must be an integer":   {"cutoff": "many"},
+		"must be one of a, b":  {"leaf": "c"},
+		"is 3, must be one of": {"leaf": 3},
+		"is a float64":         {"cutoff": 1.5},
 	} {
 		if _, err := described.Resolve(bad); !errors.Is(err, gemm.ErrParam) || !strings.Contains(err.Error(), text) {
 			t.Errorf("Resolve(%v) = %v, want an ErrParam with %q", bad, err, text)

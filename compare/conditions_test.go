@@ -78,9 +78,9 @@ func TestConditionsOfOthers(t *testing.T) {
 		{variant("serial/ikj", nil), gemm.Params{"gomaxprocs": 2}, "gemm: bad parameter: serial/ikj has no gomaxprocs"},
 		{shared("reference/library", nil), gemm.Params{"gomaxprocs": 2},
 			"gemm: bad parameter: reference/library has no gomaxprocs"},
-		{shared("parallel/rows", nil), gemm.Params{"load": 1001}, "gemm: bad parameter: load is 1001, wants at most 1000"},
+		{shared("parallel/rows", nil), gemm.Params{"load": 1001}, "gemm: bad parameter: load is 1001, must be at most 1000"},
 		{shared("parallel/rows", nil), gemm.Params{"gomaxprocs": -1},
-			"gemm: bad parameter: gomaxprocs is -1, wants at least 0"},
+			"gemm: bad parameter: gomaxprocs is -1, must be at least 0"},
 	} {
 		var got string
 		if err := (Request{Variant: test.v, Params: test.p}).Case().Err(); err != nil {

@@ -56,7 +56,7 @@ func TestCasesOfExperiments(t *testing.T) {
 		keys := map[identity]bool{}
 		for i, c := range cases {
 			if keys[anIdentity(c)] {
-				t.Errorf("%s: %v is there twice", test.experiment, c)
+				t.Errorf("%s: %v is given twice", test.experiment, c)
 			}
 			keys[anIdentity(c)] = true
 			if c.Experiment != test.experiment || c.record().Experiment != test.experiment {
@@ -360,13 +360,13 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		want    string
 	}{
 		{Host{Cores: 4, Quota: None()}, 4, ""},
-		{Host{Cores: 4, Quota: None()}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
-		{Host{Cores: 4, Quota: 8}, 5, "5 threads on 4 processors: they take turns; ask for at most 4 with --threads"},
+		{Host{Cores: 4, Quota: None()}, 5, "5 threads on 4 processors: they take turns; use at most 4 with --threads"},
+		{Host{Cores: 4, Quota: 8}, 5, "5 threads on 4 processors: they take turns; use at most 4 with --threads"},
 		{Host{Cores: 4, Quota: 2.5}, 2, ""},
 		{Host{Cores: 4, Quota: 2.5}, 3,
-			"3 threads on a quota of 2.5 processors: the control group stops them for part of the time; ask for at most 2 with --threads"},
+			"3 threads on a quota of 2.5 processors: the control group stops them for part of the time; use at most 2 with --threads"},
 		{Host{Cores: 4, Quota: 0.5}, 1,
-			"1 threads on a quota of 0.5 processors: the control group stops them for part of the time; ask for at most 1 with --threads"},
+			"1 threads on a quota of 0.5 processors: the control group stops them for part of the time; use at most 1 with --threads"},
 	} {
 		if got := test.h.Crowded(test.threads); got != test.want {
 			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota,

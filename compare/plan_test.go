@@ -96,7 +96,7 @@ func TestStudies(t *testing.T) {
 				t.Errorf("%s: %v: %v", test.name, c, err)
 			}
 			if seen[anIdentity(c)] {
-				t.Errorf("%s: %v of %s is there twice", test.name, c, c.Experiment)
+				t.Errorf("%s: %v of %s is given twice", test.name, c, c.Experiment)
 			}
 			seen[anIdentity(c)] = true
 			if c.Variant.Family() == "serial" && !slices.Contains(baselines, c.Variant.Name) {

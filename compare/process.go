@@ -142,7 +142,7 @@ const (
 	deadTime  = 8 * signEvery
 )
 
-// settleTime is how long a process that writes what is no message has to end by itself.
+// settleTime is how long a process that writes what is not a message has to end by itself.
 const settleTime = time.Second
 
 // attempt is one start of a process for a task.
@@ -252,7 +252,7 @@ func (a *attempt) take(line []byte) error {
 	m, err := decode(line)
 	name := a.process.names().name
 	if err != nil {
-		a.broken = fmt.Errorf("%s wrote what is no message: %s", name, short(line))
+		a.broken = fmt.Errorf("%s wrote something that is not a message: %s", name, short(line))
 		return nil
 	}
 	switch {
@@ -267,7 +267,7 @@ func (a *attempt) take(line []byte) error {
 		key := m.Row.Key.of("").with(m.Row.Params)
 		c, asked := a.of[key]
 		if !asked || a.done[key] {
-			a.broken = fmt.Errorf("%s wrote a row that was not asked for: %s", name, short(line))
+			a.broken = fmt.Errorf("%s wrote a row that was not requested: %s", name, short(line))
 			return nil
 		}
 		a.done[key] = true
@@ -275,7 +275,7 @@ func (a *attempt) take(line []byte) error {
 	case m.Done:
 		a.over = true
 	default:
-		a.broken = fmt.Errorf("%s wrote what is no message: %s", name, short(line))
+		a.broken = fmt.Errorf("%s wrote something that is not a message: %s", name, short(line))
 	}
 	return nil
 }

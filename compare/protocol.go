@@ -202,7 +202,7 @@ func (l *line) Begin(cases []Case) { l.at(cases[0]) }
 // Done implements Progress.
 func (l *line) Done(r Record, _ bool) { l.send(message{Row: &r}) }
 
-// mostLine is the length of a line that is no message in any case.
+// mostLine is the length of a line that is not a message in any case.
 const mostLine = 16 << 20
 
 // lines cuts what is written to it into lines. A line that is not ended is the rest.

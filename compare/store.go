@@ -14,9 +14,9 @@ import (
 	"gemm/internal/output"
 )
 
-// ErrExists: records are there already and neither resuming nor replacing them
+// ErrExists: records exist already and neither resuming nor replacing them
 // was asked for.
-var ErrExists = errors.New("records are there already")
+var ErrExists = errors.New("records exist already")
 
 // Mode says what to do with records that are there already.
 type Mode int
@@ -90,7 +90,7 @@ func Load(path string) (Document, error) {
 		return Document{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return Document{}, fmt.Errorf("%s: is no regular file; save the records in one first", path)
+		return Document{}, fmt.Errorf("%s: is not a regular file; save the records in one first", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestCandidates(t *testing.T) {
 				seen := map[Tile]bool{}
 				for _, tile := range tiles {
 					if seen[tile] {
-						t.Errorf("%v %s/%s: %v is there twice", c, typ, r.Name, tile)
+						t.Errorf("%v %s/%s: %v is given twice", c, typ, r.Name, tile)
 					}
 					seen[tile] = true
 					for _, w := range []Widths{r.Widest(), {1, 1, 1}} {

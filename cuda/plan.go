@@ -369,7 +369,7 @@ func (r Rung) ParseTile(text string) (Tile, error) {
 		}
 		parts, form = append(parts, []*int{&t.TM, tn}), form+"/TMxTN"
 	}
-	wrong := fmt.Errorf("%w: tile is %q, wants %s of %s, such as %s", gemm.ErrParam, text, form, r.Name, r.Tiles[0].Name())
+	wrong := fmt.Errorf("%w: tile is %q, must be %s of %s, such as %s", gemm.ErrParam, text, form, r.Name, r.Tiles[0].Name())
 	texts := strings.Split(text, "/")
 	if len(texts) != len(parts) {
 		return t, wrong

@@ -40,7 +40,7 @@ func Schedules() []string { return []string{standard, static, dynamic, guided, a
 // that they take.
 func NewSchedule(name string, chunk int) (Schedule, error) {
 	if chunk < 0 {
-		return nil, fmt.Errorf("parallel: the chunk is %d, wants 0 or more", chunk)
+		return nil, fmt.Errorf("parallel: the chunk is %d, must be 0 or more", chunk)
 	}
 	switch name {
 	case static:

@@ -60,13 +60,16 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 // stringify is the library's text of a flag in the help.
 var stringify = cli.FlagStringer
 
-// flagText shows --a in the help where the library shows -a; both are understood.
+// flagText is the text of a flag in the help. It differs from the library's in two points. It shows --a
+// where the library shows -a; both are understood. And of a usage such as "`LIST`: sizes" it shows
+// "--sizes LIST  sizes", as a man page does: without the placeholder before the colon.
 func flagText(f cli.Flag) string {
-	text := stringify(f)
-	if !strings.HasPrefix(text, "--") {
-		text = "-" + text
+	name, usage, _ := strings.Cut(stringify(f), "\t")
+	if !strings.HasPrefix(name, "--") {
+		name = "-" + name
 	}
-	return text
+	words := strings.Fields(name)
+	return name + "\t" + strings.TrimPrefix(usage, words[len(words)-1]+": ")
 }
 
 // newApp returns the command line.
@@ -76,10 +79,14 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Name:      "gemm",
 		Usage:     "every way to multiply matrices, measured, verified and compared",
 		UsageText: "gemm COMMAND [options]\ngemm COMMAND --help",
-		Description: "The main job is gemm compare: it measures every variant on this machine and\n" +
-			"writes a report.\n\n" +
-			"Exit status: 0 all well, 1 something was wrong or failed, 2 usage,\n" +
-			"129 the terminal was closed (SIGHUP), 130 interrupted (Ctrl-C, SIGTERM).",
+		Description: "Begin with gemm compare: it measures every variant on this machine and writes a\n" +
+			"report.\n\n" +
+			"Exit status:\n" +
+			"   0    all is well\n" +
+			"   1    a result is wrong, or something failed\n" +
+			"   2    the command line is wrong\n" +
+			"   129  the terminal was closed (SIGHUP)\n" +
+			"   130  the command was interrupted (Ctrl-C, SIGTERM)",
 		Version:         version(),
 		Writer:          stdout,
 		ErrWriter:       stderr,
@@ -154,7 +161,7 @@ func flagError(name string, err error, flags []cli.Flag) error {
 		return fmt.Errorf("%s: %w; see %s --help", name, unknown("flag", "--"+strings.TrimLeft(flag, "-"), known), name)
 	}
 	if flag, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return fmt.Errorf("%s: %w", name, usagef("--%s wants a value; see %s --help", strings.TrimLeft(flag, "-"), name))
+		return fmt.Errorf("%s: %w", name, usagef("--%s needs a value; see %s --help", strings.TrimLeft(flag, "-"), name))
 	}
 	if _, flag, ok := strings.Cut(text, " for flag -"); ok {
 		if _, own, ok := strings.Cut(flag, ": --"); ok { // of a list

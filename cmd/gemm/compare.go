@@ -26,27 +26,32 @@ func compareCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:      "compare",
-		Usage:     "measure and verify every variant here, and write a report",
+		Usage:     "measure and verify all variants on this machine, and write a report",
 		UsageText: "[--profile NAME] [--out DIR] [options]",
-		Description: "The folder gets results.json, which has every row and grows while they are\n" +
-			"measured, and the report in all formats but PDF; with --profile parallel or mpi, of\n" +
-			"the experiments on threads or ranks alone; with --profile cuda, of what a GPU computes;\n" +
-			"with --profile peers, of packed products beside other libraries; with --profile gf256,\n" +
-			"of Reed–Solomon codes.",
+		Description: "Writes the records to results.json in DIR, row by row, and then the report in all\n" +
+			"formats but PDF. Profiles:\n\n" +
+			"   quick     all variants at small sizes, about 90 s on two cores\n" +
+			"   full      all variants at all sizes, and all experiments\n" +
+			"   parallel  experiments on threads\n" +
+			"   mpi       experiments on ranks\n" +
+			"   cuda      the kernels of a GPU\n" +
+			"   peers     our packed products compared with other libraries\n" +
+			"   gf256     Reed–Solomon codes\n\n" +
+			"An option with LIST takes several values, separated by commas.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "profile", Value: names[0], DefaultText: names[0],
-				Usage: "`NAME` of the scale: " + strings.Join(names, ", ")},
-			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the records and the report"},
-			resumeFlag(), forceFlag("replace the records that are there"),
-			listFlag("families", "", "all", "`LIST` of families: "+strings.Join(catalog.Families(), ", "),
+				Usage: "`NAME`: what is measured: " + strings.Join(names, ", ")},
+			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the records and the report"},
+			resumeFlag(), forceFlag("replace the existing records"),
+			listFlag("families", "", "all", "`LIST`: families of variants: "+strings.Join(catalog.Families(), ", "),
 				among(catalog.Families())),
 			variantsFlag(catalog.Variants()), sizesFlag("", "the profile's"), typeFlag(catalog.Variants(), "", "the profile's"),
 			listFlag("threads", "", "the profile's",
-				"`LIST` of numbers of threads, for the variants that have them", anyInteger),
-			listFlag("np", "", "the profile's", "`LIST` of numbers of ranks, for the family mpi", anyInteger),
+				"`LIST`: numbers of threads, for variants that use threads", anyInteger),
+			listFlag("np", "", "the profile's", "`LIST`: numbers of ranks, for the family mpi", anyInteger),
 			oversubscribeFlag(),
-			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "at least `COUNT` samples a row"},
-			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION` after which a row is given up"},
+			&cli.IntFlag{Name: "reps", DefaultText: "the profile's", Usage: "`COUNT`: least number of samples of a row"},
+			&cli.DurationFlag{Name: "timeout", DefaultText: "the profile's", Usage: "`DURATION`: time limit of a row"},
 			langFlag(), noTunedFlag(),
 		},
 		Action: runCompare,
@@ -62,7 +67,7 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 		for _, p := range profiles {
 			names = append(names, p.Name)
 		}
-		return nil, compare.Profile{}, usagef("--profile %q: wants one of %s", c.String("profile"), strings.Join(names, ", "))
+		return nil, compare.Profile{}, usagef("--profile %q: must be one of %s", c.String("profile"), strings.Join(names, ", "))
 	}
 	profile := profiles[i]
 	if c.IsSet("reps") {
@@ -133,7 +138,7 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 		sweep["ranks"] = anys(listed[int](c, "np"))
 		for _, n := range sweep["ranks"] {
 			if n.(int) < 1 {
-				return nil, usagef("--np %d: wants positive integers", n)
+				return nil, usagef("--np %d: must be positive integers", n)
 			}
 		}
 		if !c.Bool(oversubscribeName) {
@@ -153,7 +158,7 @@ func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 		counts = anys(listed[int](c, "threads"))
 		for _, n := range counts {
 			if n.(int) < 1 || n.(int) > most {
-				return nil, usagef("--threads %d: wants 1 to %d, the processors of this machine", n, most)
+				return nil, usagef("--threads %d: must be 1 to %d, the processors of this machine", n, most)
 			}
 		}
 	}

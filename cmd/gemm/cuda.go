@@ -33,7 +33,7 @@ func cudaCommand(f ladder) *cli.Command {
 			}
 		case *cli.StringFlag:
 			if f.Name == "json" {
-				f.Usage = "write the records, or the figures of --explain, to `FILE`, - for standard output"
+				f.Usage = "`FILE`: write the records, or the figures of --explain, to FILE, or to standard output if it is -"
 			}
 		}
 	}
@@ -126,20 +126,21 @@ func withSettings(c *cli.Context, l compare.Ladder, cases []compare.Case) ([]com
 func occupancyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "occupancy",
-		Usage:     "how many blocks of a kernel a multiprocessor holds, and what limits them",
+		Usage:     "compute the occupancy of a kernel, and what limits it",
 		UsageText: "--cc CAPABILITY --threads COUNT --regs COUNT [--smem BYTES] [options]",
-		Description: "It needs no GPU. The compiler says how many registers and how much shared memory a\n" +
-			"kernel takes (nvcc -Xptxas -v); nvidia-smi --query-gpu=compute_cap has the capability\n" +
-			"of a GPU. Known are " + capabilities() + ".",
+		Description: "Prints how many blocks of a kernel fit on a multiprocessor. It needs no GPU. The\n" +
+			"compiler prints the registers and the shared memory of a kernel (nvcc -Xptxas -v), and\n" +
+			"nvidia-smi --query-gpu=compute_cap prints the capability of a GPU. The known ones:\n" +
+			capabilities() + ".",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "cc", Usage: "compute `CAPABILITY`, as 8.6 or sm_86"},
-			&cli.IntFlag{Name: "threads", DefaultText: "none", Usage: "`COUNT` of threads of a block"},
-			&cli.IntFlag{Name: "regs", DefaultText: "none", Usage: "`COUNT` of registers of a thread"},
+			&cli.StringFlag{Name: "cc", Usage: "`CAPABILITY`: compute capability, such as 8.6 or sm_86"},
+			&cli.IntFlag{Name: "threads", DefaultText: "none", Usage: "`COUNT`: threads of a block"},
+			&cli.IntFlag{Name: "regs", DefaultText: "none", Usage: "`COUNT`: registers of a thread"},
 			&cli.StringFlag{Name: "smem", Value: "0", DefaultText: "0",
-				Usage: "`BYTES` of shared memory of a block, static and dynamic, as 16384 or 16KiB"},
+				Usage: "`BYTES`: shared memory of a block, static and dynamic, such as 16384 or 16KiB"},
 			&cli.BoolFlag{Name: "sweep", DisableDefaultText: true,
-				Usage: "add the occupancy over threads, over registers and over shared memory, the other two as they are"},
-			jsonFlag("the figures"), forceFlag("replace the file that is there"),
+				Usage: "add three tables: the occupancy over threads, over registers and over shared memory"},
+			jsonFlag("the figures"), forceFlag("replace the existing file"),
 		},
 		Action: runOccupancy,
 	}
@@ -157,7 +158,7 @@ func capabilities() string {
 // parseCapability returns the compute capability that --cc says.
 func parseCapability(c *cli.Context) (occupancy.Capability, error) {
 	if !c.IsSet("cc") {
-		return occupancy.Capability{}, usagef("--cc is missing: wants the compute capability, one of %s", capabilities())
+		return occupancy.Capability{}, usagef("--cc is missing: give the compute capability, one of %s", capabilities())
 	}
 	capability, err := occupancy.ParseCapability(c.String("cc"))
 	if err != nil {
@@ -223,7 +224,7 @@ func parseBytes(flag, text string) (int, error) {
 	}
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 || n > math.MaxInt/unit {
-		return 0, usagef("--%s %q: wants bytes, such as 16384, or KiB, such as 16KiB", flag, text)
+		return 0, usagef("--%s %q: must be bytes, such as 16384, or KiB, such as 16KiB", flag, text)
 	}
 	return n * unit, nil
 }
@@ -234,14 +235,14 @@ func checkReplace(c *cli.Context, name string) error {
 		return err
 	}
 	if _, err := os.Stat(name); err == nil && !c.Bool("force") {
-		return fmt.Errorf("%s is there already: replace it with --force, or name another", name)
+		return fmt.Errorf("%s exists already: replace it with --force, or name another", name)
 	}
 	return nil
 }
 
 func countersFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "counters", DisableDefaultText: true,
-		Usage: "add the counters of NVIDIA's profiler, ncu, to the rows that are ok and have none: each is run once more under it"}
+		Usage: "run each row once more under NVIDIA's profiler, ncu, and add its counters to the record"}
 }
 
 // checkProfiler returns an error where --counters cannot be had.

@@ -139,7 +139,7 @@ func TestOccupancyJSON(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 
-	fail(t, dir, 1, "o.json is there already: replace it with --force", args...)
+	fail(t, dir, 1, "o.json exists already: replace it with --force", args...)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(data) {
 		t.Errorf("the file was touched without --force: %v", err)
 	}
@@ -147,7 +147,7 @@ func TestOccupancyJSON(t *testing.T) {
 	if again, err := os.ReadFile(file); err != nil || !strings.Contains(string(again), `"sweeps"`) {
 		t.Errorf("--force did not replace the file: %v", err)
 	}
-	fail(t, dir, 1, "no regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force",
+	fail(t, dir, 1, "not a regular file", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--force",
 		"--json", dir)
 	fail(t, dir, 1, "absent/o.json", "cuda", "occupancy", "--cc", "86", "--threads", "32", "--regs", "8", "--json",
 		"absent/o.json")
@@ -158,7 +158,7 @@ func TestOccupancyUsage(t *testing.T) {
 	fail(t, dir, 2, `argument "ocupancy": there are only flags and the command occupancy; see gemm cuda --help`,
 		"cuda", "ocupancy")
 	for _, c := range []struct{ args, want string }{
-		{"", "--cc is missing: wants the compute capability, one of 7.0, 7.2,"},
+		{"", "--cc is missing: give the compute capability, one of 7.0, 7.2,"},
 		{"--cc 8.6 --regs 32", "--threads is missing"},
 		{"--cc 8.6 --threads 32", "--regs is missing"},
 		{"--cc 8.5 --threads 32 --regs 8", `--cc: unknown compute capability "8.5"; known are 7.0, 7.2,`},
@@ -167,7 +167,7 @@ func TestOccupancyUsage(t *testing.T) {
 		{"--cc 8.6 --threads 32 --regs 256", "256 registers a thread, there can be 1 to 255"},
 		{"--cc 8.6 --threads 32 --regs 8 --smem 100KiB",
 			"102400 bytes of shared memory a block, there can be 0 to 101376 (99 KiB) on 8.6"},
-		{"--cc 8.6 --threads 32 --regs 8 --smem 48KB", `--smem "48KB": wants bytes, such as 16384, or KiB`},
+		{"--cc 8.6 --threads 32 --regs 8 --smem 48KB", `--smem "48KB": must be bytes, such as 16384, or KiB`},
 		{"--cc 8.6 --threads 32 --regs 8 --smem -1", `--smem "-1"`},
 		{"--cc 8.6 --threads 32 --regs 8 --smem 1.5KiB", `--smem "1.5KiB"`},
 		{"--cc 8.6 --threads 32 --regs 8 --smem KiB", `--smem "KiB"`},

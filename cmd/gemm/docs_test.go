@@ -58,13 +58,12 @@ func visible(flags []cli.Flag) []cli.Flag {
 	return slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool { return !f.(cli.VisibleFlag).IsVisible() })
 }
 
-// unquote returns the word in backquotes in the usage of a flag, and the usage
-// without the quotes.
+// unquote returns the word in backquotes in the usage of a flag, and the usage as the help shows it.
 func unquote(usage string) (placeholder, text string) {
 	if parts := strings.Split(usage, "`"); len(parts) == 3 {
 		placeholder = parts[1]
 	}
-	return placeholder, strings.ReplaceAll(usage, "`", "")
+	return placeholder, strings.TrimPrefix(strings.ReplaceAll(usage, "`", ""), placeholder+": ")
 }
 
 // TestOptionsAreDocumented compares docs/options.md with the help; -update writes

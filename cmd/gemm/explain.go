@@ -19,17 +19,17 @@ import (
 func explainFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "explain", DisableDefaultText: true,
-			Usage: "what every rung takes and does, without a GPU: registers, occupancy, traffic, bank conflicts, steps"},
-		&cli.StringFlag{Name: "cc", Usage: "with --explain: compute `CAPABILITY`, as 8.6 or sm_86"},
+			Usage: "explain every rung without a GPU: registers, occupancy, traffic, bank conflicts, changes"},
+		&cli.StringFlag{Name: "cc", Usage: "`CAPABILITY`: with --explain: compute capability, such as 8.6 or sm_86"},
 		&cli.BoolFlag{Name: "tiles", DisableDefaultText: true,
-			Usage: "with --explain: which blocks of threads are feasible, and how many settings a search has"},
-		listFlag("pad", "", "", "with --explain: `LIST` of elements between rows of a slice in shared memory, of rungs that have them", anyInteger),
+			Usage: "with --explain: list the feasible thread blocks, and the number of settings that a search tries"},
+		listFlag("pad", "", "", "`LIST`: with --explain: padding between rows of a slice in shared memory, in elements", anyInteger),
 		&cli.IntFlag{Name: "multiprocessors", DefaultText: "none",
-			Usage: "with --explain: `COUNT` of the GPU, for the waves of blocks"},
+			Usage: "`COUNT`: with --explain: multiprocessors of the GPU, to compute waves of blocks"},
 		listFlag("gflops", "", "",
-			"with --explain: `LIST` of peaks for the roofline, as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
+			"`LIST`: with --explain: peaks for the roofline, such as f32=67000,f64=34000,tf32=495000,f64-tensor=67000", anyWord),
 		&cli.Float64Flag{Name: "gbps", DefaultText: "none",
-			Usage: "with --explain: `RATE` of memory in GB/s for the roofline"},
+			Usage: "`RATE`: with --explain: memory bandwidth for the roofline, in GB/s"},
 	}
 }
 
@@ -103,7 +103,7 @@ func parseExplain(c *cli.Context) (t explain.Task, err error) {
 	for _, s := range t.Shapes {
 		const most = math.MaxInt32 / 2 // that kernels count
 		if max(s.M, s.N, s.K) > most {
-			return t, usagef("--sizes %s: wants at most %d of each, as many as kernels count", s, most)
+			return t, usagef("--sizes %s: m, n and k must be at most %d, the most that kernels can count", s, most)
 		}
 	}
 	if t.MaxRegs, err = counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
@@ -140,17 +140,17 @@ func roofline(c *cli.Context, t *explain.Task) error {
 		return nil
 	}
 	if t.Bandwidth = c.Float64("gbps"); !(t.Bandwidth > 0) || math.IsInf(t.Bandwidth, 0) {
-		return usagef("--gbps %v: wants a positive number", t.Bandwidth)
+		return usagef("--gbps %v: must be a positive number", t.Bandwidth)
 	}
 	t.Peaks = map[string]float64{}
 	for _, part := range listed[string](c, "gflops") {
 		pipe, text, _ := strings.Cut(part, "=")
 		peak, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(peak > 0) || math.IsInf(peak, 0) || !slices.Contains(pipes, pipe) {
-			return usagef("--gflops %q: wants PIPE=RATE, the pipe one of %s", part, strings.Join(pipes, ", "))
+			return usagef("--gflops %q: must be PIPE=RATE, the pipe one of %s", part, strings.Join(pipes, ", "))
 		}
 		if _, twice := t.Peaks[pipe]; twice {
-			return usagef("--gflops %q: %s is there twice", part, pipe)
+			return usagef("--gflops %q: %s is given twice", part, pipe)
 		}
 		t.Peaks[pipe] = peak
 	}
@@ -169,7 +169,7 @@ func counts(c *cli.Context, flag string, least, most int) ([]int, error) {
 	values := listed[int](c, flag)
 	for _, n := range values {
 		if n != 0 && (n < least || n > most) {
-			return nil, usagef("--%s %d: wants 0 or %d to %d", flag, n, least, most)
+			return nil, usagef("--%s %d: must be 0 or %d to %d", flag, n, least, most)
 		}
 	}
 	return values, nil

@@ -108,28 +108,28 @@ func TestExplainTiles(t *testing.T) {
 
 func TestExplainRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"cuda --explain":                                          "--cc is missing: wants the compute capability, one of 7.0,",
+		"cuda --explain":                                          "--cc is missing: give the compute capability, one of 7.0,",
 		"cuda --explain --cc 6.1":                                 "--cc: ",
-		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": wants one or more of f64, f32, gf256`,
-		"cuda --explain --cc 8.6 --type f32,f32":                  "f32 is there twice",
-		"cuda --explain --cc 8.6 --sizes 4611686018427387904":     "wants at most 1073741823 of each",
-		"cuda --explain --cc 8.6 --sizes 8x8x1073741824":          "wants at most 1073741823 of each",
+		"cuda --explain --cc 8.6 --type f16":                      `--type "f16": must be one or more of f64, f32, gf256`,
+		"cuda --explain --cc 8.6 --type f32,f32":                  "f32 is given twice",
+		"cuda --explain --cc 8.6 --sizes 4611686018427387904":     "m, n and k must be at most 1073741823",
+		"cuda --explain --cc 8.6 --sizes 8x8x1073741824":          "m, n and k must be at most 1073741823",
 		"cuda --explain --tiles --cc 8.6 --sizes 8":               "--tiles has no use for --sizes",
 		"cuda --explain --cc 8.6 --force":                         "--force is for the file in --json FILE",
 		"cuda --explain --cc 8.6 --type f32,gf512":                `--type "gf512"`,
 		"cuda --explain --cc 8.6 --sizes 0":                       `--sizes "0"`,
-		"cuda --explain --cc 8.6 --maxregs 8":                     "--maxregs 8: wants 0 or 16 to 255",
+		"cuda --explain --cc 8.6 --maxregs 8":                     "--maxregs 8: must be 0 or 16 to 255",
 		"cuda --explain --cc 8.6 --maxregs x":                     `--maxregs "x"`,
-		"cuda --explain --cc 8.6 --pad -4":                        "--pad -4: wants 0 or 1 to 64",
-		"cuda --explain --cc 8.6 --multiprocessors 0":             "--multiprocessors 0: wants a positive integer",
+		"cuda --explain --cc 8.6 --pad -4":                        "--pad -4: must be 0 or 1 to 64",
+		"cuda --explain --cc 8.6 --multiprocessors 0":             "--multiprocessors 0: must be a positive integer",
 		"cuda --explain --cc 8.6 --gbps 900":                      "--gflops and --gbps are the two lines of the roofline",
 		"cuda --explain --cc 8.6 --gflops f32=1":                  "--gflops and --gbps are the two lines of the roofline",
-		"cuda --explain --cc 8.6 --gbps NaN --gflops f32=1":       "--gbps NaN: wants a positive number",
-		"cuda --explain --cc 8.6 --gbps 900 --gflops 67000":       `--gflops "67000": wants PIPE=RATE, the pipe one of f32, f64, tf32, f64-tensor`,
+		"cuda --explain --cc 8.6 --gbps NaN --gflops f32=1":       "--gbps NaN: must be a positive number",
+		"cuda --explain --cc 8.6 --gbps 900 --gflops 67000":       `--gflops "67000": must be PIPE=RATE, the pipe one of f32, f64, tf32, f64-tensor`,
 		"cuda --explain --cc 8.6 --gbps 900 --gflops f16=1":       `--gflops "f16=1"`,
 		"cuda --explain --cc 8.6 --gbps 900 --gflops f32=NaN":     `--gflops "f32=NaN"`,
 		"cuda --explain --cc 8.6 --gbps 900 --gflops f32=-1":      `--gflops "f32=-1"`,
-		"cuda --explain --cc 8.6 --gbps 900 --gflops f32=1,f32=2": `--gflops "f32=2": f32 is there twice`,
+		"cuda --explain --cc 8.6 --gbps 900 --gflops f32=1,f32=2": `--gflops "f32=2": f32 is given twice`,
 		"cuda --explain --tiles --cc 8.6 --multiprocessors 3":     "--tiles has no use for --multiprocessors",
 		"cuda --explain --tiles":                                  "--cc is missing",
 	} {
@@ -139,7 +139,7 @@ func TestExplainRefuses(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fail(t, "", statusFailed, "is there already", "cuda", "--explain", "--cc", "8.6", "--json", file)
+	fail(t, "", statusFailed, "exists already", "cuda", "--explain", "--cc", "8.6", "--json", file)
 	failWith(t, "", []string{nvrtc.Variable + "=/nowhere"}, statusFailed, "GEMM_NVRTC=/nowhere: ", "cuda", "--explain",
 		"--cc", "8.6")
 }

@@ -24,19 +24,19 @@ import (
 // Flags that several commands have.
 
 func jsonFlag(what string) cli.Flag {
-	return &cli.StringFlag{Name: "json", Usage: "write " + what + " to `FILE`, - for standard output"}
+	return &cli.StringFlag{Name: "json", Usage: "`FILE`: write " + what + " to FILE, or to standard output if it is -"}
 }
 
 // variantsFlag is the flag of variants, of which the first two are the example.
 func variantsFlag(variants []gemm.Variant) cli.Flag {
 	return &cli.GenericFlag{
 		Name: "variants", Value: &list[string]{flag: "variants", parse: anyWord, blank: true}, DefaultText: "all",
-		Usage: fmt.Sprintf("`LIST` of variants, such as %s,%s", variants[0].Name, variants[1].Name),
+		Usage: fmt.Sprintf("`LIST`: variants, such as %s,%s", variants[0].Name, variants[1].Name),
 	}
 }
 
 func sizesFlag(value, def string) cli.Flag {
-	return listFlag("sizes", value, def, "`LIST` of sizes: n for square matrices, MxNxK for C of M×N and k = K", anyShape)
+	return listFlag("sizes", value, def, "`LIST`: sizes: n for n×n matrices, or MxNxK for an M×K matrix times a K×N matrix", anyShape)
 }
 
 // typeFlag is the flag of the element types that there are of the variants.
@@ -44,12 +44,12 @@ func typeFlag(variants []gemm.Variant, value, def string) cli.Flag {
 	types := slices.DeleteFunc(gemm.TypeNames(), func(typ string) bool {
 		return !slices.ContainsFunc(variants, func(v gemm.Variant) bool { return slices.Contains(v.Types(), typ) })
 	})
-	return listFlag("type", value, def, "`LIST` of element types: "+strings.Join(types, ", "), among(gemm.TypeNames()))
+	return listFlag("type", value, def, "`LIST`: element types: "+strings.Join(types, ", "), among(gemm.TypeNames()))
 }
 
 func resumeFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "resume", DisableDefaultText: true,
-		Usage: "keep the records that are there and measure what is missing or failed"}
+		Usage: "keep the existing records, and measure the rows that are missing or failed"}
 }
 
 func forceFlag(usage string) cli.Flag {
@@ -58,7 +58,7 @@ func forceFlag(usage string) cli.Flag {
 
 func noTunedFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-tuned", DisableDefaultText: true,
-		Usage: "ignore what gemm tune measured here: block sizes, cut-offs and tiles at their defaults"}
+		Usage: "ignore the settings of gemm tune: use the default block sizes, cut-offs and tiles"}
 }
 
 // useTuned says what is wrong with the settings tuned on this host, which run has passed on,
@@ -110,7 +110,7 @@ func (l *list[T]) Set(text string) error {
 		case entry == "":
 			return usagef("--%s %q: an entry is empty", l.flag, text)
 		case slices.Contains(entries, entry):
-			return usagef("--%s %q: %s is there twice", l.flag, text, entry)
+			return usagef("--%s %q: %s is given twice", l.flag, text, entry)
 		}
 		entries = append(entries, entry)
 	}
@@ -120,7 +120,7 @@ func (l *list[T]) Set(text string) error {
 			return usagef("--%s %q: %v", l.flag, entry, err)
 		}
 		if slices.Contains(l.values, value) {
-			return usagef("--%s: %s is there twice", l.flag, entry)
+			return usagef("--%s: %s is given twice", l.flag, entry)
 		}
 		l.values = append(l.values, value)
 	}
@@ -149,7 +149,7 @@ func listed[T comparable](c *cli.Context, name string) []T { return c.Generic(na
 func among(known []string) func(entry string) (string, error) {
 	return func(entry string) (string, error) {
 		if !slices.Contains(known, entry) {
-			return "", fmt.Errorf("wants one or more of %s", strings.Join(known, ", "))
+			return "", fmt.Errorf("must be one or more of %s", strings.Join(known, ", "))
 		}
 		return entry, nil
 	}
@@ -162,7 +162,7 @@ func anyWord(entry string) (string, error) { return entry, nil }
 func anyInteger(entry string) (int, error) {
 	value, err := strconv.Atoi(entry)
 	if err != nil {
-		return 0, errors.New("wants integers, separated by commas")
+		return 0, errors.New("must be integers, separated by commas")
 	}
 	return value, nil
 }
@@ -187,7 +187,7 @@ func anyShape(entry string) (gemm.Shape, error) {
 }
 
 // errShape: an entry of --sizes is no shape.
-var errShape = errors.New("wants a positive integer n, or MxNxK")
+var errShape = errors.New("must be a positive integer n, or MxNxK")
 
 // checkWords returns an error for a word of the flag that is not among the known ones, which has
 // those nearest to it. Where nothing is known every word is taken.
@@ -292,11 +292,11 @@ func positive(c *cli.Context, names ...string) error {
 		switch v := c.Value(name).(type) {
 		case int:
 			if v < 1 {
-				return usagef("--%s %d: wants a positive integer", name, v)
+				return usagef("--%s %d: must be a positive integer", name, v)
 			}
 		case time.Duration:
 			if v <= 0 {
-				return usagef("--%s %v: wants a positive duration, such as 2s", name, v)
+				return usagef("--%s %v: must be a positive duration, such as 2s", name, v)
 			}
 		}
 	}
@@ -325,7 +325,7 @@ func (f *factor) Set(text string) error {
 	case errors.Is(err, strconv.ErrRange):
 		return errors.New("is too large for f64")
 	case err != nil:
-		return errors.New("wants a number")
+		return errors.New("must be a number")
 	case x == 0 && strings.ContainsAny(mantissa(text), "123456789abcdfABCDF"):
 		return errors.New("is too small for f64, which would have 0 in its place")
 	}
@@ -349,7 +349,7 @@ func mantissa(text string) string {
 
 // factorFlag returns the flag of a factor with the value that it has where it is not given.
 func factorFlag(name string, value factor, defaultText, usage string) cli.Flag {
-	return &cli.GenericFlag{Name: name, Value: &value, DefaultText: defaultText, Usage: "`FACTOR` of " + usage}
+	return &cli.GenericFlag{Name: name, Value: &value, DefaultText: defaultText, Usage: "`FACTOR`: factor of " + usage}
 }
 
 // factorOf returns the value of a factorFlag.
@@ -360,7 +360,7 @@ func checkFactors(c *cli.Context, types ...string) error {
 	for _, name := range []string{"alpha", "beta"} {
 		x := factorOf(c, name)
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return usagef("--%s %v: wants a finite number", name, x)
+			return usagef("--%s %v: must be a finite number", name, x)
 		}
 		if !slices.Contains(types, "f32") {
 			continue

@@ -32,12 +32,12 @@ import (
 func infoCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "info",
-		Usage:     "describe this machine, and measure its peak",
+		Usage:     "describe this machine; with --peak, measure its peak",
 		UsageText: "[--peak] [--json FILE [--force]]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "peak", DisableDefaultText: true,
-				Usage: "measure the rate of multiply-adds at each number of threads, and the memory bandwidth"},
-			jsonFlag("the description"), forceFlag("replace the file that is there"),
+				Usage: "measure the peak rate at each number of threads, and the memory bandwidth"},
+			jsonFlag("the description"), forceFlag("replace the existing file"),
 		},
 		Action: runInfo,
 	}

@@ -53,92 +53,107 @@ const (
 	option       // one of few, which the help lists
 )
 
+// several is of the description of commands that sweep.
+const several = "An option with LIST takes several values, separated by commas. gemm measures every\n" +
+	"combination of the options that a variant has.\n\n"
+
 var ladders = []ladder{
 	{
 		family: "serial",
 		usage:  "measure and verify the variants that run on one processor",
-		description: "Flags of lists measure every combination; --cutoff, --leaf and --block apply to\n" +
-			"the variants that have them. --trans, --alpha and --beta other than plain C = A*B\n" +
-			"want a production variant, such as serial/packed.",
+		description: several +
+			"--cutoff, --leaf and --block apply to the variants with these parameters. Only a\n" +
+			"production variant, such as serial/packed, computes more than C = A*B: it is needed\n" +
+			"for other values of --trans, --alpha and --beta.",
 		sweeps: []sweep{
-			{flag: "cutoff", usage: "`LIST` of sizes at which a recursive variant hands over to its leaf"},
-			{flag: "leaf", usage: "`LIST` of variants that a recursive variant hands over to", kind: word},
-			{flag: "block", usage: "`LIST` of block sizes"},
+			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
+			{flag: "leaf", usage: "`LIST`: variants that compute the leaves of the recursion", kind: word},
+			{flag: "block", usage: "`LIST`: block sizes"},
 		},
 	},
 	{
 		family: "parallel",
-		usage:  "measure and verify the variants that share the work between threads",
-		description: "Flags of lists measure every combination of the parameters that a variant has;\n" +
-			"without --threads there is one thread a processor. What is swept is the\n" +
-			"experiment that the report shows: several --threads strong scaling, --weak weak\n" +
-			"scaling, several --schedule or --chunk, --affinity or --gomaxprocs their effect,\n" +
-			"--load imbalance. Rows of one variant are measured in turn, serial/packed and\n" +
-			"serial/ikj beside them. --trans, --alpha and --beta other than plain C = A*B want a\n" +
-			"production variant, such as parallel/packed.",
+		usage:  "measure and verify the variants that run on several threads",
+		description: several +
+			"The default is one thread per processor. Several values are an experiment, which the\n" +
+			"report shows:\n\n" +
+			"   --threads                  strong scaling\n" +
+			"   --threads with --weak      weak scaling\n" +
+			"   --schedule or --chunk      schedules\n" +
+			"   --affinity, --gomaxprocs   placement of threads\n" +
+			"   --load                     schedules under an imbalance\n\n" +
+			"The samples of a variant's rows are interleaved, with samples of serial/packed and\n" +
+			"serial/ikj for comparison. Only a production variant, such as parallel/packed,\n" +
+			"computes more than C = A*B: it is needed for other values of --trans, --alpha and\n" +
+			"--beta.",
 		sweeps: []sweep{
-			{flag: "threads", usage: "`LIST` of numbers of threads"},
-			{flag: "schedule", usage: "`LIST` of schedules", kind: option},
-			{flag: "chunk", usage: "`LIST` of chunk sizes; 0: the schedule's own"},
-			{flag: "affinity", usage: "`LIST` of where threads run", kind: option},
-			{flag: "gomaxprocs", usage: "`LIST` of values of GOMAXPROCS while a row is measured; 0: the number of processors"},
-			{flag: "local", usage: "`LIST` of serial variants that compute a chunk of rows or a tile", kind: word},
-			{flag: "tile", usage: "`LIST` of edges of tiles"},
-			{flag: "load", usage: "`LIST` of imbalances: the last index is computed this many times more often than the first"},
-			{flag: "cutoff", usage: "`LIST` of sizes at which a recursive variant hands over to its leaf"},
+			{flag: "threads", usage: "`LIST`: numbers of threads"},
+			{flag: "schedule", usage: "`LIST`: schedules", kind: option},
+			{flag: "chunk", usage: "`LIST`: chunk sizes, in indices; 0: the default of the schedule"},
+			{flag: "affinity", usage: "`LIST`: placements of threads", kind: option},
+			{flag: "gomaxprocs", usage: "`LIST`: values of GOMAXPROCS during a row; 0: the number of processors"},
+			{flag: "local", usage: "`LIST`: serial variants that compute a chunk of rows or a tile", kind: word},
+			{flag: "tile", usage: "`LIST`: edges of the tiles of C"},
+			{flag: "load", usage: "`LIST`: imbalances: with L, the last index is computed 1+L times, the first one once"},
+			{flag: "cutoff", usage: "`LIST`: sizes at which the recursion ends and the leaf computes"},
 		},
 		workers: "threads",
 	},
 	{
 		family: mpiFamily,
-		usage:  "measure and verify the variants on ranks, which mpirun starts",
-		description: "Under mpirun -n COUNT gemm mpi, rank 0 measures on all ranks and prints one table.\n" +
-			"Otherwise --np says how many ranks mpirun is started with; without it there is one\n" +
-			"a processor. Flags of lists measure every combination of the parameters that a\n" +
-			"variant has. What is swept is the experiment that the report shows: several --np\n" +
-			"strong scaling, --weak weak scaling, several --panel or --affinity their effect.\n" +
-			"All rows of a type, a shape and a number of ranks are measured in turn, with\n" +
-			"reference/scalapack among them where --variants names it.",
+		usage:  "measure and verify the variants on MPI ranks",
+		description: "There are two ways to start it. Under mpirun -n COUNT gemm mpi, the ranks are those of\n" +
+			"mpirun, and rank 0 prints one table. Otherwise gemm starts mpirun itself, with --np\n" +
+			"ranks; the default is one rank per processor.\n\n" +
+			several + "Several values are an experiment, which the report shows:\n\n" +
+			"   --np                strong scaling\n" +
+			"   --np with --weak    weak scaling\n" +
+			"   --panel             panel widths\n" +
+			"   --schedule          work stealing between the ranks of a host\n" +
+			"   --affinity          placement of ranks\n\n" +
+			"The samples of all rows with the same type, shape and number of ranks are interleaved,\n" +
+			"also those of reference/scalapack if --variants names it.",
 		sweeps: []sweep{
-			{flag: "np", usage: "`LIST` of numbers of ranks; under mpirun those that there are", param: "ranks"},
-			{flag: "threads", usage: "`LIST` of threads of a rank; 0: its share of the processors"},
-			{flag: "local", usage: "`LIST` of variants that compute the part of a rank", kind: word},
-			{flag: "master", usage: "`LIST` of what rank 0, which sends to the others, does besides", kind: option},
-			{flag: "panel", usage: "`LIST` of rows or columns that are sent at once"},
-			{flag: "grid", usage: "`LIST` of grids of ranks PxQ; auto: as near to square as can be", kind: word},
-			{flag: "replication", usage: "`LIST` of layers of ranks, with a copy of C each; 0: as many as have the least to send"},
-			{flag: "schedule", usage: "`LIST` of whether ranks of a host help each other", kind: option},
-			{flag: "affinity", usage: "`LIST` of where ranks run", kind: option},
+			{flag: "np", usage: "`LIST`: numbers of ranks; under mpirun, the number of its ranks", param: "ranks"},
+			{flag: "threads", usage: "`LIST`: threads per rank; 0: the rank's share of the processors"},
+			{flag: "local", usage: "`LIST`: variants that compute the part of a rank", kind: word},
+			{flag: "master", usage: "`LIST`: what rank 0 does when it has sent the operands", kind: option},
+			{flag: "panel", usage: "`LIST`: panel widths: rows or columns sent at once"},
+			{flag: "grid", usage: "`LIST`: grids of ranks PxQ; auto: the squarest", kind: word},
+			{flag: "replication", usage: "`LIST`: layers of ranks, each with a copy of C; 0: the number with the least communication"},
+			{flag: "schedule", usage: "`LIST`: whether idle ranks steal work from other ranks of their host (dynamic)", kind: option},
+			{flag: "affinity", usage: "`LIST`: placements of ranks", kind: option},
 		},
 		workers: "np",
 	},
 	{
 		family: cuda.Family,
 		usage:  "measure and verify the ladder of kernels on an NVIDIA GPU, or explain it without one",
-		description: "The program gemm-cuda, which make build puts beside gemm, computes; a row whose kernel\n" +
-			"faults or does not end costs that row alone. Times are those of the kernels, on\n" +
-			"operands that are on the GPU; the records have the copies beside them. All rows of a\n" +
-			"type and a shape are measured in turn, NVIDIA's library among them. Flags of lists\n" +
-			"measure every combination of the parameters that a variant has; several --block or\n" +
-			"--bk, --stages, --maxregs or --l2 are the experiment that the report shows.\n\n" +
-			"With --explain nothing runs: each rung is compiled for the compute capability by\n" +
-			"NVRTC, which may be anywhere (GEMM_NVRTC).",
+		description: "The program gemm-cuda runs the kernels; make build puts it next to gemm. If a kernel\n" +
+			"faults or hangs, only its row is lost. The time of a row is the time of the kernel, on\n" +
+			"operands that are on the GPU already; records have the times of the copies too. The\n" +
+			"samples of all rows with the same type and shape are interleaved, also those of\n" +
+			"cuBLAS.\n\n" + several +
+			"Several values of --block or --bk, --stages, --maxregs or --l2 are an experiment, which\n" +
+			"the report shows.\n\n" +
+			"--explain runs no kernel and needs no GPU. It compiles each rung for the compute\n" +
+			"capability with NVRTC; GEMM_NVRTC says where NVRTC is.",
 		sweeps: []sweep{
-			{flag: "device", usage: "`LIST` of numbers of GPUs; gemm info names them"},
-			{flag: "block", usage: "`LIST` of threads of a block along an edge; 0: the default"},
-			{flag: "bk", usage: "`LIST` of k indices of a slice; 0: the default"},
-			{flag: "stages", usage: "`LIST` of slices in shared memory or on their way there; 0: the default"},
-			{flag: "tile", usage: "`LIST` of tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", kind: word},
-			{flag: "split", usage: "`LIST` of parts that k is cut into; 0: chosen by shape"},
-			{flag: "maxregs", usage: "`LIST` of registers of a thread at most; 0: as many as the compiler takes"},
-			{flag: "l2", usage: "`LIST` of whether operands change from call to call, so that none is in the L2 cache",
+			{flag: "device", usage: "`LIST`: numbers of GPUs, as gemm info prints them"},
+			{flag: "block", usage: "`LIST`: threads along the edge of a thread block; 0: the default"},
+			{flag: "bk", usage: "`LIST`: depth of a slice, in indices of k; 0: the default"},
+			{flag: "stages", usage: "`LIST`: pipeline stages: slices in shared memory, or being copied there; 0: the default"},
+			{flag: "tile", usage: "`LIST`: tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen for the shape", kind: word},
+			{flag: "split", usage: "`LIST`: parts that k is divided into; 0: chosen for the shape"},
+			{flag: "maxregs", usage: "`LIST`: most registers per thread; 0: the compiler's choice"},
+			{flag: "l2", usage: "`LIST`: state of the L2 cache (cold: operands change from call to call)",
 				kind: option},
 		},
 		sizes: "512,1024,2048,4096",
 	},
 }
 
-// ladderSizes are measured where nothing else is asked for.
+// ladderSizes are the default sizes.
 const ladderSizes = "64,128,256,512"
 
 // peers returns the variants of other families that are measured with this one where they
@@ -154,10 +169,10 @@ func (f ladder) command() *cli.Command {
 	flags := []cli.Flag{
 		variantsFlag(family(f.family)), sizesFlag(cmp.Or(f.sizes, ladderSizes), cmp.Or(f.sizes, ladderSizes)),
 		typeFlag(family(f.family), "f64", "f64"),
-		listFlag("trans", "nn", "nn", "`LIST` of how A and B are stored: nn, nt, tn, tt, t being transposed",
+		listFlag("trans", "nn", "nn", "`LIST`: how A and B are stored: nn, nt, tn, tt; t: transposed",
 			among([]string{"nn", "nt", "tn", "tt"})),
 		factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "", "C"),
-		&cli.IntFlag{Name: "ld", Usage: "`COUNT` of elements between the end of a row and the next one, in each matrix"},
+		&cli.IntFlag{Name: "ld", Usage: "`COUNT`: elements between the end of a matrix row and the next row"},
 	}
 	for _, s := range f.sweeps {
 		usage := s.usage
@@ -174,27 +189,27 @@ func (f ladder) command() *cli.Command {
 	case "threads":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
-				Usage: "scale m with the threads: each thread computes as many rows as one thread of the given size"},
+				Usage: "weak scaling: multiply m by the number of threads"},
 			&cli.BoolFlag{Name: "timeline", DisableDefaultText: true,
-				Usage: "record which thread computes what and when, in one more product of every row"},
+				Usage: "record which thread computes what and when, in one additional product of every row"},
 		)
 	case "np":
 		flags = append(flags,
 			&cli.BoolFlag{Name: "weak", DisableDefaultText: true,
-				Usage: "scale m with the ranks: each rank computes as many rows as one rank of the given size"},
+				Usage: "weak scaling: multiply m by the number of ranks"},
 			oversubscribeFlag(),
 		)
 	}
 	flags = append(flags,
 		&cli.IntFlag{Name: "reps", Value: sample.MinForInterval,
-			DefaultText: fmt.Sprintf("%d, fewer of slow products for more than %d rows", sample.MinForInterval, manyRows),
-			Usage:       "at least `COUNT` samples a row"},
+			DefaultText: fmt.Sprintf("%d; with more than %d rows, fewer for slow products", sample.MinForInterval, manyRows),
+			Usage:       "`COUNT`: least number of samples of a row"},
 		&cli.DurationFlag{Name: "time", Value: longest,
-			DefaultText: fmt.Sprintf("%v, less for more than %d rows", longest, manyRows),
-			Usage:       "`DURATION` of a row's samples at most"},
-		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION` after which a row is given up"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the operands are drawn from"},
-		jsonFlag("the records"), resumeFlag(), forceFlag("replace the records that are there"), noTunedFlag(), taskFlag(),
+			DefaultText: fmt.Sprintf("%v; less with more than %d rows", longest, manyRows),
+			Usage:       "`DURATION`: most time for the samples of a row"},
+		&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "`DURATION`: time limit of a row"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER`: seed of the random operands"},
+		jsonFlag("the records"), resumeFlag(), forceFlag("replace the existing records"), noTunedFlag(), taskFlag(),
 	)
 	return &cli.Command{
 		Name: f.family, Usage: f.usage, UsageText: "[options]", Description: f.description,
@@ -214,7 +229,7 @@ func (f ladder) rows(c *cli.Context) (compare.Ladder, error) {
 		return l, err
 	}
 	if l.LD < 0 {
-		return l, usagef("--ld %d: wants 0 or more", l.LD)
+		return l, usagef("--ld %d: must be 0 or more", l.LD)
 	}
 	for _, s := range f.sweeps {
 		if !c.IsSet(s.flag) {
@@ -290,7 +305,7 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	}
 	switch {
 	case c.Bool("weak") && !several(workers) && !led(c.Context):
-		return usagef("--weak wants the numbers of %s that m grows with, such as --%s 1,2,4", workers, f.workers)
+		return usagef("--weak needs several numbers of %s, such as --%s 1,2,4", workers, f.workers)
 	case c.Bool("weak"):
 		l.Experiment = compare.WeakScaling
 	case several("panel"):

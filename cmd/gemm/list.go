@@ -20,9 +20,9 @@ import (
 func listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
-		Usage:     "list every variant, and whether it can run here",
+		Usage:     "list all variants, and whether each can run here",
 		UsageText: "[--json FILE [--force]]",
-		Flags:     []cli.Flag{jsonFlag("the list"), forceFlag("replace the file that is there")},
+		Flags:     []cli.Flag{jsonFlag("the list"), forceFlag("replace the existing file")},
 		Action:    runList,
 	}
 }

@@ -173,7 +173,7 @@ func TestUsageErrors(t *testing.T) {
 	for value, want := range map[string]string{
 		"0": `--sizes "0"`, "-5": `--sizes "-5"`, "1e9": `--sizes "1e9"`, "10x": `--sizes "10x"`, "10x20": `--sizes "10x20"`,
 		"1x2x3x4": `--sizes "1x2x3x4"`, "8,0": `--sizes "0"`, "8,,9": `an entry is empty`, "": "an entry is empty",
-		"8,8": "8 is there twice", "8,9,8x8x8": "8x8x8 is there twice",
+		"8,8": "8 is given twice", "8,9,8x8x8": "8x8x8 is given twice",
 		"99999999999999999999": `--sizes "99999999999999999999"`, "ten": `--sizes "ten"`,
 	} {
 		fail(t, dir, 2, want, "serial", "--sizes", value)
@@ -183,19 +183,19 @@ func TestUsageErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--sizes wants a value", []string{"serial", "--sizes"}},
+		{"--sizes needs a value", []string{"serial", "--sizes"}},
 		{`variant "serial/strasen" is unknown; the nearest are serial/strassen`,
 			[]string{"serial", "--variants", "serial/strasen"}},
 		{`variant "ikj" is unknown; the nearest are serial/ikj`, []string{"serial", "--variants", "ikj"}},
 		{`variant "reference/openblas" is unknown`, []string{"serial", "--variants", "reference/openblas"}},
 		{`variant "serial/strasen" is unknown`, []string{"compare", "--variants", "serial/strasen"}},
 		{`--families "seril"`, []string{"compare", "--families", "seril"}},
-		{`--profile "slow": wants one of quick, full`, []string{"compare", "--profile", "slow"}},
-		{`--lang "fr": wants en or zh`, []string{"compare", "--lang", "fr"}},
-		{`--type "f16": wants one or more of f64, f32, gf256`, []string{"serial", "--type", "f16"}},
+		{`--profile "slow": must be one of quick, full`, []string{"compare", "--profile", "slow"}},
+		{`--lang "fr": must be en or zh`, []string{"compare", "--lang", "fr"}},
+		{`--type "f16": must be one or more of f64, f32, gf256`, []string{"serial", "--type", "f16"}},
 		{`none of the variants has the type gf256`, []string{"serial", "--type", "gf256", "--variants", "serial/strassen"}},
 		{`--trans "xx"`, []string{"serial", "--trans", "xx"}},
-		{`--alpha NaN: wants a finite number`, []string{"serial", "--alpha", "NaN"}},
+		{`--alpha NaN: must be a finite number`, []string{"serial", "--alpha", "NaN"}},
 		{`--alpha 1e+300: is too large for f32, choose --type f64`,
 			[]string{"serial", "--alpha", "1e300", "--type", "f64,f32"}},
 		{
@@ -205,26 +205,26 @@ func TestUsageErrors(t *testing.T) {
 		{`--beta -1e-46: is too small for f32`, []string{"parallel", "--beta", "-1e-46", "--type", "f32"}},
 		{`invalid value "-1e-400" for --alpha: is too small for f64`, []string{"serial", "--alpha=-1e-400"}},
 		{`invalid value "1e400" for --beta: is too large for f64`, []string{"serial", "--beta", "1e400"}},
-		{`invalid value "two" for --alpha: wants a number`, []string{"serial", "--alpha", "two"}},
+		{`invalid value "two" for --alpha: must be a number`, []string{"serial", "--alpha", "two"}},
 		{`--ld -1`, []string{"serial", "--ld", "-1"}},
 		{`invalid value "x" for --reps`, []string{"serial", "--reps", "x"}},
-		{`--reps 0: wants a positive integer`, []string{"serial", "--reps", "0"}},
-		{`--time -1s: wants a positive duration`, []string{"serial", "--time", "-1s"}},
-		{`--timeout 0s: wants a positive duration`, []string{"serial", "--timeout", "0"}},
-		{`--timeout 0s: wants a positive duration`, []string{"compare", "--timeout", "0"}},
-		{`--reps -1: wants a positive integer`, []string{"compare", "--reps", "-1"}},
+		{`--reps 0: must be a positive integer`, []string{"serial", "--reps", "0"}},
+		{`--time -1s: must be a positive duration`, []string{"serial", "--time", "-1s"}},
+		{`--timeout 0s: must be a positive duration`, []string{"serial", "--timeout", "0"}},
+		{`--timeout 0s: must be a positive duration`, []string{"compare", "--timeout", "0"}},
+		{`--reps -1: must be a positive integer`, []string{"compare", "--reps", "-1"}},
 		{`--force is for the file in --json FILE`, []string{"list", "--force"}},
-		{`cutoff is 0, wants at least 1`, []string{"serial", "--cutoff", "0"}},
-		{`--cutoff "x": wants integers`, []string{"serial", "--cutoff", "8,x"}},
+		{`cutoff is 0, must be at least 1`, []string{"serial", "--cutoff", "0"}},
+		{`--cutoff "x": must be integers`, []string{"serial", "--cutoff", "8,x"}},
 		{`--cutoff: none of the variants has it`, []string{"serial", "--cutoff", "8", "--variants", "serial/naive"}},
 		{`--leaf "serial/nothing" is unknown; the nearest are `, []string{"serial", "--leaf", "serial/nothing"}},
-		{`threads is 0, wants at least 1`, []string{"parallel", "--threads", "0", "--json", "r.json"}},
-		{`threads is -2, wants at least 1`, []string{"parallel", "--threads", "1,-2", "--json", "r.json"}},
-		{`--threads "two": wants integers`, []string{"parallel", "--threads", "two", "--json", "r.json"}},
-		{`chunk is -1, wants at least 0`, []string{"parallel", "--chunk", "-1", "--json", "r.json"}},
-		{`load is -1, wants at least 0`, []string{"parallel", "--load", "-1", "--json", "r.json"}},
-		{`tile is 0, wants at least 1`, []string{"parallel", "--tile", "0", "--json", "r.json"}},
-		{`gomaxprocs is -1, wants at least 0`, []string{"parallel", "--gomaxprocs", "-1", "--json", "r.json"}},
+		{`threads is 0, must be at least 1`, []string{"parallel", "--threads", "0", "--json", "r.json"}},
+		{`threads is -2, must be at least 1`, []string{"parallel", "--threads", "1,-2", "--json", "r.json"}},
+		{`--threads "two": must be integers`, []string{"parallel", "--threads", "two", "--json", "r.json"}},
+		{`chunk is -1, must be at least 0`, []string{"parallel", "--chunk", "-1", "--json", "r.json"}},
+		{`load is -1, must be at least 0`, []string{"parallel", "--load", "-1", "--json", "r.json"}},
+		{`tile is 0, must be at least 1`, []string{"parallel", "--tile", "0", "--json", "r.json"}},
+		{`gomaxprocs is -1, must be at least 0`, []string{"parallel", "--gomaxprocs", "-1", "--json", "r.json"}},
 		{`--schedule "statc" is unknown; the nearest are static,`,
 			[]string{"parallel", "--schedule", "statc", "--json", "r.json"}},
 		{`--affinity "closer" is unknown; the nearest are close,`,
@@ -233,7 +233,7 @@ func TestUsageErrors(t *testing.T) {
 			[]string{"parallel", "--local", "serial/ikk", "--json", "r.json"}},
 		{`--chunk: none of the variants has it`,
 			[]string{"parallel", "--chunk", "1", "--variants", "parallel/packed", "--json", "r.json"}},
-		{`--weak wants the numbers of threads`, []string{"parallel", "--weak", "--threads", "2", "--json", "r.json"}},
+		{`--weak needs several numbers of threads`, []string{"parallel", "--weak", "--threads", "2", "--json", "r.json"}},
 		{`--timeline is for 100 rows at most`,
 			[]string{"parallel", "--timeline", "--threads", "1,2,3", "--chunk", "0,1,2,4,8", "--json", "r.json"}},
 		{`flag "--weak" is unknown`, []string{"serial", "--weak"}},
@@ -243,7 +243,7 @@ func TestUsageErrors(t *testing.T) {
 		{`--format "doc"`, []string{"report", "--in", "x", "--format", "doc"}},
 		{`--out is missing`, []string{"multiply", "--a", "a.npy", "--b", "b.npy"}},
 		{`--b b.txt: the name ends neither`, []string{"multiply", "--a", "a.npy", "--b", "b.txt", "--out", "c.npy"}},
-		{`--beta 2 wants the C`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--beta", "2"}},
+		{`--beta 2 needs the C`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--beta", "2"}},
 		{`--type "u8"`, []string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "u8"}},
 		{`gf256 has C = A*B only`,
 			[]string{"multiply", "--a", "a.npy", "--b", "b.npy", "--out", "c.npy", "--type", "gf256", "--alpha", "2"}},
@@ -268,7 +268,7 @@ func TestRecordsAreNotReplacedUnasked(t *testing.T) {
 			len(doc.Records), r.stdout, r.stderr)
 	}
 	for _, name := range []string{"list", "info", "tune"} {
-		fail(t, dir, 1, "r.json is there already: replace it with --force", name, "--json", "r.json")
+		fail(t, dir, 1, "r.json exists already: replace it with --force", name, "--json", "r.json")
 	}
 	succeed(t, dir, "list", "--json", "list.json")
 	succeed(t, dir, "list", "--json", "list.json", "--force")
@@ -290,7 +290,7 @@ func TestRefusals(t *testing.T) {
 	fail(t, dir, 1, "of memory, ", "compare", "--sizes", "9223372036854775807")
 	fail(t, dir, 1, "choose a smaller size or fewer threads", "parallel", "--variants", "parallel/collapse-atomic",
 		"--sizes", "20000", "--threads", "1,16384", "--json", "r.json")
-	fail(t, dir, 2, "threads is 100000000, wants at most 16384", "parallel", "--variants", "parallel/collapse-atomic",
+	fail(t, dir, 2, "threads is 100000000, must be at most 16384", "parallel", "--variants", "parallel/collapse-atomic",
 		"--threads", "1,100000000")
 	failWith(t, dir, []string{"GEMM_CPU=mmx"}, 1, `GEMM_CPU="mmx"`, "list")
 	failWith(t, dir, []string{"OMPI_COMM_WORLD_SIZE=4"}, 1, "one of 4 ranks (OMPI_COMM_WORLD_SIZE)", "list")
@@ -319,8 +319,8 @@ func TestUnwritableOutput(t *testing.T) {
 	if err := os.Symlink(os.DevNull, link); err != nil {
 		t.Fatal(err)
 	}
-	fail(t, dir, 1, "null is no regular file", "list", "--json", link)
-	fail(t, dir, 1, "null is no regular file", "serial", "--sizes", "8", "--force", "--json", link)
+	fail(t, dir, 1, "null is not a regular file", "list", "--json", link)
+	fail(t, dir, 1, "null is not a regular file", "serial", "--sizes", "8", "--force", "--json", link)
 	if to, err := os.Readlink(link); err != nil || to != os.DevNull {
 		t.Errorf("the link to a device was replaced: %q, %v", to, err)
 	}
@@ -693,8 +693,8 @@ func TestCompareAndReport(t *testing.T) {
 		"update-c f64"}; !slices.Equal(parts, want) {
 		t.Errorf("measurements beside the rows of packed f64: %q", parts)
 	}
-	fail(t, dir, 1, "records are there already", "compare", "--out", "d", "--sizes", "24")
-	fail(t, dir, 1, "records are there already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
+	fail(t, dir, 1, "records exist already", "compare", "--out", "d", "--sizes", "24")
+	fail(t, dir, 1, "records exist already", "report", "--in", "d/results.json", "--out", "d", "--format", "json")
 
 	r := succeed(t, dir, "report", "--in", "d/results.json", "--in", "d/results.json", "--out", "e", "--format",
 		"md,csv,json", "--lang", "zh")

@@ -140,7 +140,7 @@ func led(ctx context.Context) bool { return jobOf(ctx) != nil }
 func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 	for _, text := range l.Sweep["grid"] {
 		if _, err := plan.ParseGrid(text.(string)); err != nil && text != "auto" {
-			return usagef("--grid %q: wants PxQ, such as 2x4, or auto", text)
+			return usagef("--grid %q: must be PxQ, such as 2x4, or auto", text)
 		}
 	}
 	job := jobOf(ctx)
@@ -167,7 +167,7 @@ const mostRanks = 8
 func checkCounts(ranks []any, processors int) error {
 	for _, n := range ranks {
 		if most := mostRanks * processors; n.(int) > most {
-			return usagef("--np %d: more than %d ranks for each of %d processors: ask for at most %d, or add --%s", n, mostRanks,
+			return usagef("--np %d: more than %d ranks for each of %d processors: use at most %d, or add --%s", n, mostRanks,
 				processors, most, oversubscribeName)
 		}
 	}

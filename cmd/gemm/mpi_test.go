@@ -87,21 +87,21 @@ func TestExperimentsOnRanks(t *testing.T) {
 func TestUsageOfRanks(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		`ranks is 0, wants at least 1`:    {"--np", "0"},
-		`--np "two": wants integers`:      {"--np", "two"},
-		`threads is -1, wants at least 0`: {"--threads", "-1"},
-		`panel is 0, wants at least 1`:    {"--panel", "0"},
+		`ranks is 0, must be at least 1`:    {"--np", "0"},
+		`--np "two": must be integers`:      {"--np", "two"},
+		`threads is -1, must be at least 0`: {"--threads", "-1"},
+		`panel is 0, must be at least 1`:    {"--panel", "0"},
 		`--panel: none of the variants has it`: {"--panel", "8", "--variants",
 			"mpi/cannon"},
-		`--grid "2y3": wants PxQ, such as 2x4, or auto`:                           {"--grid", "2y3"},
-		`--master "wrks" is unknown; the nearest are works,`:                      {"--master", "wrks"},
-		`--affinity "spread" is unknown`:                                          {"--affinity", "spread"},
-		`--weak wants the numbers of ranks that m grows with, such as --np 1,2,4`: {"--weak", "--np", "2"},
-		`flag "--timeline" is unknown`:                                            {"--timeline"},
+		`--grid "2y3": must be PxQ, such as 2x4, or auto`:           {"--grid", "2y3"},
+		`--master "wrks" is unknown; the nearest are works,`:        {"--master", "wrks"},
+		`--affinity "spread" is unknown`:                            {"--affinity", "spread"},
+		`--weak needs several numbers of ranks, such as --np 1,2,4`: {"--weak", "--np", "2"},
+		`flag "--timeline" is unknown`:                              {"--timeline"},
 	} {
 		fail(t, dir, 2, want, append([]string{"mpi", "--json", "r.json"}, args...)...)
 	}
-	fail(t, dir, 2, "--np 0: wants positive integers", "compare", "--np", "0")
+	fail(t, dir, 2, "--np 0: must be positive integers", "compare", "--np", "0")
 	fail(t, dir, 1, "choose a smaller size or fewer ranks", "mpi", "--np", "2", "--sizes", "1000000")
 }
 
@@ -156,7 +156,7 @@ func TestTooManyRanks(t *testing.T) {
 		}
 	}
 	for n, want := range map[int]string{16: "",
-		17: "--np 17: more than 8 ranks for each of 2 processors: ask for at most 16, or add --oversubscribe"} {
+		17: "--np 17: more than 8 ranks for each of 2 processors: use at most 16, or add --oversubscribe"} {
 		if err := checkCounts([]any{1, n}, 2); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%d ranks on 2 processors: %v, want %q", n, err, want)
 		}

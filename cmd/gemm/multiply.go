@@ -28,20 +28,20 @@ func multiplyCommand() *cli.Command {
 		Name:      "multiply",
 		Usage:     "multiply the matrices in two files",
 		UsageText: "--a FILE --b FILE --out FILE [options]",
-		Description: "Computes C = alpha*A*B + beta*C. The files are NumPy's .npy (float32, float64; C\n" +
-			"or Fortran order), Matrix Market's .mtx or .csv, by their names. They are regular\n" +
-			"files, no pipes. The result is verified before it is written: a wrong one is not\n" +
-			"written and ends the command with exit status 1. Where it cannot be verified, with\n" +
-			"NaN or Inf among the operands or an error bound larger than the result, it is written\n" +
-			"with a warning.",
+		Description: "Computes C = alpha*A*B + beta*C. The ending of a file's name says its format: .npy is\n" +
+			"NumPy's (float32 or float64, C or Fortran order), .mtx is Matrix Market's, .csv has\n" +
+			"numbers separated by commas. Files must be regular files, not pipes.\n\n" +
+			"The result is verified before it is written. A wrong result is not written, and the\n" +
+			"exit status is 1. If a result cannot be verified, it is written with a warning. This\n" +
+			"is so if an operand has NaN or Inf, or if the error bound exceeds the result.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "a", Usage: "`FILE` of A"},
-			&cli.StringFlag{Name: "b", Usage: "`FILE` of B"},
-			&cli.StringFlag{Name: "c", Usage: "`FILE` of the C that beta multiplies"},
-			&cli.StringFlag{Name: "out", Usage: "`FILE` for the result; it may be one of the others"},
-			&cli.StringFlag{Name: "variant", DefaultText: "the fastest here", Usage: "`NAME` of the variant that multiplies"},
-			&cli.StringFlag{Name: "type", DefaultText: "f32 where all files are, or else f64",
-				Usage: "compute in `TYPE`: f32, f64 or gf256"},
+			&cli.StringFlag{Name: "a", Usage: "`FILE`: file of A"},
+			&cli.StringFlag{Name: "b", Usage: "`FILE`: file of B"},
+			&cli.StringFlag{Name: "c", Usage: "`FILE`: file of the C that beta multiplies"},
+			&cli.StringFlag{Name: "out", Usage: "`FILE`: file for the result; it may be one of the others"},
+			&cli.StringFlag{Name: "variant", DefaultText: "the fastest here", Usage: "`NAME`: variant that multiplies"},
+			&cli.StringFlag{Name: "type", DefaultText: "f32 if all files are f32, otherwise f64",
+				Usage: "`TYPE`: element type of the computation: f32, f64 or gf256"},
 			factorFlag("alpha", 1, "", "A*B"), factorFlag("beta", 0, "1 with --c, 0 without", "C"),
 			noTunedFlag(),
 		},
@@ -120,11 +120,11 @@ func checkMultiply(c *cli.Context, beta float64) error {
 	}
 	switch typ := c.String("type"); {
 	case typ != "" && !slices.Contains(gemm.TypeNames(), typ):
-		return usagef("--type %q: wants one of %s", typ, strings.Join(gemm.TypeNames(), ", "))
+		return usagef("--type %q: must be one of %s", typ, strings.Join(gemm.TypeNames(), ", "))
 	case typ == "gf256" && (c.IsSet("alpha") || c.IsSet("beta") || c.IsSet("c")):
 		return usagef("--alpha, --beta and --c are for f32 and f64; gf256 has C = A*B only")
 	case c.IsSet("beta") && beta != 0 && !c.IsSet("c"):
-		return usagef("--beta %v wants the C that it multiplies: give --c", beta)
+		return usagef("--beta %v needs the C that it multiplies: add --c FILE", beta)
 	}
 	return checkFactors(c)
 }

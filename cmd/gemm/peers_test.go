@@ -40,10 +40,10 @@ func TestPeersRefusals(t *testing.T) {
 	dir := t.TempDir()
 	most := runtime.GOMAXPROCS(0)
 	for want, args := range map[string][]string{
-		fmt.Sprintf("--threads %d: wants 1 to %d, the processors of this machine", most+1, most): {"compare", "--threads",
+		fmt.Sprintf("--threads %d: must be 1 to %d, the processors of this machine", most+1, most): {"compare", "--threads",
 			fmt.Sprint(most + 1)},
-		"--threads 0: wants 1 to":                          {"compare", "--threads", "0"},
-		"--threads \"x\": wants integers":                  {"compare", "--threads", "x"},
+		"--threads 0: must be 1 to":                        {"compare", "--threads", "0"},
+		"--threads \"x\": must be integers":                {"compare", "--threads", "x"},
 		"--profile peers has no row of these variants":     {"compare", "--profile", "peers", "--variants", "serial/naive"},
 		"--profile peers has no row of these variants, si": {"compare", "--profile", "peers", "--type", "gf256"},
 	} {

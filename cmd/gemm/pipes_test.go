@@ -29,15 +29,15 @@ func TestInputsAreNoPipes(t *testing.T) {
 		args, variable, want string
 		status               int
 	}{
-		{"multiply --a p.npy --b a.csv --out c.npy", "", "p.npy: is no regular file", 1},
-		{"multiply --a a.csv --b p.csv --out c.npy", "", "p.csv: is no regular file", 1},
-		{"multiply --a a.csv --b a.csv --c p.mtx --out c.npy", "", "p.mtx: is no regular file", 1},
-		{"report --in p.json --out r", "", "p.json: is no regular file", 1},
-		{"rs encode --data 2 --parity 1 --in p.npy --out s", "", "p.npy: is no regular file", 1},
-		{"serial --sizes 2 --resume --json p.json", "", "p.json is no regular file", 1},
-		{"list", "GEMM_OPENBLAS", "it is no regular file", 0},
-		{"list", "GEMM_MKL", "it is no regular file", 0},
-		{"list", "GEMM_BLIS", "it is no regular file", 0},
+		{"multiply --a p.npy --b a.csv --out c.npy", "", "p.npy: is not a regular file", 1},
+		{"multiply --a a.csv --b p.csv --out c.npy", "", "p.csv: is not a regular file", 1},
+		{"multiply --a a.csv --b a.csv --c p.mtx --out c.npy", "", "p.mtx: is not a regular file", 1},
+		{"report --in p.json --out r", "", "p.json: is not a regular file", 1},
+		{"rs encode --data 2 --parity 1 --in p.npy --out s", "", "p.npy: is not a regular file", 1},
+		{"serial --sizes 2 --resume --json p.json", "", "p.json is not a regular file", 1},
+		{"list", "GEMM_OPENBLAS", "it is not a regular file", 0},
+		{"list", "GEMM_MKL", "it is not a regular file", 0},
+		{"list", "GEMM_BLIS", "it is not a regular file", 0},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, program(t), strings.Fields(c.args)...)

@@ -20,17 +20,17 @@ import (
 func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "write the report from records, of one host or several",
+		Usage:     "write a report from records of one host or several",
 		UsageText: "--in FILE [--in FILE ...] [options]",
-		Description: "The PDF needs xelatex. Records are read from regular files: not from a pipe, and from\n" +
-			"/dev/stdin only where it is redirected from a file.",
+		Description: "The format pdf needs xelatex. FILE must be a regular file, not a pipe; /dev/stdin is one\n" +
+			"if it is redirected from a file.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "in", Usage: "`FILE` of records; the records of several are merged"},
-			listFlag("format", "html", "html", "`LIST` of formats: "+strings.Join(report.Formats(), ", "),
+			&cli.StringSliceFlag{Name: "in", Usage: "`FILE`: records; repeat the option to merge several files"},
+			listFlag("format", "html", "html", "`LIST`: formats of the report: "+strings.Join(report.Formats(), ", "),
 				among(report.Formats())),
 			langFlag(),
-			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR` for the report"},
-			forceFlag("with --format json: replace the records that are there"),
+			&cli.StringFlag{Name: "out", Value: "report", DefaultText: "report", Usage: "`DIR`: folder for the report"},
+			forceFlag("with --format json: replace the existing records"),
 		},
 		Action: runReport,
 	}
@@ -38,14 +38,14 @@ func reportCommand() *cli.Command {
 
 func langFlag() cli.Flag {
 	return &cli.StringFlag{Name: "lang", Value: "en", DefaultText: "en",
-		Usage: "`LANGUAGE` of the report: " + strings.Join(text.Languages, ", ")}
+		Usage: "`LANGUAGE`: language of the report: " + strings.Join(text.Languages, ", ")}
 }
 
 // language returns the value of --lang.
 func language(c *cli.Context) (string, error) {
 	lang := c.String("lang")
 	if !slices.Contains(text.Languages, lang) {
-		return "", usagef("--lang %q: wants %s", lang, strings.Join(text.Languages, " or "))
+		return "", usagef("--lang %q: must be %s", lang, strings.Join(text.Languages, " or "))
 	}
 	return lang, nil
 }

@@ -21,53 +21,54 @@ import (
 )
 
 func rsCommand() *cli.Command {
-	in := func() cli.Flag { return &cli.StringFlag{Name: "in", Usage: "`DIR` of the shards"} }
+	in := func() cli.Flag { return &cli.StringFlag{Name: "in", Usage: "`DIR`: folder of the shards"} }
 	variant := func() cli.Flag {
 		return &cli.StringFlag{Name: "variant", DefaultText: "the fastest here",
-			Usage: "`NAME` of the variant that multiplies"}
+			Usage: "`NAME`: variant that multiplies"}
 	}
 	return &cli.Command{
 		Name:      "rs",
-		Usage:     "keep a file as Reed–Solomon shards, some of which may be lost",
+		Usage:     "store a file as Reed–Solomon shards, so that some may be lost",
 		UsageText: "encode --data K --parity M --in FILE --out DIR [options]\n   gemm rs verify --in DIR\n   gemm rs reconstruct --in DIR --out FILE [options]",
-		Description: "A file becomes K shards of data and M of parity, from any K of which it comes back.\n" +
-			"Every shard knows what it is and has checksums; docs/rs.md has the format.",
+		Description: "A file is stored as K data shards and M parity shards. Any K of these K+M shards are\n" +
+			"enough to reconstruct it. Every shard has checksums and says which shard it is;\n" +
+			"docs/rs.md describes the format.",
 		Subcommands: []*cli.Command{
 			{
 				Name:      "encode",
-				Usage:     "make the shards of a file",
+				Usage:     "write the shards of a file",
 				UsageText: "--data K --parity M --in FILE --out DIR [options]",
 				Flags: []cli.Flag{
-					&cli.IntFlag{Name: "data", DefaultText: "none", Usage: "`K` shards that are the file cut into equal parts"},
-					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M` parity shards: any M of all shards may be lost"},
-					&cli.StringFlag{Name: "in", Usage: "`FILE` to encode"},
-					&cli.StringFlag{Name: "out", Usage: "`DIR` for the shards; made where it is not there"},
+					&cli.IntFlag{Name: "data", DefaultText: "none", Usage: "`K`: data shards: the file is divided into K equal parts"},
+					&cli.IntFlag{Name: "parity", DefaultText: "none", Usage: "`M`: parity shards: any M of all shards may be lost"},
+					&cli.StringFlag{Name: "in", Usage: "`FILE`: file to encode"},
+					&cli.StringFlag{Name: "out", Usage: "`DIR`: folder for the shards; it is created if it does not exist"},
 					&cli.StringFlag{Name: "matrix", Value: shard.Matrices()[0],
-						Usage: "`NAME` of the generator matrix: " + strings.Join(shard.Matrices(), ", ")},
+						Usage: "`NAME`: generator matrix: " + strings.Join(shard.Matrices(), ", ")},
 					variant(),
-					forceFlag("replace the shards that are there"),
+					forceFlag("replace the existing shards"),
 					noTunedFlag(),
 				},
 				Action: runEncode,
 			},
 			{
 				Name:        "verify",
-				Usage:       "read the shards of a file and say which are good",
+				Usage:       "check the shards of a file",
 				UsageText:   "--in DIR [options]",
-				Description: "The exit status is 1 where a shard is lost.",
-				Flags:       []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the file that is there")},
+				Description: "Prints the state of every shard. The exit status is 1 if a shard is lost or damaged.",
+				Flags:       []cli.Flag{in(), jsonFlag("the list of shards"), forceFlag("replace the existing file")},
 				Action:      runVerify,
 			},
 			{
 				Name:      "reconstruct",
-				Usage:     "make the file of its shards, and shards that are lost",
+				Usage:     "reconstruct the file, or its lost shards",
 				UsageText: "--in DIR --out FILE [options]\n   gemm rs reconstruct --in DIR --repair [options]",
 				Flags: []cli.Flag{
 					in(),
-					&cli.StringFlag{Name: "out", Usage: "`FILE` to write"},
-					&cli.BoolFlag{Name: "repair", DisableDefaultText: true, Usage: "write the lost shards again"},
+					&cli.StringFlag{Name: "out", Usage: "`FILE`: file to write"},
+					&cli.BoolFlag{Name: "repair", DisableDefaultText: true, Usage: "write the lost and damaged shards again"},
 					variant(),
-					forceFlag("replace the file that is there, and with --repair shards of other files"),
+					forceFlag("replace the existing file; with --repair, also shards of other files"),
 					noTunedFlag(),
 				},
 				Action: runReconstruct,
@@ -98,7 +99,7 @@ func runEncode(c *cli.Context) error {
 	}
 	data, parity := c.Int("data"), c.Int("parity")
 	if data > gf256.MaxShards-parity {
-		return usagef("--data %d and --parity %d: wants %d shards in all at most, one for each element of the field", data,
+		return usagef("--data %d and --parity %d: at most %d shards in all are possible, one for each element of the field", data,
 			parity, gf256.MaxShards)
 	}
 	matrix, err := shard.ParseMatrix(c.String("matrix"))

@@ -149,7 +149,7 @@ func TestShardsJSON(t *testing.T) {
 		s.Reason != "218 bytes are missing at its end" {
 		t.Errorf("a truncated shard is %+v", s)
 	}
-	fail(t, dir, 1, "file is there already", rs("verify", "--in", "shards", "--json", "file")...)
+	fail(t, dir, 1, "file exists already", rs("verify", "--in", "shards", "--json", "file")...)
 }
 
 func TestShardsRefuse(t *testing.T) {
@@ -169,27 +169,27 @@ func TestShardsRefuse(t *testing.T) {
 			[]string{"rs", "encod"}},
 		{2, "--data is missing; see gemm rs encode --help", rs("encode", "--parity", "2", "--in", "file", "--out", "shards")},
 		{2, "--out is missing", rs("encode", "--data", "4", "--parity", "2", "--in", "file")},
-		{2, "--data 0: wants a positive integer", encoding("--data", "0")},
-		{2, "--parity -1: wants a positive integer", encoding("--parity", "-1")},
-		{2, "--data 255 and --parity 2: wants 256 shards in all at most", encoding("--data", "255")},
+		{2, "--data 0: must be a positive integer", encoding("--data", "0")},
+		{2, "--parity -1: must be a positive integer", encoding("--parity", "-1")},
+		{2, "--data 255 and --parity 2: at most 256 shards in all are possible", encoding("--data", "255")},
 		{2, "--data 9223372036854775807 and --parity 2", encoding("--data", "9223372036854775807")},
 		{2, `invalid value "many" for --data`, encoding("--data", "many")},
-		{2, `--matrix "cauch": wants one of vandermonde, cauchy`, encoding("--matrix", "cauch")},
+		{2, `--matrix "cauch": must be one of vandermonde, cauchy`, encoding("--matrix", "cauch")},
 		{2, `variant "serial/ijk" is unknown`, encoding("--variant", "serial/ijk")},
 		{1, "serial/strassen", encoding("--variant", "serial/strassen")},
 		{1, "absent: cannot be read: no such file", encoding("--in", "absent")},
 		{1, "empty: is empty", encoding("--in", "empty")},
 		{1, "is a folder", encoding("--in", ".")},
-		{1, "no regular file", encoding("--in", os.DevNull)},
+		{1, "not a regular file", encoding("--in", os.DevNull)},
 		{1, "absent/shards: cannot be made: no such file", encoding("--out", "absent/shards")},
-		{1, "file: is no folder", encoding("--out", "file")},
+		{1, "file: is not a folder", encoding("--out", "file")},
 		{2, "--in is missing", rs("verify")},
 		{1, "absent: cannot be read: no such file", rs("verify", "--in", "absent")},
-		{1, "file: is no folder", rs("verify", "--in", "file")},
+		{1, "file: is not a folder", rs("verify", "--in", "file")},
 		{1, ".: there are no shards", rs("verify", "--in", ".")},
 		{2, "--force is for the file in --json FILE", rs("verify", "--in", ".", "--force")},
 		{2, "--out is missing, or --repair", rs("reconstruct", "--in", "shards")},
-		{1, "file: is there already", rs("reconstruct", "--in", ".", "--out", "file")},
+		{1, "file: exists already", rs("reconstruct", "--in", ".", "--out", "file")},
 		{1, ".: there are no shards", rs("reconstruct", "--in", ".", "--out", "out")},
 	} {
 		fail(t, dir, c.status, c.want, c.args...)
@@ -198,7 +198,7 @@ func TestShardsRefuse(t *testing.T) {
 		t.Errorf("refusals left %v, %v", left, err)
 	}
 	succeed(t, dir, encoding()...)
-	fail(t, dir, 1, "shards are there already", encoding()...)
+	fail(t, dir, 1, "shards exist already", encoding()...)
 	succeed(t, dir, encoding("--force")...)
 	if os.Getuid() != 0 {
 		if err := os.Chmod(filepath.Join(dir, "shards"), 0); err != nil {

@@ -25,21 +25,22 @@ func tuneCommand() *cli.Command {
 	families := strings.Join(tune.Families(), ",")
 	return &cli.Command{
 		Name:      "tune",
-		Usage:     "measure block sizes, cut-offs and tiles here, for later runs to use",
+		Usage:     "find the best block sizes, cut-offs and tiles for this machine",
 		UsageText: "[--families LIST] [--time DURATION] [--json FILE [--force]] [--records FILE]",
-		Description: "Measures candidates in turn with what is in use, f64 and f32, and keeps what is\n" +
-			"really faster in a file of this processor model in your folder for configuration.\n" +
-			"gemm info shows what is in use; --no-tuned of the other commands ignores it. Of the\n" +
-			"family cuda it is the tiles of kernels, for each class of shapes on the first GPU.",
+		Description: "Compares candidates with the settings in use, interleaved, for f64 and f32. A candidate\n" +
+			"that is really faster is kept in a file for this processor model, in your folder of\n" +
+			"settings. Later runs use it, unless they have --no-tuned; gemm info shows it. With\n" +
+			"--families cuda, the settings are the tiles of kernels, for each class of shapes, on\n" +
+			"the first GPU.",
 		Flags: []cli.Flag{
 			listFlag("families", families, families,
-				"`LIST` of families whose settings are measured; other settings stay: "+strings.Join(tune.Families(),
+				"`LIST`: families to tune; the settings of the others stay: "+strings.Join(tune.Families(),
 					", ")+", "+cuda.Family, among(append(tune.Families(), cuda.Family))),
 			&cli.DurationFlag{Name: "time", Value: 90 * time.Second, DefaultText: fmt.Sprintf("1m30s, and %v for cuda", gpuTime),
-				Usage: "`DURATION` of measuring, about"},
-			jsonFlag("what was tried and chosen"), forceFlag("replace the file that is there"),
+				Usage: "`DURATION`: time to measure, approximately"},
+			jsonFlag("what was tried and chosen"), forceFlag("replace the existing file"),
 			&cli.StringFlag{Name: "records",
-				Usage: "add the rows of the default and of the best of each search, the experiment tuned of a report, to the records in `FILE`; of the family cuda"},
+				Usage: "`FILE`: with --families cuda: add the default and the best setting of each search to the records in FILE"},
 		},
 		Action: runTune,
 	}

@@ -90,8 +90,8 @@ func TestTune(t *testing.T) {
 func TestTuneRefuses(t *testing.T) {
 	variables := tunedHost(t)
 	dir := t.TempDir()
-	failWith(t, dir, variables, 2, `--families "mpi": wants one or more of serial`, "tune", "--families", "mpi")
-	failWith(t, dir, variables, 2, "--time 0s: wants a positive duration", "tune", "--time", "0")
+	failWith(t, dir, variables, 2, `--families "mpi": must be one or more of serial`, "tune", "--families", "mpi")
+	failWith(t, dir, variables, 2, "--time 0s: must be a positive duration", "tune", "--time", "0")
 	// Before anything is measured.
 	failWith(t, dir, variables, 1, "absent/x.json: cannot be written", "tune", "--json", "absent/x.json")
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {

@@ -138,7 +138,7 @@ func TestUnusableSettings(t *testing.T) {
 		}
 	}
 	if r := start(t, "", append(variables, settings.Variable+"=perhaps"), "info"); r.status != 0 ||
-		!strings.Contains(r.stderr, `GEMM_TUNED="perhaps": wants on or off`) {
+		!strings.Contains(r.stderr, `GEMM_TUNED="perhaps": must be on or off`) {
 		t.Errorf("GEMM_TUNED=perhaps: %d, %q", r.status, r.stderr)
 	}
 }

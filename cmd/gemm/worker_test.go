@@ -245,12 +245,12 @@ func TestCUDASweeps(t *testing.T) {
 	failWith(t, "", works, 2, "--stages: none of the variants has it", "cuda", "--variants", "cuda/smem", "--stages", "2")
 	none := []string{"PATH=" + t.TempDir()} // no worker is wanted for these
 	for args, want := range map[string]string{
-		"--tile 7x7 --variants cuda/smem":              `--tile 7x7: cuda/smem f64: bad parameter: tile is "7x7", wants BMxBNxBK/TMxTN`,
+		"--tile 7x7 --variants cuda/smem":              `--tile 7x7: cuda/smem f64: bad parameter: tile is "7x7", must be BMxBNxBK/TMxTN`,
 		"--tile 128x128x16/64x30 --variants cuda/dmma": "--tile 128x128x16/64x30: cuda/dmma f64: bad parameter: the kernel cannot have this tile",
 		"--block 8,99":                    "--block 99: cuda/packed-global f64: bad parameter: no setting of packed-global in f64 has block=99",
 		"--bk 8,9":                        "--bk 9: ",
 		"--stages 1 --variants cuda/dmma": "1 stages are too few",
-		"--maxregs 5 --type f32":          "--maxregs 5: wants 0 or 16 to 255",
+		"--maxregs 5 --type f32":          "--maxregs 5: must be 0 or 16 to 255",
 		"--maxregs 64 --type f64 --variants cuda/conflictfree": "the registers of conflictfree in f64 cannot be limited",
 	} {
 		failWith(t, "", none, 2, want, append([]string{"cuda", "--sizes", "8"}, strings.Fields(args)...)...)
@@ -260,7 +260,7 @@ func TestCUDASweeps(t *testing.T) {
 	if r.status != 0 || !strings.HasPrefix(r.stderr, want) || strings.Count(r.stdout, " ok ") != 3 {
 		t.Errorf("%+v, want %q", r, want)
 	}
-	failWith(t, "", works, 2, "split is 65, wants at most 64", "cuda", "--sizes", "8", "--split", "65")
+	failWith(t, "", works, 2, "split is 65, must be at most 64", "cuda", "--sizes", "8", "--split", "65")
 }
 
 func TestCUDAWithoutWorker(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"gemm/internal/output"
 )
 
-// checkRegular returns an error where name is there and is no regular file, which
+// checkRegular returns an error where name is there and is not a regular file, which
 // must not be replaced by one: a device, for example.
 func checkRegular(name string) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; name another, or %s for standard output", name, stdoutName)
+		return fmt.Errorf("%s is not a regular file; name another, or %s for standard output", name, stdoutName)
 	}
 	return nil
 }

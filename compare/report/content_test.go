@@ -607,7 +607,7 @@ func TestContentHolds(t *testing.T) {
 			ids := map[string]bool{}
 			once := func(id string) {
 				if ids[id] {
-					t.Errorf("%s: id %s is there twice", name, id)
+					t.Errorf("%s: id %s is given twice", name, id)
 				}
 				ids[id] = true
 			}
@@ -745,7 +745,7 @@ func TestAdviceIsComplete(t *testing.T) {
 	for _, a := range chapters.Items {
 		got[a.Source]++
 		if ids[a.ID] {
-			t.Errorf("%s is there twice", a.ID)
+			t.Errorf("%s is given twice", a.ID)
 		}
 		ids[a.ID] = true
 		part := strings.Split(a.Source, ".")[1]

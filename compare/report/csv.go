@@ -98,7 +98,7 @@ func CSV(w io.Writer, doc compare.Document) error {
 }
 
 // csvText returns the text of a cell. A spreadsheet takes a text that begins with one of =, +,
-// -, @, a tab or a carriage return for a formula, and computes it: such a text that is no number
+// -, @, a tab or a carriage return for a formula, and computes it: such a text that is not a number
 // gets an apostrophe before it.
 func csvText(text string) string {
 	if text == "" || strings.IndexByte("=+-@\t\r", text[0]) < 0 {

@@ -299,7 +299,7 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	return memory{at, bytes}, nil
 }
 
-// void fills memory with what is no number. Products read rows to the end of the unit of 16 bytes
+// void fills memory with what is not a number. Products read rows to the end of the unit of 16 bytes
 // that their last elements lie in, and C only where they are to: nothing may come of it.
 func (d *Device) void(m memory, stream cu.Stream) error {
 	return failed("cuMemsetD8Async", cu.MemsetD8Async(m.at, 0xff, m.bytes, stream))

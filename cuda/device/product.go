@@ -394,7 +394,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 			}
 		}
 	} else if err := cu.MemsetD8Async(r.set(r.last).c, 0xff, bytes, d.stream); err != nil {
-		// What the last product does not write is no number.
+		// What the last product does not write is not a number.
 		return 0, failed("cuMemsetD8Async", err)
 	}
 	if err := d.start.Record(d.stream); err != nil {

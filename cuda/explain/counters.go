@@ -167,7 +167,7 @@ func counterValues(names, launch []string) (map[string]float64, error) {
 		}
 		value, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s wrote %q for %s, which is no number", Profiler, launch[i], name)
+			return nil, fmt.Errorf("%s wrote %q for %s, which is not a number", Profiler, launch[i], name)
 		}
 		if compare.Number(value).Known() {
 			counters[name] = value

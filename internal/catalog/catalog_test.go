@@ -17,7 +17,7 @@ func TestEveryVariantIsDescribed(t *testing.T) {
 			t.Errorf("%q is no family/algorithm", v.Name)
 		}
 		if seen[v.Name] {
-			t.Errorf("%s is there twice", v.Name)
+			t.Errorf("%s is given twice", v.Name)
 		}
 		seen[v.Name] = true
 		if v.Doc == "" || strings.Contains(v.Doc, "\n") {

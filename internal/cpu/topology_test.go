@@ -77,7 +77,7 @@ func TestTopologyHere(t *testing.T) {
 	sorted := slices.Clone(ids)
 	slices.Sort(sorted)
 	if len(slices.Compact(sorted)) != len(ids) {
-		t.Errorf("a processor is there twice: %v", ids)
+		t.Errorf("a processor is given twice: %v", ids)
 	}
 	for _, id := range Places() {
 		if len(ids) > 0 && !slices.Contains(ids, id) {

@@ -28,7 +28,7 @@ type Search struct {
 // A name that has a slash is a pattern and stands for the files that match. Others are names
 // for the system's loader, which finds them where libraries are installed on this system;
 // AnyVersion in one stands for each version. The newest version comes first. A file that is
-// there and is no regular file is an error: the loader would open it, and to open a pipe
+// there and is not a regular file is an error: the loader would open it, and to open a pipe
 // blocks, deaf to signals.
 func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 	try := func(name string) (l L, err error) {
@@ -67,7 +67,7 @@ func regular(name string) error {
 		return nil
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: it is no regular file", name)
+		return fmt.Errorf("%s: it is not a regular file", name)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestPipeIsNoLibrary(t *testing.T) {
 	found := Search{Title: "pipe", Variable: "GEMM_NO_PIPE", Names: []string{filepath.Join(filepath.Dir(pipe), "lib*.so")}}
 	for _, s := range []Search{named, found} {
 		_, err := Find(s, open)
-		if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "it is no regular file") {
+		if !errors.Is(err, gemm.ErrUnavailable) || !strings.Contains(err.Error(), "it is not a regular file") {
 			t.Errorf("%s: %v", s.Variable, err)
 		}
 	}

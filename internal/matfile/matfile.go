@@ -56,7 +56,7 @@ func Open(ctx context.Context, name string) (*File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: is no regular file; save the matrix in one first", name)
+		return nil, fmt.Errorf("%s: is not a regular file; save the matrix in one first", name)
 	}
 	file, err := os.Open(name)
 	if err != nil {

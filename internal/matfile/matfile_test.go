@@ -133,13 +133,13 @@ func TestRefusesWhatIsNoRealMatrix(t *testing.T) {
 	_, err = read[gf256.Elem]("testdata/f64-c.npy")
 	checkError(t, "f64-c.npy", err, "its elements are float64, which cannot be read as gf256")
 	_, err = read[gf256.Elem]("testdata/array.csv")
-	checkError(t, "array.csv", err, `line 2, column 1: "0.33333333333333331" is no integer from 0 to 255`)
+	checkError(t, "array.csv", err, `line 2, column 1: "0.33333333333333331" is not an integer from 0 to 255`)
 	folder := filepath.Join(t.TempDir(), "folder.npy")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	_, err = read[float64](folder)
-	checkError(t, folder, err, "is no regular file")
+	checkError(t, folder, err, "is not a regular file")
 }
 
 // checkError checks that err is one line that names the file and contains want.
@@ -191,9 +191,9 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"format.mtx", "%%MatrixMarket matrix dense real general\n1 1\n1\n", `line 1: format "dense"`},
 		{"symmetry.mtx", "%%MatrixMarket matrix array real hermitian\n1 1\n1\n", `line 1: symmetry "hermitian"`},
 		{"pattern.mtx", "%%MatrixMarket matrix array pattern general\n1 1\n", "cannot be pattern"},
-		{"sizes.mtx", "%%MatrixMarket matrix array real general\n2\n", "line 2: 1 sizes, wants ROWS COLUMNS"},
+		{"sizes.mtx", "%%MatrixMarket matrix array real general\n2\n", "line 2: 1 sizes, expected ROWS COLUMNS"},
 		{"no-sizes.mtx", "%%MatrixMarket matrix array real general\n", "line 1: 0 sizes"},
-		{"size.mtx", "%%MatrixMarket matrix array real general\n2 -2\n", `line 2: "-2" is no size`},
+		{"size.mtx", "%%MatrixMarket matrix array real general\n2 -2\n", `line 2: "-2" is not a size`},
 		{"square.mtx", "%%MatrixMarket matrix array real symmetric\n2 3\n1\n",
 			"line 2: a symmetric matrix is square, this one is 2×3"},
 		{"claims.mtx", "%%MatrixMarket matrix array real general\n100000 100000\n1\n",
@@ -205,16 +205,16 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"short.mtx", "%%MatrixMarket matrix array real general\n2 2\n1.000\n2.000\n3.000\n",
 			"line 5: the file ends after 3 of 4 entries; it is cut off"},
 		{"long.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n2\n", `line 4: "2" follows the last of 1 entries`},
-		{"fields.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", "line 3: 2 fields, wants 3"},
+		{"fields.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", "line 3: 2 fields, expected 3"},
 		{"row.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n",
-			`line 3: index "0" is no integer from 1 to 2`},
+			`line 3: index "0" is not an integer from 1 to 2`},
 		{"column.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n",
-			`line 3: index "3" is no integer from 1 to 2`},
+			`line 3: index "3" is not an integer from 1 to 2`},
 		{"upper.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n",
 			"line 3: entry (1, 2) is above the diagonal"},
 		{"diagonal.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n",
 			"line 3: entry (2, 2) is 1, but the diagonal of a skew-symmetric matrix is zero"},
-		{"value.mtx", "%%MatrixMarket matrix array real general\n1 1\n1,5\n", `line 3: "1,5" is no number`},
+		{"value.mtx", "%%MatrixMarket matrix array real general\n1 1\n1,5\n", `line 3: "1,5" is not a number`},
 		{"range.mtx", "%%MatrixMarket matrix array real general\n1 1\n1e999\n", "line 3: 1e999 is out of the range of f64"},
 		{"line.mtx", "%%MatrixMarket matrix array real general\n1 1\n" + strings.Repeat("1", 1<<17),
 			"line 3 is longer than 65536 bytes"},
@@ -223,8 +223,8 @@ func TestRefusesDamagedFiles(t *testing.T) {
 		{"comment.csv", "# 1,2\n\n", "has no rows"},
 		{"mark.csv", "\xef\xbb\xbf1, 2\r\n 3 ,4e0\r\n", ""},
 		{"ragged.csv", "1,2\n3,4\n5\n", "line 3: 1 numbers, the rows before it have 2"},
-		{"titles.csv", "x,y\n1,2\n", `line 1, column 1: "x" is no number`},
-		{"missing.csv", "1,2\n3,\n", `line 2, column 2: "" is no number`},
+		{"titles.csv", "x,y\n1,2\n", `line 1, column 1: "x" is not a number`},
+		{"missing.csv", "1,2\n3,\n", `line 2, column 2: "" is not a number`},
 		{"quote.csv", "1,2\n\"3,4\n", "line 2: extraneous or missing \" in quoted-field"},
 	} {
 		name := filepath.Join(t.TempDir(), c.name)
@@ -373,7 +373,7 @@ func TestWritable(t *testing.T) {
 	if err := os.Mkdir(name, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	checkError(t, name, Writable(name), "is no regular file")
+	checkError(t, name, Writable(name), "is not a regular file")
 	checkError(t, "m.txt", Writable(filepath.Join(dir, "m.txt")), "ends neither in")
 	absent := filepath.Join(dir, "absent", "m.npy")
 	checkError(t, absent, Writable(absent), "absent/m.npy: cannot be written: no such file or directory")

@@ -104,11 +104,11 @@ func (f *File) parseMTX() error {
 	numbers := make([]int, len(sizes))
 	for i, text := range sizes {
 		if numbers[i], err = strconv.Atoi(text); err != nil || numbers[i] < 0 {
-			return fmt.Errorf("line %d: %q is no size; the line wants %s", l.number, text, want)
+			return fmt.Errorf("line %d: %q is not a size; the line wants %s", l.number, text, want)
 		}
 	}
 	if len(numbers) != len(strings.Fields(want)) {
-		return fmt.Errorf("line %d: %d sizes, wants %s", l.number, len(numbers), want)
+		return fmt.Errorf("line %d: %d sizes, expected %s", l.number, len(numbers), want)
 	}
 	f.Rows, f.Cols, f.Type = numbers[0], numbers[1], "f64"
 	if err := checkShape(f.Rows, f.Cols); err != nil {
@@ -163,7 +163,7 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 		case fields == nil:
 			return fmt.Errorf("line %d: the file ends after %d of %d entries; it is cut off", l.number, e, body.entries)
 		case len(fields) != width:
-			return fmt.Errorf("line %d: %d fields, wants %d", l.number, len(fields), width)
+			return fmt.Errorf("line %d: %d fields, expected %d", l.number, len(fields), width)
 		}
 		if body.coordinate {
 			if i, err = mtxIndex(fields[0], f.Rows); err == nil {
@@ -179,7 +179,7 @@ func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 		}
 		v, err := element[T](text)
 		if body.integer && err == nil && !isInteger(text) {
-			err = fmt.Errorf("%q is no integer, as the field of the file is", text)
+			err = fmt.Errorf("%q is not an integer, as the field of the file is", text)
 		}
 		if err == nil {
 			err = put(m, i, j, v, body.symmetry)
@@ -256,7 +256,7 @@ func isInf[T gemm.Element](x T) bool {
 func mtxIndex(text string, limit int) (int, error) {
 	i, err := strconv.Atoi(text)
 	if err != nil || i < 1 || i > limit {
-		return 0, fmt.Errorf("index %q is no integer from 1 to %d", text, limit)
+		return 0, fmt.Errorf("index %q is not an integer from 1 to %d", text, limit)
 	}
 	return i - 1, nil
 }

@@ -50,7 +50,7 @@ func element[T gemm.Element](text string) (T, error) {
 	case *gf256.Elem:
 		x, err := strconv.ParseUint(text, 10, 8)
 		if err != nil {
-			return v, fmt.Errorf("%q is no integer from 0 to 255, as the field gf256 wants", text)
+			return v, fmt.Errorf("%q is not an integer from 0 to 255, as the field gf256 wants", text)
 		}
 		*p = gf256.New(uint8(x))
 	}
@@ -66,7 +66,7 @@ func number(text string, bits int) (float64, error) {
 		return math.NaN(), nil
 	}
 	if strings.ContainsAny(text, "_xX") {
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a number", text)
 	}
 	x, err := strconv.ParseFloat(text, bits)
 	if i := strings.IndexAny(text, "dD"); errors.Is(err, strconv.ErrSyntax) && i >= 0 {
@@ -76,7 +76,7 @@ func number(text string, bits int) (float64, error) {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, outOfRange(text, bits, math.Inf(1))
 	case err != nil:
-		return 0, fmt.Errorf("%q is no number", text)
+		return 0, fmt.Errorf("%q is not a number", text)
 	case x == 0 && !writesZero(text):
 		return 0, outOfRange(text, bits, 0)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Writable returns an error unless Write can be expected to write name: the
-// extension is known, what is there already is a file and no device, and the
+// extension is known, what exists already is a file and no device, and the
 // folder is there and can be written to.
 func Writable(name string) error {
 	if err := CheckName(name); err != nil {

@@ -146,7 +146,7 @@ func Writable(name string) error {
 func resolve(name string) (target string, info fs.FileInfo, err error) {
 	// A device or a pipe may have a link that names no file, as in /proc.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return "", nil, fmt.Errorf("%s: is no regular file; name another", name)
+		return "", nil, fmt.Errorf("%s: is not a regular file; name another", name)
 	}
 	const most = 40 // links, as on Linux
 	target = name

@@ -180,14 +180,14 @@ func TestWriteFollowsLinks(t *testing.T) {
 	}
 }
 
-// TestWriteRefuses what is there and is no regular file, and folders that are not there.
+// TestWriteRefuses what is there and is not a regular file, and folders that are not there.
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	_ = os.Symlink("loop", filepath.Join(dir, "loop"))
 	_ = os.Symlink("missing/file", filepath.Join(dir, "nowhere"))
 	for name, want := range map[string]string{
-		dir:                            "no regular file",
-		os.DevNull:                     "no regular file",
+		dir:                            "not a regular file",
+		os.DevNull:                     "not a regular file",
 		filepath.Join(dir, "loop"):     "symbolic links",
 		filepath.Join(dir, "nowhere"):  "nowhere: cannot be written",
 		filepath.Join(dir, "no", "no"): "no: cannot be written",

@@ -53,7 +53,7 @@ func enabled(value string) (bool, error) {
 	case "off":
 		return false, nil
 	}
-	return false, fmt.Errorf("%s=%q: wants on or off; no tuned settings are used", Variable, value)
+	return false, fmt.Errorf("%s=%q: must be on or off; no tuned settings are used", Variable, value)
 }
 
 // Read returns what the file of this host has now, whether it is in use or not;
@@ -82,7 +82,7 @@ func read(path string, host tuned.Host) (tuned.Settings, error) {
 		return tuned.Settings{}, cause(err)
 	}
 	if !info.Mode().IsRegular() {
-		return tuned.Settings{}, errors.New("it is no regular file")
+		return tuned.Settings{}, errors.New("it is not a regular file")
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -169,7 +169,7 @@ func prepared(host tuned.Host) (string, error) {
 		return "", fmt.Errorf("%s cannot be used: %w", path, err)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", unwritable(path, errors.New("it is no regular file"))
+		return "", unwritable(path, errors.New("it is not a regular file"))
 	}
 	return path, nil
 }

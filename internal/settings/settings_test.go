@@ -128,7 +128,7 @@ func TestParse(t *testing.T) {
 		"rung":         {strings.Replace(text, "warptile", "", 1), "a kernel of f32 names no rung"},
 		"class":        {strings.Replace(text, `"large"`, `""`, 1), "a kernel of f32 names no class"},
 		"no tile": {strings.Replace(text, "128x128x8/32x64/8x8", "128", 1),
-			`the tile of warptile in f32 is "128", wants`},
+			`the tile of warptile in f32 is "128", must be`},
 		"large tile": {strings.Replace(text, "128x128x8/32x64/8x8", "128x12345", 1),
 			`the tile of warptile in f32 is "128x12345"`},
 		"an option": {strings.Replace(text, "128x128x8/32x64/8x8", "128x128 -DBK=8", 1), "the tile of warptile"},
@@ -186,7 +186,7 @@ func TestUnusableFile(t *testing.T) {
 	}
 	check("a folder")
 	if err := Writable(); err == nil || !strings.Contains(err.Error(), path) ||
-		!strings.Contains(err.Error(), "no regular file") {
+		!strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("Writable with a folder in its place: %v", err)
 	}
 }

@@ -116,7 +116,7 @@ func openFile(name string) (*os.File, fs.FileInfo, error) {
 	case info.IsDir():
 		return nil, nil, fmt.Errorf("%s: is a folder: pack it into one file first, with tar for example", name)
 	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("%s: is no regular file: shards are cut from several places of it at once", name)
+		return nil, nil, fmt.Errorf("%s: is not a regular file: shards are cut from several places of it at once", name)
 	case info.Size() == 0:
 		return nil, nil, fmt.Errorf("%s: is empty: shards of no bytes would protect nothing", name)
 	}
@@ -144,7 +144,7 @@ func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
 		return nil, err
 	}
 	if len(old) > 0 && !e.Force {
-		return nil, fmt.Errorf("%s: shards are there already, %d with %s: name another folder, or replace them with --force",
+		return nil, fmt.Errorf("%s: shards exist already, %d with %s: name another folder, or replace them with --force",
 			e.Dir, len(old), old[0].name)
 	}
 	for _, f := range old {

@@ -68,7 +68,7 @@ func ParseMatrix(name string) (Matrix, error) {
 			return Matrix(i + 1), nil
 		}
 	}
-	return 0, fmt.Errorf("matrix %q: wants one of %s", name, strings.Join(Matrices(), ", "))
+	return 0, fmt.Errorf("matrix %q: must be one of %s", name, strings.Join(Matrices(), ", "))
 }
 
 // String returns the name.

@@ -151,9 +151,9 @@ func (rec Reconstruction) checkFile() error {
 	}
 	switch {
 	case exists && !info.Mode().IsRegular():
-		return fmt.Errorf("%s: is no regular file: name another", rec.File)
+		return fmt.Errorf("%s: is not a regular file: name another", rec.File)
 	case exists && !rec.Force:
-		return fmt.Errorf("%s: is there already: name another file, or replace it with --force", rec.File)
+		return fmt.Errorf("%s: exists already: name another file, or replace it with --force", rec.File)
 	case isName(filepath.Base(rec.File)):
 		return fmt.Errorf("%s: is the name of a shard: name another file", rec.File)
 	}
@@ -172,7 +172,7 @@ func (rec Reconstruction) checkRepair(r *Report) error {
 		}
 		switch {
 		case err == nil && !info.Mode().IsRegular():
-			return fmt.Errorf("%s: is no regular file: move it away", filepath.Join(rec.Dir, Name(i)))
+			return fmt.Errorf("%s: is not a regular file: move it away", filepath.Join(rec.Dir, Name(i)))
 		case r.Shards[i].State == Foreign && !rec.Force:
 			return fmt.Errorf("%s: %s: move it away, or replace it with --force", filepath.Join(rec.Dir, Name(i)),
 				r.Shards[i].Reason)

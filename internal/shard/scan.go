@@ -83,7 +83,7 @@ func isName(name string) bool {
 // find returns the shards in a folder, in the order of their names.
 func find(dir string) ([]found, error) {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s: is no folder: name the one that the shards are in", dir)
+		return nil, fmt.Errorf("%s: is not a folder: name the one that the shards are in", dir)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -129,7 +129,7 @@ func look(dir, name string) (f found, ok bool) {
 		f.reason = cause(err).Error()
 		return f, named
 	case !info.Mode().IsRegular():
-		f.reason = "it is no regular file"
+		f.reason = "it is not a regular file"
 		return f, named
 	}
 	f.size, f.mode = info.Size(), info.Mode()

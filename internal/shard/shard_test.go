@@ -355,7 +355,7 @@ func TestFaults(t *testing.T) {
 		"a folder": {harm: func(t *testing.T, dir string) {
 			remove(t, dir, 3)
 			_ = os.Mkdir(filepath.Join(dir, Name(3)), 0o777)
-		}, lost: []int{3}, state: Unreadable, repair: "003.shard: is no regular file"},
+		}, lost: []int{3}, state: Unreadable, repair: "003.shard: is not a regular file"},
 		"damaged, no name": {harm: func(t *testing.T, dir string) {
 			b := read(t, dir, Name(3))
 			b[20]++
@@ -460,13 +460,13 @@ func TestRefusals(t *testing.T) {
 	}
 	before := append(names(t, top), names(t, there)...)
 	for want, change := range map[string]func(e *Encoding){
-		"there: shards are there already, 6 with 000.shard": func(*Encoding) {},
-		"shard: is to be encoded, and replaced":             func(e *Encoding) { e.File, e.Force = shard0, true },
-		"link: is to be encoded, and replaced":              func(e *Encoding) { e.File, e.Force = link, true },
-		"empty: is empty":                                   func(e *Encoding) { e.File = empty },
-		"absent: cannot be read: no such file":              func(e *Encoding) { e.File = filepath.Join(top, "absent") },
-		"there: is a folder: pack it":                       func(e *Encoding) { e.File = there },
-		"file: is no folder":                                func(e *Encoding) { e.Dir = file },
+		"there: shards exist already, 6 with 000.shard": func(*Encoding) {},
+		"shard: is to be encoded, and replaced":         func(e *Encoding) { e.File, e.Force = shard0, true },
+		"link: is to be encoded, and replaced":          func(e *Encoding) { e.File, e.Force = link, true },
+		"empty: is empty":                               func(e *Encoding) { e.File = empty },
+		"absent: cannot be read: no such file":          func(e *Encoding) { e.File = filepath.Join(top, "absent") },
+		"there: is a folder: pack it":                   func(e *Encoding) { e.File = there },
+		"file: is not a folder":                         func(e *Encoding) { e.Dir = file },
 		"absent/shards: cannot be made: no such file": func(e *Encoding) {
 			e.Dir = filepath.Join(top, "absent", "shards")
 		},
@@ -479,15 +479,15 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for want, rec := range map[string]Reconstruction{
-		"file: is there already":            {Dir: there, File: file},
-		"there: is no regular file":         {Dir: there, File: there, Force: true},
+		"file: exists already":              {Dir: there, File: file},
+		"there: is not a regular file":      {Dir: there, File: there, Force: true},
 		"000.shard: is one of the shards":   {Dir: there, File: shard0, Force: true},
 		"link: is one of the shards":        {Dir: there, File: link, Force: true},
 		"006.shard: is the name of a shard": {Dir: there, File: filepath.Join(there, Name(6))},
 		"absent: cannot be read: no such file": {Dir: filepath.Join(top, "absent"),
 			File: filepath.Join(top, "out")},
-		"out: cannot be written: no such file":            {Dir: there, File: filepath.Join(top, "absent", "out")},
-		"file: is no folder: name the one that the shard": {Dir: file, File: filepath.Join(top, "out")},
+		"out: cannot be written: no such file":               {Dir: there, File: filepath.Join(top, "absent", "out")},
+		"file: is not a folder: name the one that the shard": {Dir: file, File: filepath.Join(top, "out")},
 	} {
 		if _, err := c.Reconstruct(t.Context(), rec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

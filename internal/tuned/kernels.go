@@ -46,7 +46,7 @@ func (k Kernel) check() error {
 	}
 	switch {
 	case !tile.MatchString(k.Tile):
-		return fmt.Errorf("the tile of %s in %s is %q, wants one such as 128x128x8/32x64/8x8", k.Rung, k.Type, k.Tile)
+		return fmt.Errorf("the tile of %s in %s is %q, must be one such as 128x128x8/32x64/8x8", k.Rung, k.Type, k.Tile)
 	case k.Stages < 0 || k.Stages > maxStages:
 		return fmt.Errorf("the stages of %s in %s are %d, there can be 0 to %d", k.Rung, k.Type, k.Stages, maxStages)
 	case k.Split < 0 || k.Split > maxSplit:

@@ -97,7 +97,7 @@ func ParseGrid(text string) (Grid, error) {
 	p, errP := strconv.Atoi(left)
 	q, errQ := strconv.Atoi(right)
 	if errP != nil || errQ != nil || p < 1 || q < 1 || p > math.MaxInt32/q {
-		return Grid{}, fmt.Errorf("%w: grid is %q, wants PxQ, such as 2x4, or auto", gemm.ErrParam, text)
+		return Grid{}, fmt.Errorf("%w: grid is %q, must be PxQ, such as 2x4, or auto", gemm.ErrParam, text)
 	}
 	return Grid{p, q, 1}, nil
 }

@@ -47,7 +47,7 @@ func CheckHTML(page, lang string) error {
 			}
 			if id := attrs["id"]; id != "" {
 				if ids[id]++; ids[id] > 1 {
-					fault("the id %s is there twice", id)
+					fault("the id %s is given twice", id)
 				}
 			}
 			switch name {
