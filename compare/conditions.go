@@ -15,11 +15,11 @@ import (
 )
 
 // The conditions of a measurement are parameters of the experiment: they say how a product is
-// measured, not how it is computed. A record has them among the parameters of its variant.
+// measured, not how it is computed. In a record they are among the parameters of the variant.
 const (
-	// processorLimit is what GOMAXPROCS is while the row is measured.
+	// processorLimit is the value of GOMAXPROCS during the row.
 	processorLimit = "gomaxprocs"
-	// artificialLoad is an imbalance between the parts of a loop.
+	// artificialLoad is an imbalance between the parts of a loop, see gemm.Loadable.
 	artificialLoad = "load"
 )
 
@@ -44,8 +44,7 @@ func conditions(v gemm.Variant) []gemm.Param {
 // params returns the parameters of the variant and its conditions.
 func params(v gemm.Variant) []gemm.Param { return slices.Concat(v.Params, conditions(v)) }
 
-// resolve returns the parameters of the variant and its conditions with defaults for those that
-// are not in p.
+// resolve completes p, parameters of the variant and its conditions, by the defaults.
 func resolve(v gemm.Variant, p gemm.Params) (gemm.Params, error) {
 	v.Params = params(v)
 	return v.Resolve(p)
@@ -90,24 +89,25 @@ func overloaded(m gemm.Model, load int) gemm.Model {
 	return m
 }
 
-// probeTime is how long a processor is tried for its rate.
+// probeTime is the time to measure the rate of one processor.
 const probeTime = time.Millisecond
 
-// gather has this process, and what it starts, run on those n processors on which
-// multiply-adds of the type run fastest at this moment, until release is called. It is
-// for contenders of one turn group: what the scheduler puts on different processors is
-// not comparable, since those of a virtual machine share cores with others', and one
-// whose neighbour is busy runs at two thirds of the speed, for seconds or minutes.
+// gather pins this process, and the processes that it starts, to the n processors on which
+// multiply-adds of the type run fastest at this moment, until release is called.
 //
-// The processors stay the same for the whole group, also where some contenders use
-// fewer of them: threads that were crowded on one do not spread at once. A second thread
-// of a core is chosen when all cores have one, however fast it is while the other idles.
+// The contenders of a turn have to run on the same processors. The processors of a virtual machine
+// share cores with other machines, and one with a busy neighbour has two thirds of its speed, for
+// seconds or minutes.
+//
+// The processors stay the same for the whole turn, even if some contenders use fewer of them:
+// threads that were crowded on one processor do not spread at once. The second hardware thread of a
+// core is chosen only after all cores have one, however fast it is while the first is idle.
 func gather(ctx context.Context, typ string, n int) (release func()) {
 	all := cpu.Places()
 	if n >= len(all) {
 		return func() {}
 	}
-	// Where the system refuses, the choice is the scheduler's.
+	// If the system refuses to pin, its scheduler chooses.
 	release = func() { _ = cpu.Pin(all) }
 	rates := map[int]float64{}
 	for _, i := range all {
@@ -120,11 +120,11 @@ func gather(ctx context.Context, typ string, n int) (release func()) {
 	return release
 }
 
-// running is how many processors Go used when the process began.
+// running is GOMAXPROCS at the start of the process.
 var running = runtime.GOMAXPROCS(0)
 
-// everywhere calls f, which nobody times, on all processors that the process began with: a
-// case may have been given fewer, and a rank its share, though the others wait.
+// everywhere calls f, which is not timed, on all processors that the process had at its start. A case
+// may use fewer, and a rank only its share, although the other ranks wait.
 func everywhere(f func()) {
 	procs, here, all := runtime.GOMAXPROCS(running), cpu.Allowed(), cpu.Places()
 	defer runtime.GOMAXPROCS(procs)
@@ -134,16 +134,16 @@ func everywhere(f func()) {
 	f()
 }
 
-// fastest orders processors by rate, the first of each core before the second.
+// fastest sorts processors by rate, the first hardware threads of all cores before the second ones.
 func fastest(all []int, topology []cpu.Processor, rates map[int]float64) []int {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(rates[j], rates[i]) })
-	core := map[int]int{} // by processor
+	core := map[int]int{} // core of a processor, plus 1
 	for _, p := range topology {
 		core[p.ID] = p.Core + 1
 	}
-	taken := map[int]int{} // processors of a core
-	turn := map[int]int{}  // of a processor within its core
+	taken := map[int]int{} // number of processors of a core so far
+	turn := map[int]int{}  // index of a processor within its core
 	for _, i := range all {
 		if core[i] > 0 {
 			turn[i] = taken[core[i]]
@@ -154,12 +154,17 @@ func fastest(all []int, topology []cpu.Processor, rates map[int]float64) []int {
 	return all
 }
 
-// processors returns the number of processors that a case may use, as GOMAXPROCS has
-// it, of those that this process has: as many as the case says where it says so; the
-// threads of a rank; all where a GPU computes, for the checks; one
-// for the serial family, gonum's variant too; and as many as threads where it is
-// compared with others. Threads beyond the processors take turns on them as goroutines
-// do, not as the threads of a system that waits for the end of time slices.
+// processors returns GOMAXPROCS for a case, if this process has all processors:
+//
+//	the condition gomaxprocs             its value
+//	ranks                                the threads of a rank
+//	GPU                                  all, for the checks
+//	variants without threads             1
+//	variants in a turn                   their threads, at most all
+//	otherwise                            all
+//
+// If a case has more threads than that, its goroutines take turns by Go's scheduler. Threads of the
+// operating system would wait for the ends of time slices.
 func processors(c Case, all int) int {
 	if n, ok := c.integer(processorLimit); ok && n > 0 {
 		return n
@@ -177,8 +182,8 @@ func processors(c Case, all int) int {
 	return all
 }
 
-// busy returns the number of processors that the threads of a case can keep busy: of
-// ranks, which may be on several hosts, as many as they ask for.
+// busy returns the number of processors that the threads of a case keep busy. For ranks, which may
+// be on several hosts, it is the number of all their threads.
 func busy(c Case, all int) int {
 	if c.Ranks() > 0 {
 		return c.Threads()

@@ -1,7 +1,7 @@
-// Package compare plans, runs, verifies and records measurements of matrix
-// multiplications. Measure, record and render are three steps: this package does
-// the first two and knows nothing of how a report looks; gemm/compare/report
-// renders what is recorded here and measures nothing.
+// Package compare plans, runs, verifies and records measurements of matrix multiplications.
+//
+// Measure, record and render are three steps. This package does the first two, and does not know
+// what a report looks like. Package gemm/compare/report renders records, and measures nothing.
 package compare
 
 import (
@@ -24,18 +24,16 @@ import (
 	"gemm/internal/sample"
 )
 
-// Progress is told what is happening. Its methods are called on the goroutine of
-// Driver.Run, but for the row of a case that Lead gives up: its Done is called on another,
-// while Run is stuck.
+// Progress is informed of the course of Driver.Run. Its methods are called on the goroutine of Run,
+// with one exception: if Lead gives a case up, Run is stuck, and Done is called on another goroutine.
 type Progress interface {
-	// Begin is called before the cases are measured, together where they are
-	// measured in turn.
+	// Begin is called before cases are measured. It gets all cases of a turn at once.
 	Begin(cases []Case)
-	// Done is called with every row once it is on disk; kept rows were there before.
+	// Done is called with every row after it is on disk. kept: it was on disk before the run.
 	Done(r Record, kept bool)
 }
 
-// Quiet is a Progress that says nothing.
+// Quiet is a Progress that ignores everything.
 type Quiet struct{}
 
 // Begin implements Progress.
@@ -44,68 +42,66 @@ func (Quiet) Begin([]Case) {}
 // Done implements Progress.
 func (Quiet) Done(Record, bool) {}
 
-// Driver measures cases and keeps their rows.
+// Driver measures cases and stores their rows.
 type Driver struct {
 	Store    *Store
 	Budget   Budget
 	Seed     uint64
 	Progress Progress
 	Command  string        // the command line, for the record of the run
-	Ceilings time.Duration // spent on measuring each peak and bandwidth; 0: none is measured
-	// Bandwidth says that the memory bandwidth is measured as well, at the numbers of threads
-	// of rows that a report compares with it.
+	Ceilings time.Duration // time to measure each peak and each bandwidth; 0: none is measured
+	// Bandwidth requests the memory bandwidth too, at the numbers of threads that a report needs.
 	Bandwidth bool
-	// Build returns the command by which the program, a build of this one with other options of
-	// the compiler, serves a task. It is nil in a process that measures such cases itself.
+	// Build returns the command that serves a task by program, a build with other compiler options. It
+	// is nil in a process that measures such cases itself.
 	Build func(ctx context.Context, program string) *exec.Cmd
 
 	Probes []Probe // measured before the cases
 
-	// Cases on several ranks are measured by ranks that Launch starts, or on those that
-	// this process leads; where it does neither, their variants say what to do.
+	// Launch starts the ranks for cases on several ranks. A process that is rank 0 has Lead instead. If
+	// both are nil, the variants return errors that say what to do.
 	Launch Launch
 	Lead   *Lead
 	MPI    string // name and version of the library of those ranks
 
-	// Worker returns the command that is run to Serve the cases on a device. The error says
-	// why there is none, and wraps gemm.ErrUnavailable. It is nil in a process that computes
-	// them itself; where they cannot be, their variants say what to do.
+	// Worker returns the command that serves the cases on a device. Its error says why there is none,
+	// and wraps gemm.ErrUnavailable. Worker is nil in a process that runs the cases on a device itself.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
-	// Warn is told, once, what may be wrong with all rows of a worker; nil: nobody is.
+	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
 	Warn func(text string)
 
 	host     Host
 	run      RunInfo
 	settings settings
-	rates    map[string]float64 // flops a second of a variant and type, from its last row
-	left     float64            // bytes of workspaces that the last cases let go of
-	device   *Device            // of a process that serves one
-	tell     func(found)        // is told what was found before the first case; nil: nobody is
-	other    string             // a warning of all rows: the worker is of another revision; empty: it is not
+	rates    map[string]float64 // flop/s by rateKey, from the last row of each
+	left     float64            // bytes of workspaces that the last cases have freed
+	device   *Device            // set in a process that serves a device
+	tell     func(found)        // receives what was found before the first case; nil in the driver of the user
+	other    string             // warning for all rows if the worker is of another revision; otherwise empty
 
-	// in place of the constants grace, deadTime, stopTime and restartPause; 0: those
+	// replace the constants grace, deadTime, stopTime and restartPause unless 0
 	grace, dead, stop, pause time.Duration
 }
 
-// Probe is a piece of work that is no product and is recorded beside the rows.
+// Probe is a measurement that is not a product, for example of the packing alone.
 type Probe struct {
 	Name   string
 	Params gemm.Params
-	// Call is repeated as products are, and its rate in GFLOP/s recorded, of the
-	// Flops of one call.
+	// Call is repeated like a product. One call counts as Flops; the record has the rates in GFLOP/s.
 	Call  func()
 	Flops float64
-	// Samples, where it is not nil, measures in place of Call and returns samples in
-	// Unit. An error is recorded as the reason why there are none.
+	// Samples, if not nil, replaces Call. It returns samples in Unit. If it returns an error, the record
+	// has the reason instead of samples.
 	Samples func(ctx context.Context) ([]float64, error)
 	Unit    string
 }
 
-// Run measures the cases that the store does not hold yet, in their order, those of a worker
-// after all others. Rows that ended in an error, a timeout or unavailable are measured again. Every row
-// is on disk before the next one begins, and rows that are measured in turn, none of
-// which is finished before the others are, before what comes after them. The error is that of the context or of
-// the store; what went wrong with a row is in the row.
+// Run measures the cases that are not in the store yet, in their order, and those of a worker at the
+// end. Rows that ended as failed, timeout or unavailable are measured again.
+//
+// A row is on disk before the next one begins. The rows of a turn are finished together, and are on
+// disk before the next turn begins. Run returns the error of the context or of the store. If a
+// row fails, its record has the reason, and Run goes on.
 func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	d.rates = map[string]float64{}
 	if err := d.begin(ctx, cases); err != nil {
@@ -128,8 +124,8 @@ func (d *Driver) Run(ctx context.Context, cases []Case) error {
 	return ctx.Err()
 }
 
-// admit returns those of the cases that are to be measured: not those whose rows are kept,
-// and not those that are refused, whose rows say why.
+// admit returns the cases that have to be measured. Cases with a row on disk are left out, and so are
+// cases that are refused, for which it stores a row with the reason.
 func (d *Driver) admit(group []Case) ([]Case, error) {
 	var todo []Case
 	var records []Record
@@ -150,11 +146,11 @@ func (d *Driver) admit(group []Case) ([]Case, error) {
 	return todo, d.put(records)
 }
 
-// muchLeft is how many bytes are worth the time of a collection before the next cases.
+// muchLeft is the number of freed bytes that pays for a garbage collection before the next cases.
 const muchLeft = 64 << 20
 
-// reclaim gives the workspaces of the last cases back to the system where they were
-// large: cpu.Available counts them as used. What a sync.Pool holds takes two collections.
+// reclaim returns the workspaces of the last cases to the system if they are large. cpu.Available
+// would count them as used. Memory in a sync.Pool is freed by the second collection.
 func (d *Driver) reclaim() {
 	if d.left > muchLeft {
 		runtime.GC()
@@ -163,7 +159,7 @@ func (d *Driver) reclaim() {
 	d.left = 0
 }
 
-// put puts rows and then their traces on disk and tells of them.
+// put stores rows, then their traces, and then informs Progress.
 func (d *Driver) put(records []Record, traces ...Trace) error {
 	if len(records) == 0 {
 		return nil
@@ -182,13 +178,13 @@ func (d *Driver) put(records []Record, traces ...Trace) error {
 	return nil
 }
 
-// keeps reports whether r, which is on disk, stands for the case: it was measured, and
-// has its timeline, or says why it has none, if one is asked for.
+// keeps reports whether the row r on disk is good enough for the case. If the case requests a
+// timeline, the row must have one, or a warning that says why not.
 func (d *Driver) keeps(c Case, r Record) bool {
 	switch r.Status {
 	case Failed, Timeout, Unavailable:
 		return false
-	case Skipped: // while the reason stands
+	case Skipped: // as long as the reason holds
 		return d.refuse(c) != ""
 	case OK:
 		return !c.Timeline || d.Store.Traced(r) || slices.ContainsFunc(r.Warnings,
@@ -197,8 +193,8 @@ func (d *Driver) keeps(c Case, r Record) bool {
 	return true
 }
 
-// refuse returns why a case is not measured: it is predicted to need more memory
-// than there is or more time than a row may take.
+// refuse returns why a case is not measured: by prediction it needs more memory than is available, or
+// more time than a row may take. It returns "" if the case may run.
 func (d *Driver) refuse(c Case) string {
 	if need, have := c.Bytes(), float64(cpu.Available()); have > 0 && need > have {
 		return fmt.Sprintf("needs %s of memory, %s are available: %s",
@@ -213,7 +209,7 @@ func (d *Driver) refuse(c Case) string {
 	return ""
 }
 
-// learn notes the rate of a row, by which larger ones are predicted.
+// learn notes the rate of a row, to predict the time of larger cases.
 func (d *Driver) learn(c Case, r Record) {
 	switch {
 	case r.Speed():
@@ -225,8 +221,8 @@ func (d *Driver) learn(c Case, r Record) {
 
 func rateKey(c Case) string { return fmt.Sprint(c.Variant.Name, c.Type, c.Op, c.Params, c.Build) }
 
-// begin describes the host and the run, measures the ceilings at the numbers of
-// threads that the cases use, and puts all that in the store.
+// begin describes the host and the run, measures the ceilings at the numbers of threads of the cases,
+// and stores all of it.
 func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	host, err := DescribeHost()
 	if err != nil {
@@ -274,8 +270,7 @@ func (d *Driver) begin(ctx context.Context, cases []Case) error {
 	return errors.Join(err, d.Store.PutHost(d.host), d.Store.PutRun(d.run), d.Store.PutMeasurements(measurements...))
 }
 
-// probe measures the probes, those without samples of their own as rows are, for as
-// long as a ceiling.
+// probe measures the probes. Those without Samples are repeated as long as a ceiling is.
 func (d *Driver) probe(ctx context.Context) ([]Measurement, error) {
 	var out []Measurement
 	for _, p := range d.Probes {
@@ -296,7 +291,7 @@ func (d *Driver) probe(ctx context.Context) ([]Measurement, error) {
 	return out, ctx.Err()
 }
 
-// rates repeats the call of p for that long and returns its rates.
+// rates repeats Call for the given time and returns its rates.
 func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error) {
 	s := sample.Sampler{Call: func(_ context.Context, times int) (time.Duration, error) {
 		start := time.Now()
@@ -316,12 +311,12 @@ func (p Probe) rates(ctx context.Context, each time.Duration) ([]float64, error)
 	return rates, err
 }
 
-// ceiling returns the measured peak for the type at that number of busy threads.
+// ceiling returns the measured peak of the type on that number of busy threads.
 func (d *Driver) ceiling(pipe string, threads int) (float64, bool) {
 	return d.ceilingOf(func(c Ceiling) bool { return c.Unit == "cpu" && c.Pipe == pipe && c.Threads == threads })
 }
 
-// ceilingOf returns the first measured peak that is as asked for.
+// ceilingOf returns the first ceiling of this run that matches.
 func (d *Driver) ceilingOf(wanted func(Ceiling) bool) (float64, bool) {
 	for _, c := range d.host.Ceilings {
 		if c.Run == d.run.ID && wanted(c) && c.Gflops.Known() {

@@ -12,9 +12,8 @@ import (
 	"gemm/gf256"
 )
 
-// Ladder selects the rows of the main table: every variant on every shape, type
-// and way to store the operands, with the parameters swept. The same for an
-// experiment.
+// Ladder selects the rows of the main table, or of an experiment: every variant on every shape, type
+// and storage of the operands, with every combination of swept parameters.
 type Ladder struct {
 	Experiment  Experiment // empty: MainLadder
 	Variants    []gemm.Variant
@@ -22,21 +21,19 @@ type Ladder struct {
 	Types       []string
 	Ops         []string // nn, nt, tn, tt
 	Alpha, Beta float64
-	LD          int              // added to the least leading dimensions
-	Sweep       map[string][]any // values by parameter, crossed where a variant understands them
+	LD          int              // added to the least leading dimension of each operand
+	Sweep       map[string][]any // values by parameter; variants without the parameter ignore it
 	Keep        func(Case) bool  // the rows that are measured; nil: all
-	// Timeline asks for a Trace of every row.
+	// Timeline requests a Trace of every row.
 	Timeline bool
-	// Baselines are measured beside an experiment, once for each shape, type and way
-	// to store the operands, with the parameters at their defaults: what speed-ups are
-	// quoted over.
+	// Baselines are the variants that speed-ups refer to. They are measured once for each shape, type and
+	// storage, with default parameters.
 	Baselines []gemm.Variant
 }
 
-// Cases returns the rows in the order in which they are measured: from small to
-// large, so that the small predict what the large will take, and in the order of
-// the variants, with those that are measured in turn together. In the experiment weak
-// the shapes are those of one thread or rank, and m grows with them.
+// Cases returns the rows in the order of measurement: from small to large, since small rows predict
+// the time of large ones, and then in the order of the variants. The rows of a turn are together.
+// In the experiment weak, Shapes are for one thread or rank, and m is multiplied by their number.
 func (l Ladder) Cases() []Case {
 	var cases []Case
 	shapes := slices.Clone(l.Shapes)
@@ -71,8 +68,8 @@ func (l Ladder) Cases() []Case {
 	return together(cases)
 }
 
-// inTurn returns the case in its turn. In the experiment weak its shape is multiplied by its
-// threads or ranks.
+// inTurn returns the case with its turn. In the experiment weak, it multiplies m by the threads or
+// ranks.
 func (r Request) inTurn() Case {
 	c := r.Case()
 	turn := c.turn()
@@ -80,18 +77,18 @@ func (r Request) inTurn() Case {
 		r.M *= c.workers()
 		c = r.Case()
 	}
-	if c.Ranks() > 0 { // no others have its shape
+	if c.Ranks() > 0 { // no other case has its shape
 		turn = c.turn()
 	}
 	return c.as(turn)
 }
 
-// having returns the variants that have the type.
+// having returns the variants with the type.
 func having(typ string, variants []gemm.Variant) []gemm.Variant {
 	return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(v.Types(), typ) })
 }
 
-// together moves the cases of a turn to its last one, so that they follow each other.
+// together sorts cases so that the cases of a turn are adjacent, at the place of the last one.
 func together(cases []Case) []Case {
 	last := map[string]int{}
 	for i, c := range cases {
@@ -115,10 +112,14 @@ func together(cases []Case) []Case {
 	return out
 }
 
-// turn names the cases that c is measured in turn with, those that its times are
-// compared with; empty where there are none. Its shape is that of one thread. Cases on
-// several ranks are compared with all that as many ranks compute of the same shape, and
-// cases on a GPU with all that it computes of it. Codes of short shards are all in one turn.
+// turn returns the name of the turn of c: the cases that its times are compared with. It is empty if
+// there are none. For the experiment weak, c has the shape of one thread. The turns are:
+//
+//	ranks               all cases with the same type, shape and number of ranks
+//	GPU                 all cases with the same type and shape
+//	experiments         all settings of one variant, or of one number of threads
+//	codes               all codes with short shards of one length
+//	production, peers   all of them with the same type and shape
 func (c Case) turn() string {
 	if ranks := c.Ranks(); ranks > 0 {
 		return fmt.Sprintf("mpi %s %s %s, %d ranks", c.Type, c.Shape, c.Op, ranks)
@@ -145,16 +146,16 @@ func (c Case) turn() string {
 	return fmt.Sprintf("peers %s %s %s", c.Type, c.Shape, c.Op)
 }
 
-// Bytes of shards whose codes, all of one length, are measured in one turn. What neighbours
-// on a shared host do lasts a second or two, which is as long as a turn of one code; of
-// longer shards the samples are longer too.
+// The codes with shards of one length, within these bounds in bytes, are one turn. Disturbances on a
+// shared host last a second or two, which is as long as a turn of one code. Longer shards have
+// longer samples.
 const (
 	leastShard = 4 << 10
 	shortShard = 64 << 10
 )
 
-// inTurn reports whether a variant is measured in turn with its peers: the
-// production variants, gonum and the libraries of others.
+// inTurn reports whether a variant is compared with its peers in a turn: production variants, gonum,
+// and the libraries of others.
 func inTurn(v gemm.Variant) bool {
 	switch v.Location {
 	case gemm.InProcess:
@@ -165,9 +166,8 @@ func inTurn(v gemm.Variant) bool {
 	return false
 }
 
-// crossed returns every combination of the swept values of the parameters that v
-// understands, those of its first one varying slowest; one empty set where it
-// understands none of them.
+// crossed returns every combination of the swept values of the parameters that v has. The first
+// parameter varies slowest. It returns one empty set if v has none of them.
 func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 	sets := []gemm.Params{{}}
 	for _, q := range params(v) {
@@ -188,28 +188,31 @@ func crossed(v gemm.Variant, sweep map[string][]any) []gemm.Params {
 	return sets
 }
 
-// Profile is the scale of a comparison.
+// Profile says what a comparison measures, and for how long.
 type Profile struct {
 	Name     string
 	Shapes   []gemm.Shape
 	Budget   Budget
-	Ceilings time.Duration // spent on each peak and bandwidth
+	Ceilings time.Duration // time to measure each peak and bandwidth
 	Types    []string      // nil: all
-	Threads  []int         // numbers that variants with threads are measured at; nil: their default
-	Ranks    []int         // numbers of ranks that the ladder's variants on ranks are measured with
-	// Keep says which rows of the ladder are measured; nil: all.
+	Threads  []int         // numbers of threads; nil: the default of each variant
+	Ranks    []int         // numbers of ranks in the ladder
+	// Keep selects rows of the ladder; nil: all.
 	Keep     func(Case) bool
-	cutoffs  map[int][]int // cut-offs swept, by size
-	compiler int           // size of the experiment on the compiler's options; 0: there is none
-	studies  []study       // on threads and ranks
+	cutoffs  map[int][]int // cut-offs of the experiment cutoff, by size
+	compiler int           // size in the experiment compiler; 0: none
+	studies  []study       // experiments on threads, ranks and the GPU
 }
 
-// Profiles are the scales on offer: quick ends within 90 seconds on two cores,
-// full takes as long as good figures need; parallel, some 20 minutes long on 16 cores,
-// is the experiments on threads alone, and mpi those on ranks; cuda, some minutes long, is
-// all that a GPU computes, with the production variant of the processor beside it;
-// peers, some minutes long, holds the production variants against the libraries of others on every kind of
-// shape; and gf256, as long, is Reed–Solomon codes, on processors and GPUs.
+// Profiles returns the profiles:
+//
+//	quick      everything at small sizes; 90 seconds on two cores
+//	full       everything, as long as it takes to get good figures
+//	parallel   experiments on threads; some 20 minutes on 16 cores
+//	mpi        experiments on ranks
+//	cuda       what a GPU computes, and our production variant on processors; some minutes
+//	peers      our production variants and libraries of others, on all kinds of shapes; some minutes
+//	gf256      Reed–Solomon codes on processors and GPUs; some minutes
 func Profiles() []Profile {
 	processors := runtime.GOMAXPROCS(0)
 	counts := threadCounts(processors)
@@ -306,9 +309,8 @@ var (
 	}
 )
 
-// The shapes of the profile cuda: cubes, among them some that no tile divides; those that
-// the collection of SGEMM kernels is measured on; and one with few columns, and one with few
-// rows and a short k.
+// The shapes of the profile cuda: cubes, some of which no tile divides; the shapes of the collection of
+// SGEMM kernels; one shape with few columns; and one with few rows and a small k.
 var (
 	cudaSizes   = []int{256, 512, 1000, 1024, 2048, 2049, 3072, 4095, 4096, 6144, 8192}
 	sgemmShapes = []gemm.Shape{
@@ -318,10 +320,10 @@ var (
 	slenderShapes = []gemm.Shape{{M: 8192, N: 64, K: 8192}, {M: 64, N: 1048576, K: 64}}
 )
 
-// The shapes of Reed–Solomon codes: k data shards are B, as wide as a shard has bytes, and m
-// parity shards C. Those of the profile gf256 are codes of k+m shards at two widths, one
-// that stays in cache and one that does not; one of them at all widths; and all rungs of
-// a GPU at one shape.
+// The shapes of Reed–Solomon codes. The k data shards are the rows of B, the m parity shards the rows of
+// C, and n is the length of a shard in bytes. The profile gf256 has all codes at two lengths, one
+// that fits in a cache and one that does not; one code at all lengths; and all rungs of a GPU at one
+// shape.
 var (
 	quickCode  = code(10, 4, 64<<10)
 	codes      = [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} // k, m
@@ -330,13 +332,13 @@ var (
 	rungsCode  = code(10, 4, 16<<20)
 )
 
-// The least width of shards for a GPU, and the most for a processor.
+// The least length of shards for a GPU, and the most for a processor.
 const (
 	leastOnGPU = 1 << 20
 	mostOnCPU  = 64 << 20
 )
 
-// code returns the shape of a code with k data and m parity shards of the given bytes.
+// code returns the shape of a code of k data and m parity shards with width bytes each.
 func code(k, m, width int) gemm.Shape { return gemm.Shape{M: m, N: width, K: k} }
 
 func codeShapes() []gemm.Shape {
@@ -354,9 +356,8 @@ func codeShapes() []gemm.Shape {
 	return shapes
 }
 
-// encodes reports whether the profile gf256 has a row for the case: of the production
-// variants, their peer and the two fastest rungs for all codes; of the plain loops at two
-// widths, and of all rungs at one shape, for one code.
+// encodes reports whether the profile gf256 has the case: production variants, their peer and the two
+// fastest rungs for all codes; the plain loops for one code at two lengths; all rungs at one shape.
 func encodes(c Case) bool {
 	one := c.K == rungsCode.K && c.M == rungsCode.M
 	switch c.Variant.Name {
@@ -372,9 +373,8 @@ func encodes(c Case) bool {
 	return c.OnDevice() && c.Shape == rungsCode
 }
 
-// besideGPU reports whether the profile cuda has a row of the ladder for the case: all that
-// a GPU computes, and the production variant on all processors for cubes, of which the
-// largest would take longer than all the rest.
+// besideGPU reports whether the profile cuda has the case: all that a GPU computes, and our production
+// variant on all processors for cubes up to 4096. Larger ones would take longer than all the rest.
 func besideGPU(c Case) bool {
 	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
@@ -387,9 +387,9 @@ func cubes(sizes []int) []gemm.Shape {
 	return shapes
 }
 
-// contends reports whether the profile peers has a row for the case: of the production
-// variants and their peers, on one thread for all shapes, on several for large cubes;
-// of gonum, which is ten times as slow, up to 1024.
+// contends reports whether the profile peers has the case. On one thread it has production variants
+// and their peers at all shapes, on several threads at large cubes. Gonum is ten times slower: it has
+// products up to 1024³.
 func contends(c Case) bool {
 	large := c.M == c.N && c.N == c.K && c.N >= 512
 	switch {
@@ -407,12 +407,10 @@ func contends(c Case) bool {
 	return false
 }
 
-// swift reports whether the profile quick has a row of the ladder for the case. All
-// variants have one for a Reed–Solomon code. The
-// parallel variants that are there to be compared with one another are measured in f64
-// alone, and those that meet or add atomically in the innermost loop only while that
-// takes little time, as the plain loop over GF(2⁸) is. Variants on ranks are measured in
-// f64 where there is something to send.
+// swift reports whether the profile quick has the case in its ladder. All variants have a
+// Reed–Solomon code. Parallel variants that are compared only with one another are measured in f64;
+// those that synchronize in the innermost loop only at small sizes, and so is the plain loop over
+// GF(2⁸). Variants on ranks are measured in f64, at sizes that are worth sending.
 func swift(c Case) bool {
 	if c.Shape == quickCode {
 		return c.Type == "gf256"
@@ -436,10 +434,9 @@ func swift(c Case) bool {
 	return true
 }
 
-// spread reports whether the profile full has a row of the ladder for the case. The
-// variants on ranks, for which there are experiments, are measured in f64 alone, and on
-// square matrices that are worth sending; those on a GPU, for which there is a profile, on
-// square matrices.
+// spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
+// experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU, which
+// has a profile, are measured on square matrices.
 func spread(c Case) bool {
 	if c.OnDevice() {
 		return c.Shape == gemm.Cube(c.N)
@@ -447,10 +444,9 @@ func spread(c Case) bool {
 	return !c.onRanks() || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 
-// Experiments returns the rows that a comparison adds to its ladder: the sweep of
-// the recursive variants' cut-offs, the builds with other compiler options, and the
-// experiments on threads and ranks. They are part of the plan where their variants and
-// types, which is f64 of most, are among those given.
+// Experiments returns the rows that a comparison adds to the ladder, for the given variants and types:
+// the cut-offs of recursive variants, the builds with other compiler options, and the experiments on
+// threads, ranks and the GPU. Most are in f64.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
 	plain := func(experiment Experiment, v gemm.Variant, n int) Request {
@@ -484,12 +480,11 @@ func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	return once(cases)
 }
 
-// leastTask is the cut-off from which the tasks of a parallel variant are more than the
-// handing out of tasks.
+// leastTask is the least cut-off of parallel recursive variants. Below it, tasks are smaller than the
+// overhead of a task.
 const leastTask = 16
 
-// once returns the cases without those that are there before: experiments of one name
-// share their baselines.
+// once removes repeated cases: experiments with one name have the same baselines.
 func once(cases []Case) []Case {
 	seen := map[identity]bool{}
 	return slices.DeleteFunc(cases, func(c Case) bool {

@@ -10,24 +10,24 @@ import (
 	"gemm/internal/sample"
 )
 
-// ceilingTime is how long the ceiling is measured after each burst of a case that is
-// compared with others.
+// ceilingTime is the time to measure the ceiling after a burst of a case in a turn.
 const ceilingTime = 6 * time.Millisecond
 
-// turn is cases whose samples are interleaved, or one case.
+// turn is a group of cases whose samples are interleaved. It may be a single case.
 type turn struct {
 	d          *Driver
-	procs      int          // that this process may use
+	procs      int          // processors that this process may use
 	contenders []*contender // in the order of the cases
-	prepared   []*contender // in the order in which they were made ready
-	before     *contender   // the last that ran
+	prepared   []*contender // in the order of preparation
+	before     *contender   // the contender that ran last
 	peaks      map[int][]float64
 }
 
-// measure interleaves the samples of the cases and returns their rows and the traces of those
-// whose timeline was drawn, or the context's error if it was cancelled: then there are none,
-// since a row is finished with the last burst. If cases are compared with one another, the
-// ceiling is measured after some of the bursts, at the number of threads of the case.
+// measure measures the cases of one turn: prepare all, sample them in interleaved bursts, check the
+// results. It returns their rows, and the traces of those that request a timeline. If there are
+// several cases, the ceiling is measured after some of the bursts, at the case's number of threads.
+// If the context is cancelled, measure returns its error and no rows, since rows are complete only
+// after the last burst.
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
@@ -51,14 +51,13 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	return records, traces, nil
 }
 
-// gathers reports whether all the cases are measured on the same processors, which are
-// chosen for them.
+// gathers reports whether the cases are all measured on one set of processors that gather chooses.
 func gathers(cases []Case) bool {
 	placed := func(c Case) bool { return c.Pinned() || c.OnDevice() }
 	return cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, placed)
 }
 
-// begin makes all cases ready and warms them up.
+// begin prepares all cases and warms them up.
 func (t *turn) begin(ctx context.Context, cases []Case) {
 	for _, i := range mostThreadsFirst(cases, t.procs) {
 		c := cases[i]
@@ -70,14 +69,14 @@ func (t *turn) begin(ctx context.Context, cases []Case) {
 	}
 }
 
-// close frees what the contenders hold, the last one first.
+// close frees what the contenders hold, in reverse order.
 func (t *turn) close() {
 	for _, x := range slices.Backward(t.prepared) {
 		x.close()
 	}
 }
 
-// sample takes the samples, in bursts that are interleaved.
+// sample takes the samples, in interleaved bursts.
 func (t *turn) sample(ctx context.Context) {
 	bursts := 1
 	if len(t.contenders) > 1 {
@@ -92,7 +91,7 @@ func (t *turn) sample(ctx context.Context) {
 	}
 }
 
-// burst takes the samples of one burst, and checks the result after the last one.
+// burst takes the samples of one burst. After the last burst of a contender it checks the result.
 func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
 	if t.before != x && t.before.disturbs(x) {
 		rest()
@@ -116,7 +115,7 @@ func (t *turn) burst(ctx context.Context, x *contender, burst, bursts int) {
 	}
 }
 
-// draw draws the timelines that are requested.
+// draw records the timelines that are requested.
 func (t *turn) draw(ctx context.Context) {
 	for _, x := range t.contenders {
 		if x.c.Timeline && x.err == nil && x.record.Status == OK {
@@ -132,7 +131,7 @@ func (t *turn) finish() ([]Record, []Trace) {
 	var traces []Trace
 	for i, x := range t.contenders {
 		if found := t.peaks[x.busy]; len(found) > 0 {
-			x.record.Ceiling = slices.Max(found) // a disturbance can only lower it
+			x.record.Ceiling = slices.Max(found) // a disturbance can only lower a peak
 		}
 		records[i] = t.d.finish(x)
 		if x.trace != nil {
@@ -144,10 +143,10 @@ func (t *turn) finish() ([]Record, []Trace) {
 	return records, traces
 }
 
-// mostThreadsFirst returns the indices of the cases in the order in which they are
-// made ready: setting by setting, of which the first has its workers touch the operands,
-// and should keep the most of procs processors busy. Libraries of others touch nothing and
-// come after our variants with as many.
+// mostThreadsFirst returns the indices of the cases in the order of preparation. Cases with the same
+// operands are together. The first of them has its workers touch the operands first, so it is one
+// that keeps as many of the procs processors busy as possible. Libraries of others touch nothing, so
+// they come after our variants with as many threads.
 func mostThreadsFirst(cases []Case, procs int) []int {
 	foreign := func(c Case) int {
 		if c.foreign() {
@@ -175,42 +174,42 @@ func mostThreadsFirst(cases []Case, procs int) []int {
 	return order
 }
 
-// restTime is more than workers look for work before they sleep, and than Go's monitor takes
-// to slow down.
+// restTime is longer than workers spin before they park, and than Go's monitor thread polls at its
+// highest rate.
 const restTime = 20 * time.Millisecond
 
-// rest waits until workers sleep, and does not sleep itself: a virtual machine none of whose
-// processors is busy may find itself on others after that, two of them on one core. Nor would
-// Go's monitor slow down meanwhile.
+// rest waits, busily, until the workers of the last contender are parked. It does not sleep: if no
+// processor of a virtual machine is busy, the host may move the virtual processors, even two to one
+// core. Go's monitor thread would not slow down either.
 func rest() {
 	for start := time.Now(); time.Since(start) < restTime; {
 		runtime.Gosched()
 	}
 }
 
-// disturbs reports whether the next contender would be interrupted for what t leaves behind.
+// disturbs reports whether t disturbs a contender that runs immediately after it. There are two
+// reasons.
 //
-// Its workers look for work some milliseconds before they sleep, and would take processors
-// from one that runs elsewhere, or without them.
+// Workers of t spin for some milliseconds before they park. They take processors from a contender
+// that runs in another process, or without these workers.
 //
-// While it runs in another process, this one waits, and then the thread by which Go's
-// scheduler watches what runs wakes every 70 µs, and after 5 ms less and less often. Where that
-// is on the processor of the product it takes 20 µs each time: 24×24×24 in doubles takes 0.87 µs
-// in place of 0.55 on an EPYC.
+// While t runs in another process, this process waits. Then the monitor thread of Go's scheduler
+// polls every 70 µs, and after 5 ms less and less often. A poll on the processor of the next product
+// takes 20 µs of it: a product of 24×24 doubles takes 0.87 µs instead of 0.55 µs on an EPYC.
 func (t *contender) disturbs(next *contender) bool {
 	workers := t.record.Threads > 1 && (next.record.Threads == 1 || next.c.foreign())
 	return workers || t.elsewhere && !next.elsewhere
 }
 
-// Budget limits what a row may take.
+// Budget limits the time of a row.
 type Budget struct {
-	Reps int           // samples at least, as far as Patience and Timeout allow
-	Time time.Duration // of samples at most, once there are Reps
-	// Timeout is of staging, warming up and the samples together; the product of
-	// integers before them and the timeline after them have as much each. 0: no limit.
+	Reps int           // least number of samples, as far as Patience and Timeout permit
+	Time time.Duration // most time for samples after there are Reps
+	// Timeout limits staging, warm-up and samples together. The product of integers before them and the
+	// timeline after them have the same limit each. 0: no limit.
 	Timeout time.Duration
-	// Patience is how long samples of a slow product may take before there are Reps: one
-	// that would exceed it is not taken, but for the first. 0: no limit.
+	// Patience limits the samples of a slow product while there are fewer than Reps. A sample that would
+	// exceed it is not taken, except the first. 0: no limit.
 	Patience time.Duration
 }
 
@@ -224,17 +223,16 @@ var (
 	peersBudget = Budget{Reps: sample.MinForInterval, Time: 300 * time.Millisecond, Timeout: time.Minute}
 )
 
-// Cases measured in turn are sampled in so many bursts at least. There are more, up to
-// mostBursts, where each can have burstSamples samples, and then all of a case's have as
-// many: a neighbour who comes and goes meets all cases alike.
+// The samples of a turn are taken in leastBursts to mostBursts bursts. There are as many bursts as
+// each can have burstSamples samples of every case. All bursts of a case have the same number of
+// samples: so other load on the machine, which comes and goes, meets all cases alike.
 const (
 	leastBursts  = 6
 	mostBursts   = 48
 	burstSamples = 2
 )
 
-// burstsOf returns the number of bursts in which contenders are sampled in turn; budget is
-// the time that a row has for all of its own.
+// burstsOf returns the number of bursts of a turn. budget is the time for the samples of one row.
 func burstsOf(contenders []*contender, budget time.Duration) int {
 	bursts := mostBursts
 	for _, t := range contenders {
@@ -245,11 +243,11 @@ func burstsOf(contenders []*contender, budget time.Duration) int {
 	return max(leastBursts, bursts)
 }
 
-// share returns what one of t's bursts may take of the row's budget.
+// share returns the part of the row's budget for one burst.
 func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
 	done, left := len(t.sampler.Seconds), bursts-burst
 	out := sample.Budget{
-		// As many as in the bursts before, or the median would be of the first.
+		// As many samples as in the bursts before: otherwise the median would be of the first ones.
 		Reps:  done + max((b.Reps-done+left-1)/left, done/max(1, burst)),
 		Time:  b.Time / time.Duration(bursts),
 		Limit: limit(t.timeout, b.Patience) / time.Duration(left),
@@ -263,7 +261,7 @@ func (t *contender) share(b Budget, burst, bursts int) sample.Budget {
 	return out
 }
 
-// limit returns the lesser of two durations of which 0 is none.
+// limit returns the smaller of two limits, of which 0 means none.
 func limit(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -271,7 +269,7 @@ func limit(a, b time.Duration) time.Duration {
 	return a
 }
 
-// spent reports whether a sample like those that there are might exceed the budget.
+// spent reports whether one more sample like the last ones might exceed the budget.
 func (t *contender) spent(b Budget) bool {
 	if len(t.sampler.Seconds) == 0 {
 		return false
