@@ -12,35 +12,35 @@ import (
 	"gemm/compare/verify"
 )
 
-// Request is one row as it is asked for.
+// Request is one row that somebody wants to measure.
 type Request struct {
 	Experiment Experiment
 	Variant    gemm.Variant
-	Build      string // of the experiment compiler
+	Build      string // build of the experiment compiler, otherwise empty
 	Type       string // f32, f64, gf256
 	gemm.Shape
 	Op          string // nn, nt, tn, tt: how A and B are stored; empty: nn
 	Alpha, Beta float64
 	LD          int         // added to the least leading dimension of each operand
-	Params      gemm.Params // of the variant and of its conditions
-	Turn        string      // cases with the same one are measured in turn, A B A B
-	Timeline    bool        // one more product is made after the samples, with a Trace
+	Params      gemm.Params // parameters of the variant and conditions
+	Turn        string      // cases with the same turn are measured interleaved (A B A B); empty: alone
+	Timeline    bool        // one additional product is computed after the samples, for a Trace
 }
 
-// Case is a Request whose parameters are resolved. Nobody changes it.
+// Case is a Request with resolved parameters. It is immutable.
 type Case struct {
-	Key      // on no host
+	Key      // without a host
 	Variant  gemm.Variant
 	LD       int
 	Params   gemm.Params // as requested
 	Turn     string
 	Timeline bool
 
-	resolved gemm.Params // nil: the parameters are wrong, as err says
+	resolved gemm.Params // nil if the parameters are wrong, see err
 	err      error
 }
 
-// Case returns the row that is requested. Err of it says what is wrong with the parameters.
+// Case resolves the parameters. If they are wrong, Err of the Case says why.
 func (r Request) Case() Case {
 	r.Op = cmp.Or(r.Op, "nn")
 	c := Case{
@@ -57,10 +57,10 @@ func (r Request) Case() Case {
 	return c
 }
 
-// Err returns what is wrong with the parameters, or nil.
+// Err says what is wrong with the parameters. It is nil if they are right.
 func (c Case) Err() error { return c.err }
 
-// as returns the case in the turn of that name.
+// as returns the case in another turn.
 func (c Case) as(turn string) Case {
 	c.Turn = turn
 	return c
@@ -81,11 +81,11 @@ func (c Case) Transposes() (tA, tB blas.Transpose) {
 // Plain reports whether the case is C = A·B, which every Multiplier computes.
 func (c Case) Plain() bool { return c.Op == "nn" && c.Alpha == 1 && c.Beta == 0 }
 
-// padded returns the leading dimension of rows of n elements. Where the sum overflows it is the
-// largest int, for which no host has the memory.
+// padded returns the leading dimension of a matrix with rows of n elements. If the sum overflows, it is
+// the largest int; no host has the memory for it.
 func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
 
-// layout returns how the operands of the case are drawn.
+// layout returns the operation and the storage for which the operands are drawn.
 func (c Case) layout() verify.Layout {
 	tA, tB := c.Transposes()
 	return verify.Layout{
@@ -94,8 +94,8 @@ func (c Case) layout() verify.Layout {
 	}
 }
 
-// model returns what the variant's model predicts for the case, under its artificial load. It is
-// false if the variant has no model or the parameters are wrong.
+// model returns the prediction of the variant's model, with the artificial load. It returns false if the
+// variant has no model or the parameters are wrong.
 func (c Case) model() (gemm.Model, bool) {
 	if c.err != nil || c.Variant.Model == nil {
 		return gemm.Model{}, false
@@ -104,15 +104,13 @@ func (c Case) model() (gemm.Model, bool) {
 	return overloaded(m, c.load()), true
 }
 
-// integer returns the parameter as it is resolved, if it is an integer that the variant
-// has.
+// integer returns the resolved value of an integer parameter, and false if the variant does not have it.
 func (c Case) integer(name string) (int, bool) {
 	n, ok := c.resolved[name].(int)
 	return n, ok
 }
 
-// Ranks returns the number of processes that the case asks for, and 0 of a variant that
-// is of one process.
+// Ranks returns the number of ranks, and 0 for a variant that does not run on ranks.
 func (c Case) Ranks() int {
 	n, _ := c.integer("ranks")
 	return n
@@ -121,36 +119,35 @@ func (c Case) Ranks() int {
 // OnDevice reports whether a GPU computes the case, in the process of its worker.
 func (c Case) OnDevice() bool { return c.Variant.Location == gemm.OnGPU }
 
-// foreign reports whether a library of others computes the case, on the processor and without
-// ranks.
+// foreign reports whether a library of others computes the case, on the processors of this process.
 func (c Case) foreign() bool {
 	return c.Variant.Role == gemm.Library && c.Variant.Location == gemm.InProcess
 }
 
-// onRanks reports whether a variant of the suite computes the case on ranks.
+// onRanks reports whether a variant of this suite computes the case on ranks.
 func (c Case) onRanks() bool { return ownOnRanks(c.Variant) }
 
-// ownOnRanks reports whether v is of the suite and computes on ranks.
+// ownOnRanks reports whether v is of this suite and runs on ranks.
 func ownOnRanks(v gemm.Variant) bool {
 	return v.Location == gemm.OnRanks && v.Role != gemm.Library
 }
 
-// shared reports whether a variant of the suite computes the case on threads of this process.
+// shared reports whether a variant of this suite computes the case on threads of this process.
 func (c Case) shared() bool { return onThreads(c.Variant) }
 
-// onThreads reports whether v is of the suite and computes on threads of this process.
+// onThreads reports whether v is of this suite and runs on threads of this process.
 func onThreads(v gemm.Variant) bool {
 	return v.Location == gemm.InProcess && v.Role != gemm.Library && v.Has("threads")
 }
 
-// device returns the number of the GPU that the case is for.
+// device returns the number of the GPU of the case.
 func (c Case) device() int {
 	n, _ := c.integer("device")
 	return n
 }
 
-// Threads returns the number of busy threads that the case asks for, of all its ranks
-// together. Ranks that share out the processors have them all.
+// Threads returns the number of busy threads of the case, on all ranks together. If ranks divide the
+// processors, they use all of them.
 func (c Case) Threads() int {
 	threads, ok := c.integer("threads")
 	ranks := c.Ranks()
@@ -163,20 +160,20 @@ func (c Case) Threads() int {
 	return threads * max(1, ranks)
 }
 
-// each returns the threads of one rank, or of the one process.
+// each returns the threads of one rank, or of this process.
 func (c Case) each() int { return c.Threads() / max(1, c.Ranks()) }
 
-// workers returns what a study of scaling counts: ranks where there are any, or threads.
+// workers returns the number that a scaling experiment varies: ranks if there are any, otherwise threads.
 func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
 
-// Pinned reports whether the case chooses the processors that its threads run on.
+// Pinned reports whether the case itself places its threads on processors.
 func (c Case) Pinned() bool {
 	affinity, ok := c.resolved["affinity"]
 	return ok && affinity != "none" || c.Ranks() > 0
 }
 
-// Base returns the shape of the case on one thread or rank: in the experiment weak, m
-// grows with them, and a worker's share stays the same.
+// Base returns the shape of the case on one thread or rank. In the experiment weak, m grows with their
+// number.
 func (c Case) Base() gemm.Shape {
 	if c.Experiment == WeakScaling {
 		return gemm.Shape{M: c.M / c.workers(), N: c.N, K: c.K}

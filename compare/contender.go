@@ -11,7 +11,7 @@ import (
 	"gemm/internal/sample"
 )
 
-// contender is a case that is measured, and what has come of it.
+// contender is a case while it is measured, with its result so far.
 type contender struct {
 	d      *Driver
 	c      Case
@@ -19,36 +19,35 @@ type contender struct {
 	record Record
 	err    error
 
-	product   multiplication // nil: it was not made ready, as err says
-	exact     bool           // the product of integers is exact, and checked first
-	elsewhere bool           // its operands are staged
+	product   multiplication // nil: the preparation failed, see err
+	exact     bool           // the product of integers can be exact; it is checked first
+	elsewhere bool           // the product runs on staged operands, not in this process
 	explain   func() gemm.Params
 	warn      func() []string
-	staged    gemm.Run      // nil: it is called, or not staged yet
-	device    gemm.OnDevice // the staged product of a GPU; nil: it is on none
+	staged    gemm.Run      // nil: not staged, or not yet
+	device    gemm.OnDevice // the staged product of a GPU; otherwise nil
 
 	sampler sample.Sampler
-	timeout time.Duration // what is left of the row's
-	done    bool          // verified, needs no further samples
-	last    course        // of the last product, if it was staged
-	courses []course      // of the samples
+	timeout time.Duration // what is left of the time limit
+	done    bool          // verified; takes no further samples
+	last    course        // course of the last staged product
+	courses []course      // courses of the samples
 
-	overhead time.Duration // of a call into a library, where it counts
-	trace    *Trace        // the timeline of one more product, if it is requested
+	overhead time.Duration // time of a call into a library, if it matters
+	trace    *Trace        // the timeline, if it is requested
 }
 
-// course is how a staged product went.
+// course is the data that a staged product returns besides its time.
 type course struct {
 	phases       map[string]time.Duration
-	distribution *gemm.Distribution // nil: there is one process
+	distribution *gemm.Distribution // nil: no ranks
 }
 
-// prepare makes the multiplier of c and its operands ready, on which c keeps that many
-// processors busy.
+// prepare makes the multiplier of c and its operands. busy is the number of processors that c keeps busy.
 func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	t := &contender{d: d, c: c, busy: busy, record: c.record(), timeout: d.Budget.Timeout}
 	if !c.OnDevice() {
-		d.now(c) // memory may end already when operands are drawn
+		d.now(c) // drawing the operands may exhaust the memory already
 	}
 	if t.err = c.Err(); t.err != nil {
 		return t
@@ -95,7 +94,7 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 		t.warn = w.Warnings
 	}
 	t.sampler.Call = t.time
-	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go
+	t.sampler.Unlocked = c.foreign() && c.Type == "gf256" && c.Threads() > 1 // a library in Go starts goroutines itself
 	if c.Beta != 0 && !t.elsewhere {
 		t.sampler.Before = r.drawn.Restore
 	}
@@ -105,8 +104,8 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	return nil
 }
 
-// construct makes the multiplier, on a device under the row's time limit: it may compile for
-// the device, and hang there.
+// construct makes the multiplier. On a device it has the time limit of the row: it may compile a kernel,
+// and hang.
 func construct[T gemm.Element](t *contender) (m gemm.Multiplier[T], err error) {
 	if !t.c.OnDevice() {
 		return newMultiplier[T](t.c)
@@ -118,14 +117,13 @@ func construct[T gemm.Element](t *contender) (m gemm.Multiplier[T], err error) {
 	return m, err
 }
 
-// unproven is the error of a case whose result would not be verified, by integers or by the
-// bound: it is not measured.
+// unproven is the error of a case whose result could not be verified, neither by integers nor by the
+// bound. Such a case is not measured.
 type unproven struct{ text string }
 
 func (u unproven) Error() string { return u.text }
 
-// begin checks the product of integers, stages the operands if the product is computed
-// elsewhere, and warms up.
+// begin checks the product of integers, stages the operands if necessary, and warms up.
 func (t *contender) begin(ctx context.Context, b Budget) {
 	if t.exact && !t.multipliesIntegers(ctx) {
 		return
@@ -142,14 +140,14 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 	}
 }
 
-// multipliesIntegers reports whether the product of integers is not wrong: it is exact, or
-// ended in an error.
+// multipliesIntegers computes the product of integers. It returns false if the result is wrong, and true
+// if it is right, or if there was an error.
 func (t *contender) multipliesIntegers(ctx context.Context) bool {
 	if t.err != nil {
 		return true
 	}
 	if t.c.OnDevice() {
-		t.product.drawIntegers() // before the row's time begins
+		t.product.drawIntegers() // not part of the row's time
 	}
 	var v verify.Verdict
 	limit := t.timeout
@@ -157,7 +155,7 @@ func (t *contender) multipliesIntegers(ctx context.Context) bool {
 		v, err = t.product.multiplyIntegers(ctx)
 		return err
 	})
-	t.timeout = limit // a product that fits the row's time has all of it again
+	t.timeout = limit // the row has its whole time again
 	if t.err != nil || v.OK() {
 		return true
 	}
@@ -166,7 +164,7 @@ func (t *contender) multipliesIntegers(ctx context.Context) bool {
 	return false
 }
 
-// stage stages the operands: the staged product is computed from then on.
+// stage stages the operands. From then on, the staged product is computed.
 func (t *contender) stage(ctx context.Context) error {
 	staged, err := t.product.stage(ctx)
 	if err != nil {
@@ -178,8 +176,8 @@ func (t *contender) stage(ctx context.Context) error {
 	return nil
 }
 
-// warmUp warms the sampler up. The first call is the only sample, and the row done, if there
-// is no time for a second one.
+// warmUp warms the sampler up. If there is no time for a second call, the first call is the only sample
+// of the row.
 func (t *contender) warmUp(ctx context.Context, b Budget) error {
 	took, err := t.sampler.Warm(ctx)
 	if err != nil {
@@ -200,7 +198,7 @@ func (t *contender) warmUp(ctx context.Context, b Budget) error {
 	return nil
 }
 
-// time computes the product that many times and returns how long that took.
+// time computes the product the given number of times and returns the time taken.
 func (t *contender) time(ctx context.Context, times int) (time.Duration, error) {
 	if t.staged != nil {
 		return t.timeStaged(ctx, times)
@@ -212,7 +210,7 @@ func (t *contender) time(ctx context.Context, times int) (time.Duration, error) 
 	return time.Since(start), nil
 }
 
-// timeStaged is time of the staged product, which has a clock of its own.
+// timeStaged is time for a staged product, which measures its own time.
 func (t *contender) timeStaged(ctx context.Context, times int) (time.Duration, error) {
 	if repeater, ok := t.staged.(gemm.Repeater); ok {
 		cost, err := repeater.Repeat(ctx, times)
@@ -235,8 +233,8 @@ func (t *contender) timeStaged(ctx context.Context, times int) (time.Duration, e
 	return total, nil
 }
 
-// fetch collects the result of the last product and checks it. A product on a device does not
-// use the memory here until then, and others have left their results in it.
+// fetch collects the result of the last product and checks it. C of a product on a device is poisoned
+// only now: other contenders have left their results in it.
 func (t *contender) fetch(ctx context.Context) {
 	if t.err == nil && t.device != nil {
 		t.product.poison()
@@ -250,7 +248,7 @@ func (t *contender) fetch(ctx context.Context) {
 	t.verify()
 }
 
-// close frees what staging took.
+// close frees what stage allocated.
 func (t *contender) close() {
 	_ = t.guard(t.d.Budget.Timeout, func() error {
 		if t.staged == nil {
@@ -260,7 +258,7 @@ func (t *contender) close() {
 	})
 }
 
-// verify checks the result that the last sample left in c.
+// verify checks the result of the last product.
 func (t *contender) verify() {
 	if t.err != nil {
 		return
@@ -275,7 +273,7 @@ func (t *contender) verify() {
 	}
 }
 
-// judge puts the verdict into the row.
+// judge adds the verdict to the row.
 func (t *contender) judge(v verify.Verdict) {
 	t.record.Residual, t.record.Bound = Number(v.Residual), Number(v.Bound)
 	t.record.Status = OK
@@ -287,11 +285,11 @@ func (t *contender) judge(v verify.Verdict) {
 // warning adds a warning to the row.
 func (t *contender) warning(text string) { t.record.Warnings = append(t.record.Warnings, text) }
 
-// guard calls f, turns a panic into an error, and gives the case up if it does not come back
-// from ranks or a device within the limit.
+// guard calls f and turns a panic into an error. It gives the case up if f, on ranks or on a device, does
+// not return within the limit.
 func (t *contender) guard(limit time.Duration, f func() error) error { return t.d.guard(t, limit, f) }
 
-// within runs f under what is left of t's time limit.
+// within runs f under the rest of the time limit.
 func (t *contender) within(ctx context.Context, f func(ctx context.Context) error) {
 	if t.err != nil {
 		return

@@ -13,35 +13,36 @@ import (
 	"gemm"
 )
 
-// process is a party of other operating-system processes: ranks, the worker of a device, or a build.
+// process is a party in other operating-system processes: ranks, the worker of a device, or a build of
+// this program with other compiler options.
 type process interface {
 	names() names
-	// run starts the processes, which read the task and write messages, and returns what ended
-	// them: nil if nothing was wrong. If the context ends, so do they.
+	// run starts the processes, which read the task and write messages, and returns after they have
+	// ended: nil if nothing was wrong, otherwise the cause. It ends them if the context ends.
 	run(ctx context.Context, task []byte, out io.Writer) error
-	// meet takes from what was found before the first case what belongs to this run, and returns
-	// the run that the rows belong to.
+	// meet merges what the processes found before the first case into this run, and returns the run
+	// that their rows belong to.
 	meet(d *Driver, f found) (run string, err error)
-	// complete completes a row.
+	// complete adds to a row what only this process knows.
 	complete(d *Driver, r *Record)
 }
 
-// names are how reasons speak of a process.
+// names are the phrases by which reasons name a process.
 type names struct {
-	name           string // as the one that ends, or is ended
-	again          string // says that there are others of it now
-	unborn, silent error  // what ends one that shows no sign of life, ever or any more
+	name           string // name of the process
+	again          string // says that it was started again
+	unborn, silent error  // reason if it never shows a sign of life, or stops to
 }
 
-// Where a process ends before it has begun a case, another is started: once, or so many times in
-// a row where one before it has begun any, since a driver that a fault has brought down takes a
-// moment. Each pause before a start is twice the last.
+// If a process ends before it has begun a case, it is started again: once, or restarts times in
+// succession if an earlier one has begun a case. A driver that crashed takes a moment to recover, so
+// each pause before a start is twice the last.
 const (
 	restarts     = 3
 	restartPause = 500 * time.Millisecond
 )
 
-// away is the party that a process is.
+// away makes a party of a process.
 type away struct{ process }
 
 // measure implements party.
@@ -49,13 +50,13 @@ func (a away) measure(ctx context.Context, d *Driver, cases []Case) error {
 	return d.launch(ctx, cases, a.process)
 }
 
-// launch has the process measure the cases, and starts another for what is left where one of
-// them ends it. A case in whose product that happened has failed. The others of its turn are
-// measured without a turn: they have lost the samples that they could be compared with.
+// launch measures the cases by the process. If the process ends early, the case in progress has failed,
+// and the process is started again for the rest. The other cases of that turn are measured without a
+// turn, since they have lost the samples that they could be compared with.
 func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 	cases = d.nameTurns(cases)
-	notes := map[identity]string{} // warnings of rows, by what identifies them
-	worked, idle := false, 0       // a process has begun a case; processes in a row that did not
+	notes := map[identity]string{} // warnings of rows, by identity
+	worked, idle := false, 0       // worked: a process has begun a case; idle: processes in succession that have not
 	for len(cases) > 0 {
 		d.reclaim()
 		a, err := d.attempt(ctx, cases, p, notes)
@@ -98,8 +99,8 @@ func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 	return nil
 }
 
-// blame fails the case in whose product the attempt was ended, unless its row is there, and
-// returns what is left of the cases.
+// blame stores a row with the failure of the case in progress, unless its row exists, and returns the
+// cases that are left.
 func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity]string) ([]Case, error) {
 	if !a.done[culprit.identity()] {
 		status := Failed
@@ -121,7 +122,7 @@ func (d *Driver) blame(culprit Case, left []Case, a *attempt, notes map[identity
 	return left, nil
 }
 
-// fail puts rows of cases that were not measured on disk.
+// fail stores rows for cases that were not measured.
 func (d *Driver) fail(cases []Case, status Status, reason error) error {
 	var records []Record
 	for _, c := range cases {
@@ -134,36 +135,37 @@ func (d *Driver) fail(cases []Case, status Status, reason error) error {
 	return d.put(records)
 }
 
-// How often the driver looks for news, how long it waits for the first sign of life of a
-// process, and how long after the time limit of a row for the next one. On a machine that is busy otherwise signs come late.
+// lookEvery is the interval at which the driver looks for signs of life. bornTime is the time limit for
+// the first sign, and deadTime for the next sign after the time limit of a row. On a busy machine
+// signs come late.
 const (
 	lookEvery = 200 * time.Millisecond
 	bornTime  = 2 * time.Minute
 	deadTime  = 8 * signEvery
 )
 
-// settleTime is how long a process that writes what is not a message has to end by itself.
+// settleTime is the time that a process has to end after it wrote something that is not a message.
 const settleTime = time.Second
 
-// attempt is one start of a process for a task.
+// attempt is one start of a process for a list of cases.
 type attempt struct {
 	d       *Driver
 	process process
 	cases   []Case
-	of      map[identity]Case   // the same, by what identifies them
-	notes   map[identity]string // warnings of their rows
-	run     string              // the run that rows are of
+	of      map[identity]Case   // cases by identity
+	notes   map[identity]string // warnings for their rows, by identity
+	run     string              // the run that the rows belong to
 
-	done     map[identity]bool // cases whose rows are there, by what identifies them
-	now      int               // the case that is measured, or was when the process ended; -1: none yet
-	begun    []Case            // those that progress was told of
-	heard    time.Time         // when the last sign of life came
+	done     map[identity]bool // cases with a row, by identity
+	now      int               // the case in progress, or at the end of the process; -1: none yet
+	begun    []Case            // the turn that Progress was informed of last
+	heard    time.Time         // time of the last sign of life
 	patience time.Duration
-	born     bool  // there was one
+	born     bool  // there was a sign of life
 	silent   bool  // there was none for too long
 	over     bool  // the last message has come
-	broken   error // what is wrong with a message; those after it are not heeded
-	lost     error // what ended the process; nil: it was done
+	broken   error // a message that is wrong; later ones are ignored
+	lost     error // why the process ended early; nil: it was done
 }
 
 func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *attempt {
@@ -177,8 +179,8 @@ func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *att
 	return a
 }
 
-// attempt starts the process for the cases, and keeps their rows as they come. The error is
-// that of the context or of the store.
+// attempt starts the process for the cases and stores their rows as they come. It returns the error of
+// the context or of the store.
 func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map[identity]string) (*attempt, error) {
 	a := d.follow(cases, p, notes)
 	task, err := json.Marshal(d.task(cases))
@@ -201,7 +203,7 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map
 		}
 		if failed = a.take(line); failed != nil {
 			stop()
-		} else if a.broken != nil { // it may be its last words
+		} else if a.broken != nil { // the process may be about to end
 			time.AfterFunc(settleTime, stop)
 		}
 	}
@@ -226,8 +228,8 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map
 	return a, cmp.Or(failed, ctx.Err())
 }
 
-// cause returns what ended a process that was not done, of which run returned err and whose last
-// line is the rest.
+// cause returns why a process ended early. err is the error of its run, and rest the end of its output
+// after the last line.
 func (a *attempt) cause(err error, rest []byte) error {
 	names := a.process.names()
 	var x *exit
@@ -246,8 +248,8 @@ func (a *attempt) cause(err error, rest []byte) error {
 	return err
 }
 
-// take heeds a line of the process. An error is that of the store; what is wrong with the line is
-// what breaks the attempt.
+// take processes one line of output. It returns errors of the store. A line that is not a valid message
+// sets broken.
 func (a *attempt) take(line []byte) error {
 	m, err := decode(line)
 	name := a.process.names().name
@@ -280,7 +282,7 @@ func (a *attempt) take(line []byte) error {
 	return nil
 }
 
-// keep keeps r as the row of the case in this run.
+// keep stores r as the row of the case in this run.
 func (a *attempt) keep(c Case, r *Record) error {
 	r.Host, r.Run = a.d.host.ID, a.run
 	a.process.complete(a.d, r)
@@ -291,8 +293,7 @@ func (a *attempt) keep(c Case, r *Record) error {
 	return a.d.put([]Record{*r})
 }
 
-// sign is told of a sign of life, and which case is being measured; it is no case before the
-// first.
+// sign notes a sign of life, and the index of the case in progress, -1 before the first.
 func (a *attempt) sign(now int) {
 	a.born, a.heard, a.patience = true, time.Now(), cmp.Or(a.d.dead, deadTime)
 	if now < 0 || now >= len(a.cases) {
@@ -311,7 +312,7 @@ func (a *attempt) overdue() bool {
 	if a.silent || a.born && !done && limit <= 0 {
 		return false
 	}
-	if done || !a.born { // the process has only to end, or to begin
+	if done || !a.born { // the process only has to end, or to begin
 		limit = 0
 	}
 	if time.Since(a.heard) <= limit+a.patience {
@@ -321,8 +322,8 @@ func (a *attempt) overdue() bool {
 	return true
 }
 
-// adopt takes the ceilings and bandwidths of the unit that the run has not yet, and has what was
-// measured belong to the run.
+// adopt adds those ceilings and bandwidths of the unit that this run does not have yet, and assigns the
+// measurements to this run.
 func (d *Driver) adopt(f found, unit string) {
 	for _, c := range f.Host.Ceilings {
 		c.Run = d.run.ID

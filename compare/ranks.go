@@ -16,43 +16,41 @@ import (
 	"gemm/internal/peak"
 )
 
-// Lead is what the driver of a process has besides that leads ranks, or serves a device.
+// Lead is the additional part of a driver on rank 0 of a job, or in the worker of a device.
 type Lead struct {
-	// Peak measures a ceiling on all ranks at once, each on so many threads. It fails
-	// where the ranks are out of step. It is nil in a process that serves a device.
+	// Peak measures a ceiling on all ranks at the same time, with the given threads on each. It fails if the
+	// ranks are out of step. It is nil in the worker of a device.
 	Peak func(pipe string, threads int, each time.Duration) (float64, error)
-	// Lost reports whether the device can compute nothing more for this process. It is nil
-	// in a process that leads ranks.
+	// Lost reports whether the device can compute nothing more for this process. It is nil on rank 0.
 	Lost func() bool
-	// GiveUp ends the process, and all ranks with it: one of them hangs, they are out of
-	// step, or the device is lost. The row of what is measured is in the store. It is called
-	// on any goroutine and does not return.
+	// GiveUp ends the process, and with it all ranks, because a rank hangs, the ranks are out of step, or
+	// the device is lost. The row in progress is in the store then. GiveUp is called on any goroutine,
+	// and does not return.
 	GiveUp func(reason string)
-	// Now is told what is being measured. It may be nil.
+	// Now is called with the case in progress. It may be nil.
 	Now func(c Case)
 }
 
-// Launch has so many ranks of this program measure the Task in the folder, and returns
-// when they have ended. The error says in one line what happened to them; it wraps
-// gemm.ErrUnavailable where they cannot be started here. Where the context ends, the ranks
-// are ended.
+// Launch starts the given number of ranks of this program, which measure the task in the folder, and
+// returns when they have ended. The error says in one line why they ended early. It wraps
+// gemm.ErrUnavailable if ranks cannot be started here. If the context ends, Launch ends the ranks.
 type Launch func(ctx context.Context, ranks int, folder string) error
 
-// grace is how long after its limit a case on several ranks may come back: rank 0 cannot be
-// called out of a message that it waits for.
+// grace is the time after its limit in which a case on several ranks may still return: rank 0 cannot
+// abandon a message that it waits for.
 const grace = 5 * time.Second
 
-// A rank does not answer, or the device.
+// A rank, or the device, does not return from a product.
 var (
 	errHung    = errors.New("a rank hangs: nothing came back")
 	errEndless = errors.New("the device hangs: nothing came back")
 )
 
-// errLost: the device can compute nothing more.
+// errLost says that the device can compute nothing more.
 var errLost = errors.New("the device was lost in this product")
 
-// watch has lost called where stop is not within the limit and its grace; then stop does
-// not return. A limit of 0 is none.
+// watch calls lost unless stop is called within the limit and grace; if lost was called, stop does not
+// return. A limit of 0 means none.
 func (d *Driver) watch(limit time.Duration, lost func()) (stop func()) {
 	if limit <= 0 {
 		return func() {}
@@ -65,9 +63,9 @@ func (d *Driver) watch(limit time.Duration, lost func()) (stop func()) {
 	}
 }
 
-// guard calls f and turns a panic into an error. A case on several ranks or on a device that
-// does not come back, leaves the ranks out of step or loses the device is given up: nothing
-// more can be measured on them.
+// guard calls f and turns a panic into an error. It gives up a case on ranks or on a device if f does
+// not return in time, or if the ranks are out of step or the device is lost afterwards: then nothing
+// more can be measured.
 func (d *Driver) guard(t *contender, limit time.Duration, f func() error) error {
 	if d.Lead == nil || t.c.Ranks() == 0 && !t.c.OnDevice() {
 		return guard(f)
@@ -90,21 +88,21 @@ func (d *Driver) guard(t *contender, limit time.Duration, f func() error) error 
 	return err
 }
 
-// now tells that the case is being measured.
+// now informs Lead of the case in progress.
 func (d *Driver) now(c Case) {
 	if d.Lead != nil && d.Lead.Now != nil {
 		d.Lead.Now(c)
 	}
 }
 
-// outOfStep reports whether the ranks no longer follow each other.
+// outOfStep reports whether the ranks do not make the same calls any more.
 func (d *Driver) outOfStep(t *contender) bool {
 	defer d.watch(time.Nanosecond, func() { d.giveUp(t, errHung) })()
 	_, err := d.Lead.Peak("f64", 1, time.Millisecond)
 	return err != nil
 }
 
-// giveUp puts the row of t, which err has ended, in the store and has the process end.
+// giveUp stores the row of t, which err has ended, and ends the process.
 func (d *Driver) giveUp(t *contender, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errTimeout
@@ -119,8 +117,8 @@ func (d *Driver) giveUp(t *contender, err error) {
 	d.Lead.GiveUp(reason)
 }
 
-// peak measures the ceiling of t in turn with it; ok is false on a device, where it is not
-// measured in turn, and when ctx has ended.
+// peak measures the ceiling of t, between bursts. ok is false on a device, which has no ceiling of its
+// own in a turn, and if ctx has ended.
 func (d *Driver) peak(ctx context.Context, t *contender) (gflops float64, ok bool) {
 	switch {
 	case t.c.OnDevice():
@@ -136,7 +134,7 @@ func (d *Driver) peak(ctx context.Context, t *contender) (gflops float64, ok boo
 	return gflops, err == nil
 }
 
-// each returns the threads of a rank, as they are resolved.
+// each returns the resolved number of threads of a rank.
 func (t *contender) each() int {
 	if t.explain != nil {
 		if n, ok := t.explain()["threads"].(int); ok {
@@ -146,8 +144,7 @@ func (t *contender) each() int {
 	return t.c.each()
 }
 
-// ceilingsOfRanks measures the peaks of multiply-adds at each number of threads of the
-// cases on several ranks.
+// ceilingsOfRanks measures the peaks at each total number of threads of the cases on ranks.
 func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 	if d.Lead == nil || d.Lead.Peak == nil {
 		return nil
@@ -178,7 +175,7 @@ func (d *Driver) ceilingsOfRanks(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// distribute puts what the ranks did into the row.
+// distribute adds to the row what the ranks did.
 func (r *Record) distribute(x gemm.Distribution) {
 	r.Ranks, r.RanksUsed = x.Ranks, x.Used
 	r.BytesCounted, r.BytesPredicted, r.BytesBound = x.Counted, x.Predicted, x.Bound
@@ -189,10 +186,10 @@ func (r *Record) distribute(x gemm.Distribution) {
 	}
 }
 
-// oversubscribed returns why the ranks of a row do not run at the same time; empty where
-// they do. h is the host of rank 0.
+// oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h is the
+// host of rank 0.
 func (h Host) oversubscribed(r Record) string {
-	ranks := map[string]int{} // by host
+	ranks := map[string]int{} // number of ranks by host
 	processors := map[string]map[int]bool{}
 	for _, x := range r.Ranks {
 		ranks[x.Host]++
@@ -216,14 +213,14 @@ func (h Host) oversubscribed(r Record) string {
 	return ""
 }
 
-// ranks is the process of so many ranks, which the launch starts. They read the task from a
-// file and write messages to one.
+// ranks is the process that a Launch starts: count ranks. They read the task from a file and write
+// messages to another.
 type ranks struct {
 	launch Launch
 	count  int
 }
 
-// The ranks that were started show no sign of life, or none since they began.
+// Reasons for ranks that never show a sign of life, or stop to.
 var (
 	errUnborn = fmt.Errorf("the ranks have not begun within %v: use fewer ranks", bornTime)
 	errSilent = errors.New("rank 0 hangs: it shows no sign of life")
@@ -257,7 +254,7 @@ func (r ranks) run(ctx context.Context, task []byte, out io.Writer) error {
 		case err := <-ended:
 			_, lost := io.Copy(out, messages)
 			return cmp.Or(err, lost)
-		case <-look.C: // what has come since the last time
+		case <-look.C: // copies what has come since the last look
 			if _, err := io.Copy(out, messages); err != nil {
 				return errors.Join(err, <-ended)
 			}

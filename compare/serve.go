@@ -15,37 +15,36 @@ import (
 	"gemm"
 )
 
-// Served is what a process needs to measure for a driver: on ranks, on a device or as a build
-// with other compiler options.
+// Served is what a process needs to measure for the driver of another process: on ranks, on a device, or
+// as a build with other compiler options.
 type Served struct {
-	Variants []gemm.Variant                // with constructors that work
+	Variants []gemm.Variant                // variants with working constructors
 	Probes   func(cases []Case) []Probe    // measured before the cases; nil: none
-	Lead     func(b Budget) (*Lead, error) // of a process that leads ranks; nil: it does not
-	Device   *Device                       // of a process that computes on one; nil: it does not
+	Lead     func(b Budget) (*Lead, error) // on rank 0 of a job; otherwise nil
+	Device   *Device                       // in the worker of a device; otherwise nil
 }
 
-// Device is what a process knows of the device that it computes on.
+// Device is the device of a worker.
 type Device struct {
-	// Describe puts the GPUs, their driver and the versions of libraries in.
+	// Describe adds the GPUs, their driver and the versions of libraries to the host and the run.
 	Describe func(h *Host, r *RunInfo)
-	// Ceilings measures the peak of each pipe of the GPU with that number and its bandwidth,
-	// for that long each.
+	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the given time
+	// each.
 	Ceilings func(ctx context.Context, device int, each time.Duration) ([]Ceiling, []Bandwidth, error)
-	// Lost reports whether the device can compute nothing more for this process: after a
-	// fault, or with a kernel on it that does not end. It is called after each call of a
-	// multiplier, and on the same goroutine.
+	// Lost reports whether the device can compute nothing more for this process: after a fault, or if a
+	// kernel does not end. It is called after each call of a multiplier, on the same goroutine.
 	Lost func() bool
 
-	known []Ceiling // that were measured in the same run
+	known []Ceiling // ceilings that this run has already
 }
 
-// The files of a folder by which ranks and their driver exchange a task and messages.
+// The files in the folder of a Launch: the task, and the messages of rank 0.
 const (
 	taskFile    = "task"
 	messageFile = "messages"
 )
 
-// ServeFolder is Serve on the files of the folder that a Launch was given.
+// ServeFolder is Serve with the files in the folder of a Launch.
 func ServeFolder(ctx context.Context, folder string, s Served) error {
 	in, err := os.Open(filepath.Join(folder, taskFile))
 	if err != nil {
@@ -59,11 +58,10 @@ func ServeFolder(ctx context.Context, folder string, s Served) error {
 	return errors.Join(Serve(ctx, in, out, s), out.Close())
 }
 
-// Serve measures the task that comes in and writes what comes of it out, on the goroutine that
-// calls it unless it computes on a device. There, if it returns an error, be it one that the
-// driver has been told of in a row, the process must end at once, without freeing what is on
-// the device: the multipliers may still be at work, on a goroutine that Serve has left behind.
-// Once the context has ended that is so too if they do not come back.
+// Serve reads a task, measures it and writes messages. It runs on the goroutine of the caller, except
+// for products on a device. If Serve for a device returns an error, the process must end at once,
+// without freeing what is on the device: multipliers may still run on a goroutine that Serve left
+// behind. The same holds after the context has ended, if they do not return.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 	task, cases, err := readTask(in, s.Variants)
 	if err != nil {
@@ -105,7 +103,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 	return cmp.Or(context.Cause(ctx), err)
 }
 
-// runOnDevice runs the driver and leaves it behind if the device does not answer.
+// runOnDevice runs the driver on another goroutine, and leaves it behind if the device does not answer.
 func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
 	gave := make(chan string, 1)
 	d.Lead.Lost = d.device.Lost
@@ -130,11 +128,11 @@ func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
 	}
 }
 
-// leaveTime is how long what is measured has to come back when the context has ended.
+// leaveTime is the time that the product in progress has to return after the context has ended.
 const leaveTime = 2 * time.Second
 
-// beginDevice describes the GPUs and measures the ceilings of those that the cases are for, if
-// this process serves them. What it did not find is the reason of a measurement.
+// beginDevice describes the GPUs and measures the ceilings of those that the cases need. If something is
+// missing, a measurement has the reason. It does nothing in a process that serves no device.
 func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, error) {
 	if d.device == nil {
 		return nil, nil
@@ -182,7 +180,7 @@ func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, 
 		Reason: reason}}, nil
 }
 
-// devices returns the numbers of the GPUs that the cases are for, in order.
+// devices returns the numbers of the GPUs of the cases, ascending.
 func devices(cases []Case) []int {
 	var out []int
 	for _, c := range cases {
