@@ -16,11 +16,10 @@ const (
 
 // Bound limits the error of a variant's product Ĉ.
 //
-// Worst holds for every pair of operands. Random holds for operands whose
-// rounding errors are independent with mean zero, as those of random matrices
-// are, with a probability of a false alarm below 1e-9 a product; it is smaller
-// by about the square root of k, and catches faults that a worst-case bound
-// lets pass. u is the unit roundoff of the arithmetic.
+// Worst holds for every pair of operands. Random holds for operands whose rounding errors are
+// independent with mean zero, such as random matrices; the probability that a correct product
+// exceeds it is below 1e-9. It is smaller than Worst by a factor of about √k, and so finds faults that
+// a worst-case bound misses. u is the unit roundoff of the arithmetic.
 type Bound struct {
 	Kind   BoundKind
 	Worst  func(s Shape, p Params, u float64) float64
@@ -31,9 +30,8 @@ type Bound struct {
 	Largest func(s Shape, p Params) float64
 }
 
-// Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k
-// roundings (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-// Lemma 3.1); +Inf where k·u ≥ 1.
+// Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k roundings (Higham, Accuracy and
+// Stability of Numerical Algorithms, 2nd ed., Lemma 3.1). It is +Inf if k·u ≥ 1.
 func Gamma(k, u float64) float64 {
 	if k*u >= 1 {
 		return math.Inf(1)
@@ -41,20 +39,18 @@ func Gamma(k, u float64) float64 {
 	return k * u / (1 - k*u)
 }
 
-// Confidence returns the λ with which all of the given number of roundings stay
-// within λ times their standard bound, but for a probability of 1e-9:
-// 2·roundings·exp(−λ²/2) = 1e-9 (Higham and Mary, A New Approach to
-// Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5), 2019,
-// Theorem 3.1, with the union over all elements).
+// Confidence returns the λ for which all of the given roundings stay within λ times their standard
+// bound, with a probability of at least 1 − 1e-9: 2·roundings·exp(−λ²/2) = 1e-9. The source is Higham
+// and Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci. Comput. 41(5),
+// 2019, Theorem 3.1, with the union over all elements.
 func Confidence(roundings float64) float64 {
 	return math.Sqrt(2 * math.Log(2e9*math.Max(roundings, 1)))
 }
 
-// Classical is the bound of every algorithm that sums the k products of an
-// element in whatever order: |Ĉ − C| ≤ γ_k·|A||B| (Higham, section 3.5), and
-// under the probabilistic model γ̃_k(λ) = exp(λ√k·u + k·u²/(1−u)) − 1 in place of
-// γ_k (Higham and Mary 2019, Theorem 3.1). A fused multiply-add rounds less and
-// satisfies the same bound.
+// Classical is the bound of every algorithm that sums the k products of an element, in any order. In the
+// worst case |Ĉ − C| ≤ γ_k·|A||B| (Higham, section 3.5). Under the probabilistic model γ_k is
+// replaced by γ̃_k(λ) = exp(λ√k·u + k·u²/(1−u)) − 1 (Higham and Mary 2019, Theorem 3.1). A fused
+// multiply-add rounds less often, so the bounds hold for it too.
 var Classical = Bound{
 	Kind: Componentwise,
 	Worst: func(s Shape, _ Params, u float64) float64 {

@@ -25,8 +25,8 @@ const (
 // Capabilities are the optional interfaces of the multipliers of a variant.
 type Capabilities uint
 
-// The capabilities. Those of the full BLAS operation are of floating-point types alone. A
-// library that is Staged in a process of its own is not where no such process can be had.
+// The capabilities. Those about the full BLAS operation are for floating-point types only. A library
+// that is staged in a process of its own is not a Stager on systems without such processes.
 const (
 	Gemms      Capabilities = 1 << iota // Gemmer
 	Stages                              // Stager

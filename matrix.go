@@ -18,10 +18,9 @@ type Float interface{ float32 | float64 }
 // Element is all element types: the floating-point ones and the field of bytes.
 type Element interface{ Float | gf256.Elem }
 
-// Matrix is a dense row-major matrix: element (i, j) is Data[i*Stride+j]. Its
-// rows are Stride ≥ Cols elements apart, so that a block of a larger matrix is a
-// Matrix too; what lies between the rows belongs to somebody else and is never
-// written. The zero value is the 0×0 matrix.
+// Matrix is a dense row-major matrix: element (i, j) is Data[i*Stride+j]. Its rows are Stride ≥ Cols
+// elements apart, so a block of a larger matrix is a Matrix too. The elements between the rows belong
+// to the larger matrix and are never written. The zero value is the 0×0 matrix.
 type Matrix[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T
@@ -114,11 +113,10 @@ func wellFormed(rows, cols, stride, elements int) bool {
 	return stride >= cols && elements >= cols && hi == 0 && lo <= uint(elements-cols)
 }
 
-// CheckGemm returns the shape of the operation of a Gemmer: C is m×n and k the
-// inner dimension. The error is an ErrShape unless a, b and c are well-formed and
-// op(A), op(B) and C conform, and an ErrParam for a tA or tB that is none of
-// blas.NoTrans, blas.Trans and blas.ConjTrans. A Gemmer calls it before it writes
-// anything.
+// CheckGemm returns the shape of the operation of a Gemmer: C is m×n, and k is the inner dimension. The
+// error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It is an
+// ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls CheckGemm
+// before it writes anything.
 func CheckGemm[T Float](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {

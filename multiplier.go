@@ -8,17 +8,19 @@ import (
 
 // Multiplier computes C = A·B.
 //
-// It overwrites all of c (m×n), leaves a (m×k) and b (k×n) alone, and writes
-// nothing when it returns ErrShape. c must not overlap a or b. A context that is
-// cancelled ends the product early with the context's error; c is then
-// undefined. k = 0 makes c zero.
+// It overwrites all of c (m×n), and does not change a (m×k) and b (k×n). If it returns ErrShape, it has
+// written nothing. c must not overlap a or b. If the context is cancelled, the product ends early with
+// the context's error, and c is undefined. For k = 0, c becomes zero.
 //
-// Any number of goroutines may call a Multiplier at the same time. The multipliers of
-// serial/*, parallel/packed, parallel/strassen and of BLAS libraries compute all these
-// products, each in a workspace of its own; the last workspace is kept for the next call.
-// The others hold something that exists once: workers with a schedule, the ranks of a job, a
-// GPU. They have one product at a time, and return ErrBusy at once for any other call. No
-// Multiplier waits for another call to end.
+// Any number of goroutines may call a Multiplier at the same time. There are two kinds:
+//
+//   - The multipliers of serial/*, parallel/packed, parallel/strassen and BLAS libraries compute all
+//     these products. Each product has a workspace of its own; the last workspace is kept for the next
+//     call.
+//   - The others use something that exists once: workers with a schedule, the ranks of a job, a GPU.
+//     They compute one product at a time, and return ErrBusy at once for any other call.
+//
+// No Multiplier waits for another call to end.
 type Multiplier[T Element] interface {
 	Multiply(ctx context.Context, c, a, b Matrix[T]) error
 }

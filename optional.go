@@ -8,25 +8,25 @@ import (
 
 // The optional interfaces of a Multiplier.
 
-// Gemmer is the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X
-// (blas.NoTrans) or its transpose (blas.Trans, blas.ConjTrans). β = 0 does not
-// read C, so that NaN there does not spread; α = 0 or k = 0 does not read A and
-// B. Shapes are those of op(A) (m×k), op(B) (k×n) and C (m×n), errors those of
-// a Multiplier.
+// Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans) or its
+// transpose (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors are the
+// same as for a Multiplier. If β = 0, C is not read, so NaN there does not spread. If α = 0 or k = 0,
+// A and B are not read.
 //
-// α multiplies the sums of products. What they lose by underflow is, with |α| ≤ 2²⁴, no more
-// than the least normal number a term; what overflows stays infinite. With |α| above 2²⁴ or
-// below 2⁻²⁴ serial/packed, parallel/packed and mpi's multiply an operand by a power of two
-// of α, so that both happen only where the result itself is beyond the range.
+// α multiplies the sums of products. If |α| ≤ 2²⁴, the sums lose by underflow at most the least normal
+// number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
+// serial/packed, parallel/packed and the variants of mpi multiply one operand by a power of two of α
+// first. So underflow and overflow occur only if the result itself is out of range.
 type Gemmer[T Float] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
 
-// Stager is implemented where operands live elsewhere, on other ranks or on a
-// device. Stage places them; the Run then does the product as often as it is
-// asked to. On ranks other than the root c, a and b are empty, and every rank
-// makes the same calls; a cancelled context is agreed on by all ranks.
-// Measuring uses a Stager in place of Multiply where there is one.
+// Stager is a Multiplier whose operands live elsewhere, on other ranks or on a device. Stage places them
+// there; the Run then computes the product as often as required. Measurements use a Stager in place
+// of Multiply.
+//
+// All ranks make the same calls. On ranks other than the root, c, a and b are empty. If a context is
+// cancelled, all ranks agree on that.
 type Stager[T Element] interface {
 	Stage(ctx context.Context, c, a, b Matrix[T]) (Run, error)
 }
@@ -37,10 +37,9 @@ type GemmStager[T Float] interface {
 	StageGemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) (Run, error)
 }
 
-// Toucher is implemented by a Multiplier whose workers use the same parts of the
-// operands in every product. Touch has each of them write zeros to its parts of
-// matrices that hold zeros and that nobody has accessed, so that the system puts them
-// into the memory of the node that the worker runs on.
+// Toucher is a Multiplier whose workers use the same parts of the operands in every product. In Touch
+// each worker writes zeros to its parts. The matrices hold zeros and have not been accessed before,
+// so the system places the pages on the NUMA node of the worker (first touch).
 type Toucher[T Element] interface {
 	Touch(c, a, b Matrix[T])
 }
@@ -48,16 +47,15 @@ type Toucher[T Element] interface {
 // Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on
 // schedules.
 type Loadable[T Element] interface {
-	// Loaded returns the multiplier under an artificial load: it computes the first part of a
-	// product once and the last one 1+load times, those between them in proportion. It shares
-	// everything else with the receiver.
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a product once,
+	// the last part 1+load times, and the parts between in proportion. It shares everything else with
+	// the receiver.
 	Loaded(load int) Multiplier[T]
 }
 
-// Explainer is implemented by a Multiplier that chose something at run time.
-// Resolved returns the parameters as they were used in the last product (auto
-// has become a value, a library its version); they are kept in the record
-// beside those that were asked for.
+// Explainer is a Multiplier that chooses something at run time. Resolved returns the parameters of the last
+// product as they were used: auto is replaced by a value, a library by its version. The record has
+// them next to the requested parameters.
 type Explainer interface {
 	Resolved() Params
 }
@@ -68,9 +66,8 @@ type Warner interface{ Warnings() []string }
 
 // The optional interfaces of a Run.
 
-// Repeater is implemented by a Run that computes its product several times on
-// one request and returns what that cost together: calls that are too short to be
-// timed one by one, elsewhere than in this process.
+// Repeater is a Run that computes its product several times on one request, and returns the cost of all of
+// them. It is for products in other processes that are too short to be timed one by one.
 type Repeater interface {
 	Repeat(ctx context.Context, times int) (Cost, error)
 }

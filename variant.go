@@ -25,11 +25,10 @@ type Variant struct {
 	Model func(s Shape, p Params) Model
 	// Bound limits the error of a product.
 	Bound Bound
-	// BoundOf, where it is not nil, returns the bound with resolved parameters, in place
-	// of Bound: of a variant that leaves products to others, of which the parameters
-	// choose one.
+	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for variants
+	// that use another variant, which a parameter chooses.
 	BoundOf func(p Params) Bound
-	// Compute is the arithmetic where it is not that of the element type: tf32.
+	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string
 	// The constructors. A nil one means that there is no such element type; one
 	// that returns ErrUnavailable says why the variant cannot run here.
@@ -192,8 +191,7 @@ type Model struct {
 	Accesses float64
 	// Workspace is the number of elements held besides the operands.
 	Workspace float64
-	// Traffic predicts the elements moved between memory and one cache of the
-	// given number of elements with lines of the given number of elements, under
-	// least-recently-used replacement.
+	// Traffic predicts the elements that move between memory and one cache with least-recently-used
+	// replacement. cache is its size and line the size of its lines, both in elements.
 	Traffic func(cache, line float64) float64
 }

@@ -10,10 +10,9 @@ import (
 	"gemm/internal/cpu"
 )
 
-// Names of affinities: which processor each worker runs on, as OMP_PROC_BIND has it
-// with threads as places (OpenMP 5.2, 10.1.3), as far as there are places. A place is a processor of the process's
-// own mask, in the order of memory nodes, sockets and cores, threads of a core side by
-// side.
+// The affinities say which processor each worker runs on. They follow OMP_PROC_BIND with threads as
+// places (OpenMP 5.2, 10.1.3). A place is a processor that this process may use. Places are sorted by
+// NUMA node, socket and core; the hardware threads of a core are adjacent.
 const (
 	// none leaves that to the system.
 	none = "none"
@@ -26,10 +25,10 @@ const (
 // Affinities returns the names that NewPinnedPool knows.
 func Affinities() []string { return []string{none, closeBy, spread} }
 
-// NewPinnedPool is NewPool with each worker on a processor of its own, while a loop
-// runs: as far as there are processors; beyond, they are gone through again, where
-// OpenMP puts neighbours on one. Affinity none pins nothing. The error is
-// gemm.ErrUnavailable where the system does not pin threads.
+// NewPinnedPool is NewPool with workers that are pinned during a loop, each to its own processor. With more
+// workers than processors, the processors are assigned again from the first on; OpenMP would put
+// neighbouring workers on one processor. The affinity none pins nothing. The error is
+// gemm.ErrUnavailable if the system cannot pin threads.
 func NewPinnedPool(workers int, affinity string) (*Pool, error) {
 	p := NewPool(workers)
 	switch affinity {

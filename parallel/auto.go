@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// Auto finds out which schedule a loop is best run with, from the time that its own
-// first loops take: they are run with each candidate in turn, forth and back, and from
-// then on with the one of the least time. What it finds holds for a number of indices
-// and of workers; others are tried anew, and the last few dozen are remembered. That
-// departs from libgomp, whose auto is static (libgomp/loop.c). It serves one loop at a
-// time.
+// Auto finds the best schedule of a loop by measurement. It runs the first loops with each candidate,
+// interleaved, forwards and backwards. From then on it uses the candidate with the least time. The
+// choice is for one number of indices and workers; Auto remembers the last few dozen. This departs
+// from libgomp, whose auto is static (libgomp/loop.c). It serves one loop at a time.
 type Auto struct {
 	least int // chunk; below 1 is 1
 
@@ -35,9 +33,8 @@ type candidate struct {
 	best time.Duration // of one loop
 }
 
-// A trial ends once each candidate has had a loop and all of them together have taken
-// autoLong, or each has had autoRounds and they have taken autoTime, or each has had
-// autoMost.
+// A trial ends when each candidate has had a loop and all together took autoLong, or when each has had
+// autoRounds loops and all together took autoTime, or when each has had autoMost loops.
 const (
 	autoLong   = 50 * time.Millisecond
 	autoRounds = 3

@@ -11,9 +11,9 @@ import (
 	"gemm/serial"
 )
 
-// collapseAtomic takes the atomic additions out of the loop: each worker adds its terms
-// to a C of its own, and adds that to the common one at its end, mn atomic additions a
-// worker in place of mnk in all. It costs a copy of C for each worker.
+// collapseAtomic moves the atomic additions out of the loop. Each worker adds its terms to a private C,
+// and at the end adds that atomically to the common C. There are mn atomic additions per worker in
+// place of mnk in all. The price is a copy of C for each worker.
 //
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
@@ -38,15 +38,15 @@ func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 // privately is the part that the variants with a private C for each worker share.
 type privately[T gemm.Float] struct{ toucher[T] }
 
-// sum computes the terms of A·B into private copies of C and returns them; they add up
-// to the product, and are the caller's until release.
+// sum adds the terms of A·B to private copies of C and returns the copies; their sum is the product. The
+// caller owns them until it calls release.
 func (x privately[T]) sum(ctx context.Context,
 	c, a, b gemm.Matrix[T]) (copies []gemm.Matrix[T], release func(), err error) {
 	copies, release, err = takePrivate[T](x.pool.Workers(), c.Rows, c.Cols)
 	if err != nil {
 		return nil, release, err
 	}
-	// Each worker clears the copy that it is going to use: its pages are put beside it.
+	// Each worker clears its own copy, so its pages are on the NUMA node of the worker (first touch).
 	if err := x.workers(ctx, func(worker int) { clear(copies[worker].Data) }); err != nil {
 		return nil, release, err
 	}
@@ -62,8 +62,8 @@ func (x privately[T]) sum(ctx context.Context,
 // pool, as *[][]float32 and *[][]float64.
 var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 
-// takePrivate returns so many matrices, whose elements are not cleared. The error says
-// how much memory they would need where there is not as much.
+// takePrivate returns count matrices whose elements are not cleared. If there is not enough memory, the
+// error says how much they need.
 func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], release func(), err error) {
 	pool := private[gemm.TypeOf[T]().Name]
 	kept, _ := pool.Get().(*[][]T)
@@ -98,7 +98,7 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 	return copies, release, nil
 }
 
-// privateModel is that of the variants with private copies of C.
+// privateModel is the model of the variants with private copies of C.
 func privateModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	out := ikjModel(s, p)
 	copies := float64(p.Int("threads")) * float64(s.M) * float64(s.N)

@@ -6,15 +6,16 @@ import (
 	"gemm"
 )
 
-// collapseReduce merges the private copies of C without atomic additions: once all are
-// complete, rows of C are shared out, and each is the sum of that row of all copies.
+// collapseReduce merges the private copies of C without atomic additions. After all copies are complete,
+// the matrix rows of C are divided among the workers, and each row is the sum of that row in all
+// copies. This is a reduction:
 //
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
 //	parallel for i: C[i] = Σ P[i]
 //
-// That is a reduction, with the sums formed in the order of the workers: where the
-// schedule is static, the result is the same every time.
+// The sums are formed in the order of the workers. So with a static schedule the result is the same
+// every time.
 type collapseReduce[T gemm.Float] struct{ privately[T] }
 
 // Multiply implements gemm.Multiplier.

@@ -1,31 +1,33 @@
-// Package parallel holds the variants that share the work of one product between
-// goroutines, and the pool of workers that they run on.
+// Package parallel has the variants that divide one product among several threads, and the pool that
+// runs them.
 //
 // # Schedules
 //
-// Pool.For runs a loop of n indices on p workers under a Schedule. Those that come with
-// the package hand out the chunks that libgomp does, gcc's OpenMP:
+// Pool.For runs a loop of n indices on p workers under a Schedule. The schedules of this package give
+// out the same chunks as libgomp, the OpenMP library of gcc:
 //
-//	static       one contiguous block for each worker, of ⌊n/p⌋ + 1 indices for the first
-//	             n mod p and of ⌊n/p⌋ for the others
-//	static, c    chunks of c dealt in turn: worker w has w, w + p, w + 2p, …
-//	dynamic, c   the next c indices for the worker that is free, by one atomic addition;
-//	             c = 1 where none is given
-//	guided, c    the next max(c, ⌈left/p⌉) indices for the worker that is free
-//	default      what libgomp does where nobody says anything: dynamic, 1
-//	auto         what a short measurement finds best for this loop, among static, dynamic
-//	             and guided: a departure from libgomp, whose auto is static
+//	static       one contiguous block per worker: ⌊n/p⌋ + 1 indices for the first n mod p
+//	             workers, ⌊n/p⌋ for the others
+//	static, c    chunks of c, round robin: worker w has the chunks w, w + p, w + 2p, …
+//	dynamic, c   the next c indices for a free worker, by one atomic addition; default c = 1
+//	guided, c    the next max(c, ⌈left/p⌉) indices for a free worker
+//	default      the default of libgomp: dynamic, 1
+//	auto         the best of static, dynamic and guided by a short measurement; in libgomp auto
+//	             is static
 //
-// Where the work of an index is known and the processors are alike, static has nothing
-// to decide at run time; where either is not so, dynamic and guided even it out, at the
-// price of an atomic operation a chunk. A schedule of one's own implements Share and
-// Next.
+// If all indices take the same time and processors are equally fast, static is best: it decides nothing
+// at run time. Otherwise dynamic and guided balance the load, for one atomic operation per chunk.
+// Your own schedule implements Share and Next.
 //
 // # Variants
 //
-// In the order of the ladder: rows shares out the outermost of the three loops, inner
-// the innermost; the collapse variants share out the two outer ones of ikj as one, and
-// differ in how sums that several workers form are joined; tiles shares out C in two
-// dimensions; packed and strassen are the production variants of package serial on a
-// pool.
+// The variants, in the order of the ladder:
+//
+//	rows         divides the outermost of the three loops
+//	inner        divides the innermost loop
+//	collapse-…   divide the two outer loops of ikj as one; they differ in how they add the sums
+//	             of several workers
+//	tiles        divides C in two dimensions
+//	packed       the production variant of package serial on a pool
+//	strassen     the same for Strassen's algorithm
 package parallel

@@ -7,14 +7,14 @@ import (
 	"gemm/serial"
 )
 
-// inner shares out the innermost loop of ikj: the workers are called together for
-// every element of A, mk times, to add a row of B to a row of C.
+// inner divides the innermost loop of ikj. For every element of A, mk times, the workers start together to
+// add a row of B to a row of C.
 //
 //	for i, for l: parallel for j: C[i][j] += A[i][l]·B[l][j]
 //
-// It is what a pragma before the wrong loop makes. The work between two meetings is
-// 2n operations, so that the fork and join have to cost much less than a row takes,
-// and neighbours write to the same lines of C.
+// This is what a pragma before the wrong loop does. There are only 2n operations per fork and join, so
+// these must cost much less than a row takes. Neighbouring workers also write to the same cache
+// lines of C.
 type inner[T gemm.Float] struct{ toucher[T] }
 
 // Multiply implements gemm.Multiplier.

@@ -9,12 +9,13 @@ import (
 	"gemm/serial"
 )
 
-// packedVariant is serial/packed on a pool of workers. A task is some rows of a block of
-// columns of C, and a worker that is free takes half of an equal share of those left; in
-// GF(2⁸) it has a share of its own. Where A lies well in memory the workers share nothing
-// but the operands, and each packs the blocks of B that it needs; otherwise they first pack
-// a panel of A together. Products too small for the number of workers are computed by
-// fewer.
+// packedVariant is serial/packed on a pool of workers. A task is some rows of a block of columns of C. A free
+// worker takes half of an equal part of the tasks that are left; in GF(2⁸) it first takes tasks of its
+// own share.
+//
+// If the layout of A suits the micro-kernel, each worker packs the blocks of B that it needs, and the
+// workers share only the operands. Otherwise they first pack a panel of A together. A product that is
+// too small for all workers runs on fewer.
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",

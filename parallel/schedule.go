@@ -5,19 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// Schedule says how a loop is shared out among workers. Those of this package follow
-// libgomp (gcc 14, libgomp/iter.c and loop.c); any other one can take their place.
+// Schedule says how a loop is divided among workers. The schedules of this package follow libgomp (gcc 14,
+// libgomp/iter.c and loop.c). You can implement others.
 type Schedule interface {
-	// Share begins a loop of n indices, n > 0, that so many workers run.
+	// Share begins a loop of n > 0 indices on the given number of workers.
 	Share(n, workers int) Shares
 }
 
 // Shares runners out the chunks of one loop. Together they hold every index of [0, n)
 // exactly once.
 type Shares interface {
-	// Next returns the next chunk of a worker, the indices lo ≤ i < hi, or an empty
-	// one when there is none left for it. turn is the number of chunks that the worker
-	// has had. Different workers call it at the same time.
+	// Next returns the next chunk of a worker, lo ≤ i < hi. It is empty if there is none left for the worker.
+	// turn is the number of chunks that the worker has had. Workers call Next at the same time.
 	Next(worker, turn int) (lo, hi int)
 }
 
@@ -55,10 +54,9 @@ func NewSchedule(name string, chunk int) (Schedule, error) {
 	return nil, fmt.Errorf("parallel: schedule %q is none of %v", name, Schedules())
 }
 
-// Static shares a loop out before it runs. Static(0) gives each of p workers one
-// contiguous block, of ⌊n/p⌋ + 1 indices for the first n mod p of them and ⌊n/p⌋ for
-// the others. Static(c) deals chunks of c in turn: worker w has the chunks w, w + p,
-// w + 2p, …
+// Static divides a loop before it runs. Static(0) gives each of p workers one contiguous block: ⌊n/p⌋ + 1
+// indices for the first n mod p workers, ⌊n/p⌋ for the others. Static(c) deals chunks of c round
+// robin: worker w has the chunks w, w + p, w + 2p, …
 type Static int
 
 // Share implements Schedule.
@@ -100,7 +98,7 @@ func (d dealt) Next(worker, turn int) (lo, hi int) {
 	return lo, lo + min(d.chunk, d.n-lo)
 }
 
-// Dynamic gives a worker that is free the next so many indices, at least one.
+// Dynamic gives a free worker the next chunk of the given size, at least one index.
 type Dynamic int
 
 // Share implements Schedule.
@@ -127,10 +125,10 @@ func (g *grabbed) Next(_, _ int) (lo, hi int) {
 	return lo, lo + min(g.chunk, g.n-lo)
 }
 
-// Guided gives a worker that is free its part of what is left, ⌈left/p⌉ indices, but
-// not fewer than so many while they last: large chunks first, for few decisions, small
-// ones at the end, for an even finish (Polychronopoulos and Kuck, Guided
-// Self-Scheduling, IEEE Transactions on Computers C-36(12), 1987).
+// Guided gives a free worker an equal part of what is left, ⌈left/p⌉ indices, but at least the given number
+// while there are as many. Large chunks at first need few decisions; small ones at the end balance
+// the load (Polychronopoulos and Kuck, Guided Self-Scheduling, IEEE Transactions on Computers
+// C-36(12), 1987).
 type Guided int
 
 // Share implements Schedule.

@@ -5,10 +5,10 @@ import (
 	"gemm/serial"
 )
 
-// strassenVariant is serial/strassen on a pool of workers. They share out each of its
-// products, one after the other, as they do that of parallel/packed, with the additions
-// that are folded into it, and the rows of those that are not. The products themselves
-// could be computed side by side, for which each would need a workspace of its own.
+// strassenVariant is serial/strassen on a pool of workers. The seven products of a level are computed one
+// after the other, and the workers divide each of them like parallel/packed. The additions that are
+// folded into a product are divided with it, the others by matrix rows. Products side by side would
+// each need a workspace of their own.
 func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",

@@ -40,19 +40,18 @@ func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) e
 	return t.pool.For(ctx, n, t.schedule, body)
 }
 
-// pieces is loop for a body that does not look at ctx, with a cost of so many terms an
-// index: it is called for pieces of a chunk, between which ctx is heard.
+// pieces is loop for a body that does not check ctx. An index costs cost multiply-adds. The body is called
+// for pieces of a chunk, and ctx is checked between them.
 func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi int)) error {
 	err := t.loop(ctx, n, heard(ctx, cost, body))
 	return cmp.Or(err, ctx.Err())
 }
 
-// patience is the number of terms that are computed between two looks at a context, some
-// 10 ms where they are added atomically.
+// patience is the number of multiply-adds between two checks of a context: some 10 ms if they are atomic.
 const patience = 1 << 20
 
-// heard returns the body that calls another one for pieces of each chunk, of patience terms
-// where an index costs that many, until ctx is cancelled.
+// heard returns a body that divides each chunk into pieces of about patience multiply-adds, checks ctx
+// before each, and calls body for it.
 func heard(ctx context.Context, cost int, body func(worker, lo, hi int)) func(worker, lo, hi int) {
 	piece := max(1, patience/max(1, cost))
 	return func(worker, lo, hi int) {
@@ -109,9 +108,9 @@ func (t *team) Resolved() gemm.Params {
 	return out
 }
 
-// touch writes a zero to the pages of m, whose elements are zero and have not been
-// accessed: its rows are shared out as Static(0) does, and the system puts a page into
-// the memory of the node whose processor is first to access it.
+// touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix rows are
+// divided as by Static(0). The system places a page on the NUMA node of the processor that accesses
+// it first.
 func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	var zero T
 	page := max(1, 4096/int(unsafe.Sizeof(zero)))
@@ -123,9 +122,9 @@ func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	})
 }
 
-// toucher is what has operands first touched by the workers: each has equal rows of C, of
-// A and of B. Under a static schedule of rows those of C and A are the ones that it uses;
-// under others, nobody knows before, and the pages are at least spread over the nodes.
+// toucher has the workers touch the operands first. Each worker touches equal parts of the rows of C, A and
+// B. Under a static schedule of rows, its parts of C and A are those that it uses. Under other
+// schedules that is not known in advance, but the pages are spread over the nodes.
 type toucher[T gemm.Element] struct{ *team }
 
 // Touch writes zeros to operands of zeros that nobody has accessed.
@@ -186,7 +185,7 @@ var processors = runtime.GOMAXPROCS(0)
 // take all memory before the first product.
 const mostThreads = 1 << 14
 
-// teamParams are those of every variant.
+// teamParams returns the parameters of every variant.
 func teamParams() []gemm.Param {
 	return []gemm.Param{
 		{Name: "threads", Default: processors, Min: 1, Max: mostThreads,
@@ -196,7 +195,7 @@ func teamParams() []gemm.Param {
 	}
 }
 
-// scheduleParams are those of variants with a loop that is shared out.
+// scheduleParams returns the parameters of variants that divide a loop.
 func scheduleParams(loop string) []gemm.Param {
 	return append(teamParams(),
 		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(),
@@ -209,7 +208,7 @@ func scheduleParams(loop string) []gemm.Param {
 // ikj is the local variant by default.
 const ikj = "serial/ikj"
 
-// localParams are those of variants whose chunks are products of their own.
+// localParams returns the parameters of variants whose chunks are products.
 func localParams(loop string) []gemm.Param {
 	var names []string
 	for _, v := range locals() {
@@ -247,9 +246,9 @@ func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
 	return out, nil
 }
 
-// localModel is the model of a product whose parts workers compute by the local
-// variant, m×n×k each: its operations and accesses are those of the whole, its
-// workspace that of a part for each worker.
+// localModel is the model of a product of whole shape. Workers compute parts by the local variant, each of part
+// shape. Operations and accesses are those of the whole product; each worker has the workspace of a
+// part.
 func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	v := localVariant(p)
 	resolved, err := v.Resolve(nil)
@@ -266,8 +265,8 @@ func ikjModel(s gemm.Shape, _ gemm.Params) gemm.Model {
 	return localVariant(gemm.Params{"local": ikj}).Model(s, nil)
 }
 
-// times returns how often index i of n is computed under an artificial load: once the
-// first, once and load times more the last, those between them in proportion.
+// times returns how many times index i of n is computed under an artificial load: 1 for the first index,
+// 1+load for the last, and in proportion between them.
 func times(i, n, load int) int {
 	if n < 2 {
 		return 1 + load

@@ -8,14 +8,13 @@ import (
 	"gemm/gf256"
 )
 
-// tiles shares out tiles of C in two dimensions in place of rows, in row-major order.
-// Each is a product of its own,
+// tiles divides C into tiles, in row-major order. Each tile is a product, which a serial variant computes,
+// ikj by default:
 //
 //	C[i:i+t, j:j+t] = A[i:i+t, :]·B[:, j:j+t]
 //
-// which a serial variant computes, ikj by default. There are more of them to share
-// than rows of tiles, of a size that can be chosen, and a worker reads t columns of B
-// for t rows of C, not all of it: k·t elements, which can stay in a cache of its own.
+// There are more tiles than rows of tiles, and their size can be chosen. For t rows of C a worker reads t
+// columns of B, not all of it: k·t elements, which can stay in its own cache.
 type tiles[T gemm.Element] struct {
 	toucher[T]
 	locals     []gemm.Multiplier[T]
