@@ -2,11 +2,11 @@ package serial
 
 import "math"
 
-// algorithm computes the quarters of C from products of sums of quarters of A and B,
-// in this order. The signs are those with which the quarters 11, 12, 21 and 22 enter
-// the two sums, and with which the product is added to those of C.
+// algorithm is a list of products, in this order. Each is a sum of quarters of A times a sum of quarters of B,
+// and is added to quarters of C. The signs say how the quarters 11, 12, 21 and 22 enter the two sums, and
+// how the product is added to the quarters of C.
 //
-// Every sum has a sign of 1, and no product is the first one of two quarters of C.
+// Every sum contains a sign of 1. No product is the first one of two quarters of C.
 type algorithm []struct{ a, b, c [4]int }
 
 // combination is a product of an algorithm.
@@ -50,7 +50,7 @@ func parts(signs [4]int) []part {
 	return all
 }
 
-// additions counts those of quarters of A, of B and of C.
+// additions counts the additions of quarters of A, of B and of C.
 type additions struct{ a, b, c int }
 
 // additionsOf returns the additions that go with the products.

@@ -7,20 +7,18 @@ import (
 	"gemm/gf256"
 )
 
-// ikj is naive with its two inner loops exchanged: row i of C gathers the rows of
-// B, each times one element of A.
+// ikj is naive with its two inner loops exchanged: row i of C is the sum of the rows of B, each times one
+// element of A.
 //
 //	for i, for l: C[i][:] += A[i][l]·B[l][:]
 //
-// Nothing else has changed, and every sum is formed in the same order. But the
-// innermost loop now runs along rows, so that every element of a line is used at
-// once and the hardware can fetch the next line ahead; A's element stays in a
-// register; and the steps of the loop, each on a sum of its own, do not wait for
-// one another. Three accesses a step are left, 3mnk + mk.
+// Every sum is still formed in the same order. But the innermost loop now runs along rows. So all elements
+// of a cache line are used at once, and the hardware prefetches the next line. The element of A stays
+// in a register. And the steps of the loop add to different sums, so they do not wait for one another.
+// Three accesses per step are left, 3mnk + mk in all.
 //
-// B is read m times unless all of it stays in cache: m·kn elements, L times less
-// than naive moves where its columns do not fit. A row of C stays in cache while
-// 2n ≤ Z.
+// B is read m times unless all of it stays in cache: m·kn elements, L times less than naive if its columns
+// do not fit. A row of C stays in cache while 2n ≤ Z.
 type ikj[T gemm.Float] struct{}
 
 func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -38,10 +36,9 @@ func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return nil
 }
 
-// AddScaled adds x·b to c; b is not shorter than c. Two elements a step keep the
-// loop's speed from depending on its place in the program: seven instructions
-// that straddle two lines of the instruction cache take two cycles where they
-// could take one.
+// AddScaled adds x·b to c. b is at least as long as c. The loop has two elements per step, so that its speed
+// does not depend on its address: seven instructions that straddle two lines of the instruction cache
+// would take two cycles in place of one.
 func AddScaled[T gemm.Float](c []T, x T, b []T) {
 	b = b[:len(c)]
 	j := 0
@@ -73,8 +70,7 @@ func (ikjField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem])
 	return nil
 }
 
-// rowWalk is the traffic of loops that add rows of B to a row of C, so many at a
-// time.
+// rowWalk is the traffic of loops that add the given number of rows of B at a time to a row of C.
 func (s size) rowWalk(rows float64) func(cache, line float64) float64 {
 	return func(cache, line float64) float64 {
 		step := (1+rows)*s.n + line // a row of C, rows of B, a line of A

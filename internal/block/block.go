@@ -1,6 +1,6 @@
-// Package block multiplies matrices by loops round a micro-kernel, after Goto and
-// van de Geijn (Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3),
-// 2008) and Van Zee and van de Geijn (BLIS, ACM TOMS 41(3), 2015):
+// Package block multiplies matrices by five loops around a micro-kernel, after Goto and van de Geijn (Anatomy of
+// High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008) and Van Zee and van de Geijn (BLIS, ACM
+// TOMS 41(3), 2015):
 //
 //	for ic over m by MC                    rows of A and C
 //	  for pc over k by KC                  pack A[ic, pc] into slivers of MR rows: in L3
@@ -8,17 +8,15 @@
 //	      for ir over MC by MR             one sliver of A: in L1
 //	        for jr over NC by NR           micro-kernel: a tile of C in registers
 //
-// It is theirs with A and B exchanged, as suits rows that are contiguous: the
-// micro-kernel goes along a row of tiles, reads B by vectors and A by single
-// elements, and so the block that stays in L2 is B's.
+// Compared with these papers A and B are exchanged, which suits contiguous rows. The micro-kernel moves along a
+// row of tiles, and reads B by vectors and A by single elements. So the block that stays in L2 is a block
+// of B.
 //
-// Packing copies a block into the order in which the micro-kernel reads it, so
-// that the kernel's loads are contiguous whatever the operand's stride, and a
-// block does not compete with itself for the sets of a cache. It also absorbs the
-// transposes, which are only strides. It costs O(mk + kn·m/MC) copies for 2mnk
-// operations. Where an operand is as well read where it lies, it is: rows of A mostly
-// are, and then the loop over jc is the outermost, so that nothing is shared between
-// workers and they meet only at the end.
+// Packing copies a block into the order in which the micro-kernel reads it. The loads of the kernel are then
+// contiguous for every stride, a block does not compete with itself for the sets of a cache, and
+// transposes are only strides. Packing costs O(mk + kn·m/MC) copies for 2mnk operations. An operand is not
+// packed if it can be read in place as fast. Mostly that holds for the rows of A; then the loop over jc is
+// the outermost, and the workers share nothing until the end.
 package block
 
 import (
@@ -41,13 +39,14 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop is a parallel for. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that
-// hold every i in [0, n) once, with up to the given number of workers, at most Workers,
-// and returns when all calls have. Calls with the same worker follow each other; calls
-// with different ones, from 0 on, may run at the same time. Run has the chunks in order,
-// each but the first ones computed by who is free; RunOwn gives a worker the same ones in
-// loop after loop, as far as the others keep up. Ready reports whether a loop that is over
-// soon gains by other workers, which may have to be woken for it.
+// Loop is a parallel loop. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
+// once, on up to the given number of workers, at most Workers, and returns when all calls have returned.
+// Calls for the same worker follow each other. Calls for different workers, from 0 on, may run at the same
+// time.
+//
+// In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a worker has
+// the same chunks in loop after loop, as far as the others keep up. Ready reports whether a short loop
+// gains by other workers, which may have to be woken.
 type Loop struct {
 	Workers     int
 	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
@@ -176,7 +175,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 	return err
 }
 
-// last computes m rows of the columns beside the tiles, of which b begins with the first.
+// last computes m rows of the columns that are left after the tiles; b begins with the first of them.
 func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
 	var few [40]T // for small products, which feel what it takes to borrow buffers
 	if x := few[:]; t.K*columns <= len(x) {
@@ -237,8 +236,7 @@ func (e *task[T]) run(g *job[T]) error {
 	return g.ctx.Err()
 }
 
-// grown returns a slice of n elements, buf's own where it is large enough, and
-// otherwise a new one on huge pages where the system gives them.
+// grown returns a slice of n elements: buf if it is large enough, otherwise a new one, on huge pages if possible.
 func grown[T any](buf []T, n int) []T {
 	if cap(buf) < n {
 		buf = make([]T, n)
@@ -288,8 +286,8 @@ func (e *task[T]) packChunk(g *job[T], chunk int) {
 	}
 }
 
-// updateTasks computes tasks. Those of one block of columns follow each other, and a
-// worker that has several of them packs the block once.
+// updateTasks computes the tasks lo ≤ t < hi. The tasks of one block of columns have consecutive numbers, and a
+// worker with several of them packs the block once.
 func (e *task[T]) updateTasks(g *job[T], worker, lo, hi int) {
 	p := &g.plan
 	for lo < hi {
@@ -365,7 +363,7 @@ func copyColumns[T kernel.Float](to []T, b View[T], k, columns int) {
 	}
 }
 
-// updateColumns computes m rows of the columns of x beside the tiles.
+// updateColumns computes m rows of the columns in x, which are left after the tiles.
 func (e *Engine[T]) updateColumns(t *kernel.Tiles[T], x []T, m, columns int) {
 	for j := range columns {
 		e.kernel.Column(m, t.K, t.Alpha, t.A, t.ARow, x[j*t.K:], t.Beta, t.C[t.N+j:], t.LDC)
