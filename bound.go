@@ -18,8 +18,8 @@ const (
 //
 // Worst holds for every pair of operands. Random holds for operands whose rounding errors are
 // independent with mean zero, such as random matrices; the probability that a correct product
-// exceeds it is below 1e-9. It is smaller than Worst by a factor of about √k, and so finds faults that
-// a worst-case bound misses. u is the unit roundoff of the arithmetic.
+// exceeds it is below 1e-9. It is smaller than Worst by a factor of about √k, and so finds faults
+// that a worst-case bound misses. u is the unit roundoff of the arithmetic.
 type Bound struct {
 	Kind   BoundKind
 	Worst  func(s Shape, p Params, u float64) float64
@@ -30,8 +30,8 @@ type Bound struct {
 	Largest func(s Shape, p Params) float64
 }
 
-// Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k roundings (Higham, Accuracy and
-// Stability of Numerical Algorithms, 2nd ed., Lemma 3.1). It is +Inf if k·u ≥ 1.
+// Gamma returns γ_k = k·u/(1 − k·u), the bound on the relative error of k roundings (Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd ed., Lemma 3.1). It is +Inf if k·u ≥ 1.
 func Gamma(k, u float64) float64 {
 	if k*u >= 1 {
 		return math.Inf(1)
@@ -47,9 +47,9 @@ func Confidence(roundings float64) float64 {
 	return math.Sqrt(2 * math.Log(2e9*math.Max(roundings, 1)))
 }
 
-// Classical is the bound of every algorithm that sums the k products of an element, in any order. In the
-// worst case |Ĉ − C| ≤ γ_k·|A||B| (Higham, section 3.5). Under the probabilistic model γ_k is
-// replaced by γ̃_k(λ) = exp(λ√k·u + k·u²/(1−u)) − 1 (Higham and Mary 2019, Theorem 3.1). A fused
+// Classical is the bound of every algorithm that sums the k products of an element, in any order.
+// In the worst case |Ĉ − C| ≤ γ_k·|A||B| (Higham, section 3.5). Under the probabilistic model γ_k
+// is replaced by γ̃_k(λ) = exp(λ√k·u + k·u²/(1−u)) − 1 (Higham and Mary 2019, Theorem 3.1). A fused
 // multiply-add rounds less often, so the bounds hold for it too.
 var Classical = Bound{
 	Kind: Componentwise,

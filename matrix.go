@@ -113,10 +113,10 @@ func wellFormed(rows, cols, stride, elements int) bool {
 	return stride >= cols && elements >= cols && hi == 0 && lo <= uint(elements-cols)
 }
 
-// CheckGemm returns the shape of the operation of a Gemmer: C is m×n, and k is the inner dimension. The
-// error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It is an
-// ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls CheckGemm
-// before it writes anything.
+// CheckGemm returns the shape of the operation of a Gemmer: C is m×n, and k is the inner dimension.
+// The error is an ErrShape if a, b or c is malformed, or if op(A), op(B) and C do not conform. It
+// is an ErrParam if tA or tB is not blas.NoTrans, blas.Trans or blas.ConjTrans. A Gemmer calls
+// CheckGemm before it writes anything.
 func CheckGemm[T Float](tA, tB blas.Transpose, a, b, c Matrix[T]) (m, n, k int, err error) {
 	for _, x := range []Matrix[T]{a, b, c} {
 		if err := x.Check(); err != nil {

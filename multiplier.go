@@ -8,15 +8,15 @@ import (
 
 // Multiplier computes C = A·B.
 //
-// It overwrites all of c (m×n), and does not change a (m×k) and b (k×n). If it returns ErrShape, it has
-// written nothing. c must not overlap a or b. If the context is cancelled, the product ends early with
-// the context's error, and c is undefined. For k = 0, c becomes zero.
+// It overwrites all of c (m×n), and does not change a (m×k) and b (k×n). If it returns ErrShape, it
+// has written nothing. c must not overlap a or b. If the context is cancelled, the product ends
+// early with the context's error, and c is undefined. For k = 0, c becomes zero.
 //
 // Any number of goroutines may call a Multiplier at the same time. There are two kinds:
 //
-//   - The multipliers of serial/*, parallel/packed, parallel/strassen and BLAS libraries compute all
-//     these products. Each product has a workspace of its own; the last workspace is kept for the next
-//     call.
+//   - The multipliers of serial/*, parallel/packed, parallel/strassen and BLAS libraries compute
+//     all these products. Each product has a workspace of its own; the last workspace is kept for
+//     the next call.
 //   - The others use something that exists once: workers with a schedule, the ranks of a job, a GPU.
 //     They compute one product at a time, and return ErrBusy at once for any other call.
 //

@@ -8,22 +8,22 @@ import (
 
 // The optional interfaces of a Multiplier.
 
-// Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans) or its
-// transpose (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors are the
-// same as for a Multiplier. If β = 0, C is not read, so NaN there does not spread. If α = 0 or k = 0,
-// A and B are not read.
+// Gemmer computes the full BLAS operation C ← α·op(A)·op(B) + β·C, where op(X) is X (blas.NoTrans)
+// or its transpose (blas.Trans, blas.ConjTrans). Shapes are op(A) m×k, op(B) k×n and C m×n; errors
+// are the same as for a Multiplier. If β = 0, C is not read, so NaN there does not spread. If α = 0
+// or k = 0, A and B are not read.
 //
-// α multiplies the sums of products. If |α| ≤ 2²⁴, the sums lose by underflow at most the least normal
-// number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
-// serial/packed, parallel/packed and the variants of mpi multiply one operand by a power of two of α
-// first. So underflow and overflow occur only if the result itself is out of range.
+// α multiplies the sums of products. If |α| ≤ 2²⁴, the sums lose by underflow at most the least
+// normal number per term, and a sum that overflows stays infinite. If |α| > 2²⁴ or |α| < 2⁻²⁴, then
+// serial/packed, parallel/packed and the variants of mpi multiply one operand by a power of two of
+// α first. So underflow and overflow occur only if the result itself is out of range.
 type Gemmer[T Float] interface {
 	Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b Matrix[T], beta T, c Matrix[T]) error
 }
 
-// Stager is a Multiplier whose operands live elsewhere, on other ranks or on a device. Stage places them
-// there; the Run then computes the product as often as required. Measurements use a Stager in place
-// of Multiply.
+// Stager is a Multiplier whose operands live elsewhere, on other ranks or on a device. Stage places
+// them there; the Run then computes the product as often as required. Measurements use a Stager in
+// place of Multiply.
 //
 // All ranks make the same calls. On ranks other than the root, c, a and b are empty. If a context is
 // cancelled, all ranks agree on that.
@@ -47,15 +47,15 @@ type Toucher[T Element] interface {
 // Loadable is implemented by multipliers whose parts can be given unequal work, for experiments on
 // schedules.
 type Loadable[T Element] interface {
-	// Loaded returns the multiplier under an artificial load: it computes the first part of a product once,
-	// the last part 1+load times, and the parts between in proportion. It shares everything else with
-	// the receiver.
+	// Loaded returns the multiplier under an artificial load: it computes the first part of a
+	// product once, the last part 1+load times, and the parts between in proportion. It shares
+	// everything else with the receiver.
 	Loaded(load int) Multiplier[T]
 }
 
-// Explainer is a Multiplier that chooses something at run time. Resolved returns the parameters of the last
-// product as they were used: auto is replaced by a value, a library by its version. The record has
-// them next to the requested parameters.
+// Explainer is a Multiplier that chooses something at run time. Resolved returns the parameters of
+// the last product as they were used: auto is replaced by a value, a library by its version. The
+// record has them next to the requested parameters.
 type Explainer interface {
 	Resolved() Params
 }
@@ -66,8 +66,8 @@ type Warner interface{ Warnings() []string }
 
 // The optional interfaces of a Run.
 
-// Repeater is a Run that computes its product several times on one request, and returns the cost of all of
-// them. It is for products in other processes that are too short to be timed one by one.
+// Repeater is a Run that computes its product several times on one request, and returns the cost of
+// all of them. It is for products in other processes that are too short to be timed one by one.
 type Repeater interface {
 	Repeat(ctx context.Context, times int) (Cost, error)
 }

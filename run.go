@@ -27,10 +27,10 @@ type Cost struct {
 type Distribution struct {
 	Ranks []Rank // by rank
 	Used  int    // ranks that had terms to compute
-	// Counted and Predicted are the same bytes: as the transport counted them, and as the plan of the
-	// variant predicts them. Bound is the least number that any algorithm moves. If the operands are on
-	// rank 0, they are the bytes that rank 0 sends and receives. Otherwise they are the bytes received by
-	// the rank that receives most, without Cannon's skew.
+	// Counted and Predicted are the same bytes: as the transport counted them, and as the plan of
+	// the variant predicts them. Bound is the least number that any algorithm moves. If the
+	// operands are on rank 0, they are the bytes that rank 0 sends and receives. Otherwise they are
+	// the bytes received by the rank that receives most, without Cannon's skew.
 	Counted, Predicted int64
 	Bound              float64
 	Model              time.Duration // predicted time of the product
@@ -61,8 +61,8 @@ type Device struct {
 	Clock int `json:"clock_mhz"`
 	// Throttled says why the clock was held back; empty where it was not.
 	Throttled string `json:"throttled,omitempty"`
-	// L2 is cold if the operands change from call to call, so that none is in the cache from the last call.
-	// It is warm if they stay the same.
+	// L2 is cold if the operands change from call to call, so that none is in the cache from the
+	// last call. It is warm if they stay the same.
 	L2 string `json:"l2"`
 	// Counters are the profiler's, by its names, where it was there.
 	Counters map[string]float64 `json:"counters,omitempty"`

@@ -17,9 +17,9 @@ type Span struct {
 	End    float64 `json:"end_s"`
 }
 
-// Timeline records which worker of a product computes what, and when. It begins with WithTimeline. If a
-// worker has more than a few thousand chunks, pairs of neighbouring chunks are joined, repeatedly if
-// necessary; a joined chunk is as long as its parts together.
+// Timeline records which worker of a product computes what, and when. It begins with WithTimeline.
+// If a worker has more than a few thousand chunks, pairs of neighbouring chunks are joined,
+// repeatedly if necessary; a joined chunk is as long as its parts together.
 type Timeline struct {
 	begun time.Time
 	mu    sync.Mutex

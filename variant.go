@@ -25,8 +25,8 @@ type Variant struct {
 	Model func(s Shape, p Params) Model
 	// Bound limits the error of a product.
 	Bound Bound
-	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for variants
-	// that use another variant, which a parameter chooses.
+	// BoundOf, if not nil, replaces Bound: it returns the bound for resolved parameters. It is for
+	// variants that use another variant, which a parameter chooses.
 	BoundOf func(p Params) Bound
 	// Compute is the arithmetic if it differs from the element type: tf32.
 	Compute string

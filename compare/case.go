@@ -81,8 +81,8 @@ func (c Case) Transposes() (tA, tB blas.Transpose) {
 // Plain reports whether the case is C = A·B, which every Multiplier computes.
 func (c Case) Plain() bool { return c.Op == "nn" && c.Alpha == 1 && c.Beta == 0 }
 
-// padded returns the leading dimension of a matrix with rows of n elements. If the sum overflows, it is
-// the largest int; no host has the memory for it.
+// padded returns the leading dimension of a matrix with rows of n elements. If the sum overflows,
+// it is the largest int; no host has the memory for it.
 func (c Case) padded(n int) int { return n + min(c.LD, math.MaxInt-n) }
 
 // layout returns the operation and the storage for which the operands are drawn.
@@ -94,8 +94,8 @@ func (c Case) layout() verify.Layout {
 	}
 }
 
-// model returns the prediction of the variant's model, with the artificial load. It returns false if the
-// variant has no model or the parameters are wrong.
+// model returns the prediction of the variant's model, with the artificial load. It returns false
+// if the variant has no model or the parameters are wrong.
 func (c Case) model() (gemm.Model, bool) {
 	if c.err != nil || c.Variant.Model == nil {
 		return gemm.Model{}, false
@@ -104,7 +104,8 @@ func (c Case) model() (gemm.Model, bool) {
 	return overloaded(m, c.load()), true
 }
 
-// integer returns the resolved value of an integer parameter, and false if the variant does not have it.
+// integer returns the resolved value of an integer parameter, and false if the variant does not
+// have it.
 func (c Case) integer(name string) (int, bool) {
 	n, ok := c.resolved[name].(int)
 	return n, ok
@@ -163,7 +164,8 @@ func (c Case) Threads() int {
 // each returns the threads of one rank, or of this process.
 func (c Case) each() int { return c.Threads() / max(1, c.Ranks()) }
 
-// workers returns the number that a scaling experiment varies: ranks if there are any, otherwise threads.
+// workers returns the number that a scaling experiment varies: ranks if there are any, otherwise
+// threads.
 func (c Case) workers() int { return cmp.Or(c.Ranks(), c.Threads()) }
 
 // Pinned reports whether the case itself places its threads on processors.
@@ -172,8 +174,8 @@ func (c Case) Pinned() bool {
 	return ok && affinity != "none" || c.Ranks() > 0
 }
 
-// Base returns the shape of the case on one thread or rank. In the experiment weak, m grows with their
-// number.
+// Base returns the shape of the case on one thread or rank. In the experiment weak, m grows with
+// their number.
 func (c Case) Base() gemm.Shape {
 	if c.Experiment == WeakScaling {
 		return gemm.Shape{M: c.M / c.workers(), N: c.N, K: c.K}

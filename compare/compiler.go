@@ -29,10 +29,9 @@ type Build struct {
 	Gcflags string
 }
 
-// Builds returns the builds that the experiment on the compiler's options
-// compares: with and without the instructions of x86-64-v3, which allow the
-// compiler to fuse multiplications and additions, and with and without bounds
-// checks.
+// Builds returns the builds that the experiment on compiler options compares: with and without the
+// instructions of x86-64-v3, which let the compiler fuse a multiplication and an addition; and with
+// and without bounds checks.
 func Builds() []Build {
 	unchecked := modulePath() + "/...=-B"
 	return []Build{
@@ -101,8 +100,8 @@ func (compilation) complete(d *Driver, r *Record) {
 	}
 }
 
-// compile builds cmd/gemm with b's options from the source that this program is
-// run in or beside.
+// compile builds cmd/gemm with the options of b. The source is in the working folder or next to
+// this program.
 func (b Build) compile(ctx context.Context, program string) error {
 	root, err := sourceRoot()
 	if err != nil {

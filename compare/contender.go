@@ -43,7 +43,8 @@ type course struct {
 	distribution *gemm.Distribution // nil: no ranks
 }
 
-// prepare makes the multiplier of c and its operands. busy is the number of processors that c keeps busy.
+// prepare makes the multiplier of c and its operands. busy is the number of processors that c keeps
+// busy.
 func (d *Driver) prepare(ctx context.Context, c Case, busy int) *contender {
 	t := &contender{d: d, c: c, busy: busy, record: c.record(), timeout: d.Budget.Timeout}
 	if !c.OnDevice() {
@@ -104,8 +105,8 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	return nil
 }
 
-// construct makes the multiplier. On a device it has the time limit of the row: it may compile a kernel,
-// and hang.
+// construct makes the multiplier. On a device it has the time limit of the row: it may compile a
+// kernel, and hang.
 func construct[T gemm.Element](t *contender) (m gemm.Multiplier[T], err error) {
 	if !t.c.OnDevice() {
 		return newMultiplier[T](t.c)
@@ -140,8 +141,8 @@ func (t *contender) begin(ctx context.Context, b Budget) {
 	}
 }
 
-// multipliesIntegers computes the product of integers. It returns false if the result is wrong, and true
-// if it is right, or if there was an error.
+// multipliesIntegers computes the product of integers. It returns false if the result is wrong, and
+// true if it is right, or if there was an error.
 func (t *contender) multipliesIntegers(ctx context.Context) bool {
 	if t.err != nil {
 		return true
@@ -176,8 +177,8 @@ func (t *contender) stage(ctx context.Context) error {
 	return nil
 }
 
-// warmUp warms the sampler up. If there is no time for a second call, the first call is the only sample
-// of the row.
+// warmUp warms the sampler up. If there is no time for a second call, the first call is the only
+// sample of the row.
 func (t *contender) warmUp(ctx context.Context, b Budget) error {
 	took, err := t.sampler.Warm(ctx)
 	if err != nil {
@@ -285,8 +286,8 @@ func (t *contender) judge(v verify.Verdict) {
 // warning adds a warning to the row.
 func (t *contender) warning(text string) { t.record.Warnings = append(t.record.Warnings, text) }
 
-// guard calls f and turns a panic into an error. It gives the case up if f, on ranks or on a device, does
-// not return within the limit.
+// guard calls f and turns a panic into an error. It gives the case up if f, on ranks or on a
+// device, does not return within the limit.
 func (t *contender) guard(limit time.Duration, f func() error) error { return t.d.guard(t, limit, f) }
 
 // within runs f under the rest of the time limit.

@@ -52,20 +52,21 @@ type Driver struct {
 	Ceilings time.Duration // time to measure each peak and each bandwidth; 0: none is measured
 	// Bandwidth requests the memory bandwidth too, at the numbers of threads that a report needs.
 	Bandwidth bool
-	// Build returns the command that serves a task by program, a build with other compiler options. It
-	// is nil in a process that measures such cases itself.
+	// Build returns the command that serves a task by program, a build with other compiler options.
+	// It is nil in a process that measures such cases itself.
 	Build func(ctx context.Context, program string) *exec.Cmd
 
 	Probes []Probe // measured before the cases
 
-	// Launch starts the ranks for cases on several ranks. A process that is rank 0 has Lead instead. If
-	// both are nil, the variants return errors that say what to do.
+	// Launch starts the ranks for cases on several ranks. A process that is rank 0 has Lead
+	// instead. If both are nil, the variants return errors that say what to do.
 	Launch Launch
 	Lead   *Lead
 	MPI    string // name and version of the library of those ranks
 
-	// Worker returns the command that serves the cases on a device. Its error says why there is none,
-	// and wraps gemm.ErrUnavailable. Worker is nil in a process that runs the cases on a device itself.
+	// Worker returns the command that serves the cases on a device. Its error says why there is
+	// none, and wraps gemm.ErrUnavailable. Worker is nil in a process that runs the cases on a
+	// device itself.
 	Worker func(ctx context.Context) (*exec.Cmd, error)
 	// Warn is called once with a warning that concerns all rows of a worker. It may be nil.
 	Warn func(text string)
@@ -90,8 +91,8 @@ type Probe struct {
 	// Call is repeated like a product. One call counts as Flops; the record has the rates in GFLOP/s.
 	Call  func()
 	Flops float64
-	// Samples, if not nil, replaces Call. It returns samples in Unit. If it returns an error, the record
-	// has the reason instead of samples.
+	// Samples, if not nil, replaces Call. It returns samples in Unit. If it returns an error, the
+	// record has the reason instead of samples.
 	Samples func(ctx context.Context) ([]float64, error)
 	Unit    string
 }

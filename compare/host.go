@@ -16,8 +16,8 @@ import (
 	"gemm/internal/peak"
 )
 
-// DescribeHost returns what is known of this machine before anything is
-// measured. The error is that of an instruction set in GEMM_CPU that it has not.
+// DescribeHost returns what is known about this machine before any measurement. It is an error if
+// GEMM_CPU names an instruction set that the machine does not have.
 func DescribeHost() (Host, error) {
 	isa, err := cpu.Detect()
 	if err != nil {
@@ -40,16 +40,16 @@ func DescribeHost() (Host, error) {
 	return h, nil
 }
 
-// id returns the id of a host of that name. It tells two machines of the same kind apart by the
-// name, which is hashed, and virtual ones of the same name by the caches: processors of several
-// generations call themselves the same there.
+// id returns the id of a host. Its name, which is hashed, tells machines of the same kind apart.
+// The caches tell virtual machines with the same name apart: several generations of processors call
+// themselves the same there.
 func (h Host) id(name string) string {
 	sum := sha256.Sum256(fmt.Append(nil, name, h.CPU, h.Sockets, h.Cores, h.ISA, h.Memory>>30, h.Caches))
 	return fmt.Sprintf("%x", sum[:4])
 }
 
-// Crowded returns why so many threads do not run at the same time on h, and what to
-// ask for; empty where they do.
+// Crowded returns a warning if the given threads cannot run on h at the same time, and "" if they
+// can.
 func (h Host) Crowded(threads int) string {
 	granted := math.Inf(1)
 	if h.Quota.Known() {
@@ -113,8 +113,8 @@ func (r RunInfo) sameProgram(s RunInfo) bool {
 // ceilingTries is how often a peak is measured; the best one counts.
 const ceilingTries = 3
 
-// pipes returns the pipes whose peaks are measured for the cases: those of floats, and that
-// of GF(2⁸) where there are products in it.
+// pipes returns the pipes whose peaks are measured for the cases: the floating-point ones, and
+// gf256 if there are products in GF(2⁸).
 func pipes(cases []Case) []string {
 	out := []string{"f32", "f64"}
 	if slices.ContainsFunc(cases, func(c Case) bool { return c.Type == "gf256" }) {
@@ -159,9 +159,9 @@ func measureBandwidths(ctx context.Context, h *Host, run string, threads []int, 
 	}
 }
 
-// mostTriad is how many bytes the three arrays have at most: to touch the first time what four
-// times the cache of a large host takes, takes seconds, and a virtual machine has a part of the
-// cache that it reports.
+// mostTriad is the most bytes of the three arrays. On a large host, four times the cache would take
+// seconds to touch for the first time, and a virtual machine has only a part of the cache that it
+// reports.
 const mostTriad int64 = 2 << 30
 
 // triadBytes returns the size of each of the three arrays.

@@ -16,9 +16,9 @@ import (
 type multiplication interface {
 	// drawIntegers draws the operands of the exact check, unless there are some that fit.
 	drawIntegers()
-	// multiplyIntegers multiplies integers, with the very shape and parameters that are timed,
-	// and checks that the product is exact: what is lost in the noise of rounding, such as one
-	// term of a sum, shows here.
+	// multiplyIntegers multiplies integers with the same shape and parameters as the timed product,
+	// and checks that the result is exact. An error that would be lost among the rounding errors,
+	// such as one missing term of a sum, shows here.
 	multiplyIntegers(ctx context.Context) (verify.Verdict, error)
 	// multiply computes the product that many times.
 	multiply(ctx context.Context, times int) error

@@ -12,9 +12,8 @@ import (
 	"gemm/internal/sample"
 )
 
-// smallPeer is the number of terms of a product below which the cost of calling
-// into a library of others counts and is measured; largePeer is the number from
-// which a good library reaches half of the peak.
+// smallPeer is the number of terms below which the cost of a call into a library matters, and is
+// measured. largePeer is the number of terms from which a good library reaches half of the peak.
 const (
 	smallPeer = 256 * 256 * 256
 	largePeer = 512 * 512 * 512
@@ -112,8 +111,8 @@ func (r *Record) summarize(taken sample.Sampler) {
 	}
 }
 
-// crowded puts what the ranks did into the row, if there are ranks, and returns why threads
-// or ranks do not run at the same time; empty if they do.
+// crowded adds what the ranks did to the row. It returns a warning if threads or ranks do not run
+// at the same time, otherwise "".
 func (d *Driver) crowded(r *Record, t *contender) string {
 	if t.c.Ranks() == 0 {
 		return d.host.Crowded(r.Threads)

@@ -11,8 +11,7 @@ import (
 
 // party measures cases: this process, or others that it starts.
 type party interface {
-	// measure puts the rows of the cases in the store. The error is that of the context or of
-	// the store.
+	// measure stores the rows of the cases. It returns the error of the context or of the store.
 	measure(ctx context.Context, d *Driver, cases []Case) error
 }
 
@@ -22,7 +21,7 @@ type assignment struct {
 	cases []Case
 }
 
-// assign says who measures the cases: in their order, but those of a device after all others.
+// assign assigns the cases to parties, in their order. The cases of a device come last.
 func (d *Driver) assign(cases []Case) []assignment {
 	var out []assignment
 	var onDevice []Case
@@ -65,8 +64,8 @@ func ranksOf(cases []Case) []int {
 	return slices.Sorted(maps.Keys(counts))
 }
 
-// groups cuts the cases into those that are measured together: by a worker, by ranks, by one
-// build or in turn.
+// groups divides the cases into those that are measured together: by a worker, on ranks, by one
+// build, or in one turn.
 func (d *Driver) groups(cases []Case) [][]Case {
 	return cut(cases, func(a, b Case) bool {
 		switch {
@@ -160,9 +159,9 @@ func (d *Driver) takenTurns() map[string]bool {
 	return taken
 }
 
-// freeTurn returns the cases, which are measured now, in a turn that is named: it is their own, or
-// the first of its parts that is not taken, and is taken then. What has it was not sampled
-// together with these, and must not look as if it were.
+// freeTurn returns the cases with a name for their turn: its own name, or if that is taken the name
+// of a part. Rows with a taken name were not sampled together with these cases. It adds the name to
+// taken.
 func freeTurn(cases []Case, taken map[string]bool) []Case {
 	turn := cases[0].Turn
 	if turn == "" {
@@ -177,9 +176,9 @@ func freeTurn(cases []Case, taken map[string]bool) []Case {
 	return named
 }
 
-// parts cuts cases that are measured in turn so that each part has its multipliers in
-// memory at the same time, where have, in bytes, is known and does not hold all. Parts
-// are groups of their own: their times are not compared.
+// parts divides the cases of a turn so that the multipliers of each part fit into memory together;
+// have is the available memory in bytes, 0 if it is not known. The times of different parts are not
+// compared.
 func parts(cases []Case, have float64) [][]Case {
 	var out [][]Case
 	for _, c := range cases {

@@ -26,8 +26,8 @@ type Ladder struct {
 	Keep        func(Case) bool  // the rows that are measured; nil: all
 	// Timeline requests a Trace of every row.
 	Timeline bool
-	// Baselines are the variants that speed-ups refer to. They are measured once for each shape, type and
-	// storage, with default parameters.
+	// Baselines are the variants that speed-ups refer to. They are measured once for each shape,
+	// type and storage, with default parameters.
 	Baselines []gemm.Variant
 }
 
@@ -309,8 +309,8 @@ var (
 	}
 )
 
-// The shapes of the profile cuda: cubes, some of which no tile divides; the shapes of the collection of
-// SGEMM kernels; one shape with few columns; and one with few rows and a small k.
+// The shapes of the profile cuda: cubes, some of which no tile divides; the shapes of the
+// collection of SGEMM kernels; one shape with few columns; and one with few rows and a small k.
 var (
 	cudaSizes   = []int{256, 512, 1000, 1024, 2048, 2049, 3072, 4095, 4096, 6144, 8192}
 	sgemmShapes = []gemm.Shape{
@@ -320,10 +320,10 @@ var (
 	slenderShapes = []gemm.Shape{{M: 8192, N: 64, K: 8192}, {M: 64, N: 1048576, K: 64}}
 )
 
-// The shapes of Reed–Solomon codes. The k data shards are the rows of B, the m parity shards the rows of
-// C, and n is the length of a shard in bytes. The profile gf256 has all codes at two lengths, one
-// that fits in a cache and one that does not; one code at all lengths; and all rungs of a GPU at one
-// shape.
+// The shapes of Reed–Solomon codes. The k data shards are the rows of B, the m parity shards the
+// rows of C, and n is the length of a shard in bytes. The profile gf256 has all codes at two
+// lengths, one that fits in a cache and one that does not; one code at all lengths; and all rungs
+// of a GPU at one shape.
 var (
 	quickCode  = code(10, 4, 64<<10)
 	codes      = [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} // k, m
@@ -373,8 +373,9 @@ func encodes(c Case) bool {
 	return c.OnDevice() && c.Shape == rungsCode
 }
 
-// besideGPU reports whether the profile cuda has the case: all that a GPU computes, and our production
-// variant on all processors for cubes up to 4096. Larger ones would take longer than all the rest.
+// besideGPU reports whether the profile cuda has the case: all that a GPU computes, and our
+// production variant on all processors for cubes up to 4096. Larger ones would take longer than all
+// the rest.
 func besideGPU(c Case) bool {
 	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
@@ -435,8 +436,8 @@ func swift(c Case) bool {
 }
 
 // spread reports whether the profile full has the case in its ladder. Variants on ranks, which have
-// experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU, which
-// has a profile, are measured on square matrices.
+// experiments, are measured in f64 on square matrices that are worth sending. Variants on a GPU,
+// which has a profile, are measured on square matrices.
 func spread(c Case) bool {
 	if c.OnDevice() {
 		return c.Shape == gemm.Cube(c.N)
@@ -444,9 +445,9 @@ func spread(c Case) bool {
 	return !c.onRanks() || c.Type == "f64" && c.Shape == gemm.Cube(c.N) && c.N >= 512 && c.N <= 2048
 }
 
-// Experiments returns the rows that a comparison adds to the ladder, for the given variants and types:
-// the cut-offs of recursive variants, the builds with other compiler options, and the experiments on
-// threads, ranks and the GPU. Most are in f64.
+// Experiments returns the rows that a comparison adds to the ladder, for the given variants and
+// types: the cut-offs of recursive variants, the builds with other compiler options, and the
+// experiments on threads, ranks and the GPU. Most are in f64.
 func (p Profile) Experiments(variants []gemm.Variant, types []string) []Case {
 	var cases []Case
 	plain := func(experiment Experiment, v gemm.Variant, n int) Request {

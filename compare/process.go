@@ -13,8 +13,8 @@ import (
 	"gemm"
 )
 
-// process is a party in other operating-system processes: ranks, the worker of a device, or a build of
-// this program with other compiler options.
+// process is a party in other operating-system processes: ranks, the worker of a device, or a build
+// of this program with other compiler options.
 type process interface {
 	names() names
 	// run starts the processes, which read the task and write messages, and returns after they have
@@ -50,9 +50,9 @@ func (a away) measure(ctx context.Context, d *Driver, cases []Case) error {
 	return d.launch(ctx, cases, a.process)
 }
 
-// launch measures the cases by the process. If the process ends early, the case in progress has failed,
-// and the process is started again for the rest. The other cases of that turn are measured without a
-// turn, since they have lost the samples that they could be compared with.
+// launch measures the cases by the process. If the process ends early, the case in progress has
+// failed, and the process is started again for the rest. The other cases of that turn are measured
+// without a turn, since they have lost the samples that they could be compared with.
 func (d *Driver) launch(ctx context.Context, cases []Case, p process) error {
 	cases = d.nameTurns(cases)
 	notes := map[identity]string{} // warnings of rows, by identity
@@ -135,9 +135,9 @@ func (d *Driver) fail(cases []Case, status Status, reason error) error {
 	return d.put(records)
 }
 
-// lookEvery is the interval at which the driver looks for signs of life. bornTime is the time limit for
-// the first sign, and deadTime for the next sign after the time limit of a row. On a busy machine
-// signs come late.
+// lookEvery is the interval at which the driver looks for signs of life. bornTime is the time limit
+// for the first sign, and deadTime for the next sign after the time limit of a row. On a busy
+// machine signs come late.
 const (
 	lookEvery = 200 * time.Millisecond
 	bornTime  = 2 * time.Minute
@@ -179,8 +179,8 @@ func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *att
 	return a
 }
 
-// attempt starts the process for the cases and stores their rows as they come. It returns the error of
-// the context or of the store.
+// attempt starts the process for the cases and stores their rows as they come. It returns the error
+// of the context or of the store.
 func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map[identity]string) (*attempt, error) {
 	a := d.follow(cases, p, notes)
 	task, err := json.Marshal(d.task(cases))
@@ -228,8 +228,8 @@ func (d *Driver) attempt(ctx context.Context, cases []Case, p process, notes map
 	return a, cmp.Or(failed, ctx.Err())
 }
 
-// cause returns why a process ended early. err is the error of its run, and rest the end of its output
-// after the last line.
+// cause returns why a process ended early. err is the error of its run, and rest the end of its
+// output after the last line.
 func (a *attempt) cause(err error, rest []byte) error {
 	names := a.process.names()
 	var x *exit
@@ -248,8 +248,8 @@ func (a *attempt) cause(err error, rest []byte) error {
 	return err
 }
 
-// take processes one line of output. It returns errors of the store. A line that is not a valid message
-// sets broken.
+// take processes one line of output. It returns errors of the store. A line that is not a valid
+// message sets broken.
 func (a *attempt) take(line []byte) error {
 	m, err := decode(line)
 	name := a.process.names().name
@@ -322,8 +322,8 @@ func (a *attempt) overdue() bool {
 	return true
 }
 
-// adopt adds those ceilings and bandwidths of the unit that this run does not have yet, and assigns the
-// measurements to this run.
+// adopt adds those ceilings and bandwidths of the unit that this run does not have yet, and assigns
+// the measurements to this run.
 func (d *Driver) adopt(f found, unit string) {
 	for _, c := range f.Host.Ceilings {
 		c.Run = d.run.ID

@@ -18,14 +18,14 @@ import (
 
 // Lead is the additional part of a driver on rank 0 of a job, or in the worker of a device.
 type Lead struct {
-	// Peak measures a ceiling on all ranks at the same time, with the given threads on each. It fails if the
-	// ranks are out of step. It is nil in the worker of a device.
+	// Peak measures a ceiling on all ranks at the same time, with the given threads on each. It
+	// fails if the ranks are out of step. It is nil in the worker of a device.
 	Peak func(pipe string, threads int, each time.Duration) (float64, error)
 	// Lost reports whether the device can compute nothing more for this process. It is nil on rank 0.
 	Lost func() bool
-	// GiveUp ends the process, and with it all ranks, because a rank hangs, the ranks are out of step, or
-	// the device is lost. The row in progress is in the store then. GiveUp is called on any goroutine,
-	// and does not return.
+	// GiveUp ends the process, and with it all ranks, because a rank hangs, the ranks are out of
+	// step, or the device is lost. The row in progress is in the store then. GiveUp is called on
+	// any goroutine, and does not return.
 	GiveUp func(reason string)
 	// Now is called with the case in progress. It may be nil.
 	Now func(c Case)
@@ -49,8 +49,8 @@ var (
 // errLost says that the device can compute nothing more.
 var errLost = errors.New("the device was lost in this product")
 
-// watch calls lost unless stop is called within the limit and grace; if lost was called, stop does not
-// return. A limit of 0 means none.
+// watch calls lost unless stop is called within the limit and grace; if lost was called, stop does
+// not return. A limit of 0 means none.
 func (d *Driver) watch(limit time.Duration, lost func()) (stop func()) {
 	if limit <= 0 {
 		return func() {}
@@ -117,8 +117,8 @@ func (d *Driver) giveUp(t *contender, err error) {
 	d.Lead.GiveUp(reason)
 }
 
-// peak measures the ceiling of t, between bursts. ok is false on a device, which has no ceiling of its
-// own in a turn, and if ctx has ended.
+// peak measures the ceiling of t, between bursts. ok is false on a device, which has no ceiling of
+// its own in a turn, and if ctx has ended.
 func (d *Driver) peak(ctx context.Context, t *contender) (gflops float64, ok bool) {
 	switch {
 	case t.c.OnDevice():
@@ -186,8 +186,8 @@ func (r *Record) distribute(x gemm.Distribution) {
 	}
 }
 
-// oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h is the
-// host of rank 0.
+// oversubscribed returns a warning if the ranks of a row have to share processors, otherwise "". h
+// is the host of rank 0.
 func (h Host) oversubscribed(r Record) string {
 	ranks := map[string]int{} // number of ranks by host
 	processors := map[string]map[int]bool{}

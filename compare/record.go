@@ -84,9 +84,9 @@ type Cache struct {
 	Shared int    `json:"shared"` // processors that share it
 }
 
-// Ceiling is a measured peak: register-only multiply-adds in the widest
-// instruction set at that many busy threads; of the pipe gf256 in 10⁹ multiplications a
-// second, each with its addition.
+// Ceiling is a measured peak: multiply-adds on registers, in the widest instruction set, on that
+// many busy threads. For the pipe gf256 it is in 10⁹ multiplications per second, each with an
+// addition.
 type Ceiling struct {
 	Unit    string `json:"unit"`             // cpu, gpu
 	Device  int    `json:"device,omitempty"` // number of the GPU
@@ -155,9 +155,9 @@ type Record struct {
 	Unit        string      `json:"unit"`      // of rate: GFLOP/s, Gmul/s
 	DataGBps    Number      `json:"data_gbps"` // k·n bytes over the median, of gf256: the data that a code reads
 	PercentPeak Number      `json:"percent_peak"`
-	// Ceiling is the rate of multiply-adds on registers at as many threads, in the
-	// Unit of Rate, measured in turn with the row: what PercentPeak divides by. 0: it was
-	// not measured so, and that of the run stands.
+	// Ceiling is the peak on as many threads, in the unit of Rate, measured between the samples of
+	// the row. PercentPeak is relative to it. 0: it was not measured there, and the ceiling of the
+	// run is used.
 	Ceiling float64 `json:"ceiling_gflops,omitempty"`
 
 	Phases    map[string]float64 `json:"phases_s,omitempty"`
@@ -229,10 +229,10 @@ type Trace struct {
 	Resolved gemm.Params `json:"resolved"` // as run
 	Workers  int         `json:"workers"`
 	Seconds  float64     `json:"seconds"` // of the whole product
-	// Spans are at most 4000: where there are more chunks, those of a worker that
-	// follow one another most closely are joined. A span of several chunks goes from
-	// the first index of the first to the last of the last one, other workers may have
-	// computed some of those between, and it is as long as the chunks together.
+	// Spans has at most 4000 spans. If there are more chunks, the chunks of a worker with the
+	// shortest gaps between them are joined. A joined span goes from the first index of its first
+	// chunk to the last of its last chunk, although other workers may have computed some between;
+	// it is as long as its chunks together.
 	Spans []gemm.Span `json:"spans"`
 }
 
@@ -244,10 +244,10 @@ func (r Record) trace() Trace {
 	return Trace{Key: r.Key, Run: r.Run, Params: r.Params, Resolved: r.Resolved, Spans: []gemm.Span{}}
 }
 
-// identity returns that of t's row.
+// identity returns the identity of the row of t.
 func (t Trace) identity() identity { return t.Key.with(t.Params) }
 
-// Problem is an operation on operands as they are stored: what several variants compute.
+// Problem is an operation on operands with a storage: what several variants compute.
 type Problem struct {
 	Type  string  `json:"type"` // f32, f64, gf256
 	Op    string  `json:"op"`   // nn, nt, tn, tt: how A and B are stored
@@ -264,7 +264,7 @@ func (p Problem) String() string {
 	return fmt.Sprint(p.Type, " ", p.Shape, " ", p.Op, " ", p.Alpha, " ", p.Beta, " ", p.LDA, ",", p.LDB, ",", p.LDC)
 }
 
-// Key is what was asked for of a row or a timeline, but for the parameters.
+// Key is the identity of a row or a timeline, except for the parameters.
 type Key struct {
 	Host       string     `json:"host"`
 	Experiment Experiment `json:"experiment"`
@@ -273,8 +273,7 @@ type Key struct {
 	Problem
 }
 
-// identity is what tells rows, or timelines, from one another: what was asked for, not how it
-// came out.
+// identity tells rows, or timelines, from one another: by what was requested, not by the result.
 type identity struct {
 	Key
 	params string
@@ -292,8 +291,8 @@ func (k Key) of(host string) Key {
 // statuses are all that a row can have.
 var statuses = []Status{OK, Wrong, Skipped, Unavailable, Timeout, Failed}
 
-// check returns an error unless d can be what this program has written: nothing is empty, the
-// outcomes are known, and no size or time is negative.
+// check returns an error unless this program can have written d: no name is empty, the outcomes are
+// known, and no size or time is negative.
 func (d Document) check() error {
 	for i, h := range d.Hosts {
 		if h.ID == "" {

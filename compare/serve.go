@@ -15,8 +15,8 @@ import (
 	"gemm"
 )
 
-// Served is what a process needs to measure for the driver of another process: on ranks, on a device, or
-// as a build with other compiler options.
+// Served is what a process needs to measure for the driver of another process: on ranks, on a
+// device, or as a build with other compiler options.
 type Served struct {
 	Variants []gemm.Variant                // variants with working constructors
 	Probes   func(cases []Case) []Probe    // measured before the cases; nil: none
@@ -28,11 +28,12 @@ type Served struct {
 type Device struct {
 	// Describe adds the GPUs, their driver and the versions of libraries to the host and the run.
 	Describe func(h *Host, r *RunInfo)
-	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the given time
-	// each.
+	// Ceilings measures the peak of each pipe of GPU number device, and its bandwidth, for the
+	// given time each.
 	Ceilings func(ctx context.Context, device int, each time.Duration) ([]Ceiling, []Bandwidth, error)
-	// Lost reports whether the device can compute nothing more for this process: after a fault, or if a
-	// kernel does not end. It is called after each call of a multiplier, on the same goroutine.
+	// Lost reports whether the device can compute nothing more for this process: after a fault, or
+	// if a kernel does not end. It is called after each call of a multiplier, on the same
+	// goroutine.
 	Lost func() bool
 
 	known []Ceiling // ceilings that this run has already
@@ -103,7 +104,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, s Served) error {
 	return cmp.Or(context.Cause(ctx), err)
 }
 
-// runOnDevice runs the driver on another goroutine, and leaves it behind if the device does not answer.
+// runOnDevice runs the driver on another goroutine, and leaves it behind if the device does not
+// answer.
 func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
 	gave := make(chan string, 1)
 	d.Lead.Lost = d.device.Lost
@@ -131,8 +133,9 @@ func (d *Driver) runOnDevice(ctx context.Context, cases []Case) error {
 // leaveTime is the time that the product in progress has to return after the context has ended.
 const leaveTime = 2 * time.Second
 
-// beginDevice describes the GPUs and measures the ceilings of those that the cases need. If something is
-// missing, a measurement has the reason. It does nothing in a process that serves no device.
+// beginDevice describes the GPUs and measures the ceilings of those that the cases need. If
+// something is missing, a measurement has the reason. It does nothing in a process that serves no
+// device.
 func (d *Driver) beginDevice(ctx context.Context, cases []Case) ([]Measurement, error) {
 	if d.device == nil {
 		return nil, nil

@@ -28,10 +28,9 @@ const (
 	Replace             // drop them
 )
 
-// Store keeps a document on disk: it is written whole whenever something is put, to a
-// temporary file that is synced and renamed, so that whatever happens the file
-// holds every row that was put. One process at a time has the file open. The zero Store keeps
-// its document in memory only.
+// Store keeps a document on disk. After every change it writes the whole document to a temporary
+// file, which is synced and renamed. So whatever happens, the file holds every row that was stored.
+// One process at a time has the file open. The zero Store keeps its document in memory only.
 type Store struct {
 	path    string
 	lock    *output.Lock
@@ -42,9 +41,9 @@ type Store struct {
 	traces  map[identity]int // of doc.Traces by identity
 }
 
-// OpenStore opens the records at path and writes them back at once, so that a
-// folder that cannot be written is found before anything is measured. Where another process
-// has them open, the error wraps output.ErrInUse. The caller closes the store.
+// OpenStore opens the records at path and writes them back at once: if the folder is not writable,
+// that is found before any measurement. If another process has the file open, the error wraps
+// output.ErrInUse. Close the store after use.
 func OpenStore(path string, mode Mode) (*Store, error) {
 	lock, err := output.NewLock(path)
 	if err != nil {
@@ -152,10 +151,10 @@ func (d *Document) whole() error {
 	return nil
 }
 
-// Merge concatenates documents. A host, run or row that is in several of them,
-// by its id or identity, is kept once; of two rows with one identity and
-// different runs the later stands. Turns of one name stay apart where they are of different
-// documents, but for a turn that has a row in common with the one before.
+// Merge concatenates documents. If a host or run (by id) or a row (by identity) is in several
+// documents, it is kept once; of two rows with one identity from different runs the later one is
+// kept. Turns with the same name in different documents stay separate, unless the documents have a
+// row of that turn in common.
 func Merge(docs ...Document) (Document, error) {
 	var s Store
 	for _, doc := range docs {
@@ -167,8 +166,8 @@ func Merge(docs ...Document) (Document, error) {
 	return s.Document(), nil
 }
 
-// renamed returns records with a free name, which neither s nor another of the records has, for
-// each turn whose name rows of s have that were not sampled with it.
+// renamed returns the records with new names for turns whose name is used in s by rows that were
+// not sampled with them.
 func (s *Store) renamed(records []Record) []Record {
 	type turn struct{ host, name string }
 	of := func(r Record) turn { return turn{r.Host, r.Turn} }
@@ -254,8 +253,8 @@ func (s *Store) find(key identity) (Record, bool) {
 	return s.doc.Records[i], true
 }
 
-// PutHost adds h, or replaces what describes the same host but for the ceilings,
-// bandwidths, GPUs and MPI that h does not have, and writes the file.
+// PutHost adds h and writes the file. If the host is there already, h replaces its description, but
+// keeps ceilings, bandwidths, GPUs and MPI that h does not have.
 func (s *Store) PutHost(h Host) error {
 	s.putHost(h)
 	return s.write()
@@ -304,8 +303,8 @@ func (s *Store) putRun(r RunInfo) {
 	s.doc.Runs[i] = r
 }
 
-// PutMeasurements adds measurements, or replaces those of the same run, name and
-// parameters, and writes the file.
+// PutMeasurements adds measurements and writes the file. They replace measurements with the same
+// run, name and parameters.
 func (s *Store) PutMeasurements(measurements ...Measurement) error {
 	s.putMeasurements(measurements)
 	return s.write()
@@ -325,7 +324,8 @@ func (s *Store) putMeasurements(measurements []Measurement) {
 	}
 }
 
-// finite returns those of xs that JSON has: one that is not must not lose the file.
+// finite returns the finite numbers in xs. JSON has no others, and one of them would make the file
+// unreadable.
 func finite(xs []float64) []float64 {
 	out := []float64{}
 	for _, x := range xs {
@@ -336,8 +336,8 @@ func finite(xs []float64) []float64 {
 	return out
 }
 
-// PutTraces adds traces, or replaces those of the same rows, and writes the file.
-// Spans without a beginning or an end are left out.
+// PutTraces adds traces and writes the file. They replace traces of the same rows. Spans without a
+// beginning or an end are dropped.
 func (s *Store) PutTraces(traces ...Trace) error {
 	for _, t := range traces {
 		if err := s.putTrace(t); err != nil {

@@ -22,8 +22,8 @@ type study struct {
 // and the plain loop that the variants with threads begin from.
 var baselines = []string{"serial/packed", "serial/ikj"}
 
-// cases returns the rows of s for those of the given variants that it is about, and, of
-// an experiment on threads, for the baselines among them.
+// cases returns the rows of the experiment for the given variants, and for baselines among them if
+// it is on threads.
 func (s study) cases(variants []gemm.Variant) []Case {
 	among := func(names []string) []gemm.Variant {
 		return slices.DeleteFunc(slices.Clone(variants), func(v gemm.Variant) bool { return !slices.Contains(names, v.Name) })
@@ -53,8 +53,8 @@ func threadCounts(processors int) []any {
 	return append(counts, processors)
 }
 
-// quickStudies are what the profile quick has of the experiments on threads: enough to
-// see that they scale, that chunks matter or do not, and what imbalance does.
+// quickStudies are the experiments on threads of the profile quick: they show scaling, the effect
+// of chunks, and of an imbalance.
 func quickStudies(threads []any) []study {
 	rows, sizes := []string{"parallel/rows"}, []int{256}
 	schedules := []any{"static", "dynamic", "guided"}
@@ -112,8 +112,8 @@ func studies(threads []any) []study {
 	}
 }
 
-// rankCounts returns those of the numbers of ranks that there are processors for, but
-// always the first.
+// rankCounts returns the numbers of ranks that do not exceed the processors, and always the first
+// number.
 func rankCounts(processors int, numbers ...int) []int {
 	var counts []int
 	for i, n := range numbers {
@@ -124,9 +124,9 @@ func rankCounts(processors int, numbers ...int) []int {
 	return counts
 }
 
-// rankStudies are the experiments on ranks: strong scaling of all variants at the sizes,
-// weak scaling from the base, and at one size, on the most ranks, what the size of messages
-// and the place of ranks do.
+// rankStudies are the experiments on ranks: strong scaling of all variants at the sizes; weak
+// scaling from base; and at one size, on the most ranks, the effect of panel widths and of
+// placement.
 func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	most := last(ranks)
 	return []study{
@@ -148,9 +148,8 @@ func rankStudies(ranks []any, sizes []int, base, size int) []study {
 	}
 }
 
-// The experiments on a GPU, each with NVIDIA's library in turn: the thread blocks and slices
-// of the table of the report of 2024, stages, registers at most, and what the second level of
-// cache gives products whose operands it can hold.
+// The experiments on a GPU, all interleaved with cuBLAS: thread blocks and slices as in the table
+// of the 2024 report, pipeline stages, limits of registers, and products whose operands fit in L2.
 var (
 	blockStudies = []study{
 		onGPU(BlockSizes, "f32", 2048, map[string][]any{"block": {8, 16}, "bk": {8, 16}},

@@ -48,10 +48,9 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// joined returns at most so many spans, or one a worker where that is more: those of a
-// worker with the shortest gaps between them are joined, and the gaps come after them, so
-// that a worker is busy for as long as it was. Spans come worker by worker in the order of
-// time, and go so.
+// joined returns at most the given number of spans, but at least one per worker. The spans of a
+// worker with the shortest gaps between them are joined, and the gap moves after them; so the busy
+// time stays the same. Spans are sorted by worker and then by time, before and after.
 func joined(spans []gemm.Span, most int) []gemm.Span {
 	var gaps []int // indices of spans that follow another of their worker, by the gap before them
 	for i := range spans[1:] {

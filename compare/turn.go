@@ -205,11 +205,11 @@ func (t *contender) disturbs(next *contender) bool {
 type Budget struct {
 	Reps int           // least number of samples, as far as Patience and Timeout permit
 	Time time.Duration // most time for samples after there are Reps
-	// Timeout limits staging, warm-up and samples together. The product of integers before them and the
-	// timeline after them have the same limit each. 0: no limit.
+	// Timeout limits staging, warm-up and samples together. The product of integers before them and
+	// the timeline after them have the same limit each. 0: no limit.
 	Timeout time.Duration
-	// Patience limits the samples of a slow product while there are fewer than Reps. A sample that would
-	// exceed it is not taken, except the first. 0: no limit.
+	// Patience limits the samples of a slow product while there are fewer than Reps. A sample that
+	// would exceed it is not taken, except the first. 0: no limit.
 	Patience time.Duration
 }
 

@@ -90,9 +90,9 @@ func (x *exit) Error() string {
 	return text
 }
 
-// NoWorker returns why a worker that has ended without a message has no device, from what
-// it wrote to standard output and the last line of its standard error; the error wraps
-// gemm.ErrUnavailable. It is nil where the worker was ended by something else.
+// NoWorker returns why a worker that ended without a message has no device, from its standard
+// output and the last line of its standard error. The error wraps gemm.ErrUnavailable. It is nil if
+// something else ended the worker.
 func NoWorker(state *os.ProcessState, stdout, stderr string) error {
 	const loading, finding = "error while loading shared libraries: ", "Error in initialization, "
 	_, library, loads := strings.Cut(stderr, loading)

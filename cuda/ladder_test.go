@@ -62,9 +62,9 @@ func sources(t *testing.T, typ string) []string {
 	return names
 }
 
-// TestKernels compiles every rung with its first settings for every architecture and with
-// all of them for two, wants no warning and no more shared memory than a block may have, and compares registers and
-// spills with the table of this version of NVRTC.
+// TestKernels compiles every rung with its first settings for every architecture and with all of
+// them for two, wants no warning and no more shared memory than a block may have, and compares
+// registers and spills with the table of this version of NVRTC.
 func TestKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long, and nothing here runs at the same time")

@@ -39,8 +39,8 @@ const (
 // classEdge is the edge of the tiles of C by which classes tell how full a GPU is.
 const classEdge = 128
 
-// Class returns the class of a product of the rung on the GPU. Where wide is false its operands do not
-// let the kernel copy all it could at once.
+// Class returns the class of a product of the rung on the GPU. Where wide is false its operands do
+// not let the kernel copy all it could at once.
 func (r Rung) Class(g GPU, s gemm.Shape, wide bool) Class {
 	tiles, each := ceil(s.M, classEdge)*ceil(s.N, classEdge), max(1, g.Multiprocessors)
 	class := Large

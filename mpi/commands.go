@@ -57,9 +57,9 @@ func (j *Job) tell(c command) error {
 	return j.quiet.Tell(data)
 }
 
-// Serve obeys the commands of rank 0 on another rank, and returns after "quit". If it returns an error,
-// the ranks are out of step, and the caller must end the process. lost must end the process too; it
-// is called, on any goroutine, if a command takes longer than Limit allows.
+// Serve obeys the commands of rank 0 on another rank, and returns after "quit". If it returns an
+// error, the ranks are out of step, and the caller must end the process. lost must end the process
+// too; it is called, on any goroutine, if a command takes longer than Limit allows.
 func (j *Job) Serve(ctx context.Context, lost func(reason string)) error {
 	j.watch.lost = lost
 	for {
@@ -165,8 +165,9 @@ func (j *Job) Close() error {
 	return j.world.Finalize()
 }
 
-// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier, so
-// this is for ranks that hear nothing any more, for instance because the host of mpirun is cut off.
+// exitGrace is the time after the limit before a rank ends itself. Rank 0 gives the row up earlier,
+// so this is for ranks that hear nothing any more, for instance because the host of mpirun is cut
+// off.
 const exitGrace = 15 * time.Second
 
 // watch ends this process if it waits too long for other ranks.
@@ -176,9 +177,9 @@ type watch struct {
 	lost  func(reason string)
 }
 
-// Limit makes every rank end itself if it waits for others for longer than limit, the time limit of a
-// row, and 15 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is called on
-// any goroutine of rank 0, and must end the process.
+// Limit makes every rank end itself if it waits for others for longer than limit, the time limit of
+// a row, and 15 s of grace. 0 means no limit. Rank 0 calls it before any other command. lost is
+// called on any goroutine of rank 0, and must end the process.
 func (j *Job) Limit(limit time.Duration, lost func(reason string)) error {
 	j.watch.limit, j.watch.lost = limit, lost
 	defer j.within("the limit")()

@@ -150,8 +150,8 @@ func (j *Job) slots() (*slots, error) {
 	return j.slotsOfHost, nil
 }
 
-// shared allocates the given bytes, per rank, of memory that the ranks of a host share. It returns nil
-// on all ranks if MPI refuses the memory on one. All ranks call it.
+// shared allocates the given bytes, per rank, of memory that the ranks of a host share. It returns
+// nil on all ranks if MPI refuses the memory on one. All ranks call it.
 func (j *Job) shared(host *comm.Comm, bytes int) (*comm.Shared, error) {
 	memory, err := host.Share(bytes)
 	if err = j.agree(err); err != nil {
@@ -182,9 +182,10 @@ type crew[T gemm.Element] struct {
 	local  *local[T]
 }
 
-// form gives the task a crew, and shared memory for the given number of matrices with the given number
-// of elements. All ranks call it. There is no crew in three cases: the schedule is static, the local
-// variant computes the part of a rank in one call (see local.whole), or the host has no slots.
+// form gives the task a crew, and shared memory for the given number of matrices with the given
+// number of elements. All ranks call it. There is no crew in three cases: the schedule is static,
+// the local variant computes the part of a rank in one call (see local.whole), or the host has no
+// slots.
 func (t *task[T]) form(matrices, elements int) error {
 	if t.params.Text("schedule") != dynamic || t.local.whole {
 		return nil
@@ -256,8 +257,8 @@ func view[T gemm.Element](base unsafe.Pointer, at, rows, cols, stride int64) gem
 	return m
 }
 
-// compute publishes C ← A·B, or C ← C + A·B, in the slot of this rank, takes chunks of it until none is
-// left, and steals from other ranks until the thieves of this one are done.
+// compute publishes C ← A·B, or C ← C + A·B, in the slot of this rank, takes chunks of it until
+// none is left, and steals from other ranks until the thieves of this one are done.
 func (w *crew[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending []*comm.Request) error {
 	if c.Rows == 0 || c.Cols == 0 {
 		return nil

@@ -20,16 +20,16 @@ import (
 	"gemm/mpi/comm"
 )
 
-// Job is this process as one rank of an MPI job. Rank 0 leads: its methods tell the other ranks what to
-// do, by commands. The others serve:
+// Job is this process as one rank of an MPI job. Rank 0 leads: its methods tell the other ranks
+// what to do, by commands. The others serve:
 //
 //	rank 0    Start ─ greet ─ tell "stage" ─ tell "multiply" … Close
 //	rank 1    Start ─ greet ─ Serve: obey, obey, …           until "quit"
 //	rank 2    Start ─ greet ─ Serve: obey, obey, …           until "quit"
 //
-// All ranks must make the same MPI calls in the same order. A rank that cannot, refuses (see agree), so
-// that all skip the same calls. A rank that fails otherwise leaves the ranks out of step; then the
-// processes have to end.
+// All ranks must make the same MPI calls in the same order. A rank that cannot, refuses (see
+// agree), so that all skip the same calls. A rank that fails otherwise leaves the ranks out of
+// step; then the processes have to end.
 type Job struct {
 	world  *comm.Comm  // carries operands and results; its bytes are counted
 	quiet  *comm.Comm  // carries everything else
@@ -52,8 +52,8 @@ type Job struct {
 	pings       map[int][]float64  // samples of PingPong, by message size in bytes
 	rates       map[string]float64 // rates of local variants, see rate
 
-	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory that
-	// the ranks of a host share in a file there.
+	// shm returns the free bytes of /dev/shm, or 0 if they are not known. Open MPI has the memory
+	// that the ranks of a host share in a file there.
 	shm func() int64
 }
 
@@ -94,8 +94,9 @@ var (
 )
 
 // Start initializes MPI, once per process, and returns when all ranks have done so. The error is
-// gemm.ErrUnavailable in a build without MPI. On every rank it is an error if a rank has other arguments
-// or is another program; the error names that rank. After Start, one thread at a time may call MPI.
+// gemm.ErrUnavailable in a build without MPI. On every rank it is an error if a rank has other
+// arguments or is another program; the error names that rank. After Start, one thread at a time may
+// call MPI.
 func Start(arguments []string) (*Job, error) {
 	started.Lock()
 	defer started.Unlock()
@@ -202,9 +203,9 @@ func revision() string {
 }
 
 // share returns the processors that belong to a rank alone. The ranks of a host that have the same
-// mask divide it into equal parts, neighbouring processors together. share returns nil if processors
-// cannot be divided: if there are fewer than ranks, or if another rank has an overlapping mask that is
-// not the same.
+// mask divide it into equal parts, neighbouring processors together. share returns nil if
+// processors cannot be divided: if there are fewer than ranks, or if another rank has an
+// overlapping mask that is not the same.
 func share(peers []greeting, rank int, mask []int) []int {
 	local, n := 0, 0
 	for r, g := range peers {
@@ -255,8 +256,8 @@ func (j *Job) bind(affinity string) error {
 }
 
 // apart returns two processors of this rank's share, as far apart as possible, so that they are not
-// hardware threads of one core unless the rank has only one core. It returns nil if the rank has fewer
-// than two, or if affinity leaves the choice to the system.
+// hardware threads of one core unless the rank has only one core. It returns nil if the rank has
+// fewer than two, or if affinity leaves the choice to the system.
 func (j *Job) apart(affinity string) []int {
 	if affinity != closeBy || len(j.share) < 2 {
 		return nil
@@ -281,8 +282,8 @@ func ignoreRefusal(err error) error {
 	return err
 }
 
-// agree returns nil on all ranks if err is nil on all. Otherwise it returns a refusal on all ranks; on
-// rank 0 it has the text of the first error. All ranks call it.
+// agree returns nil on all ranks if err is nil on all. Otherwise it returns a refusal on all ranks;
+// on rank 0 it has the text of the first error. All ranks call it.
 func (j *Job) agree(err error) error {
 	const refuses, lacks = 1.0, 2.0
 	bad := 0.0
@@ -335,9 +336,9 @@ func (j *Job) Placement() []string {
 // sharing is the memory per rank, in bytes, that a shared window takes beyond the request.
 const sharing = 1 << 16
 
-// cramped reports whether some host lacks the memory to share the given bytes per rank. All ranks call
-// it before they request the memory from MPI. MPI would report the lack to one rank of a host only, and
-// the others would wait for ever.
+// cramped reports whether some host lacks the memory to share the given bytes per rank. All ranks
+// call it before they request the memory from MPI. MPI would report the lack to one rank of a host
+// only, and the others would wait for ever.
 func (j *Job) cramped(bytes int) (bool, error) {
 	need, err := j.quiet.Max(float64(bytes))
 	if err != nil {

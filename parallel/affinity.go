@@ -25,9 +25,9 @@ const (
 // Affinities returns the names that NewPinnedPool knows.
 func Affinities() []string { return []string{none, closeBy, spread} }
 
-// NewPinnedPool is NewPool with workers that are pinned during a loop, each to its own processor. With more
-// workers than processors, the processors are assigned again from the first on; OpenMP would put
-// neighbouring workers on one processor. The affinity none pins nothing. The error is
+// NewPinnedPool is NewPool with workers that are pinned during a loop, each to its own processor.
+// With more workers than processors, the processors are assigned again from the first on; OpenMP
+// would put neighbouring workers on one processor. The affinity none pins nothing. The error is
 // gemm.ErrUnavailable if the system cannot pin threads.
 func NewPinnedPool(workers int, affinity string) (*Pool, error) {
 	p := NewPool(workers)

@@ -33,8 +33,8 @@ type candidate struct {
 	best time.Duration // of one loop
 }
 
-// A trial ends when each candidate has had a loop and all together took autoLong, or when each has had
-// autoRounds loops and all together took autoTime, or when each has had autoMost loops.
+// A trial ends when each candidate has had a loop and all together took autoLong, or when each has
+// had autoRounds loops and all together took autoTime, or when each has had autoMost loops.
 const (
 	autoLong   = 50 * time.Millisecond
 	autoRounds = 3

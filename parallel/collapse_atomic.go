@@ -11,9 +11,9 @@ import (
 	"gemm/serial"
 )
 
-// collapseAtomic moves the atomic additions out of the loop. Each worker adds its terms to a private C,
-// and at the end adds that atomically to the common C. There are mn atomic additions per worker in
-// place of mnk in all. The price is a copy of C for each worker.
+// collapseAtomic moves the atomic additions out of the loop. Each worker adds its terms to a
+// private C, and at the end adds that atomically to the common C. There are mn atomic additions per
+// worker in place of mnk in all. The price is a copy of C for each worker.
 //
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]
@@ -38,8 +38,8 @@ func (x collapseAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T])
 // privately is the part that the variants with a private C for each worker share.
 type privately[T gemm.Float] struct{ toucher[T] }
 
-// sum adds the terms of A·B to private copies of C and returns the copies; their sum is the product. The
-// caller owns them until it calls release.
+// sum adds the terms of A·B to private copies of C and returns the copies; their sum is the
+// product. The caller owns them until it calls release.
 func (x privately[T]) sum(ctx context.Context,
 	c, a, b gemm.Matrix[T]) (copies []gemm.Matrix[T], release func(), err error) {
 	copies, release, err = takePrivate[T](x.pool.Workers(), c.Rows, c.Cols)
@@ -62,8 +62,8 @@ func (x privately[T]) sum(ctx context.Context,
 // pool, as *[][]float32 and *[][]float64.
 var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 
-// takePrivate returns count matrices whose elements are not cleared. If there is not enough memory, the
-// error says how much they need.
+// takePrivate returns count matrices whose elements are not cleared. If there is not enough memory,
+// the error says how much they need.
 func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], release func(), err error) {
 	pool := private[gemm.TypeOf[T]().Name]
 	kept, _ := pool.Get().(*[][]T)

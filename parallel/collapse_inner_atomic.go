@@ -10,10 +10,10 @@ import (
 	"gemm"
 )
 
-// collapseInnerAtomic divides the two outer loops of ikj as one loop of m·k indices, like collapse(2) in
-// OpenMP. There are more indices than rows to divide. But several workers may now add to one matrix
-// row of C at the same time, so each of the mnk additions is atomic. It is a compare-and-swap:
-// processors add integers atomically, but not floating-point numbers.
+// collapseInnerAtomic divides the two outer loops of ikj as one loop of m·k indices, like
+// collapse(2) in OpenMP. There are more indices than rows to divide. But several workers may now
+// add to one matrix row of C at the same time, so each of the mnk additions is atomic. It is a
+// compare-and-swap: processors add integers atomically, but not floating-point numbers.
 //
 //	parallel for (i, l): for j: atomic C[i][j] += A[i][l]·B[l][j]
 type collapseInnerAtomic[T gemm.Float] struct{ toucher[T] }
@@ -36,8 +36,8 @@ func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matri
 	})
 }
 
-// unaligned is held while an element is added that atomic instructions cannot reach: on 32-bit systems a
-// float64 may have an address that is a multiple of 4 bytes only.
+// unaligned is held while an element is added that atomic instructions cannot reach: on 32-bit
+// systems a float64 may have an address that is a multiple of 4 bytes only.
 var unaligned sync.Mutex
 
 // atomicAdd adds x to *p, which others add to at the same time.

@@ -6,9 +6,9 @@ import (
 	"gemm"
 )
 
-// collapseReduce merges the private copies of C without atomic additions. After all copies are complete,
-// the matrix rows of C are divided among the workers, and each row is the sum of that row in all
-// copies. This is a reduction:
+// collapseReduce merges the private copies of C without atomic additions. After all copies are
+// complete, the matrix rows of C are divided among the workers, and each row is the sum of that row
+// in all copies. This is a reduction:
 //
 //	parallel: private P = 0
 //	  for (i, l): for j: P[i][j] += A[i][l]·B[l][j]

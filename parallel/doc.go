@@ -15,9 +15,9 @@
 //	auto         the best of static, dynamic and guided by a short measurement; in libgomp auto
 //	             is static
 //
-// If all indices take the same time and processors are equally fast, static is best: it decides nothing
-// at run time. Otherwise dynamic and guided balance the load, for one atomic operation per chunk.
-// Your own schedule implements Share and Next.
+// If all indices take the same time and processors are equally fast, static is best: it decides
+// nothing at run time. Otherwise dynamic and guided balance the load, for one atomic operation per
+// chunk. Your own schedule implements Share and Next.
 //
 // # Variants
 //

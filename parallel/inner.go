@@ -7,13 +7,13 @@ import (
 	"gemm/serial"
 )
 
-// inner divides the innermost loop of ikj. For every element of A, mk times, the workers start together to
-// add a row of B to a row of C.
+// inner divides the innermost loop of ikj. For every element of A, mk times, the workers start
+// together to add a row of B to a row of C.
 //
 //	for i, for l: parallel for j: C[i][j] += A[i][l]·B[l][j]
 //
-// This is what a pragma before the wrong loop does. There are only 2n operations per fork and join, so
-// these must cost much less than a row takes. Neighbouring workers also write to the same cache
+// This is what a pragma before the wrong loop does. There are only 2n operations per fork and join,
+// so these must cost much less than a row takes. Neighbouring workers also write to the same cache
 // lines of C.
 type inner[T gemm.Float] struct{ toucher[T] }
 

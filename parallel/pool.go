@@ -57,9 +57,9 @@ type Pool struct {
 	decline   int       // calls of Ready to decline before the next that is not
 	_         [128]byte
 
-	// next holds the first index of each share that no runner has taken. A loop of RunOwn has a share per
-	// worker, a loop of Run has one. The elements are contiguous: at the end of a loop a runner looks at
-	// all shares, and so reads few cache lines.
+	// next holds the first index of each share that no runner has taken. A loop of RunOwn has a
+	// share per worker, a loop of Run has one. The elements are contiguous: at the end of a loop a
+	// runner looks at all shares, and so reads few cache lines.
 	next   []atomic.Int64
 	_      [128]byte
 	shared shared
@@ -88,8 +88,8 @@ func (l *each) share(share, workers int) (lo, hi int) {
 	return blocks{l.n, l.shares(workers)}.Next(share, 0)
 }
 
-// chunk returns the size of the next chunk of a share: half of what each of its workers would get of the
-// indices that are left.
+// chunk returns the size of the next chunk of a share: half of what each of its workers would get
+// of the indices that are left.
 func (l *each) chunk(left, workers int) int {
 	parts := 2 * workers / l.shares(workers)
 	return (left + parts - 1) / parts
@@ -259,8 +259,8 @@ func (p *Pool) run(workers int, l each) {
 	}
 }
 
-// runEach executes the first chunk of a worker. The last worker of a runner then takes chunks until no
-// index is left, from its own share first and then from the others.
+// runEach executes the first chunk of a worker. The last worker of a runner then takes chunks until
+// no index is left, from its own share first and then from the others.
 func (p *Pool) runEach(l *each, worker, workers int) {
 	if p.failed.Load() != nil {
 		return

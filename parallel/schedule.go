@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Schedule says how a loop is divided among workers. The schedules of this package follow libgomp (gcc 14,
-// libgomp/iter.c and loop.c). You can implement others.
+// Schedule says how a loop is divided among workers. The schedules of this package follow libgomp
+// (gcc 14, libgomp/iter.c and loop.c). You can implement others.
 type Schedule interface {
 	// Share begins a loop of n > 0 indices on the given number of workers.
 	Share(n, workers int) Shares
@@ -15,8 +15,9 @@ type Schedule interface {
 // Shares runners out the chunks of one loop. Together they hold every index of [0, n)
 // exactly once.
 type Shares interface {
-	// Next returns the next chunk of a worker, lo ≤ i < hi. It is empty if there is none left for the worker.
-	// turn is the number of chunks that the worker has had. Workers call Next at the same time.
+	// Next returns the next chunk of a worker, lo ≤ i < hi. It is empty if there is none left for
+	// the worker. turn is the number of chunks that the worker has had. Workers call Next at the
+	// same time.
 	Next(worker, turn int) (lo, hi int)
 }
 
@@ -54,9 +55,9 @@ func NewSchedule(name string, chunk int) (Schedule, error) {
 	return nil, fmt.Errorf("parallel: schedule %q is none of %v", name, Schedules())
 }
 
-// Static divides a loop before it runs. Static(0) gives each of p workers one contiguous block: ⌊n/p⌋ + 1
-// indices for the first n mod p workers, ⌊n/p⌋ for the others. Static(c) deals chunks of c round
-// robin: worker w has the chunks w, w + p, w + 2p, …
+// Static divides a loop before it runs. Static(0) gives each of p workers one contiguous block:
+// ⌊n/p⌋ + 1 indices for the first n mod p workers, ⌊n/p⌋ for the others. Static(c) deals chunks of
+// c round robin: worker w has the chunks w, w + p, w + 2p, …
 type Static int
 
 // Share implements Schedule.
@@ -125,10 +126,10 @@ func (g *grabbed) Next(_, _ int) (lo, hi int) {
 	return lo, lo + min(g.chunk, g.n-lo)
 }
 
-// Guided gives a free worker an equal part of what is left, ⌈left/p⌉ indices, but at least the given number
-// while there are as many. Large chunks at first need few decisions; small ones at the end balance
-// the load (Polychronopoulos and Kuck, Guided Self-Scheduling, IEEE Transactions on Computers
-// C-36(12), 1987).
+// Guided gives a free worker an equal part of what is left, ⌈left/p⌉ indices, but at least the
+// given number while there are as many. Large chunks at first need few decisions; small ones at the
+// end balance the load (Polychronopoulos and Kuck, Guided Self-Scheduling, IEEE Transactions on
+// Computers C-36(12), 1987).
 type Guided int
 
 // Share implements Schedule.

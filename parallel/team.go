@@ -40,18 +40,19 @@ func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) e
 	return t.pool.For(ctx, n, t.schedule, body)
 }
 
-// pieces is loop for a body that does not check ctx. An index costs cost multiply-adds. The body is called
-// for pieces of a chunk, and ctx is checked between them.
+// pieces is loop for a body that does not check ctx. An index costs cost multiply-adds. The body is
+// called for pieces of a chunk, and ctx is checked between them.
 func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi int)) error {
 	err := t.loop(ctx, n, heard(ctx, cost, body))
 	return cmp.Or(err, ctx.Err())
 }
 
-// patience is the number of multiply-adds between two checks of a context: some 10 ms if they are atomic.
+// patience is the number of multiply-adds between two checks of a context: some 10 ms if they are
+// atomic.
 const patience = 1 << 20
 
-// heard returns a body that divides each chunk into pieces of about patience multiply-adds, checks ctx
-// before each, and calls body for it.
+// heard returns a body that divides each chunk into pieces of about patience multiply-adds, checks
+// ctx before each, and calls body for it.
 func heard(ctx context.Context, cost int, body func(worker, lo, hi int)) func(worker, lo, hi int) {
 	piece := max(1, patience/max(1, cost))
 	return func(worker, lo, hi int) {
@@ -108,9 +109,9 @@ func (t *team) Resolved() gemm.Params {
 	return out
 }
 
-// touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix rows are
-// divided as by Static(0). The system places a page on the NUMA node of the processor that accesses
-// it first.
+// touch writes a zero to each page of m, which holds zeros and has not been accessed. The matrix
+// rows are divided as by Static(0). The system places a page on the NUMA node of the processor that
+// accesses it first.
 func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	var zero T
 	page := max(1, 4096/int(unsafe.Sizeof(zero)))
@@ -122,9 +123,9 @@ func touch[T gemm.Element](t *team, m gemm.Matrix[T]) {
 	})
 }
 
-// toucher has the workers touch the operands first. Each worker touches equal parts of the rows of C, A and
-// B. Under a static schedule of rows, its parts of C and A are those that it uses. Under other
-// schedules that is not known in advance, but the pages are spread over the nodes.
+// toucher has the workers touch the operands first. Each worker touches equal parts of the rows of
+// C, A and B. Under a static schedule of rows, its parts of C and A are those that it uses. Under
+// other schedules that is not known in advance, but the pages are spread over the nodes.
 type toucher[T gemm.Element] struct{ *team }
 
 // Touch writes zeros to operands of zeros that nobody has accessed.
@@ -246,9 +247,9 @@ func newLocals[T gemm.Element](p gemm.Params) ([]gemm.Multiplier[T], error) {
 	return out, nil
 }
 
-// localModel is the model of a product of whole shape. Workers compute parts by the local variant, each of part
-// shape. Operations and accesses are those of the whole product; each worker has the workspace of a
-// part.
+// localModel is the model of a product of whole shape. Workers compute parts by the local variant,
+// each of part shape. Operations and accesses are those of the whole product; each worker has the
+// workspace of a part.
 func localModel(p gemm.Params, whole, part [3]int) gemm.Model {
 	v := localVariant(p)
 	resolved, err := v.Resolve(nil)
@@ -265,8 +266,8 @@ func ikjModel(s gemm.Shape, _ gemm.Params) gemm.Model {
 	return localVariant(gemm.Params{"local": ikj}).Model(s, nil)
 }
 
-// times returns how many times index i of n is computed under an artificial load: 1 for the first index,
-// 1+load for the last, and in proportion between them.
+// times returns how many times index i of n is computed under an artificial load: 1 for the first
+// index, 1+load for the last, and in proportion between them.
 func times(i, n, load int) int {
 	if n < 2 {
 		return 1 + load

@@ -8,13 +8,13 @@ import (
 	"gemm/gf256"
 )
 
-// tiles divides C into tiles, in row-major order. Each tile is a product, which a serial variant computes,
-// ikj by default:
+// tiles divides C into tiles, in row-major order. Each tile is a product, which a serial variant
+// computes, ikj by default:
 //
 //	C[i:i+t, j:j+t] = A[i:i+t, :]·B[:, j:j+t]
 //
-// There are more tiles than rows of tiles, and their size can be chosen. For t rows of C a worker reads t
-// columns of B, not all of it: k·t elements, which can stay in its own cache.
+// There are more tiles than rows of tiles, and their size can be chosen. For t rows of C a worker
+// reads t columns of B, not all of it: k·t elements, which can stay in its own cache.
 type tiles[T gemm.Element] struct {
 	toucher[T]
 	locals     []gemm.Multiplier[T]

@@ -81,7 +81,8 @@ func FuzzMultiply(f *testing.F) {
 	var present []gemm.Variant
 	for i, v := range Variants()[:len(libraries)] {
 		if _, err := libraries[i].open(); err == nil {
-			// Many threads on few processors spin in each other's way, and every number has a process.
+			// Many threads on few processors spin in each other's way, and every number has a
+			// process.
 			v.Params[0].Max = 3
 			present = append(present, v)
 		}

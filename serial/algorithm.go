@@ -2,9 +2,9 @@ package serial
 
 import "math"
 
-// algorithm is a list of products, in this order. Each is a sum of quarters of A times a sum of quarters of B,
-// and is added to quarters of C. The signs say how the quarters 11, 12, 21 and 22 enter the two sums, and
-// how the product is added to the quarters of C.
+// algorithm is a list of products, in this order. Each is a sum of quarters of A times a sum of
+// quarters of B, and is added to quarters of C. The signs say how the quarters 11, 12, 21 and 22
+// enter the two sums, and how the product is added to the quarters of C.
 //
 // Every sum contains a sign of 1. No product is the first one of two quarters of C.
 type algorithm []struct{ a, b, c [4]int }

@@ -7,16 +7,16 @@ import (
 	"gemm/gf256"
 )
 
-// blocked is hinted on blocks of B of block × block elements: all rows of C use one block before the next
-// block begins.
+// blocked is hinted on blocks of B of block × block elements: all rows of C use one block before
+// the next block begins.
 //
 //	for jj, for ll: C[:, jj] += A[:, ll]·B[ll, jj]
 //
-// The block stays in cache while m rows use it, so B is read once in place of m times. The price: C is read
-// and written k/block times, and A is read n/block times. The traffic is kn + mnk/block·(1 + 2) elements
-// in place of m·kn, less by a factor of block/3 (Lam, Rothberg and Wolf, The Cache Performance and
-// Optimizations of Blocked Algorithms, ASPLOS 1991). It needs block² + 2·block ≤ Z. With a larger block
-// the traffic is that of hinted again; with a small one the loops are short.
+// The block stays in cache while m rows use it, so B is read once in place of m times. The price: C
+// is read and written k/block times, and A is read n/block times. The traffic is kn + mnk/block·(1
+// + 2) elements in place of m·kn, less by a factor of block/3 (Lam, Rothberg and Wolf, The Cache
+// Performance and Optimizations of Blocked Algorithms, ASPLOS 1991). It needs block² + 2·block ≤ Z.
+// With a larger block the traffic is that of hinted again; with a small one the loops are short.
 type blocked[T gemm.Float] struct{ block int }
 
 func (x blocked[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -34,8 +34,8 @@ func (x blockedField) accumulate(ctx context.Context, c, a, b gemm.Matrix[gf256.
 	})
 }
 
-// eachBlock calls add(c, x, b) for every block b of B and every row: x is a piece of a row of A, c is a piece
-// of a row of C, and add adds x·b to c.
+// eachBlock calls add(c, x, b) for every block b of B and every row: x is a piece of a row of A, c
+// is a piece of a row of C, and add adds x·b to c.
 func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matrix[T],
 	add func(c, x []T, b gemm.Matrix[T])) error {
 	for jj := 0; jj < b.Cols; jj += block {
@@ -59,8 +59,8 @@ func eachBlock[T gemm.Element](ctx context.Context, block int, c, a, b gemm.Matr
 	return nil
 }
 
-// defaultBlock is the default of block: 288 KB of f64. It leaves room in an L2 of 512 KB, and its rows are
-// long enough for the loop.
+// defaultBlock is the default of block: 288 KB of f64. It leaves room in an L2 of 512 KB, and its
+// rows are long enough for the loop.
 const defaultBlock = 192
 
 func blockedVariant() gemm.Variant {

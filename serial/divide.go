@@ -6,20 +6,20 @@ import (
 	"gemm"
 )
 
-// divide halves the largest of m, n and k until all are at most the cutoff. A leaf variant computes what
-// remains:
+// divide halves the largest of m, n and k until all are at most the cutoff. A leaf variant computes
+// what remains:
 //
 //	m: (C₁; C₂) = (A₁·B; A₂·B)      n: (C₁ C₂) = (A·B₁ A·B₂)      k: C = A₁·B₁ + A₂·B₂
 //
-// If k is halved, both halves add to the same C, so no workspace is needed. The blocks of each level are
-// half as large as those of the level above. So for every cache, whatever its size, the blocks of some
-// level fit. With Q(m, n, k) = mk + kn + 2mn if the operands fit, and otherwise the sum over the two
-// halves, the traffic is Θ(mk + kn + mn + mnk/√Z). Up to a constant, no algorithm has less (Frigo,
-// Leiserson, Prokop and Ramachandran, Cache-Oblivious Algorithms, FOCS 1999, theorem 1; Hong and Kung,
-// STOC 1981). blocked reaches this for one cache, with the right block.
+// If k is halved, both halves add to the same C, so no workspace is needed. The blocks of each
+// level are half as large as those of the level above. So for every cache, whatever its size, the
+// blocks of some level fit. With Q(m, n, k) = mk + kn + 2mn if the operands fit, and otherwise the
+// sum over the two halves, the traffic is Θ(mk + kn + mn + mnk/√Z). Up to a constant, no algorithm
+// has less (Frigo, Leiserson, Prokop and Ramachandran, Cache-Oblivious Algorithms, FOCS 1999,
+// theorem 1; Hong and Kung, STOC 1981). blocked reaches this for one cache, with the right block.
 //
-// divide executes the same 2mnk operations. A small cutoff costs many calls: with 1, there is a call for each
-// multiplication.
+// divide executes the same 2mnk operations. A small cutoff costs many calls: with 1, there is a
+// call for each multiplication.
 type divide[T gemm.Float] struct {
 	cutoff int
 	leaf   accumulator[T]

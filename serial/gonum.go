@@ -9,16 +9,16 @@ import (
 	"gemm"
 )
 
-// gonum is the baseline: dgemm and sgemm of gonum's own BLAS. It multiplies blocks of 64×64. Like ikj it adds
-// rows of B to rows of C, in the SSE instructions of gonum's assembly.
+// gonum is the baseline: dgemm and sgemm of gonum's own BLAS. It multiplies blocks of 64×64. Like
+// ikj it adds rows of B to rows of C, in the SSE instructions of gonum's assembly.
 //
-// It skips products with a zero of A. So 0·NaN and 0·Inf are 0; IEEE arithmetic makes them NaN. For four or
-// more blocks of C it starts a goroutine each; the serial family is measured with GOMAXPROCS=1, on
-// which they take turns. Its calls cannot be cancelled, so it gets rows of C in pieces of about 10⁹
-// operations, and also columns if a few rows would take long.
+// It skips products with a zero of A. So 0·NaN and 0·Inf are 0; IEEE arithmetic makes them NaN. For
+// four or more blocks of C it starts a goroutine each; the serial family is measured with
+// GOMAXPROCS=1, on which they take turns. Its calls cannot be cancelled, so it gets rows of C in
+// pieces of about 10⁹ operations, and also columns if a few rows would take long.
 //
-// 64 rows and columns of C stay in cache while k runs. So A is read n/64 times and B m/64 times, mnk/32
-// elements, unless they fit.
+// 64 rows and columns of C stay in cache while k runs. So A is read n/64 times and B m/64 times,
+// mnk/32 elements, unless they fit.
 type gonum[T gemm.Float] struct{ gemm func(c, a, b gemm.Matrix[T]) }
 
 const (

@@ -6,20 +6,20 @@ import (
 	"gemm"
 )
 
-// hinted is ikj with four terms per step, like unrolled, written so that the Go compiler can optimize it
-// as a C compiler does with restrict, -O3 and -march=native, as far as it can:
+// hinted is ikj with four terms per step, like unrolled, written so that the Go compiler can
+// optimize it as a C compiler does with restrict, -O3 and -march=native, as far as it can:
 //
-//   - Four rows of B are added to C at once. A sum is loaded and stored once for four terms, and stays
-//     in a register between them: 1½ mnk accesses.
-//   - Every row is cut to the length of C's row before the loop. From this the compiler proves that no
-//     index is out of bounds, and drops the checks; a test verifies it.
+//   - Four rows of B are added to C at once. A sum is loaded and stored once for four terms, and
+//     stays in a register between them: 1½ mnk accesses.
+//   - Every row is cut to the length of C's row before the loop. From this the compiler proves that
+//     no index is out of bounds, and drops the checks; a test verifies it.
 //   - x·y + z without a conversion in between may be fused into one instruction. The compiler does so
 //     from GOAMD64=v3 on.
-//   - The four elements of A are variables, not elements of a slice, which a store to C might change. Go
-//     has no restrict, and does not need it for values that are loaded before the loop.
+//   - The four elements of A are variables, not elements of a slice, which a store to C might
+//     change. Go has no restrict, and does not need it for values that are loaded before the loop.
 //
-// The Go compiler does not generate vector instructions. B is read m times as in ikj, m·kn elements unless
-// it fits.
+// The Go compiler does not generate vector instructions. B is read m times as in ikj, m·kn elements
+// unless it fits.
 type hinted[T gemm.Float] struct{}
 
 func (hinted[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {

@@ -7,18 +7,18 @@ import (
 	"gemm/gf256"
 )
 
-// ikj is naive with its two inner loops exchanged: row i of C is the sum of the rows of B, each times one
-// element of A.
+// ikj is naive with its two inner loops exchanged: row i of C is the sum of the rows of B, each
+// times one element of A.
 //
 //	for i, for l: C[i][:] += A[i][l]·B[l][:]
 //
-// Every sum is still formed in the same order. But the innermost loop now runs along rows. So all elements
-// of a cache line are used at once, and the hardware prefetches the next line. The element of A stays
-// in a register. And the steps of the loop add to different sums, so they do not wait for one another.
-// Three accesses per step are left, 3mnk + mk in all.
+// Every sum is still formed in the same order. But the innermost loop now runs along rows. So all
+// elements of a cache line are used at once, and the hardware prefetches the next line. The element
+// of A stays in a register. And the steps of the loop add to different sums, so they do not wait
+// for one another. Three accesses per step are left, 3mnk + mk in all.
 //
-// B is read m times unless all of it stays in cache: m·kn elements, L times less than naive if its columns
-// do not fit. A row of C stays in cache while 2n ≤ Z.
+// B is read m times unless all of it stays in cache: m·kn elements, L times less than naive if its
+// columns do not fit. A row of C stays in cache while 2n ≤ Z.
 type ikj[T gemm.Float] struct{}
 
 func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
@@ -36,9 +36,9 @@ func (ikj[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 	return nil
 }
 
-// AddScaled adds x·b to c. b is at least as long as c. The loop has two elements per step, so that its speed
-// does not depend on its address: seven instructions that straddle two lines of the instruction cache
-// would take two cycles in place of one.
+// AddScaled adds x·b to c. b is at least as long as c. The loop has two elements per step, so that
+// its speed does not depend on its address: seven instructions that straddle two lines of the
+// instruction cache would take two cycles in place of one.
 func AddScaled[T gemm.Float](c []T, x T, b []T) {
 	b = b[:len(c)]
 	j := 0

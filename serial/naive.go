@@ -11,13 +11,13 @@ import (
 //
 //	C[i][j] += A[i][l]·B[l][j]
 //
-// with l in the innermost loop. Each step loads an element of C, of A and of B and stores one of C. That is
-// 4mnk accesses, and each step waits for the sum of the step before.
+// with l in the innermost loop. Each step loads an element of C, of A and of B and stores one of C.
+// That is 4mnk accesses, and each step waits for the sum of the step before.
 //
-// The most expensive access is the one down a column of B. Every step reads another cache line, and uses
-// one element of it; the others are used when j has moved on. Are they still in cache then? If k lines
-// fit, k·L ≤ Z, they are: B is read m times, m·kn elements. If not, every step moves a line, mnk·L
-// elements. Then the row of A is evicted too and read again for every j, another mnk.
+// The most expensive access is the one down a column of B. Every step reads another cache line, and
+// uses one element of it; the others are used when j has moved on. Are they still in cache then? If
+// k lines fit, k·L ≤ Z, they are: B is read m times, m·kn elements. If not, every step moves a
+// line, mnk·L elements. Then the row of A is evicted too and read again for every j, another mnk.
 type naive[T gemm.Float] struct{}
 
 func (naive[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error {

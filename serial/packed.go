@@ -11,19 +11,19 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Packed is the product of BLAS libraries: loops around a micro-kernel. Blocks of A and B are first copied
-// (packed) into the order in which they are used. Package gemm/internal/block has the loops, and
-// gemm/internal/kernel the micro-kernels, in the widest vector instructions of the processor.
+// Packed is the product of BLAS libraries: loops around a micro-kernel. Blocks of A and B are first
+// copied (packed) into the order in which they are used. Package gemm/internal/block has the loops,
+// and gemm/internal/kernel the micro-kernels, in the widest vector instructions of the processor.
 //
-// Compared with blocked it adds a level below the caches, the registers. A tile of MR×NR sums stays in
-// registers for a whole block of k. Each of the MR + NR elements that are loaded is used NR or MR
-// times. That leaves mnk·(1/MR + 1/NR) loads and 2mn·k/KC accesses to C. Packing makes every load
-// contiguous, for all strides and transposes, and for powers of two. It costs 2·(mk + kn·m/MC)
+// Compared with blocked it adds a level below the caches, the registers. A tile of MR×NR sums stays
+// in registers for a whole block of k. Each of the MR + NR elements that are loaded is used NR or
+// MR times. That leaves mnk·(1/MR + 1/NR) loads and 2mn·k/KC accesses to C. Packing makes every
+// load contiguous, for all strides and transposes, and for powers of two. It costs 2·(mk + kn·m/MC)
 // accesses and a workspace of MC·KC + KC·NC. Small products, and products with few rows or columns,
 // are computed without it.
 //
-// A is read once, B is read m/MC times, and C is read and written k/KC times. Each of the blocks is sized for
-// one of the caches (see block.Fit).
+// A is read once, B is read m/MC times, and C is read and written k/KC times. Each of the blocks is
+// sized for one of the caches (see block.Fit).
 type Packed[T gemm.Float] struct{ engine *block.Engine[T] }
 
 // NewPacked returns serial/packed on the workers of a loop.
@@ -81,9 +81,9 @@ func view[T gemm.Float](m gemm.Matrix[T], t blas.Transpose) block.View[T] {
 	return block.View[T]{Data: m.Data, Row: 1, Col: m.Stride}
 }
 
-// PackedField is Packed in GF(2⁸). Here A is small but expensive: each of its elements is packed as the
-// operand that the micro-kernel multiplies by, an 8×8 matrix over GF(2) or tables. B is read in place
-// unless A and B both have many rows (see block.Field).
+// PackedField is Packed in GF(2⁸). Here A is small but expensive: each of its elements is packed as
+// the operand that the micro-kernel multiplies by, an 8×8 matrix over GF(2) or tables. B is read in
+// place unless A and B both have many rows (see block.Field).
 type PackedField struct{ engine *block.Field }
 
 // NewPackedField returns serial/packed in GF(2⁸) on the workers of a loop.
@@ -122,9 +122,9 @@ func packedVariant() gemm.Variant {
 	}
 }
 
-// PackedBound is the bound on the error of NewPacked's product on the loop that the parameters choose. In
-// Classical, k is replaced by the roundings of sums in blocks, KC + k/KC (Higham, section 4.2). For
-// random operands it is Classical's bound if that is not larger.
+// PackedBound is the bound on the error of NewPacked's product on the loop that the parameters
+// choose. In Classical, k is replaced by the roundings of sums in blocks, KC + k/KC (Higham,
+// section 4.2). For random operands it is Classical's bound if that is not larger.
 func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 	bound := gemm.Classical
 	bound.Worst = func(s gemm.Shape, p gemm.Params, u float64) float64 {
@@ -142,9 +142,9 @@ func PackedBound(loop func(p gemm.Params) block.Loop) gemm.Bound {
 	return bound
 }
 
-// PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more elements, and
-// the cost is not higher. NewPackedField streams B and C in the same way; its workspace is the panel of
-// A, at most 1 MiB, and half of L2 for each worker.
+// PackedModel predicts the cost of NewPacked's product in float64. For float32 blocks have more
+// elements, and the cost is not higher. NewPackedField streams B and C in the same way; its
+// workspace is the panel of A, at most 1 MiB, and half of L2 for each worker.
 func PackedModel(shape gemm.Shape, loop block.Loop) gemm.Model {
 	m, n, k := shape.M, shape.N, shape.K
 	s, e := sizeOf(shape), block.Host[float64](loop)

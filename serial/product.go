@@ -6,9 +6,9 @@ import (
 	"gemm"
 )
 
-// accumulator computes C += A·B for operands that conform. No dimension is 0. Every classical algorithm is an
-// accumulator: divide and the leaves of recursions need the sum, and if C is zero it is the product. The
-// error is that of ctx; C is then undefined.
+// accumulator computes C += A·B for operands that conform. No dimension is 0. Every classical
+// algorithm is an accumulator: divide and the leaves of recursions need the sum, and if C is zero
+// it is the product. The error is that of ctx; C is then undefined.
 type accumulator[T gemm.Element] interface {
 	accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error
 }

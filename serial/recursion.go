@@ -12,14 +12,14 @@ import (
 	"gemm/internal/kernel"
 )
 
-// recursion is the common part of Strassen's and Winograd's algorithms. It halves m, n and k. A scheme
-// multiplies the quarters with seven products in place of eight, each by recursion. If another level
-// does not pay, a leaf computes the product; see divides.
+// recursion is the common part of Strassen's and Winograd's algorithms. It halves m, n and k. A
+// scheme multiplies the quarters with seven products in place of eight, each by recursion. If
+// another level does not pay, a leaf computes the product; see divides.
 //
-// An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and Turnbull, Implementation of
-// Strassen's Algorithm for Matrix Multiplication, Supercomputing 1996). The scheme computes the even
-// part, and the leaf adds the contribution of the last row, column or term, O(n²) operations per level.
-// Peeling needs no workspace, unlike padding, and any shape divides down to the cutoff.
+// An odd dimension is peeled (Huss-Lederman, Jacobson, Johnson, Tsao and Turnbull, Implementation
+// of Strassen's Algorithm for Matrix Multiplication, Supercomputing 1996). The scheme computes the
+// even part, and the leaf adds the contribution of the last row, column or term, O(n²) operations
+// per level. Peeling needs no workspace, unlike padding, and any shape divides down to the cutoff.
 type recursion[T gemm.Float] struct {
 	scheme scheme
 	step   step[T]
@@ -53,8 +53,8 @@ func (r *recursion[T]) take() *descent[T] {
 	return d
 }
 
-// scheme describes seven products, their cost, and how errors grow. Temporaries and additions are those of one
-// level with the half dimensions m, n and k.
+// scheme describes seven products, their cost, and how errors grow. Temporaries and additions are
+// those of one level with the half dimensions m, n and k.
 type scheme struct {
 	algorithm   algorithm             // nil: it is written out, and its additions never folded
 	temporaries func(m, n, k int) int // elements
@@ -94,8 +94,8 @@ type Twofold[T gemm.Element] interface {
 	MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error
 }
 
-// MultiplyTwo implements Twofold. The two products are one: [A₀ A₁] times the rows of B₀ above the rows of B₁,
-// whose quarters are halves of the matrices.
+// MultiplyTwo implements Twofold. The two products are one: [A₀ A₁] times the rows of B₀ above the
+// rows of B₁, whose quarters are halves of the matrices.
 func (r *recursion[T]) MultiplyTwo(ctx context.Context, c gemm.Matrix[T], a, b [2]gemm.Matrix[T]) error {
 	for i := range a {
 		if err := gemm.CheckShapes(c, a[i], b[i]); err != nil {
@@ -179,10 +179,10 @@ func (r *descent[T]) multiply(ctx context.Context, c, a, b gemm.Matrix[T], work 
 // additions can then be folded into it.
 func lastLevel(m, n, k, cutoff int) bool { return !divides(m/2, n/2, k/2, cutoff) }
 
-// divides reports whether an m×n×k product is halved. A level saves time in proportion to mnk, and costs time
-// in proportion to mk + kn + mn. So it pays if the harmonic mean of m, n and k exceeds the cutoff, which
-// is the break-even size of cubes (Higham, Exploiting Fast Matrix Multiplication Within the Level 3 BLAS,
-// ACM TOMS 16(4), 1990, section 3).
+// divides reports whether an m×n×k product is halved. A level saves time in proportion to mnk, and
+// costs time in proportion to mk + kn + mn. So it pays if the harmonic mean of m, n and k exceeds
+// the cutoff, which is the break-even size of cubes (Higham, Exploiting Fast Matrix Multiplication
+// Within the Level 3 BLAS, ACM TOMS 16(4), 1990, section 3).
 func divides(m, n, k, cutoff int) bool {
 	x, y, z := float64(m), float64(n), float64(k)
 	return min(m, n, k) > 1 && 3*x*y*z > float64(cutoff)*(x*y+y*z+z*x)
@@ -216,8 +216,8 @@ func termOf[T gemm.Float](p part, quarters [4]gemm.Matrix[T]) block.Term[T] {
 	return block.Term[T]{Data: x.Data, Stride: x.Stride, Sign: T(p.sign)}
 }
 
-// divideOnce is the step of a scheme that is an algorithm. It computes C = A·B by the products of one level, with
-// three temporaries: a sum of A, a sum of B and a product.
+// divideOnce is the step of a scheme that is an algorithm. It computes C = A·B by the products of
+// one level, with three temporaries: a sum of A, a sum of B and a product.
 func divideOnce[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
 	m, n, k := c[0].Rows, c[0].Cols, a[0].Cols
 	s, work := temporary(work, m, k)
@@ -273,8 +273,8 @@ type addition[T gemm.Float] struct {
 	y    gemm.Matrix[T]
 }
 
-// Consecutive additions are done tile by tile. What one addition has read or written, the next finds in L2,
-// which holds the tiles of this many matrices.
+// Consecutive additions are done tile by tile. What one addition has read or written, the next
+// finds in L2, which holds the tiles of this many matrices.
 const (
 	tileRows  = 8
 	tileCols  = 512

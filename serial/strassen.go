@@ -118,11 +118,11 @@ func strassenCutoff() int {
 	return 500
 }
 
-// tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one
-// that gemm tune measured on this host, or else the untuned one. Strassen's is measured;
-// winograd, whose additions cost another part of a product's time, and workers that share
-// the products have it in the proportion of the untuned ones. A variant has one default for both of its types. Where they were
-// found to differ it is the larger, at which neither loses; they seldom do, since float32
+// tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one that
+// gemm tune measured on this host, or else the untuned one. Strassen's is measured; winograd, whose
+// additions cost another part of a product's time, and workers that share the products have it in
+// the proportion of the untuned ones. A variant has one default for both of its types. Where they
+// were found to differ it is the larger, at which neither loses; they seldom do, since float32
 // halves the time of the additions and of the products alike.
 func tunedCutoff(untuned int) int {
 	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)

@@ -60,9 +60,9 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 // stringify is the library's text of a flag in the help.
 var stringify = cli.FlagStringer
 
-// flagText is the text of a flag in the help. It differs from the library's in two points. It shows --a
-// where the library shows -a; both are understood. And of a usage such as "`LIST`: sizes" it shows
-// "--sizes LIST  sizes", as a man page does: without the placeholder before the colon.
+// flagText is the text of a flag in the help. It differs from the library's in two points. It shows
+// --a where the library shows -a; both are understood. And of a usage such as "`LIST`: sizes" it
+// shows "--sizes LIST  sizes", as a man page does: without the placeholder before the colon.
 func flagText(f cli.Flag) string {
 	name, usage, _ := strings.Cut(stringify(f), "\t")
 	if !strings.HasPrefix(name, "--") {
@@ -117,8 +117,8 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// complete gives c, and the commands below it, what every command has: the help, one-line
-// errors that begin with its name, and no arguments besides flags.
+// complete gives c and its subcommands what every command has: the help, errors of one line that
+// begin with the name of the command, and no arguments besides flags.
 func complete(c *cli.Command, name string) {
 	var below []string
 	for _, b := range c.Subcommands {

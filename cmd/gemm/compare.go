@@ -126,9 +126,9 @@ func comparison(c *cli.Context) ([]compare.Case, compare.Profile, error) {
 	return cases, profile, nil
 }
 
-// workerSweep returns the numbers of threads and ranks that the flags or the profile ask
-// for; of threads at most as many as there are processors: those of a profile are cut,
-// those of the flag refused.
+// workerSweep returns the numbers of threads and ranks, from the flags or from the profile. There
+// are at most as many threads as processors: larger numbers of a profile are dropped, those of a
+// flag are an error.
 func workerSweep(c *cli.Context, p compare.Profile) (map[string][]any, error) {
 	sweep := map[string][]any{}
 	for _, n := range p.Ranks {

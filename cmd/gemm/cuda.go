@@ -92,9 +92,8 @@ func checkExplain(c *cli.Context) error {
 	return nil
 }
 
-// withSettings returns those of the cases whose settings their kernel can have, as a sweep
-// crosses what a variant has, and says how many are left out. A value that no kernel can have is
-// an error.
+// withSettings returns the cases whose settings are possible for their kernel, and prints how many
+// are left out: a sweep combines all values. A value that is possible for no kernel is an error.
 func withSettings(c *cli.Context, l compare.Ladder, cases []compare.Case) ([]compare.Case, error) {
 	if _, err := counts(c, "maxregs", leastRegisters, mostRegisters); err != nil {
 		return nil, err
@@ -260,10 +259,10 @@ func checkProfiler(c *cli.Context) error {
 	return nil
 }
 
-// addCounters runs each of the rows that is ok and has no counters once more under the
-// profiler, and puts the counters into it; a row that has none then stays as it is, with a
-// warning. The cases are those that the rows are of. An error is that of the store, says how
-// to go on after an interruption, or why none of the rows could have counters.
+// addCounters runs each row that is ok and has no counters once more under the profiler, and adds
+// the counters to the record. If a row gets none, it has a warning. cases are the cases of the
+// rows. The error is that of the store; or it says how to continue after an interruption, or why no
+// row could have counters.
 func addCounters(c *cli.Context, store *compare.Store, cases []compare.Case, rows []compare.Record) error {
 	var todo []int
 	for i, r := range rows {

@@ -61,9 +61,9 @@ func noTunedFlag() cli.Flag {
 		Usage: "ignore the settings of gemm tune: use the default block sizes, cut-offs and tiles"}
 }
 
-// useTuned says what is wrong with the settings tuned on this host, which run has passed on,
-// or has them ignored where --no-tuned is there, by the processes too that this one starts.
-// It comes before the first variant is looked up.
+// useTuned applies --no-tuned: this process, and those that it starts, ignore the tuned settings.
+// Otherwise it prints what is wrong with them. It must be called before the first variant is looked
+// up.
 func useTuned(c *cli.Context) {
 	if c.Bool("no-tuned") {
 		tuned.Disable()
@@ -130,8 +130,8 @@ func (l *list[T]) Set(text string) error {
 // String implements cli.Generic.
 func (l *list[T]) String() string { return l.text }
 
-// listFlag returns the flag of a list of entries that parse understands; value is the text of
-// those that it has where it is not given, and def is what the help says of them.
+// listFlag returns a flag with a list of entries, which parse checks. value is the text of the
+// default entries, and def is the default in the help.
 func listFlag[T comparable](name, value, def, usage string, parse func(entry string) (T, error)) cli.Flag {
 	l := &list[T]{flag: name, parse: parse}
 	if value != "" {
@@ -200,7 +200,7 @@ func checkWords(flag string, words, known []string) error {
 	return nil
 }
 
-// anys returns the values as those of parameters.
+// anys returns the values as values of parameters.
 func anys[T any](values []T) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
@@ -209,9 +209,8 @@ func anys[T any](values []T) []any {
 	return out
 }
 
-// parseVariants returns those of the given variants that --variants lists, in the
-// order of the list, with what it names of more; all but more where there
-// is none.
+// parseVariants returns the variants that --variants lists, in that order, from the variants in
+// from and more. If the list is empty or has all, it returns from.
 func parseVariants(parts []string, from []gemm.Variant, more ...gemm.Variant) ([]gemm.Variant, error) {
 	if len(parts) == 0 {
 		return from, nil
@@ -317,8 +316,8 @@ func writeAll(w io.Writer, data []byte) error {
 // factor is the value of --alpha or --beta.
 type factor float64
 
-// Set implements cli.Generic. A number that float64 cannot hold is an error: strconv has an
-// infinity for one that is too large, and 0 without an error for one that is too small.
+// Set implements cli.Generic. A number that float64 cannot hold is an error. strconv returns an
+// infinity for a number that is too large, but 0 without an error for one that is too small.
 func (f *factor) Set(text string) error {
 	x, err := strconv.ParseFloat(text, 64)
 	switch {

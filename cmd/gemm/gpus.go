@@ -18,7 +18,7 @@ import (
 // workerKey is the key of the worker in the context of the command.
 type workerKey struct{}
 
-// withWorkerOf returns a context whose system is asked for once.
+// withWorkerOf returns a context in which system asks the worker only once.
 func withWorkerOf(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workerKey{}, &remote.Worker{})
 }
@@ -31,9 +31,8 @@ func workerOf(ctx context.Context) *remote.Worker {
 	return &remote.Worker{}
 }
 
-// system returns what the worker finds on this host. The error wraps gemm.ErrUnavailable where
-// there is no worker, no driver or no GPU; it is errInterrupted where the context ends before
-// there is an answer.
+// system returns what the worker finds on this host. The error wraps gemm.ErrUnavailable if there
+// is no worker, no driver or no GPU. It is errInterrupted if the context ends first.
 func system(ctx context.Context) (cuda.System, error) {
 	s, err := workerOf(ctx).System(ctx)
 	if errors.Is(err, context.Canceled) {

@@ -34,7 +34,7 @@ type ladder struct {
 	sizes   string // that are measured unless others are asked for; empty: small ones
 }
 
-// sweep is a flag whose values are crossed with those of the others.
+// sweep is a flag with several values. The values of all sweeps are combined.
 type sweep struct {
 	flag, usage string
 	kind        kind
@@ -44,7 +44,7 @@ type sweep struct {
 // name returns the parameter that s is of.
 func (s sweep) name() string { return cmp.Or(s.param, s.flag) }
 
-// kind is that of the values of a sweep.
+// kind says what the values of a sweep are.
 type kind int
 
 const (
@@ -156,8 +156,8 @@ var ladders = []ladder{
 // ladderSizes are the default sizes.
 const ladderSizes = "64,128,256,512"
 
-// peers returns the variants of other families that are measured with this one where they
-// are asked for by name: those on ranks.
+// peers returns the variants of other families that --variants can name in addition: libraries on
+// ranks.
 func (f ladder) peers() []gemm.Variant {
 	if f.family != mpiFamily {
 		return nil
@@ -291,12 +291,12 @@ func onGPUExperiment(sweep map[string][]any) compare.Experiment {
 	return ""
 }
 
-// mostTimelines is the number of rows up to which timelines are recorded: each is some
-// hundred kilobytes of a file that is written whole after every group of rows.
+// mostTimelines is the most rows with timelines. Each is some hundred kilobytes in a file that is
+// written whole after every group of rows.
 const mostTimelines = 100
 
-// experiment makes an experiment of l where something is swept. Schedules beside several
-// threads are strong scaling, so that T(1) and T(p) are measured in turn.
+// experiment makes l an experiment if something is swept. Several schedules with several threads
+// are strong scaling, so that T(1) and T(p) are interleaved.
 func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	several := func(name string) bool { return len(l.Sweep[name]) > 1 }
 	workers := "threads"
@@ -341,8 +341,8 @@ func (f ladder) experiment(c *cli.Context, l *compare.Ladder) error {
 	return nil
 }
 
-// baselines returns the variants that are measured beside experiments: the fastest
-// serial one and, where it can compute what is asked for, the plain loop.
+// baselines returns the variants that an experiment is compared with: the fastest serial one, and
+// the plain loop if it can compute the operation.
 func baselines(l compare.Ladder) []gemm.Variant {
 	plain := slices.Equal(l.Ops, []string{"nn"}) && l.Alpha == 1 && l.Beta == 0
 	return slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool {
@@ -442,10 +442,9 @@ func (f ladder) run(c *cli.Context) error {
 	return errors.Join(err, show(p.rows))
 }
 
-// Without --time the samples of a row take up to the longest time, and those of more
-// than manyRows rows so much less that together they do not take longer, but for the
-// shortest time. Without --reps as well, a slow product has fewer samples then, no more
-// than take the patience with it.
+// Without --time, the samples of a row take up to longest. With more than manyRows rows they take
+// less, down to shortest, so that all together do not take longer. Without --reps as well, a slow
+// product then has fewer samples, as many as take patience.
 const (
 	longest  = 2 * time.Second
 	shortest = 100 * time.Millisecond
@@ -453,7 +452,7 @@ const (
 	manyRows = 200
 )
 
-// budget returns how long each of so many rows may take.
+// budget returns the budget of one of the given number of rows.
 func budget(c *cli.Context, rows int) compare.Budget {
 	b := compare.Budget{Reps: c.Int("reps"), Time: c.Duration("time"), Timeout: c.Duration("timeout")}
 	if c.IsSet("time") || rows <= manyRows {

@@ -70,8 +70,8 @@ func runList(c *cli.Context) error {
 	return w.Flush()
 }
 
-// available constructs v for its first type and returns the error, or that of finding
-// what starts it or computes it.
+// available constructs v for its first type. It returns the error of that, or of the search for the
+// program that starts or computes it.
 func available(ctx context.Context, v gemm.Variant) error {
 	if v.Location == gemm.OnGPU {
 		return onGPU(ctx, v)

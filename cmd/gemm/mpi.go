@@ -27,16 +27,15 @@ import (
 // mpiFamily is the family whose variants run on ranks, and the command that measures it.
 const mpiFamily = "mpi"
 
-// asRank reports whether this process is to be a rank: of a build with MPI, started
-// together with others for the command that is for ranks.
+// asRank reports whether this process is a rank: the build has MPI, the process was started with
+// others, and the command is for ranks.
 func asRank(args []string) bool {
 	_, launched := mpi.Launched()
 	return mpi.Built && launched && len(args) > 1 && args[1] == mpiFamily
 }
 
-// checkRanks returns an error where the environment says that this process, which is to
-// be no rank, is one of several that were started together: each would run the whole
-// command.
+// checkRanks returns an error if the environment says that this process, which is not to be a rank,
+// is one of several that were started together. Each would run the whole command.
 func checkRanks(lookup func(string) (string, bool), built bool) error {
 	remedy := "this build has no MPI: make build (go build -tags mpi ./cmd/gemm), or start it without mpirun"
 	if built {
@@ -56,17 +55,17 @@ func checkRanks(lookup func(string) (string, bool), built bool) error {
 	return nil
 }
 
-// How long the ranks have to begin, how long a rank waits before it ends with an error of all
-// ranks, so that each has said what is wrong, and how long rank 0 waits for the others to end
-// with it.
+// beginning is the time limit for all ranks to begin. farewell is how long a rank waits before it
+// ends after an error of all ranks, so that each can print it. goodbye is how long rank 0 waits for
+// the others to end.
 const (
 	beginning = 2 * time.Minute
 	farewell  = 300 * time.Millisecond
 	goodbye   = 10 * time.Second
 )
 
-// runRank runs the command line as one of the ranks that were started together: rank 0
-// runs the command, and the others do what it tells them.
+// runRank runs the command line on one of the ranks that were started together. Rank 0 runs the
+// command, the others obey it.
 func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	runtime.LockOSThread() // all calls of MPI come from here
 	if err := child.Follow(); err != nil {
@@ -84,8 +83,8 @@ func runRank(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	withJob := context.WithValue(ctx, jobKey{}, job)
 	if job.Rank() != 0 {
-		// The settings that the options choose are those of every rank. What is wrong with
-		// the command line rank 0 says.
+		// All ranks need the settings that the options choose. Rank 0 alone prints what is wrong
+		// with the command line.
 		_ = newApp(io.Discard, io.Discard).RunContext(withJob, args)
 		return serve(ctx, job, stderr)
 	}
@@ -134,9 +133,9 @@ func jobOf(ctx context.Context) *mpi.Job {
 // led reports whether this process leads ranks.
 func led(ctx context.Context) bool { return jobOf(ctx) != nil }
 
-// onRanks completes and checks the numbers of ranks and the grids of l: the ranks that this
-// process leads, or one a processor unless others are asked for. Too many for this host are
-// an error unless oversubscribe is set.
+// onRanks completes and checks the numbers of ranks and the grids of l. The ranks are those of this
+// job, or by default one per processor. Too many ranks for this host are an error unless
+// oversubscribe is set.
 func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 	for _, text := range l.Sweep["grid"] {
 		if _, err := plan.ParseGrid(text.(string)); err != nil && text != "auto" {
@@ -162,8 +161,8 @@ func onRanks(ctx context.Context, oversubscribe bool, l *compare.Ladder) error {
 // each takes memory, and all take turns.
 const mostRanks = 8
 
-// checkCounts returns an error for a number of ranks that would bring a host with so many
-// processors down.
+// checkCounts returns an error for a number of ranks that would overload a host with the given
+// processors.
 func checkCounts(ranks []any, processors int) error {
 	for _, n := range ranks {
 		if most := mostRanks * processors; n.(int) > most {
@@ -238,9 +237,9 @@ const taskInput = "-"
 
 func taskFlag() cli.Flag { return &cli.StringFlag{Name: taskName, Hidden: true} }
 
-// runTask measures what the driver that started this process asks for: on the ranks that this
-// process leads, what is in the folder, and otherwise what comes on standard input. What is
-// wrong with a row is in the row.
+// runTask measures the task of the driver that started this process. On the ranks of a job the task
+// is in the folder, otherwise it comes on standard input. If a row fails, its record has the
+// reason.
 func runTask(c *cli.Context, folder string) error {
 	served := compare.Served{Variants: catalog.Variants()}
 	if folder == taskInput {

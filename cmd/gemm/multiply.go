@@ -280,7 +280,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 	if p.variant == "" {
 		return fastest[T](ctx)
 	}
-	// Those of a GPU are computed by the worker.
+	// Variants of a GPU are computed by the worker.
 	variants := slices.DeleteFunc(catalog.Variants(), func(v gemm.Variant) bool { return v.Location == gemm.OnGPU })
 	v, err := named(p.variant, slices.Concat(variants, cuda.Variants(remote.Backend{Worker: workerOf(ctx)})))
 	if err != nil {

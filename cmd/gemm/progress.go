@@ -12,9 +12,8 @@ import (
 	"gemm/compare"
 )
 
-// progress keeps the rows that a driver finishes and, where standard error is a
-// terminal, shows a bar with what is running and the time left. Elsewhere it writes a
-// line from time to time.
+// progress keeps the rows that a driver finishes. If standard error is a terminal, it shows a bar
+// with the case in progress and the time left. Otherwise it prints a line from time to time.
 type progress struct {
 	rows     []compare.Record
 	bar      *progressbar.ProgressBar // nil: none
@@ -26,8 +25,7 @@ type progress struct {
 	last   time.Time     // when the last one was written, or measuring began
 }
 
-// barWidth is the width of the bar, in columns; besidesBar is that of the numbers
-// beside it.
+// barWidth is the width of the bar in columns, and besidesBar that of the numbers next to it.
 const (
 	barWidth   = 16
 	besidesBar = 34

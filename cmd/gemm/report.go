@@ -96,8 +96,8 @@ func runReport(c *cli.Context) error {
 	return fmt.Errorf("%w when the report was written", errInterrupted)
 }
 
-// printPaths writes the names of the files of a report, a line each, those of a
-// folder of figures in one.
+// printPaths prints the names of the files of a report, one per line. A folder of figures is one
+// line.
 func printPaths(w io.Writer, paths []string) error {
 	var b, folders strings.Builder
 	figures := map[string]int{}

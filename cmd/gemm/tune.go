@@ -18,7 +18,7 @@ import (
 	"gemm/internal/tune"
 )
 
-// gpuTime is how long the family cuda is tuned, unless another is asked for.
+// gpuTime is the default time to tune the family cuda.
 const gpuTime = 10 * time.Minute
 
 func tuneCommand() *cli.Command {

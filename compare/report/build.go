@@ -25,10 +25,10 @@ type Options struct {
 	Command string // the program's name in commands to type; default gemm
 }
 
-// Build turns records into the words and tables of a report, in reading order:
-// summary, host and method, results, analysis, sharing the work, distributed memory, the GPU, codes, peers, and a section
-// for each backend. Every row of doc is in a table. Figures are placed where Drawings
-// has one. The same records give the same report.
+// Build turns records into the words and tables of a report, in reading order: summary, host and
+// method, results, analysis, sharing the work, distributed memory, the GPU, codes, peers, and a
+// section for each backend. Every row of doc is in a table. Figures are placed where Drawings has
+// one. The same records give the same report.
 func Build(doc compare.Document, opt Options) document.Report {
 	drawings := map[string]bool{}
 	for _, d := range figures.Drawings(doc, opt.Lang) {

@@ -178,7 +178,8 @@ type sentence struct {
 	not  []string
 }
 
-// sentences are documents and what their reports say, those on threads, ranks, the GPU and codes last.
+// sentences are documents and what their reports say, those on threads, ranks, the GPU and codes
+// last.
 var sentences = slices.Concat([]sentence{
 	{"no records", compare.Document{Schema: 1},
 		[]string{"There are no records", "`gemm compare --out report`", "No records"}, []string{"{#results}"}},

@@ -13,12 +13,12 @@ import (
 	"gemm/compare"
 )
 
-// csvColumns are the columns of a table of records, in their order: the fields
-// that the same name has in JSON, but ci_low_s and ci_high_s for the ends of ci_s,
-// samples and ranks for their number, and predicted_… for the members of predicted. params, resolved and phases_s
-// are "name=value" separated by spaces, warnings are separated by "; ". A text that a
-// spreadsheet would compute begins with an apostrophe. Columns
-// may be added at the end in later versions; none changes its place or meaning.
+// csvColumns are the columns of a table of records, in their order: the fields that the same name
+// has in JSON, but ci_low_s and ci_high_s for the ends of ci_s, samples and ranks for their number,
+// and predicted_… for the members of predicted. params, resolved and phases_s are "name=value"
+// separated by spaces, warnings are separated by "; ". A text that a spreadsheet would compute
+// begins with an apostrophe. Columns may be added at the end in later versions; none changes its
+// place or meaning.
 var csvColumns = []struct {
 	name  string
 	value func(compare.Record) string

@@ -8,15 +8,14 @@ import (
 	"gemm"
 )
 
-// Far operands are those whose products leave the range of the element type, above it or,
-// where α enlarges what is left of them, below. Their reference is summed term by term,
-// each with its own exponent, so that nothing in it overflows or underflows. That takes
-// some twenty times longer than sums of float64, and there are no probes: of a large
-// product some rows are compared, and no others.
-const farTerms = 1 << 26 // terms of the rows of a large product, at most, but one row
+// Far operands are operands whose products leave the range of the element type. They are too large,
+// or they are too small and α enlarges the rest. The reference is summed term by term, each term
+// with its own exponent, so nothing overflows or underflows in it. This takes twenty times longer
+// than sums of float64. There are no probes: of a large product, only some rows are compared.
+const farTerms = 1 << 26 // most terms of the compared rows of a large product; at least one row is compared
 
-// span is the range of the element type T as exponents of two: numbers are below 2^top, and
-// those that are not rounded to a multiple of the least one are 2^bottom or more.
+// span returns the range of T as exponents of two: numbers are below 2^top, and numbers of at least
+// 2^bottom are not rounded to a multiple of the least number.
 func span[T gemm.Float]() (top, bottom int) {
 	if gemm.TypeOf[T]().Name == "f32" {
 		return 128, -126
@@ -32,7 +31,7 @@ func largestOf[T gemm.Float]() (most, tiny float64) {
 	return math.MaxFloat64, math.SmallestNonzeroFloat64
 }
 
-// exponent returns e with |x| < 2^e, as small as possible; that of 0 is far below all others.
+// exponent returns the smallest e with |x| < 2^e. For 0 it is far below all others.
 func exponent(x float64) int {
 	if x == 0 {
 		return math.MinInt32
@@ -59,8 +58,8 @@ func (v *floatVerifier[T]) isFar(maxA, maxB, maxC float64) bool {
 	if sums+max(0, exponent(v.alpha))+spare > top {
 		return true
 	}
-	// The least products, or their rests, are below the range, and α brings them back. Those of
-	// float32 are exact in float64.
+	// The smallest products, or parts of them, are below the range of T, and α brings them back.
+	// Products of float32 are exact in float64.
 	const rest = 64
 	return v.paired && math.Abs(v.alpha)*gemm.TypeOf[T]().UnitRoundoff > 1 &&
 		minExponent(v.a)+minExponent(v.b)-rest < bottom
@@ -143,8 +142,8 @@ func (v *floatVerifier[T]) farRows(most int) int {
 	return max(1, min(most, farTerms/terms))
 }
 
-// judge returns the normalised error of an element of a product of far operands, and whether
-// it is no finite number, as arithmetic of T permits there.
+// judge returns the normalised error of an element of a product of far operands, and whether the
+// element is not finite, as the arithmetic of T permits there.
 func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual float64, overflow bool) {
 	if math.IsNaN(got) || math.IsInf(got, 0) {
 		if v.mayOverflow(e, got, limit) {
@@ -170,10 +169,10 @@ func (v *floatVerifier[T]) judge(e *element, got float64, limit Limit) (residual
 	return v.normalised(err, scale, math.Ldexp(v.underflow, -unit)), false
 }
 
-// mayOverflow reports whether a sum of T may be got, which is infinite or NaN, in place of the
-// element. The sum of the positive terms alone, or of the negative ones, is the largest that
-// a sum is on the way, and NaN comes from both. What is not multiplied by α yet counts as
-// it is, as far as Gemmers apply α to sums.
+// mayOverflow reports whether a sum in T may be got, which is infinite or NaN, although the element
+// is not. The largest partial sum is that of the positive terms alone, or of the negative ones; if
+// both overflow, NaN is possible. Terms count before the multiplication by α, as far as Gemmers
+// apply α to sums.
 func (v *floatVerifier[T]) mayOverflow(e *element, got float64, limit Limit) bool {
 	most, _ := largestOf[T]()
 	u := gemm.TypeOf[T]().UnitRoundoff

@@ -13,9 +13,9 @@ import (
 // probability 2⁻¹²⁷ at most.
 const fieldProbes = 16
 
-// fieldVerifier is the Verifier of products over GF(2⁸), which are exact: the
-// residual counts what is wrong, elements of a small product, columns of a wide one and
-// rows of another large one.
+// fieldVerifier is the Verifier of products over GF(2⁸), which are exact. The residual is the
+// number of errors: of elements in a small product, of columns in a wide one, of rows in another
+// large one.
 type fieldVerifier struct {
 	a, b  gemm.Matrix[gf256.Elem]
 	exact gemm.Matrix[gf256.Elem] // A·B of a small product
@@ -61,7 +61,7 @@ func newFieldVerifier(op Operation[gf256.Elem], seed uint64) *fieldVerifier {
 // elements in a word.
 type multiples [256][fieldProbes / 8]uint64
 
-// multiplesOf returns those of the rows of x.
+// multiplesOf returns the multiples of the rows of x.
 func multiplesOf(x gemm.Matrix[gf256.Elem]) []multiples {
 	tables := make([]multiples, x.Rows)
 	for i := range tables {
@@ -80,8 +80,8 @@ func multiplesOf(x gemm.Matrix[gf256.Elem]) []multiples {
 	return tables
 }
 
-// addProbed adds to the sums, one for each column of x from the given one on, the products of
-// the vectors of the tables and the elements of their rows of x.
+// addProbed adds to sums, one for each column of x from the given one on, the products of the
+// vectors in the tables and the elements of the rows of x.
 func addProbed(sums [][fieldProbes / 8]uint64, tables []multiples, x gemm.Matrix[gf256.Elem], from int) {
 	for l := range tables {
 		t := &tables[l]
@@ -94,7 +94,7 @@ func addProbed(sums [][fieldProbes / 8]uint64, tables []multiples, x gemm.Matrix
 	}
 }
 
-// wrongColumns returns how many columns of c differ from those of A·B by Y·C = (Y·A)·B.
+// wrongColumns returns how many columns of c differ from A·B, by Y·C = (Y·A)·B.
 func (v *fieldVerifier) wrongColumns(c gemm.Matrix[gf256.Elem]) int {
 	const block = 1 << 13 // columns, whose sums stay in cache
 	var wrong atomic.Int64

@@ -31,12 +31,10 @@ type Layout struct {
 // Draw returns operands drawn from the seed. If touch is not nil, it is called with C, A and B
 // before anything has accessed them.
 //
-// Floating-point magnitudes are uniform in [½, 1) and signs are those of a
-// product of rank one, a_il = r_i·s_l·|a_il| and b_lj = s_l·t_j·|b_lj|: the terms
-// of an element of C all have the sign r_i·t_j, so that |C| = |A||B| ≈ 0.56·k. No
-// element is small by cancellation, where a lost one could hide below the bound,
-// and a transposed result has half its signs wrong. Elements of GF(2⁸) are
-// uniform.
+// Floating-point magnitudes are uniform in [½, 1). The signs are those of a product of rank one:
+// a_il = r_i·s_l·|a_il| and b_lj = s_l·t_j·|b_lj|. So all terms of an element of C have the sign r_i·t_j, and
+// |C| = |A||B| ≈ 0.56·k. This has two effects: no element is small by cancellation, so a lost one cannot hide below
+// the bound; and half of the signs of a transposed result are wrong. Elements of GF(2⁸) are uniform.
 func Draw[T gemm.Element](l Layout, seed uint64, touch func(c, a, b gemm.Matrix[T])) Operands[T] {
 	o := allocateAll[T](l)
 	if touch != nil {

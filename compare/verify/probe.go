@@ -32,16 +32,15 @@ func (v *floatVerifier[T]) confidence(width int) float64 {
 	return gemm.Confidence(float64(probes * v.a.Rows * blocks))
 }
 
-// width returns the widest probe, a power of two or all columns, in which a lost
-// element of the typical size stands out.
+// width returns the widest probe, a power of two or all columns, in which a lost element of the
+// typical size shows.
 //
-// Probes of width w sum probes·m·k·n/w terms, the sampled rows sampledRows·k·n. The bound
-// of an arithmetic much coarser than its type, such as TF32's, would have w so small that
-// the probes took longer than all the rest: below probes·m/(dearest·sampledRows) columns
-// it is not chosen. A probe of more columns than asked for is as sound: it holds every
-// error to a limit that no right result exceeds, and Check says Weak where a lost element
-// is below it. The product of integers, which is exact and has probes over all columns,
-// sees that element still.
+// Probes of width w sum probes·m·k·n/w terms, the sampled rows sum sampledRows·k·n. If the
+// arithmetic is much coarser than its type, such as TF32, w would be so small that the probes took
+// longer than everything else. So w is not chosen below probes·m/(dearest·sampledRows) columns. A
+// wider probe is just as sound: it compares every error with a limit that no right result exceeds.
+// If a lost element is below the limit, Check says Weak. The product of integers, which is exact
+// and has probes over all columns, still finds such an element.
 func (v *floatVerifier[T]) width(bound, typical float64) int {
 	n := v.b.Cols
 	width := minWidth

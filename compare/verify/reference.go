@@ -22,11 +22,10 @@ const (
 	tileDepth    = 4       // terms of each that are read at once
 )
 
-// floatVerifier is the Verifier of floating-point products. The operands are
-// held as float64: those of float32 are exact in it, and its arithmetic is twice
-// their precision; for float64 twice the precision is a pair of float64, high
-// and low part (Dekker 1971; Ogita, Rump and Oishi, Accurate sum and dot
-// product, 2005).
+// floatVerifier is the Verifier of floating-point products. It holds the operands as float64. For
+// float32 this is exact, and float64 arithmetic has twice the precision. For float64, twice the
+// precision is a pair of float64, a high and a low part (Dekker 1971; Ogita, Rump and Oishi,
+// Accurate sum and dot product, 2005).
 type floatVerifier[T gemm.Float] struct {
 	a, b        gemm.Matrix[float64] // op(A), op(B)
 	c0          gemm.Matrix[T]
@@ -34,8 +33,8 @@ type floatVerifier[T gemm.Float] struct {
 	paired      bool    // arithmetic in pairs of float64
 	normAB      float64 // |α|·max|A|·max|B| + |β|·max|C₀|
 	norm        scaled  // the same, where it is beyond the range
-	// What k products, which α multiplies, may lose by underflow (Higham, equation 2.8).
-	// A Gemmer has an |α| above 1/u multiply an operand: what is lost is that of 1/u.
+	// What k products may lose by underflow before α multiplies them (Higham, equation 2.8). If |α|
+	// > 1/u, a Gemmer multiplies an operand first, so the loss is that of α = 1/u.
 	underflow float64
 	finite    bool
 	far       bool // see isFar
@@ -148,8 +147,8 @@ func (v *floatVerifier[T]) tile(rows []int, r0, j0 int) {
 	}
 }
 
-// sampleRows returns that many of m rows, in order: the last, those on both sides
-// of the last edges of tiles and blocks of the usual sizes, and random ones.
+// sampleRows returns count of m rows, ascending: the last row, rows on both sides of the edges of
+// the usual tiles and blocks, and random rows.
 func sampleRows(m, count int, seed uint64) []int {
 	chosen := map[int]bool{m - 1: true}
 	for _, size := range []int{2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512} {
@@ -287,8 +286,8 @@ func (v *floatVerifier[T]) scale(kind gemm.BoundKind, abs float64) float64 {
 	return abs
 }
 
-// normalised returns the error over its scale, 0 where both are 0, and NaN where either is
-// or where the scale is infinite: every error would be small beside that.
+// normalised returns the error divided by its scale. It is 0 if both are 0, and NaN if one of them
+// is NaN or if the scale is infinite, since every error would be small compared with that.
 func (v *floatVerifier[T]) normalised(err, scale, underflow float64) float64 {
 	if math.IsNaN(err) || math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return math.NaN()

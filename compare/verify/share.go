@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// largest returns the largest of f(0) … f(n−1), none of which is negative, or the first
-// NaN, and the place of the first that is it; 0 and 0 where n is 0. A call of f is cost
-// operations.
+// largest returns the largest of f(0) … f(n−1), which are not negative, or the first NaN, and its
+// first index. For n = 0 it returns 0 and 0. cost is the number of operations of a call of f.
 func largest(n, cost int, f func(int) float64) (float64, int) {
 	var lock sync.Mutex
 	worst, at := 0.0, 0
@@ -41,9 +40,9 @@ func largest(n, cost int, f func(int) float64) (float64, int) {
 	return worst, at
 }
 
-// share calls f for parts of 0 … n−1 that follow one another, from up to but not
-// including to, on all processors, and returns when all are done. One of n is cost
-// operations: little work is done by the caller.
+// share calls f for consecutive parts from ≤ i < to of 0 … n−1, on all processors, and returns when
+// all calls have returned. cost is the number of operations of an index. The caller does little
+// work alone.
 func share(n, cost int, f func(from, to int)) {
 	const least = 1 << 16 // operations of a part, so that starting it costs nothing beside
 	workers := runtime.GOMAXPROCS(0)

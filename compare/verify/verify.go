@@ -1,5 +1,5 @@
-// Package verify checks results of matrix products: what error a result may have, whether
-// it has no larger one, and the operands that measuring draws so that a wrong element shows.
+// Package verify checks results of matrix products. It knows which error a result may have, checks
+// whether the error is larger, and draws operands for which a wrong element shows.
 package verify
 
 import (
@@ -52,22 +52,20 @@ func (v Verdict) OK() bool { return v.Residual <= v.Bound }
 
 // Verifier checks results of one operation.
 //
-// Small products are compared element by element with a reference in twice the
-// working precision. For large ones the reference is computed for some rows, those
-// at the edges of tiles among them, and every element enters a probe: with x a vector of random signs
-// on a block of w columns, C·x is compared with A·(B·x), both in twice the
-// working precision (after Freivalds, Probabilistic machines can use less
-// running time, 1977). Where every error obeys |ΔC_ij| ≤ d_ij, Hoeffding's
-// inequality gives
+// A small product is compared element by element with a reference in twice the working precision. For a large product the
+// reference is computed for some rows, among them rows at the edges of tiles. In addition every element enters a
+// probe: C·x is compared with A·(B·x), both in twice the working precision, where x has random signs on a block of w
+// columns (after Freivalds, Probabilistic machines can use less running time, 1977). If every error obeys
+// |ΔC_ij| ≤ d_ij, Hoeffding's inequality gives
 //
 //	|Σ_j ΔC_ij·x_j| ≤ λ·√(Σ_j d_ij²) ≤ λ·β·Σ_l |a_il|·‖b_l‖₂
 //
-// but for a probability of 1e-9 over all probes, which is √w times one
-// element's limit where the worst case is w times it. w is chosen so that one
-// lost element stands out four times over its probe's limit, but not so small that
-// the probes take much longer than the rows; see floatVerifier.width.
+// with a probability of at least 1 − 1e-9 for all probes together. This limit is √w times the limit
+// of one element; the worst case would be w times it. w is chosen so that one lost element exceeds
+// the limit of its probe four times, but not so small that the probes take much longer than the
+// rows; see floatVerifier.width.
 //
-// The work is shared by all processors, and its result is the same on any number.
+// All processors share the work. The result is the same on any number of processors.
 type Verifier[T gemm.Element] interface {
 	// Check compares c (m×n) with the operation's result.
 	Check(c gemm.Matrix[T], limit Limit) Verdict
@@ -79,8 +77,8 @@ type Verifier[T gemm.Element] interface {
 	Assures(limit Limit) bool
 }
 
-// Unproven says of a product with k terms in the type that it has not been verified, since
-// the limit does not assure it, and what to choose instead.
+// Unproven is the message for a product of k terms in the type that cannot be verified, because the
+// limit is too large. It says what to choose instead.
 func (l Limit) Unproven(typ string, k int) string {
 	text := fmt.Sprintf("not verified: the %s bound %.2g for k = %d in %s is larger than the result",
 		l.Kind, l.Bound, k, typ)

@@ -269,7 +269,8 @@ type memory struct {
 	bytes int64
 }
 
-// errMemory is the cause of an Unavailable: the device does not have as much memory as a product needs.
+// errMemory is the cause of an Unavailable: the device does not have as much memory as a product
+// needs.
 var errMemory = errors.New("too little memory of the GPU is free")
 
 // room returns how many bytes of the device's memory can be taken.

@@ -1,6 +1,6 @@
-// Package block multiplies matrices by five loops around a micro-kernel, after Goto and van de Geijn (Anatomy of
-// High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008) and Van Zee and van de Geijn (BLIS, ACM
-// TOMS 41(3), 2015):
+// Package block multiplies matrices by five loops around a micro-kernel, after Goto and van de
+// Geijn (Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008) and Van Zee and
+// van de Geijn (BLIS, ACM TOMS 41(3), 2015):
 //
 //	for ic over m by MC                    rows of A and C
 //	  for pc over k by KC                  pack A[ic, pc] into slivers of MR rows: in L3
@@ -8,15 +8,15 @@
 //	      for ir over MC by MR             one sliver of A: in L1
 //	        for jr over NC by NR           micro-kernel: a tile of C in registers
 //
-// Compared with these papers A and B are exchanged, which suits contiguous rows. The micro-kernel moves along a
-// row of tiles, and reads B by vectors and A by single elements. So the block that stays in L2 is a block
-// of B.
+// Compared with these papers A and B are exchanged, which suits contiguous rows. The micro-kernel
+// moves along a row of tiles, and reads B by vectors and A by single elements. So the block that
+// stays in L2 is a block of B.
 //
-// Packing copies a block into the order in which the micro-kernel reads it. The loads of the kernel are then
-// contiguous for every stride, a block does not compete with itself for the sets of a cache, and
-// transposes are only strides. Packing costs O(mk + kn·m/MC) copies for 2mnk operations. An operand is not
-// packed if it can be read in place as fast. Mostly that holds for the rows of A; then the loop over jc is
-// the outermost, and the workers share nothing until the end.
+// Packing copies a block into the order in which the micro-kernel reads it. The loads of the kernel
+// are then contiguous for every stride, a block does not compete with itself for the sets of a
+// cache, and transposes are only strides. Packing costs O(mk + kn·m/MC) copies for 2mnk operations.
+// An operand is not packed if it can be read in place as fast. Mostly that holds for the rows of A;
+// then the loop over jc is the outermost, and the workers share nothing until the end.
 package block
 
 import (
@@ -39,14 +39,14 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop is a parallel loop. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i in [0, n)
-// once, on up to the given number of workers, at most Workers, and returns when all calls have returned.
-// Calls for the same worker follow each other. Calls for different workers, from 0 on, may run at the same
-// time.
+// Loop is a parallel loop. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i
+// in [0, n) once, on up to the given number of workers, at most Workers, and returns when all calls
+// have returned. Calls for the same worker follow each other. Calls for different workers, from 0
+// on, may run at the same time.
 //
-// In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a worker has
-// the same chunks in loop after loop, as far as the others keep up. Ready reports whether a short loop
-// gains by other workers, which may have to be woken.
+// In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a
+// worker has the same chunks in loop after loop, as far as the others keep up. Ready reports
+// whether a short loop gains by other workers, which may have to be woken.
 type Loop struct {
 	Workers     int
 	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
@@ -236,7 +236,8 @@ func (e *task[T]) run(g *job[T]) error {
 	return g.ctx.Err()
 }
 
-// grown returns a slice of n elements: buf if it is large enough, otherwise a new one, on huge pages if possible.
+// grown returns a slice of n elements: buf if it is large enough, otherwise a new one, on huge
+// pages if possible.
 func grown[T any](buf []T, n int) []T {
 	if cap(buf) < n {
 		buf = make([]T, n)
@@ -286,8 +287,8 @@ func (e *task[T]) packChunk(g *job[T], chunk int) {
 	}
 }
 
-// updateTasks computes the tasks lo ≤ t < hi. The tasks of one block of columns have consecutive numbers, and a
-// worker with several of them packs the block once.
+// updateTasks computes the tasks lo ≤ t < hi. The tasks of one block of columns have consecutive
+// numbers, and a worker with several of them packs the block once.
 func (e *task[T]) updateTasks(g *job[T], worker, lo, hi int) {
 	p := &g.plan
 	for lo < hi {

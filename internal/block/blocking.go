@@ -10,13 +10,15 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Blocking is the size of the blocks of a product, in elements: panels of A of MC×KC, and blocks of B of KC×NC.
+// Blocking is the size of the blocks of a product, in elements: panels of A of MC×KC, and blocks of
+// B of KC×NC.
 type Blocking struct {
 	MC, KC, NC int
 	// Direct is the largest product m·n·k that is computed in one go, by one worker
 	// and from operands where they lie.
 	Direct int
-	// Parallel is the least product m·n·k for two workers. Three workers need 1.5 times as much, and so on.
+	// Parallel is the least product m·n·k for two workers. Three workers need 1.5 times as much,
+	// and so on.
 	Parallel int
 }
 
@@ -24,8 +26,8 @@ type Blocking struct {
 // share that a core may take.
 type Caches struct{ L1, L2, L3 int }
 
-// DefaultCaches are used if a cache is not known. They are no larger than the caches of server and desktop
-// processors of the last ten years.
+// DefaultCaches are used if a cache is not known. They are no larger than the caches of server and
+// desktop processors of the last ten years.
 var DefaultCaches = Caches{L1: 32 << 10, L2: 256 << 10, L3: 2 << 20}
 
 // HostCaches returns the caches of this host, read once.
@@ -73,13 +75,14 @@ func Host[T kernel.Float](loop Loop) *Engine[T] {
 	return New(k, blocking, loop)
 }
 
-// Fit returns the blocking for tiles of mr×nr elements of size bytes. It follows Goto and van de Geijn (Anatomy of
-// High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008, section 6.3) and Low, Igual, Smith and
-// Quintana-Ortí (Analytical Modeling Is Enough for High-Performance BLIS, ACM TOMS 43(2), 2016), with A
-// and B exchanged:
+// Fit returns the blocking for tiles of mr×nr elements of size bytes. It follows Goto and van de
+// Geijn (Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34(3), 2008, section 6.3) and
+// Low, Igual, Smith and Quintana-Ortí (Analytical Modeling Is Enough for High-Performance BLIS, ACM
+// TOMS 43(2), 2016), with A and B exchanged:
 //
 //   - the sliver of A, mr×KC, stays in half of L1 while slivers of B stream through;
-//   - the block of B, KC×NC, at least four slivers, stays in half of L2 while slivers of A stream through;
+//   - the block of B, KC×NC, at least four slivers, stays in half of L2 while slivers of A stream
+//     through;
 //   - the panel of A, MC×KC, stays in half of L3.
 //
 // KC is at most 512: beyond that the update of C is no longer noticeable. MC×KC is at most 6 MiB.
@@ -93,15 +96,15 @@ func Fit(c Caches, size, mr, nr int) Blocking {
 	}
 }
 
-// clamp returns x rounded down to a multiple of step. The result is at least lo, rounded up, and at most hi,
-// rounded down.
+// clamp returns x rounded down to a multiple of step. The result is at least lo, rounded up, and at
+// most hi, rounded down.
 func clamp(x, step, lo, hi int) int {
 	lo = (lo + step - 1) / step * step
 	return max(lo, min(x, hi)/step*step)
 }
 
-// pieces returns the size of the pieces of n, a multiple of step. No piece is larger than most, and all but the
-// last have the same size.
+// pieces returns the size of the pieces of n, a multiple of step. No piece is larger than most, and
+// all but the last have the same size.
 func pieces(n, most, step int) int {
 	count := (n + most - 1) / most
 	if count <= 1 {
@@ -129,17 +132,17 @@ func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
 		(e.loop.Workers == 1 || terms < int64(e.blocking.Parallel))
 }
 
-// competes reports whether the rows of B are a multiple of a page apart and too many: then they compete for the
-// same sets of L1.
+// competes reports whether the rows of B are a multiple of a page apart and too many: then they
+// compete for the same sets of L1.
 func (e *Engine[T]) competes(bRow, rows int) bool {
 	const page, ways = 4096, 8
 	var zero T
 	return rows > ways && bRow*int(unsafe.Sizeof(zero))%page == 0
 }
 
-// columns returns how many of the last of n columns are computed one by one. They are those that would leave most
-// of a vector of B unused. The rows of A must be contiguous and long, so that products with a column, by
-// vectors along k, cost less than that vector.
+// columns returns how many of the last of n columns are computed one by one. They are those that
+// would leave most of a vector of B unused. The rows of A must be contiguous and long, so that
+// products with a column, by vectors along k, cost less than that vector.
 func (e *Engine[T]) columns(n, k, aCol int) int {
 	const ends = 6 // vectors: what the sum of a vector's elements costs
 	lanes := e.kernel.Lanes
@@ -162,8 +165,8 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 		p.PackA = a.Col != 1 && n > 2*nr || e.packsRows(n)
 		switch {
 		case b.Col == 1 && m <= fewRows*mr:
-			// There are too few rows to use a copy of B again. So read B once, by rows that are long enough for the
-			// hardware's prefetch, and few enough for it to follow.
+			// There are too few rows to use a copy of B again. So read B once, by rows that are
+			// long enough for the hardware's prefetch, and few enough for it to follow.
 			p.PackB = false
 			kc, nc = 16, 1024
 			if m > 2*mr {
@@ -196,11 +199,11 @@ func (e *Engine[T]) packsRows(n int) bool {
 	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers == 1
 }
 
-// share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p; blocks of B have at
-// most nc columns. All workers have the same number of blocks of columns, and of rows of A to multiply
-// them by. A task is some of these rows. Processors that serve others too are not equally fast: what a
-// slow worker has not begun, others take. So a worker takes several tasks of a block at a time at first,
-// and single tasks at the end.
+// share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p;
+// blocks of B have at most nc columns. All workers have the same number of blocks of columns, and
+// of rows of A to multiply them by. A task is some of these rows. Processors that serve others too
+// are not equally fast: what a slow worker has not begun, others take. So a worker takes several
+// tasks of a block at a time at first, and single tasks at the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	p.Workers = int(max(1, min(int64(e.loop.Workers), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
@@ -224,10 +227,11 @@ func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	p.Share = (rows + p.Rows - 1) / p.Rows
 }
 
-// rowShares returns how many workers share the rows of a block of columns, a divisor of their number. Each of
-// these workers packs the block of B for itself. So a worker packs k·n/workers elements for every share,
-// and reads its share of A. rowShares minimizes the sum, in which a packed element counts copyCost times
-// as much as one that is read. Each worker must have at least a tile.
+// rowShares returns how many workers share the rows of a block of columns, a divisor of their
+// number. Each of these workers packs the block of B for itself. So a worker packs k·n/workers
+// elements for every share, and reads its share of A. rowShares minimizes the sum, in which a
+// packed element counts copyCost times as much as one that is read. Each worker must have at least
+// a tile.
 func (e *Engine[T]) rowShares(p *Plan, n int) int {
 	const copyCost = 2.5
 	best, least := p.Workers, math.Inf(1)
@@ -257,16 +261,17 @@ const (
 // of B that is packed for it, if for it alone, costs a fifth of their products.
 const taskRows = 128
 
-// mostTerms is the most multiply-adds in one call of the micro-kernel, about 100 µs of a core with AVX-512: the
-// garbage collector waits for the call.
+// mostTerms is the most multiply-adds in one call of the micro-kernel, about 100 µs of a core with
+// AVX-512: the garbage collector waits for the call.
 const mostTerms = 1 << 22
 
 // woken is how many times Parallel a product has to be so that it gains by workers that
 // have to be woken for it.
 const woken = 2
 
-// lies reports whether a block of B of the given shape can be read in place as fast. Its rows must not compete, and
-// it must stay in L2: all of it if its vectors do not cross cache lines, otherwise it must be much smaller.
+// lies reports whether a block of B of the given shape can be read in place as fast. Its rows must
+// not compete, and it must stay in L2: all of it if its vectors do not cross cache lines, otherwise
+// it must be much smaller.
 func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	const line = 64
 	var zero T
@@ -278,9 +283,9 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	return rows*columns <= limit && !e.competes(b.Row, rows)
 }
 
-// Roundings returns the most roundings that a product of two elements meets on its way into the sum of an m×n×k
-// product, for any storage of the operands. These are its own rounding, those of the additions in a block
-// of KC terms, and those of the additions of blocks. Without blocks it is k.
+// Roundings returns the most roundings that a product of two elements meets on its way into the sum
+// of an m×n×k product, for any storage of the operands. These are its own rounding, those of the
+// additions in a block of KC terms, and those of the additions of blocks. Without blocks it is k.
 func (e *Engine[T]) Roundings(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Idle holds workspaces that no product uses. It keeps one for good, so that a series of products allocates
-// nothing. Further ones, which products at the same time have needed, go to a sync.Pool, which frees them. The
-// zero value is empty.
+// Idle holds workspaces that no product uses. It keeps one for good, so that a series of products
+// allocates nothing. Further ones, which products at the same time have needed, go to a sync.Pool,
+// which frees them. The zero value is empty.
 type Idle[W any] struct {
 	kept atomic.Pointer[W]
 	more sync.Pool

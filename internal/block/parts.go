@@ -1,8 +1,8 @@
 package block
 
-// Parts returns calls that execute two parts of an n×n×n product alone: the packing, and the reading and writing of C.
-// flops is the number of operations of the whole product. So the rate of a part is the rate that the product
-// would have if all the rest took no time.
+// Parts returns calls that execute two parts of an n×n×n product alone: the packing, and the
+// reading and writing of C. flops is the number of operations of the whole product. So the rate of
+// a part is the rate that the product would have if all the rest took no time.
 func (e *Engine[T]) Parts(n int) (packing, update func(), flops float64) {
 	ones := make([]T, n*n)
 	for i := range ones {

@@ -19,15 +19,15 @@ func isModerate[T kernel.Float](alpha T) bool {
 	return size >= 1.0/moderate && size <= moderate
 }
 
-// Rescale returns operands with the same product α·A·B for which T holds the sums of products if it holds the result.
-// If α has a moderate magnitude, the operands are returned unchanged. Otherwise a power of two moves from α to
-// an operand, which is copied:
+// Rescale returns operands with the same product α·A·B for which T holds the sums of products if it
+// holds the result. If α has a moderate magnitude, the operands are returned unchanged. Otherwise a
+// power of two moves from α to an operand, which is copied:
 //
 //   - α = 1e300, A = B = 1e-200: A·B underflows, (α·A)·B does not;
 //   - α = 1e-300, A = B = 1e200: A·B overflows, (α·A)·B does not.
 //
-// α·A in all cases, as in reference BLAS, would overflow if A is large and B small. A is m×k and B is k×n. The error
-// is that of ctx.
+// α·A in all cases, as in reference BLAS, would overflow if A is large and B small. A is m×k and B
+// is k×n. The error is that of ctx.
 func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (T, View[T], View[T], error) {
 	if alpha == 0 || isModerate(alpha) {
 		return alpha, a, b, nil

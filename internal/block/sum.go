@@ -21,29 +21,32 @@ func (t Term[T]) from(i, j int) Term[T] {
 // view returns the term without its sign.
 func (t Term[T]) view() View[T] { return View[T]{t.Data, t.Stride, 1} }
 
-// sum is the additional part of a job of Sum. The panel of A in the job is a panel of the sum a; the rows of B
-// belong to the sum b.
+// sum is the additional part of a job of Sum. The panel of A in the job is a panel of the sum a;
+// the rows of B belong to the sum b.
 type sum[T kernel.Float] struct {
 	a, b        []Term[T]
 	row, column int       // of A, where the panel begins
 	others      []Term[T] // what the job's part of M is added to; none before M is complete
 }
 
-// Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it from them:
+// Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it
+// from them:
 //
 //	M = (±A₁ ± A₂ …)·(±B₁ ± B₂ …)    C₁ ← C₁ ± M    C₂ ← C₂ ± M …
 //
-// A is m×k, B is k×n and C is m×n. No dimension is 0, and a sum begins with a sign of 1. If fresh is true, C₁ ← ±M,
-// and C₁ is not read. No C overlaps another matrix.
+// A is m×k, B is k×n and C is m×n. No dimension is 0, and a sum begins with a sign of 1. If fresh
+// is true, C₁ ← ±M, and C₁ is not read. No C overlaps another matrix.
 //
-// This is the ABC variant of Huang, Smith, Henry and van de Geijn (Strassen's Algorithm Reloaded, SC16): the sums are
-// formed during packing, and M is added to the targets while a cache has it. So an addition causes no memory
-// traffic. There are two differences. A is packed only for long rows of C; otherwise its sum is formed by rows,
-// and a single matrix is read in place. And M is first summed over all of k, in C₁ if that is fresh, otherwise
-// in a workspace of m×n. So the targets are read and written once, not once for every KC, and the error is
-// that of a product that is formed and then added.
+// This is the ABC variant of Huang, Smith, Henry and van de Geijn (Strassen's Algorithm Reloaded,
+// SC16): the sums are formed during packing, and M is added to the targets while a cache has it. So
+// an addition causes no memory traffic. There are two differences. A is packed only for long rows
+// of C; otherwise its sum is formed by rows, and a single matrix is read in place. And M is first
+// summed over all of k, in C₁ if that is fresh, otherwise in a workspace of m×n. So the targets are
+// read and written once, not once for every KC, and the error is that of a product that is formed
+// and then added.
 //
-// The error is that of ctx; the targets are then undefined. Sum allocates nothing if the last product had the shape.
+// The error is that of ctx; the targets are then undefined. Sum allocates nothing if the last
+// product had the shape.
 func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fresh bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,8 +145,8 @@ func (e *task[T]) addTo(g *job[T], t *kernel.Tiles[T], row, j int) {
 	}
 }
 
-// strip is the number of rows of the sum of B that are formed at a time, over the whole width of a block. So each row
-// is read over a length that is long enough for the hardware's prefetch.
+// strip is the number of rows of the sum of B that are formed at a time, over the whole width of a
+// block. So each row is read over a length that is long enough for the hardware's prefetch.
 const strip = 8
 
 // packBlockOfSum packs the job's rows and nc columns of B's sum, from column j on.

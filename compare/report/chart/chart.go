@@ -42,7 +42,8 @@ type Curve struct {
 	Series         []Series
 	Scattered      bool  // the points of a series are not joined by lines
 	Limit          Limit // its Level 0: none
-	// the limit is the top of the y axis, unless data is above it; one that is not logarithmic starts at 0
+	// the limit is the top of the y axis, unless data is above it; one that is not logarithmic
+	// starts at 0
 	Top   bool
 	Slope Slope // its Rise 0: none
 }

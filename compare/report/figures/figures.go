@@ -52,10 +52,10 @@ import (
 //	codes-rungs                 data a second of the rungs of the GPU's ladder
 //	<kind>-<type>-<threads>     GFLOP/s over n beside libraries, kind square, small or skinny
 //
-// Where doc has several hosts there is a set for each, with a dash and the host's
-// id appended. A curve needs points at two places, a bar chart one bar. Only cubes
-// and C = A·B are drawn, but for codes and the series over threads and ranks. Titles are in the language lang (en, zh), the letters
-// inside of figures in English.
+// Where doc has several hosts there is a set for each, with a dash and the host's id appended. A
+// curve needs points at two places, a bar chart one bar. Only cubes and C = A·B are drawn, but for
+// codes and the series over threads and ranks. Titles are in the language lang (en, zh), the
+// letters inside of figures in English.
 func Drawings(doc compare.Document, lang string) []chart.Drawing {
 	return Titled(doc, text.In(cmp.Or(lang, "en")))
 }
