@@ -8,11 +8,10 @@ import (
 	"gemm/mpi/plan"
 )
 
-// bcastRows is scatter-rows with the whole of B sent as what it is, the same for all
-// ranks: by Bcast, in which ranks that have a panel hand it on, so that rank 0 need not
-// send it P times and nothing is copied before. The panels are rows of B, and each is
-// multiplied while the next one is under way. Rows of A and C go by Scatterv and Gatherv,
-// without padding.
+// bcastRows is scatter-rows with a Bcast of B, which is the same for all ranks. In a Bcast, ranks
+// that have a panel pass it on. So rank 0 does not send B P times, and does not copy it first. A
+// panel is some rows of B; each is multiplied while the next one is in flight. The rows of A and C
+// travel by Scatterv and Gatherv, without padding.
 //
 //	rank                 0          1          2
 //	Scatterv             A₀         A₁         A₂

@@ -8,13 +8,13 @@ import (
 	"gemm/mpi/plan"
 )
 
-// cannon multiplies operands that are spread over a square grid by moving them round:
-// after the skew, which moves row i of A's blocks i to the left and column j of B's j up,
-// every rank holds two blocks that belong together; it multiplies them, passes A's block
-// to its left neighbour and B's to the one above, and so on Q times (Cannon, A cellular
-// computer to implement the Kalman filter algorithm, 1969). Neighbours alone exchange
-// messages, and those of a step are under way while it is computed. The skew is a phase
-// of its own: operands could be kept skewed.
+// cannon multiplies operands that are distributed over a square grid, by shifting blocks. The skew
+// comes first: it shifts row i of A's blocks i places to the left, and column j of B's blocks j
+// places up. Then every rank holds two blocks that belong together. It multiplies them, passes A's
+// block to its left neighbour and B's block to the one above, and repeats that Q times (Cannon, A
+// cellular computer to implement the Kalman filter algorithm, 1969). Only neighbours exchange
+// messages, and the messages of a step are in flight while it is computed. The skew is a phase of
+// its own, since operands could be kept skewed.
 //
 //	grid of 2×2        (0,0)      (0,1)      (1,0)      (1,1)
 //	owns               A₀₀ B₀₀    A₀₁ B₀₁    A₁₀ B₁₀    A₁₁ B₁₁
@@ -117,7 +117,7 @@ func (x *cannon[T]) skew() (a, b gemm.Matrix[T], err error) {
 	return a, b, nil
 }
 
-// pass begins to pass the blocks on and to receive those of the next step.
+// pass starts to send the blocks of this step, and to receive those of the next.
 func (x *cannon[T]) pass(a, b, nextA, nextB gemm.Matrix[T]) ([]*comm.Request, error) {
 	fromRight, toLeft, err := x.Layer.Shift(1, 0)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"gemm/mpi/plan"
 )
 
-// layers is summa on several layers of ranks: the range k is shared out over them, each
-// layer computes its part of every element of C, and the parts are added, which leaves
-// each rank some rows of its block (Solomonik and Demmel, Communication-optimal parallel
-// 2.5D matrix multiplication and LU factorization algorithms, Euro-Par 2011, with the
-// copies in C, as Schatz, van de Geijn and Poulson, Parallel matrix multiplication: a
-// systematic journey, SIAM J. Sci. Comput. 38(6), 2016, have them). Copies of C take
-// memory, and save the messages that a larger grid has: C layers of P×Q receive
-// (1−1/Q)·mk/PC + (1−1/P)·kn/QC + (1−1/C)·mn/PQ elements a rank.
+// layers is summa on several layers of ranks, the 2.5D algorithm. The range of k is divided among
+// the layers. Each layer computes its part of every element of C, and the parts are added, which
+// leaves some rows of its block on each rank (Solomonik and Demmel, Communication-optimal parallel
+// 2.5D matrix multiplication and LU factorization algorithms, Euro-Par 2011; with copies of C, as
+// in Schatz, van de Geijn and Poulson, Parallel matrix multiplication: a systematic journey, SIAM
+// J. Sci. Comput. 38(6), 2016). The copies of C need memory, and save the messages of a larger
+// grid: with C layers of P×Q ranks, a rank receives (1−1/Q)·mk/PC + (1−1/P)·kn/QC + (1−1/C)·mn/PQ
+// elements.
 //
 //	grid of 2×2×2      layer 0: ranks 0–3, k in [0, k/2)     layer 1: ranks 4–7, the rest
 //	panels             C⁰ on 0–3                             C¹ on 4–7

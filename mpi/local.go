@@ -56,9 +56,9 @@ func localVariant(name string) gemm.Variant {
 	return all[slices.IndexFunc(all, func(v gemm.Variant) bool { return v.Name == name })]
 }
 
-// onThreads returns the variant that the one called name is on so many threads, and its
-// parameters. A serial one has more than one thread by way of the family parallel: as a
-// variant that is the same but for that, or as one that computes rows.
+// onThreads returns the variant, with its parameters, that computes like the one called name on the
+// given number of threads. For a serial variant this is its counterpart in the family parallel, or
+// parallel/rows with the variant as local.
 func onThreads(name string, threads int) (string, gemm.Params, error) {
 	if threads <= 1 || localVariant(name).Has("threads") {
 		return name, gemm.Params{}, nil
@@ -72,7 +72,7 @@ func onThreads(name string, threads int) (string, gemm.Params, error) {
 	return rowsName, gemm.Params{"local": name}, nil
 }
 
-// newLocal returns the variant called name on so many threads.
+// newLocal returns the local variant called name on the given number of threads.
 func newLocal[T gemm.Element](name string, threads int) (*local[T], error) {
 	name, params, err := onThreads(name, threads)
 	if err != nil {
@@ -144,9 +144,9 @@ func plus[T gemm.Float](c, x gemm.Matrix[T]) {
 	k.Add(c.Rows, c.Cols, c.Data, c.Stride, c.Data, c.Stride, 1, x.Data, x.Stride)
 }
 
-// pieceCols is how many columns of a product are computed between two looks at the
-// messages under way, where one thread does both: MPI goes on only inside its calls. It is
-// a multiple of the packed product's blocks, so that nothing is packed twice.
+// pieceCols is the number of columns that are computed between two checks of the messages in
+// flight, if one thread does both: MPI makes progress only inside its calls. It is a multiple of
+// the blocks of the packed product, so that nothing is packed twice.
 const pieceCols = 240
 
 // part computes C ← A·B, or adds to C.
@@ -169,8 +169,8 @@ func (l *local[T]) partTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T], a
 	})
 }
 
-// unlessStopped calls f. Where the context has ended it does not, and notes that: the
-// messages of a product are exchanged all the same, so that all ranks stay in step.
+// unlessStopped calls f unless the context has ended, which it notes. The messages of a product are
+// exchanged nevertheless, so that all ranks stay in step.
 func (k *clock) unlessStopped(f func(ctx context.Context) error) error {
 	if k.stopped {
 		return nil
@@ -185,9 +185,9 @@ func (k *clock) unlessStopped(f func(ctx context.Context) error) error {
 	return err
 }
 
-// compute computes C ← A·B, or adds to C, while the messages are under way. A rank with a
-// processor to spare computes on that one and goes on with the messages on its own; others
-// look at them between two pieces of the product, or before one that is not cut.
+// compute computes C ← A·B, or adds to C, while messages are in flight. A rank with a spare
+// processor computes on that, and continues to make MPI calls on its own. Other ranks check the
+// messages between two pieces of the product, or before a product that is computed in one call.
 func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ...*comm.Request) error {
 	switch {
 	case c.Rows == 0:
@@ -223,7 +223,7 @@ func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T],
 	})
 }
 
-// beside computes a part that is not cut while the messages are under way.
+// beside computes a part in one call on the spare processor, while messages are in flight.
 func (t *task[T]) beside(part func() error, pending []*comm.Request) error {
 	if len(pending) > 0 && t.spare {
 		return t.aside(part, pending)
@@ -234,8 +234,8 @@ func (t *task[T]) beside(part func() error, pending []*comm.Request) error {
 
 var errPanicked = errors.New("mpi: the local variant panicked")
 
-// glance is the time between two looks at messages beside a computation: processors that
-// are neighbours may be two halves of one core, and who looks all the time slows the other.
+// glance is the time between two checks of messages during such a computation. Neighbouring
+// processors may be hardware threads of one core, and constant polling would slow the other.
 const glance = 50 * time.Microsecond
 
 // aside computes a part on another thread, and goes on with the messages on this one. Each

@@ -282,8 +282,8 @@ func (s *staged[T]) multiply(ctx context.Context) (own report, all []report, err
 	}
 	start := time.Now()
 	if err = s.product.multiply(k); err == nil {
-		// It is done when all are: ranks that wait for nobody may begin one after the
-		// other, where they take turns on a processor, and each would count its turn alone.
+		// The staging is done when all ranks are. Ranks that wait for nobody may begin one after
+		// the other, where they take turns on a processor, and each would count only its own turn.
 		err = s.job.quiet.Barrier()
 	}
 	own = report{Seconds: time.Since(start).Seconds(), Stopped: k.stopped, Sent: moved.Sent, Recv: moved.Recv,
@@ -321,7 +321,7 @@ type lead[T gemm.Element] struct {
 	last    gemm.Distribution
 }
 
-// Do implements gemm.Run. Its time is that of the rank that took longest.
+// Do implements gemm.Run. Its time is the time of the slowest rank.
 func (l *lead[T]) Do(ctx context.Context) (gemm.Cost, error) {
 	if err := l.job.leading.Enter(l.variant); err != nil {
 		return gemm.Cost{}, err
@@ -488,8 +488,8 @@ func zero[T gemm.Element](c gemm.Matrix[T]) {
 	}
 }
 
-// gemmer is a multiplier that is the whole BLAS operation: the product of op(A) and op(B)
-// is computed by the ranks, and α and β·C are rank 0's.
+// gemmer is a multiplier for the whole BLAS operation. The ranks compute op(A)·op(B); rank 0
+// applies α and β·C.
 type gemmer[T gemm.Float] struct{ *multiplier[T] }
 
 // Gemm implements gemm.Gemmer.

@@ -8,10 +8,9 @@ import (
 	"gemm/mpi/plan"
 )
 
-// p2pRows is the master and its workers of the coursework: rank 0 sends each worker its
-// rows of A and the whole of B, one worker after the other, each computes its rows of C,
-// and rank 0 receives them in the same order. Every worker has k·(m/W + n) elements, and
-// rank 0 sends W times that.
+// p2pRows is the master with its workers of the coursework. Rank 0 sends each worker its rows of A
+// and all of B, one worker after the other. Each worker computes its rows of C, and rank 0 receives
+// them in the same order. Every worker gets k·(m/W + n) elements, and rank 0 sends W times that.
 //
 //	rank      0 (idle)        1            2
 //	sends     A₁ B | A₂ B →   A₁ B         A₂ B
@@ -60,8 +59,8 @@ func newP2PRows[T gemm.Element](t *task[T]) (product[T], error) {
 	return p, nil
 }
 
-// rowOperands returns the matrices in which a rank has the rows of A, the whole of B and
-// the rows of C: where they lie in the operands of rank 0, of its own on the others.
+// rowOperands returns the matrices for a rank's rows of A, all of B and its rows of C. On rank 0
+// they are parts of the operands, on the others matrices of their own.
 func (t *task[T]) rowOperands(rows plan.Span) (a, b, c gemm.Matrix[T]) {
 	s := t.shape
 	if t.world.Rank() == 0 {

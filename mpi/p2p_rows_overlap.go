@@ -8,11 +8,11 @@ import (
 	"gemm/mpi/plan"
 )
 
-// p2pRowsOverlap is p2p-rows without waiting: the range k is cut into panels, and while a
-// worker adds the product of one panel to its rows of C, the next one is on its way. The
-// first is short and the next ones grow; the last is multiplied some rows at a time, which
-// are on their way back while others are computed. What is left to wait for is the first
-// panel and the last rows.
+// p2pRowsOverlap is p2p-rows with overlap. The range of k is divided into panels. While a worker
+// adds the product of one panel to its rows of C, the next panel is in flight. The first panel is
+// short, and the next ones grow. The last panel is multiplied some rows at a time; finished rows
+// travel back while the next ones are computed. What remains to wait for is the first panel and the
+// last rows.
 //
 //	worker    receives   A₁⁰ B⁰ | A₁¹ B¹     | A₁² B²
 //	          computes          | C₁ = A₁⁰B⁰ | C₁ += A₁¹B¹ | C₁ += A₁²B², rows by rows
@@ -24,10 +24,10 @@ type p2pRowsOverlap[T gemm.Element] struct {
 	as, bs [2]gemm.Matrix[T] // on a worker, room for a panel and the next
 }
 
-// packed is a panel as rank 0 sends it: columns of A for each worker, and rows of B. What
-// does not lie side by side is cut into small pieces by MPI, which go on only while the
-// sender is in a call, and several times as fast as from an operand others copy from the
-// huge pages that these are on.
+// packed is a panel in the form in which rank 0 sends it: columns of A for each worker, and rows of
+// B. There are two reasons to copy them. MPI divides strided data into small pieces, which move
+// only while the sender is in an MPI call. And other ranks copy several times as fast from the huge
+// pages of the packed panel as from an operand.
 type packed[T gemm.Element] struct {
 	as      []part[T]
 	b, from gemm.Matrix[T]
@@ -63,7 +63,7 @@ func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 	}
 	for _, s := range p.panels {
 		x := packed[T]{b: memory.Matrix[T](s.Len(), t.shape.N), from: rowsOf(t.b, s)}
-		// The error is that of the function, which returns none.
+		// The function returns no errors.
 		_ = p.others(func(rank int, rows plan.Span) error {
 			x.as = append(x.as, part[T]{rank, memory.Matrix[T](rows.Len(), s.Len()), colsOf(rowsOf(t.a, rows), s)})
 			return nil
@@ -73,7 +73,7 @@ func newP2PRowsOverlap[T gemm.Element](t *task[T]) (product[T], error) {
 	return p, nil
 }
 
-// pieces returns the rows of C that are sent at once, of so many.
+// pieces returns the ranges of rows of C that are sent at once.
 func (p *p2pRowsOverlap[T]) pieces(rows int) []plan.Span {
 	return plan.Chunks(rows, p.params.Int("panel"))
 }

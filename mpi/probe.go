@@ -12,8 +12,8 @@ import (
 	"gemm/mpi/plan"
 )
 
-// Peak returns the rate of multiply-adds on registers, in GFLOP/s, of all ranks together,
-// each on so many threads, measured on all at the same time.
+// Peak returns the rate of multiply-adds on registers, in GFLOP/s, of all ranks together. All ranks
+// are measured at the same time, with the given number of threads each.
 func (j *Job) Peak(pipe string, threads int, each time.Duration) (float64, error) {
 	defer j.within(doPeak)()
 	c := command{Do: doPeak, Pipe: pipe, Times: threads, Left: each}
@@ -63,8 +63,8 @@ const pingPongs = 9
 // pingPongTime is how long the messages of a sample take together, about.
 const pingPongTime = 2 * time.Millisecond
 
-// PingPong returns samples of the seconds that a message of so many bytes takes from
-// rank 0 to rank 1, measured once a job; none where there is one rank.
+// PingPong returns samples of the time, in seconds, of a message of the given size from rank 0 to
+// rank 1. They are measured once per job. There are none in a job of one rank.
 func (j *Job) PingPong(bytes int) ([]float64, error) {
 	if j.Size() < 2 || j.pings[bytes] != nil {
 		return j.pings[bytes], nil
@@ -112,16 +112,15 @@ func (j *Job) network() (plan.Network, error) {
 	return plan.Fit(found), nil
 }
 
-// sampleTerms is the size, in terms of a product, that the rate of a local variant is
-// measured at: a small part of what takes long.
+// sampleTerms is the size, in multiply-adds, of the product that measures the rate of a local
+// variant: a small fraction of a product that takes long.
 const sampleTerms = 1 << 26
 
 // leastTerms is the size below which the messages are what takes time.
 const leastTerms = 1 << 18
 
-// rate returns the terms that the local variant multiplies in a second on the rank where
-// it is slowest, all ranks computing at the same time, as they will in a product of whose
-// parts s is the largest. Every rank calls it.
+// rate returns the multiply-adds per second of the local variant on the slowest rank, while all
+// ranks compute, as in a product whose largest part is s. Every rank calls it.
 func rate[T gemm.Element](j *Job, l *local[T], asked gemm.Params, s gemm.Shape) (float64, error) {
 	for s.Terms() > sampleTerms {
 		switch longest := max(s.M, s.N, s.K); longest {

@@ -10,21 +10,20 @@ import (
 	"gemm/reference"
 )
 
-// scalapack is the product of a library on the same ranks and operands: one call of
-// ScaLAPACK's pdgemm or psgemm (Choi, Dongarra, Ostrouchov, Petitet, Walker and Whaley, A
-// proposal for a set of parallel basic linear algebra subprograms, LNCS 1041, 1996).
-// Matrices are dealt out in square blocks, in turn to the rows and columns of the grid
-// (block-cyclic), which keeps all ranks busy in algorithms that work on a part of a
-// matrix.
+// scalapack is the product of a library on the same ranks and operands: one call of ScaLAPACK's
+// pdgemm or psgemm (Choi, Dongarra, Ostrouchov, Petitet, Walker and Whaley, A proposal for a set of
+// parallel basic linear algebra subprograms, LNCS 1041, 1996). Matrices are distributed
+// block-cyclically: square blocks are dealt to the rows and columns of the grid, round robin. This
+// keeps all ranks busy in algorithms that work on a part of a matrix.
 //
-// The library has matrices by columns, so that ours are to it the transposed ones. The
-// grid is the library's, P×Q with P ≤ Q: it deals out the rows of the transposed matrices
-// over P, which are our columns, and our rows over Q.
+// The library stores matrices by columns, so our matrices are transposed for it. Its grid is P×Q
+// with P ≤ Q. It deals the rows of the transposed matrices, our columns, over P, and our rows over
+// Q.
 //
 //	grid of 1×2, blocks of 2      rank 0            rank 1
 //	C of 7 rows                   rows 0–1, 4–5     rows 2–3, 6
 //
-// What it sends it sends by itself: nothing is counted, and nothing planned.
+// The library sends its messages itself: they are not counted and not planned.
 type scalapack[T gemm.Float] struct {
 	*task[T]
 	library *comm.ScaLAPACK
@@ -50,8 +49,7 @@ func newScaLAPACK[T gemm.Float](t *task[T]) (product[T], error) {
 	return x, nil
 }
 
-// dealt returns the i-th part of n indices that are dealt out in blocks, in turn to the
-// parts, from 0 on.
+// dealt returns part i of n indices that are dealt in blocks to the parts, round robin.
 //
 //	dealt(7, 2, 2, i): [0,2) [4,6) | [2,4) [6,7)
 func dealt(n, block, parts, i int) []plan.Span {

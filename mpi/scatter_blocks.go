@@ -5,10 +5,9 @@ import (
 	"gemm/gf256"
 )
 
-// newScatterBlocks is scatter-rows with blocks of C in place of rows: the ranks are a grid
-// of P×Q, and rank (i, j) needs the i-th rows of A and the j-th columns of B alone, which
-// is less than the whole of B unless Q is 1. Blocks are copied row by row into the buffer
-// and out of it.
+// newScatterBlocks is scatter-rows with blocks of C in place of rows. The ranks are a grid of P×Q.
+// Rank (i, j) needs only block i of the rows of A and block j of the columns of B; unless Q is 1,
+// that is less than all of B. Blocks are copied row by row into the buffer and out of it.
 //
 //	buffer of rank 0   A₀ B₀  A₀ B₁  A₁ B₀  A₁ B₁
 //	rank                 0      1      2      3      (a grid of 2×2)

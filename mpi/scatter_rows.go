@@ -8,11 +8,10 @@ import (
 	"gemm/mpi/plan"
 )
 
-// scatterRows is p2p-rows with one call in place of two a worker: rank 0 puts the rows of
-// A of each rank and, behind them, the whole of B into one buffer, once for each rank,
-// and one Scatter of a combined type sends them all; one Gather brings the rows of C
-// back. The rows are padded to the same number on all ranks. MPI forbids a Scatter to
-// read one place for two ranks, so that the buffer has k·(m + P·n) elements.
+// scatterRows is p2p-rows with one call in place of two per worker. Rank 0 puts into one buffer,
+// for each rank, its rows of A followed by all of B. One Scatter of a combined type sends them all,
+// and one Gather returns the rows of C. The rows are padded to the same number on all ranks. MPI
+// forbids a Scatter to read one location for two ranks, so the buffer has k·(m + P·n) elements.
 //
 //	buffer of rank 0   A₀ B A₁ B A₂ B
 //	rank                 0         1         2
@@ -45,8 +44,8 @@ func scatterRowsVariant() gemm.Variant {
 	})
 }
 
-// joined is a product whose operands are scattered in one call: the blocks of A and of B
-// that a rank of the grid needs, padded to the same size on all, lie behind each other.
+// joined is a product whose operands are scattered in one call. The blocks of A and of B that a
+// rank needs, padded to the same size on all ranks, are adjacent in the buffer.
 type joined[T gemm.Element] struct {
 	*task[T]
 	grid        plan.Grid

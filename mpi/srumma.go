@@ -11,21 +11,20 @@ import (
 	"gemm/mpi/plan"
 )
 
-// srumma is summa without broadcasts: operands lie where other ranks can read them, and
-// each fetches the panels that it has not got, while the owner computes and takes no part
-// in it (Krishnan and Nieplocha, SRUMMA: a matrix multiplication algorithm suitable for
-// clusters and scalable shared memory systems, IPDPS 2004). Nobody waits for a partner,
-// and since ranks of a row and of a column begin at different panels, no two of them
-// read from the same one at first.
+// srumma is summa without broadcasts. The operands are in memory that other ranks can read. Each
+// rank fetches the panels that it needs, while their owner computes and takes no part in the
+// transfer (Krishnan and Nieplocha, SRUMMA: a matrix multiplication algorithm suitable for clusters
+// and scalable shared memory systems, IPDPS 2004). No rank waits for a partner. The ranks of a row,
+// and of a column, begin with different panels, so at first no two of them read from the same rank.
 //
 //	grid of 2×2     (0,0)          (0,1)          (1,0)          (1,1)
 //	owns            A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
 //	step 0          A₀₀ B₀₀        A₀₁ B₁₁ ←      A₁₁ B₁₀ ←      A₁₀ B₀₁ ←
 //	step 1          A₀₁ B₁₀ ←      A₀₀ B₀₁ ←      A₁₀ B₀₀ ←      A₁₁ B₁₁
 //
-// Ranks of one host that help each other share memory, and read panels there where they
-// lie; others fetch from windows (MPI 4.0, 12.3.2 and 12.3.5). If MPI has no window for
-// them, owners send their panels to each rank in the order in which that rank uses them.
+// Ranks of one host that steal from each other share memory, and read panels there in place. Other
+// ranks fetch panels from windows (MPI 4.0, 12.3.2 and 12.3.5). If MPI has no window for them,
+// owners send their panels to each rank, in the order in which that rank uses them.
 type srumma[T gemm.Element] struct {
 	*stationary[T]
 	window *comm.Window // nil: owners send
@@ -139,8 +138,9 @@ func (x *srumma[T]) expose() error {
 	return nil
 }
 
-// apart takes a window where no crew shares memory. If a rank cannot have one, all ranks do
-// without; the part of a rank that has one is lost, for it takes all ranks to free it.
+// apart creates a window if no crew shares memory. If one rank cannot have one, no rank has one.
+// The memory of a window on the other ranks is then lost, since all ranks have to take part in
+// freeing it.
 func (x *srumma[T]) apart(bytes int) error {
 	if x.denied = x.job.denied; x.denied != "" {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"gemm/mpi/plan"
 )
 
-// stationary is what the algorithms that leave C where it is have in common: the operands are
-// spread over a grid of ranks and multiplied panel after panel of k. How a rank gets the
-// panels that others hold is what the algorithms differ in. The next step is under way while
-// this one is multiplied (lookahead).
+// stationary is the common part of the algorithms in which C stays in place. The operands are
+// distributed over a grid of ranks and multiplied one panel of k after the other. The algorithms
+// differ in how a rank gets the panels of others. The next panel is in flight while this one is
+// multiplied (lookahead).
 //
-// A local variant that can compute two products at once, as one of twice the k, gets panels
-// two and two: the longer k is, the fewer times it adds to C.
+// A local variant that can compute two products as one, with twice the k, gets two panels at a
+// time: with a longer k it adds to C less often.
 type stationary[T gemm.Element] struct {
 	*task[T]
 	grid plan.Grid
@@ -232,8 +232,8 @@ func (x *stationary[T]) predict(traffic []plan.Traffic) prediction {
 // panelDoc is of the variants with panels of k.
 const panelDoc = "columns of A and rows of B that are broadcast at once"
 
-// spreadWorkspace returns the elements of operands that are spread over ranks, with what
-// they hold of each other's: two panels, four of a local variant that takes two at once.
+// spreadWorkspace returns the number of elements of distributed operands, with the panels that a
+// rank holds of others: two, or four for a local variant that takes two at a time.
 func spreadWorkspace(s gemm.Shape, g plan.Grid, p gemm.Params) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	wide := 2 * float64(min(p.Int("panel"), s.K)*g.C)

@@ -7,12 +7,12 @@ import (
 	"gemm/mpi/plan"
 )
 
-// summa is the product of operands that are spread over a grid of ranks: C stays where it
-// is, and for panel after panel of k the column of ranks that holds A's columns broadcasts
-// them along the rows of the grid, the row that holds B's rows broadcasts those down the
-// columns, and every rank adds their product to its block of C (van de Geijn and Watts,
-// SUMMA: Scalable Universal Matrix Multiplication Algorithm, 1997). The next panel is
-// under way while this one is multiplied (lookahead).
+// summa multiplies operands that are distributed over a grid of ranks. C stays in place. For one
+// panel of k after the other, the ranks in the grid column that holds the columns of A broadcast
+// them along the rows of the grid; the ranks in the grid row that holds the rows of B broadcast
+// them down the columns; and every rank adds their product to its block of C (van de Geijn and
+// Watts, SUMMA: Scalable Universal Matrix Multiplication Algorithm, 1997). The next panel is in
+// flight while this one is multiplied (lookahead).
 //
 //	grid of 2×2        (0,0)      (0,1)      (1,0)      (1,1)
 //	owns               A₀₀ B₀₀    A₀₁ B₀₁    A₁₀ B₁₀    A₁₁ B₁₁

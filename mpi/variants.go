@@ -10,8 +10,8 @@ import (
 	"gemm/mpi/plan"
 )
 
-// Variants returns the variants on ranks: those whose operands begin and end on rank 0,
-// from messages to collective calls, and then those whose operands live distributed.
+// Variants returns the variants on ranks. First come those whose operands begin and end on rank 0,
+// from messages to collective calls, and then those whose operands are distributed.
 func Variants() []gemm.Variant {
 	return []gemm.Variant{
 		p2pRowsVariant(),
@@ -38,7 +38,7 @@ const (
 	dynamic = "dynamic"
 )
 
-// commonParams are those of every variant.
+// commonParams returns the parameters of every variant, and more.
 func commonParams(more ...gemm.Param) []gemm.Param {
 	ranks, _ := Launched()
 	return append([]gemm.Param{
@@ -164,10 +164,10 @@ func variant(v gemm.Variant, workspace func(s gemm.Shape, ranks int, p gemm.Para
 	return v
 }
 
-// localModel is the model of the local variant for the whole product: the ranks together
-// have its operations and accesses. Of a variant that halves dimensions it is the
-// workspace alone: what it saves of a part hangs on how often that can be halved, and a
-// rank has the operations of packed at most.
+// localModel is the model of the local variant for the whole product: all ranks together have its
+// operations and accesses. For a variant that halves dimensions it is the workspace only. What such
+// a variant saves depends on how often a part can be halved, and a rank has at most the operations
+// of packed.
 func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	v, resolved := localOf(p)
 	model := v.Model(s, resolved)
@@ -179,10 +179,10 @@ func localModel(s gemm.Shape, p gemm.Params) gemm.Model {
 	return model
 }
 
-// boundOf is the bound with a local variant. Parts are summed in whatever order, which
-// classical ones cover. Those of a variant that halves dimensions are halved no more often
-// than the whole product would be, so that their errors add up to no more than its own;
-// the additions of parts are those of a classical product, whose bound comes on top.
+// boundOf is the bound with a local variant. Parts are summed in any order, which classical bounds
+// cover. A variant that halves dimensions halves a part at most as often as the whole product, so
+// the errors of all parts together are at most its own bound; the additions of parts are those of a
+// classical product, whose bound is added.
 func boundOf(p gemm.Params) gemm.Bound {
 	v, resolved := localOf(p)
 	if v.Bound.Kind == gemm.Componentwise {

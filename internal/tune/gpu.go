@@ -84,7 +84,7 @@ type GPUTask struct {
 // String names the task in progress and notes.
 func (t GPUTask) String() string { return fmt.Sprintf("%s %s %s", t.Rung, t.Type, t.Class) }
 
-// GPUTrial is a candidate that was measured in turn with the default.
+// GPUTrial is a candidate that was measured interleaved with the default.
 type GPUTrial struct {
 	GPUTask
 	Round int `json:"round"` // 1: many, 2: the best of them, 3: those that are left
@@ -112,8 +112,8 @@ type GPUChoice struct {
 // gpuSearch looks for the best settings of kernels on a GPU.
 type gpuSearch struct {
 	gpu cuda.GPU
-	// measure measures cases in turn, each verified before and after, on a worker that ignores
-	// what was tuned.
+	// measure measures interleaved cases, each verified before and after, on a worker that ignores
+	// tuned settings.
 	measure func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error)
 	// decide is told of a choice, with the rows of the default and of the best.
 	decide func(c GPUChoice, doc compare.Document) error
@@ -127,8 +127,8 @@ type gpuSearch struct {
 // userRungs are the rungs that users choose for their products; they are tuned first.
 var userRungs = []string{"warptile", "tf32-wmma", "dmma", "tuned"}
 
-// The rounds of a search. A turn has the default and so many others; the first round ends
-// with that share of the time, the second with the other.
+// The rounds of a search. A turn has the default and the given number of other settings. The first
+// round ends after the first share of the time, the second after the other.
 const (
 	turnOthers  = 7
 	handful     = 5 // that go on to the second round
@@ -148,8 +148,8 @@ var (
 		Patience: 2 * time.Second}
 )
 
-// tasks returns what is to be tuned on the GPU, and how many of it users choose, which come
-// first: class after class of those that are asked for most.
+// tasks returns the tasks of tuning on the GPU, the most used classes of shapes first. The first of
+// them, users in number, are kernels that users choose.
 func (s *gpuSearch) tasks() (tasks []GPUTask, users int) {
 	capability, err := occupancy.ParseCapability(s.gpu.Capability)
 	if err != nil {
@@ -221,8 +221,9 @@ type entrant struct {
 	ratio float64
 }
 
-// search finds the best setting for a task by halving: all candidates with few samples, the
-// best of them with more, and the best of those beside the default and cuBLAS with many.
+// search finds the best setting for a task by successive halving: all candidates with few samples,
+// the best ones with more samples, and the best of those with many, together with the default and
+// cuBLAS.
 func (s *gpuSearch) search(ctx context.Context, t GPUTask, d time.Duration) error {
 	begin := s.now()
 	within := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(d))) }
@@ -261,9 +262,9 @@ func settingsOf(entrants []entrant) []GPUSetting {
 	return out
 }
 
-// candidates returns the settings to try for a task in the order in which they are: those
-// that the rung is offered with, those that are good for its other classes, and the rest, of
-// which any beginning has tiles of all sizes. How k is cut is left to be predicted.
+// candidates returns the settings to try for a task, in this order: the settings of the rung's
+// default list, the settings that are good for its other classes, and the rest, so that the first
+// ones of these have tiles of all sizes. The split of k is left to the prediction.
 func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 	capability, _ := occupancy.ParseCapability(s.gpu.Capability) // as tasks did
 	var own, rest []GPUSetting
@@ -316,8 +317,8 @@ func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 	return out
 }
 
-// round measures settings in turns with the default, until the time is over, and returns
-// those that are not the default's, the fastest first, and how many were measured.
+// round measures settings in turns with the default until the time is over. It returns the settings
+// other than the default, the fastest first, and how many were measured.
 func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b compare.Budget,
 	until time.Time) (best []entrant, tried int, err error) {
 	var took time.Duration // of a turn
@@ -347,8 +348,8 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 	return best, tried, nil
 }
 
-// turn measures the default, which is the first of the rows, and other settings in turn, and
-// notes them as trials. In the last round the library, if there is one, is behind them.
+// turn measures the default, which is the first row, and other settings, interleaved, and notes
+// them as trials. In the last round it adds the library if there is one.
 func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting,
 	b compare.Budget) ([]compare.Record, compare.Document, error) {
 	v := variant(cuda.Family + "/" + t.Rung)
@@ -401,7 +402,7 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 	return rows, doc, nil
 }
 
-// ratioOf returns the time of one row over that of another; none where one has no speed.
+// ratioOf returns the ratio of the times of two rows, and none if one has no speed.
 func ratioOf(of, over compare.Record) compare.Number {
 	if !of.Speed() || !over.Speed() || !(over.Median > 0) {
 		return compare.None()
@@ -409,8 +410,8 @@ func ratioOf(of, over compare.Record) compare.Number {
 	return of.Median / over.Median
 }
 
-// last measures those that are left beside the default and cuBLAS, says in c which is the
-// best of them and whether it is kept, and returns the rows of both.
+// last measures the remaining settings, the default and cuBLAS. It notes in c which setting is best
+// and whether it is kept, and returns the rows.
 func (s *gpuSearch) last(ctx context.Context, c *GPUChoice, left []GPUSetting) (compare.Document, error) {
 	s.say(fmt.Sprintf("%s round 3", c.GPUTask))
 	rows, doc, err := s.turn(ctx, c.GPUTask, 3, left, lastRound)

@@ -95,9 +95,8 @@ func (r race) before(until time.Time) race {
 	return r
 }
 
-// over reports whether the ratios say enough. What they say does not decide it, but
-// for a candidate that is given up: who stops as soon as one is ahead finds one ahead
-// by chance.
+// over reports whether there are enough pairs. The decision does not depend on who is ahead, except
+// for a candidate that is given up: to stop as soon as one is ahead would find one ahead by chance.
 func (r race) over(ratios []float64) bool {
 	if len(ratios) == r.hopeless {
 		return !(sample.Summarize(ratios).Median > 1)
@@ -173,8 +172,8 @@ type axis struct {
 	length          int // of the dimension that it cuts, where it is measured
 }
 
-// even returns the size of the pieces that the axis' dimension is cut into by blocks
-// of the size: an engine makes them as large as one another.
+// even returns the size of the pieces of the dimension, if blocks have the given size: the engine
+// makes all pieces of nearly the same size.
 func (a axis) even(size int) int {
 	count := (a.length + size - 1) / size
 	return ((a.length+count-1)/count + a.step - 1) / a.step * a.step
@@ -183,10 +182,10 @@ func (a axis) even(size int) int {
 // beside are the values that descend tries for a size, as multiples of it.
 var beside = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
 
-// descend improves the blocking by coordinate descent: size after size, it tries
-// the values beside the best known one and keeps what better says is faster, until
-// no size changes or better returns an error. It does not try a blocking twice, nor
-// one that cuts the dimension as the best does.
+// descend improves the blocking by coordinate descent. For one size after the other it tries values
+// near the best known one, and keeps a value if better says that it is faster. It ends if no size
+// changes, or if better returns an error. It does not try a blocking twice, nor a blocking with the
+// same pieces as the best one.
 func descend(start block.Blocking, axes []axis,
 	better func(a axis, incumbent, candidate block.Blocking) (bool, error)) (block.Blocking, error) {
 	best := start
@@ -235,17 +234,16 @@ func crossing(n int, holds func(i int) (bool, error)) (int, error) {
 	return lo, nil
 }
 
-// point is the measured effect of one level of Strassen's algorithm on products of
-// one size: the time of the product that is halved once over that of the one that is
-// not.
+// point is the measured effect of one level of Strassen's algorithm at one size: the time of the
+// product that is halved once, divided by the time of the product that is not.
 type point struct {
 	n     int
 	ratio float64
 }
 
-// A level of Strassen's algorithm replaces eight products of halves by seven, which
-// take time in n³, and adds sums, which take time in n²: the ratio is α + γ/n, and
-// halving neither gains nor loses where that is 1.
+// A level of Strassen's algorithm replaces eight products of halves by seven, which saves time in
+// n³, and adds sums, which take time in n². So the ratio is α + γ/n, and the break-even size is
+// where it is 1.
 
 // breakEven returns that size between two measured ones, of which the second gains.
 func breakEven(before, after point) float64 {
@@ -257,6 +255,6 @@ func breakEven(before, after point) float64 {
 	return float64(before.n) // noise
 }
 
-// breakEvenBeyond returns that size, as far as one measured size can tell, with ⅞
-// for α: the products of halves are as fast as the whole.
+// breakEvenBeyond estimates the break-even size from one measured size, with α = ⅞: the products of
+// halves are as fast as the whole.
 func breakEvenBeyond(p point) float64 { return (p.ratio - 7.0/8) * 8 * float64(p.n) }

@@ -178,9 +178,9 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	return settleBlocks(ctx, t, until, start, best, cube, tall)
 }
 
-// settleBlocks keeps the blocks that a search found, where they prove faster than
-// the default once more, on one of the products and slower on none: of many
-// candidates that are as good as the incumbent, one seems faster by chance.
+// settleBlocks keeps the blocks that a search found if a second measurement confirms them: faster
+// than the default on one of the products, and slower on none. Among many candidates that are as
+// good as the incumbent, one seems faster by chance.
 func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time, start, best block.Blocking,
 	on ...*workload[T]) error {
 	text := func(b block.Blocking) string { return fmt.Sprintf("mc=%d kc=%d nc=%d", b.MC, b.KC, b.NC) }

@@ -104,8 +104,9 @@ func plan(families []string) []stage {
 // Steps returns the number of steps that tuning the families takes.
 func Steps(families []string) int { return len(plan(families)) }
 
-// Run tunes the families. With an error the result is nil unless a GPU had something chosen
-// before: what was found there is kept class by class, of the processor once all of it is tuned.
+// Run tunes the families. If there is an error, the result is nil unless settings of a GPU were
+// chosen before. Settings of a GPU are kept class by class, settings of the processor only when all
+// are tuned.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	t := &tuner{options: o, Result: Result{Schema: compare.Schema, Settings: o.Settings}}
 	t.forget()
@@ -149,8 +150,8 @@ func (t *tuner) forget() {
 	t.cutoff = Cutoff()
 }
 
-// Cutoff returns the order of the largest cubes that Strassen's and Winograd's algorithms do not
-// halve where none is asked for.
+// Cutoff returns the default cut-off: the size of the largest cubes that Strassen's and Winograd's
+// algorithms do not halve.
 func Cutoff() int {
 	p, err := variant("serial/strassen").Resolve(nil)
 	if err != nil {

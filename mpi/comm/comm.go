@@ -17,12 +17,12 @@ type Comm struct {
 	traffic    *Traffic
 }
 
-// Traffic is the bytes of the arguments of calls, in this process. What a rank has for
-// itself is not counted. A message counts where it is sent and where it is received;
-// Rget and Here count where they are called. Bcast counts its buffer once at the root, however many
-// receive it, and once at each who does; Scatter and Gather count the parts of the others
-// at the root, and each its own; ReduceScatter counts what any algorithm has to move: all
-// parts but the own one sent, and the own one received from each of the others.
+// Traffic is the number of bytes in the arguments of calls, in this process. Data that a rank keeps
+// for itself is not counted. A message counts at the sender and at the receiver. Rget and Here
+// count at the caller. Bcast counts its buffer once at the root, for any number of receivers, and
+// once at each receiver. Scatter and Gather count the parts of others at the root, and at each
+// other rank its own part. ReduceScatter counts what any algorithm has to move: all parts but its
+// own as sent, and its own part once for each other rank as received.
 type Traffic struct{ Sent, Recv int64 }
 
 // Rank returns the rank of this process in c.
@@ -34,8 +34,8 @@ func (c *Comm) Size() int { return c.size }
 // Traffic returns what was counted on c and on what was made from it, but for Quiet.
 func (c *Comm) Traffic() *Traffic { return c.traffic }
 
-// Grid is this process's place in a grid of ranks, the communicators of its row and its
-// column, and the grid itself, which closes round at its edges.
+// Grid is the place of this process in a grid of ranks, with the communicators of its row, of its
+// column and of the grid, which is periodic.
 type Grid struct {
 	I, J     int
 	All      *Comm
@@ -221,7 +221,7 @@ func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, erro
 	return request(b, func(r *Request) error { return c.ibcast(b, root, r) })
 }
 
-// ScatterRows sends each rank its rows of the root's matrix: spans[r] those of rank r.
+// ScatterRows sends each rank its rows of the root's matrix; spans[r] are the rows of rank r.
 //
 //	spans [0,2) [2,3) [3,3)   rank        0         1      2
 //	                          before   rows 0–2     ·      ·
@@ -251,9 +251,9 @@ func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 	return c.gatherv(b, wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, root)
 }
 
-// ScatterCols sends each rank its columns of the root's matrix, which spans shares out
-// evenly: one call for those with one more, and one for the others, since the ranks of a
-// call have whole numbers of one type, which is here that of all of a rank's columns.
+// ScatterCols sends each rank its columns of the root's matrix; spans divides them evenly. There is
+// one call for the ranks with one column more, and one for the others: in one call all ranks have
+// whole numbers of one type, and the type is all columns of a rank.
 //
 //	spans [0,2) [2,4) [4,5)   first call:  columns 0, 1 → rank 0, columns 2, 3 → rank 1
 //	                          second call: column 4 → rank 2
@@ -321,8 +321,8 @@ func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) err
 	return nil
 }
 
-// countParts counts parts that the root sends, of so many bytes an index of the spans,
-// and returns the buffer of the part that is received.
+// countParts counts the parts that the root sends, each bytes per index of the spans, and returns
+// the buffer of the part that is received.
 func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
 	all, mine gemm.Matrix[T]) (buffer, error) {
 	b, err := checkParts(c, spans, all, mine)
@@ -378,9 +378,9 @@ func lengths(spans []plan.Span) (counts, from []int) {
 	return counts, from
 }
 
-// ScatterJoined sends each rank its part of the root's buffer, where the parts, each of
-// len(first) + len(second) elements, lie one after the other: one call, of one combined
-// type whose two blocks go to two places.
+// ScatterJoined sends each rank its part of the root's buffer. The parts are adjacent, each of
+// len(first) + len(second) elements. It is one call with a combined type, whose two blocks go to
+// two locations.
 //
 //	rank        0                 1        2
 //	before   A₀ B A₁ B A₂ B       ·        ·

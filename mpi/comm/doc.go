@@ -1,13 +1,13 @@
-// Package comm is the transport of the mpi family: messages of matrices between ranks,
-// by real MPI. Calls that github.com/emer/empi has go through it; what it lacks, which
-// is everything non-blocking, of derived types, of several lengths and on communicators
-// that were split, is a thin file of cgo beside it (mpi_on.go).
+// Package comm is the transport of the family mpi: messages of matrices between ranks, by real MPI.
+// It uses github.com/emer/empi for the calls that it has. A thin file of cgo (mpi_on.go) adds the
+// others: non-blocking calls, derived types, parts of different lengths, and communicators that
+// were split.
 //
-// A message is a matrix, whatever its stride: the transport chooses the derived type.
-// The two ends of a message agree on rows and columns, not on strides. Every call counts
-// the bytes of its arguments (see Traffic).
+// A message is a matrix with any stride; the transport chooses the derived type. Both ends of a
+// message agree on rows and columns, not on strides. Every call counts the bytes of its arguments
+// (see Traffic).
 //
-// All calls of a process come one at a time; who began with a locked thread makes them
-// all there. A build without the tag mpi has the same functions, whose Start returns
-// gemm.ErrUnavailable with the remedy.
+// A process makes its calls one at a time; if the first came from a locked thread, all come from
+// that. A build without the tag mpi has the same functions. There Start returns gemm.ErrUnavailable
+// with the remedy.
 package comm

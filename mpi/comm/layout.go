@@ -10,8 +10,8 @@ import (
 // limit is the largest count that a call of MPI takes: counts are C's int.
 var limit = math.MaxInt32
 
-// Countable returns an error where MPI cannot count so many elements of what there are,
-// with what helps.
+// Countable returns an error with the remedy if MPI cannot count the given number of elements. what
+// says what they are.
 func Countable(elements int, what, remedy string) error {
 	if elements > limit {
 		return fmt.Errorf("%d elements %s: MPI counts up to %d: %s", elements, what, limit, remedy)
@@ -28,15 +28,14 @@ const (
 	vector                // one element of a type: count rows of cols elements, stride apart
 )
 
-// layout is a message as MPI is told of it: so many elements of a type.
+// layout is a message in MPI's terms: count elements of a type.
 type layout struct {
 	shape               shape
 	count, cols, stride int
 }
 
-// layoutOf returns the layout of a matrix: its elements where they lie side by side, in
-// rows where those are more than MPI can count, and a vector otherwise. The error names
-// what is still too much.
+// layoutOf returns the layout of a matrix: elements if they are contiguous, rows if there are more
+// elements than MPI can count, and otherwise a vector. The error names what is still too much.
 func layoutOf(m, n, stride int) (layout, error) {
 	if max(m, n, stride) > limit {
 		return layout{}, fmt.Errorf("comm: %d×%d elements with stride %d: MPI counts up to %d rows and columns: use more ranks or smaller panels", m, n, stride, limit)

@@ -38,8 +38,8 @@ func (c *Comm) Split(_, _ int) (*Comm, error) { return nil, errNone }
 // NewGrid makes a p×q grid of the ranks of c, row by row.
 func (c *Comm) NewGrid(_, _ int) (*Grid, error) { return nil, errNone }
 
-// Shift returns the ranks of g.All from which to receive and to which to send where all
-// send by so many columns to the left and rows up.
+// Shift returns the ranks of g.All to receive from and to send to, if all ranks send the given
+// number of columns to the left and of rows up.
 func (g *Grid) Shift(_, _ int) (from, to int, err error) { return 0, 0, errNone }
 
 // Host returns the ranks of c that share memory with this one.
@@ -60,8 +60,8 @@ func (c *Comm) Tell([]byte) error { return errNone }
 // Hear waits for what rank 0 tells, at first awake, later asleep most of the time.
 func (c *Comm) Hear() ([]byte, error) { return nil, errNone }
 
-// PingPong returns the time of a message of so many bytes from rank 0 to rank 1, half of
-// that there and back, on rank 0.
+// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of the
+// time there and back.
 func (c *Comm) PingPong(_, _ int) (time.Duration, error) { return 0, errNone }
 
 // Version returns the name and version of the library.

@@ -294,8 +294,8 @@ func (c *Comm) NewGrid(p, q int) (*Grid, error) {
 	return g, errors.Join(errs[:]...)
 }
 
-// Shift returns the ranks of g.All from which to receive and to which to send where all
-// send by so many columns to the left and rows up.
+// Shift returns the ranks of g.All to receive from and to send to, if all ranks send the given
+// number of columns to the left and of rows up.
 func (g *Grid) Shift(left, up int) (from, to int, err error) {
 	var source, target C.int
 	if left != 0 {
@@ -659,8 +659,8 @@ func (c *Comm) Hear() ([]byte, error) {
 	return data[:n], err
 }
 
-// PingPong returns the time of a message of so many bytes from rank 0 to rank 1, half of
-// that there and back, on rank 0.
+// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of the
+// time there and back.
 func (c *Comm) PingPong(n, times int) (time.Duration, error) {
 	data := make([]byte, n+1)
 	if err := c.Barrier(); err != nil {

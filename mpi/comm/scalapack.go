@@ -7,9 +7,8 @@ import (
 	"gemm"
 )
 
-// ScaLAPACK is the library (netlib.org/scalapack), found at run time: its PBLAS multiply
-// matrices that are dealt out over a grid of ranks, with messages of their own that Traffic
-// does not count.
+// ScaLAPACK is the library (netlib.org/scalapack), found at run time. Its PBLAS multiplies matrices
+// that are distributed over a grid of ranks. Traffic does not count its messages.
 type ScaLAPACK struct {
 	File    string // base name of what was opened
 	Version string // as the file's name has it; may be empty
@@ -19,19 +18,19 @@ type ScaLAPACK struct {
 	library
 }
 
-// Dealt is a rank's part of a matrix of Rows×Cols that is dealt out in square blocks: its
-// rows in turn to the columns of the grid, its columns to the rows of the grid. Local has
-// the blocks side by side.
+// Dealt is the part of one rank of a Rows×Cols matrix that is dealt in square blocks: its rows to
+// the columns of the grid, round robin, and its columns to the rows of the grid. In Local the
+// blocks are adjacent.
 type Dealt[T gemm.Float] struct {
 	Rows, Cols int
 	Local      gemm.Matrix[T]
 }
 
-// Product computes C = A·B for matrices that are dealt out in blocks of so many rows and
-// columns over the ranks of g: one call of pdgemm or psgemm, which all ranks of g make.
+// Product computes C = A·B for matrices that are dealt over the ranks of g in square blocks of the
+// given size. It is one call of pdgemm or psgemm, which all ranks of g make.
 //
-// The library has matrices by columns. Parts by rows are to it parts of the transposed
-// ones, dealt out the way it expects, and it computes Cᵀ = Bᵀ·Aᵀ.
+// The library stores matrices by columns. For it, our parts by rows are parts of the transposed
+// matrices, dealt as it expects, and it computes Cᵀ = Bᵀ·Aᵀ.
 func Product[T gemm.Float](g *ProcessGrid, block int, c, a, b Dealt[T]) error {
 	var parts [3]part
 	for i, d := range []Dealt[T]{c, a, b} {

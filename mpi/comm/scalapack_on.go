@@ -145,12 +145,11 @@ var scalapackFound struct {
 	*ScaLAPACK
 }
 
-// OpenScaLAPACK opens the library, once a process. The error is an ErrUnavailable with
-// the remedy.
+// OpenScaLAPACK opens the library, once per process. The error is an ErrUnavailable with the remedy.
 //
-// Its BLAS gets one thread, and an OpenBLAS that is older than the processor the kernels
-// that suit it, by the environment of this process, which its children do not inherit;
-// settings of the user's own stay.
+// Its BLAS gets one thread. If it is an OpenBLAS that is older than the processor, it gets the
+// kernels that suit the processor. Both are set in the environment of this process, which child
+// processes do not inherit; settings of the user take precedence.
 func OpenScaLAPACK() (*ScaLAPACK, error) {
 	scalapackFound.Lock()
 	defer scalapackFound.Unlock()
@@ -209,9 +208,8 @@ func setting(variable, value string) bool {
 	return dl.Setenv(variable, value) == nil
 }
 
-// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor
-// better than those of core, which is empty where the BLAS is another; empty where there
-// are none.
+// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor better than
+// those of core. It returns "" if there are none, or if the BLAS is not OpenBLAS (core is empty).
 func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	avx2 := core == "Haswell" || core == "Zen"
 	switch {

@@ -26,9 +26,9 @@ func (s *Shared) At(rank int) unsafe.Pointer { return s.parts[rank] }
 // Own returns where this rank's part begins.
 func (w *Window) Own() unsafe.Pointer { return w.own }
 
-// Share takes memory in common with the other ranks of c, all of which are on one host and
-// make the same call: so many bytes of it are this rank's. Whoever asks for more than
-// there is may wait for ever: Open MPI tells one rank alone.
+// Share allocates memory that the ranks of c share: bytes of it for this rank. All ranks of c are
+// on one host and make the same call. A request for more than there is may wait for ever: Open MPI
+// reports the error to one rank only.
 func (c *Comm) Share(bytes int) (*Shared, error) {
 	s := &Shared{parts: make([]unsafe.Pointer, c.size)}
 	if err := c.share(pages(bytes), s); err != nil {
@@ -38,8 +38,8 @@ func (c *Comm) Share(bytes int) (*Shared, error) {
 	return s, nil
 }
 
-// Expose takes so many bytes of memory for this rank, for the others of c to read wherever
-// they are. All make the same call.
+// Expose allocates bytes of memory on this rank, which all ranks of c can read. All make the same
+// call.
 func (c *Comm) Expose(bytes int) (*Window, error) {
 	var made window
 	var own unsafe.Pointer
@@ -70,9 +70,8 @@ func (w *Window) Ready() error {
 	return w.sync()
 }
 
-// Rget begins to copy to m, the rows of which lie side by side, what lies so many bytes
-// behind the beginning of a rank's part. That rank takes no part in it: the bytes count on
-// c alone, as received.
+// Rget starts to copy to m, whose rows are contiguous, from the given offset in a rank's memory.
+// That rank takes no part: the bytes count on this rank only, as received.
 func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int64) (*Request, error) {
 	b, err := bufferOf(m)
 	if err != nil {
@@ -82,9 +81,9 @@ func Rget[T gemm.Element](c *Comm, w *Window, m gemm.Matrix[T], rank int, at int
 	return request(b, func(r *Request) error { return w.rget(b, rank, at, r) })
 }
 
-// Here returns a matrix, the rows of which lie side by side, that begins so many bytes
-// behind the beginning of a rank's part, to be read where it lies. That rank takes no part
-// in it: the bytes count on c alone, as received, once, as those of Rget do.
+// Here returns a matrix with contiguous rows at the given offset in a rank's memory, to be read in
+// place. That rank takes no part: the bytes count on this rank only, once, as received, like those
+// of Rget.
 func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) gemm.Matrix[T] {
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols}
 	if rows > 0 && cols > 0 {

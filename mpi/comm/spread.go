@@ -16,8 +16,8 @@ func in[T gemm.Element](m gemm.Matrix[T], x Block) gemm.Matrix[T] {
 	return m.Slice(x.Rows.Lo, x.Cols.Lo, x.Rows.Len(), x.Cols.Len())
 }
 
-// Spread sends the blocks of rank 0's matrix to the ranks of c that own them: owned
-// returns those of a rank, and mine are this one's.
+// Spread sends the blocks of rank 0's matrix to the ranks of c that own them. owned returns the
+// blocks of a rank; mine are the blocks of this rank.
 func Spread[T gemm.Element](c *Comm, all gemm.Matrix[T], owned func(rank int) []Block, mine []gemm.Matrix[T]) error {
 	return move(c, owned, func(rank, i int, x Block) error {
 		switch c.Rank() {

@@ -6,17 +6,16 @@ import (
 	"gemm"
 )
 
-// Traffic is what one rank sends and receives in a product, in elements: a caller
-// multiplies by their size. It is predicted from shapes and grids alone, by the rules
-// with which package comm counts bytes, and shares no code with the algorithms but
-// Split.
+// Traffic is the number of elements that one rank sends and receives in a product. Multiply by
+// their size for bytes. It is predicted from shapes and grids alone, by the rules of package comm.
+// It shares no code with the algorithms except Split.
 //
-// Messages counts calls with the partners that each takes turns with: a message 1 at
-// each of its ends, a collective ⌈log₂ of its ranks⌉ at each of them. What no rank has
-// an element for counts nothing, and neither does a collective of one rank.
+// Messages counts the latencies of a rank: 1 for a message at each of its ends, ⌈log₂ ranks⌉ for a
+// collective on each of its ranks. A message without elements counts 0, and so does a collective of
+// one rank.
 //
-// The functions return the Traffic of all ranks, in their order; those beyond a grid
-// have none, and nobody has any where M, N or K is 0. Rank 0 is the root.
+// The functions return the Traffic of all ranks in their order. Ranks outside the grid have none.
+// If M, N or K is 0, no rank has any. Rank 0 is the root.
 type Traffic struct{ Sent, Recv, Messages int64 }
 
 // P2PRows predicts p2p-rows: rank 0 sends each other worker that has rows of A its rows
@@ -196,7 +195,7 @@ func Summa(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	return out
 }
 
-// summa adds the traffic of one layer to that of its ranks.
+// summa adds the traffic of one layer to the traffic of its ranks.
 func summa(out []Traffic, s gemm.Shape, g Grid, width int) {
 	if empty(s) {
 		return
@@ -336,7 +335,7 @@ func (t *Traffic) add(sent, recv, messages int64) {
 	t.Messages += messages
 }
 
-// bcast adds a Bcast of so many elements, in so many calls.
+// bcast adds a Bcast of the given elements in the given number of calls.
 func (t *Traffic) bcast(elements, calls int64, ranks int, root bool) {
 	switch {
 	case ranks == 1 || elements == 0:
