@@ -1,15 +1,15 @@
 package cuda
 
-// Access is how the warps of a block read or write a slice of one operand in shared memory.
-// It is counted from the addresses that the lanes want, as the source of the kernel has
-// them: the compiler may join accesses to neighbouring elements.
+// Access describes how the warps of a block read or write a slice of one operand in shared memory.
+// It is counted from the addresses in the source of the kernel; the compiler may join accesses to
+// neighbouring elements.
 type Access struct {
 	Operand  string // A or B
 	Write    bool
 	Bytes    int // that a lane wants at once
 	Requests int // of all warps, a slice of k
-	// Passes of a request over the banks, on average, and how many there would be if no two
-	// lanes wanted different words of one bank: the others are bank conflicts.
+	// Passes is the average number of passes of a request over the banks. Least is the number
+	// without bank conflicts, that is, if no two lanes needed different words of one bank.
 	Passes, Least float64
 	// Lanes that want the same word, on average: it is read once for all of them.
 	Lanes float64
@@ -18,9 +18,9 @@ type Access struct {
 // Conflicts is the passes of a request that bank conflicts add.
 func (a Access) Conflicts() float64 { return a.Passes - a.Least }
 
-// request is an instruction of which every thread executes count: the i-th of a thread wants
-// bytes at an address in shared memory, from the beginning of its operand's slice. A
-// negative one is none.
+// request is an instruction that every thread executes count times. address returns the address in
+// shared memory of the i-th one of a thread, relative to the slice of its operand. A negative
+// address is no access.
 type request struct {
 	operand      string
 	write        bool
@@ -43,8 +43,8 @@ func (r Rung) Accesses(t Tile, w Widths) []Access {
 	return out
 }
 
-// Passes returns the passes of the reads over the banks for a multiply-add of a warp, which
-// is 32 of a thread: with less than one the banks are no limit. 0: not known, or no reads.
+// Passes returns the passes of the reads over the banks per multiply-add of a warp (32 of a
+// thread). Below 1, the banks are no limit. 0: not known, or no reads.
 func (r Rung) Passes(t Tile, accesses []Access) float64 {
 	if len(accesses) == 0 {
 		return 0
@@ -62,7 +62,7 @@ func (r Rung) Passes(t Tile, accesses []Access) float64 {
 // wordBytes.
 const warpLanes, bankWords, wordBytes = 32, 32, 4
 
-// access counts what a request of a block of so many threads takes.
+// access counts the accesses of a request for a block of the given threads.
 func (q request) access(threads int) Access {
 	a := Access{Operand: q.operand, Write: q.write, Bytes: q.bytes}
 	wanted, distinct := 0, 0
@@ -91,14 +91,13 @@ func (q request) access(threads int) Access {
 	return a
 }
 
-// serve returns in how many passes the banks serve a request of one warp, in how many if no
-// two lanes wanted different words of a bank, how many lanes want something and how many
-// different addresses.
+// serve returns, for a request of one warp: the passes over the banks, the passes without bank
+// conflicts, the number of lanes with an access, and the number of different addresses.
 //
-// A pass serves 32 lanes with 4 bytes each, 16 with 8 or 8 with 16; twice as many where
-// lanes i and i^1 want the same, for every i, or lanes i and i^2
-// (https://forums.developer.nvidia.com/t/77228). Of the words that its lanes want, each bank
-// gives one at a time, to all that want it.
+// A pass serves 32 lanes with 4 bytes each, 16 lanes with 8 bytes, or 8 lanes with 16 bytes. It
+// serves twice as many if for every i the lanes i and i^1, or i and i^2, need the same bytes
+// (https://forums.developer.nvidia.com/t/77228). A bank gives one of its words at a time, to all
+// lanes that need that word.
 func serve(addresses []int, bytes int) (passes, least, lanes, distinct int) {
 	group := warpLanes * wordBytes / bytes
 	if bytes > wordBytes && (paired(addresses, 1) || paired(addresses, 2)) {
@@ -206,8 +205,8 @@ func plainSlices(t Tile, size, tm, tn int) []request {
 	}
 }
 
-// byteAccesses reads bytes of As[BM][BK] and words of so many bytes of Bs[BK][BN]. A row of
-// threads copies a row of A's slice, a column of threads a column of B's.
+// byteAccesses reads bytes of As[BM][BK] and words of width bytes of Bs[BK][BN]. A row of threads
+// copies a row of A's slice, a column of threads a column of B's.
 func byteAccesses(t Tile, width int) []request {
 	across := t.BN / width
 	return []request{
@@ -349,9 +348,9 @@ func halfSlices(t Tile, w Widths, pad int) []request {
 	}
 }
 
-// mmaReads reads the fragments of mma from a_slice[BM][BK + 4] and b_slice[BK][BN + 4]: lane
-// 4g + t has row g and column t of 8×4 elements of A, row t and column g of 4×8 of B. Larger
-// fragments are several of these.
+// mmaReads reads the fragments of mma from a_slice[BM][BK + 4] and b_slice[BK][BN + 4]. Lane 4g + t
+// has row g and column t of 8×4 elements of A, and row t and column g of 4×8 elements of B. Larger
+// fragments consist of several of these.
 func mmaReads(t Tile) []request {
 	warpsN := t.BN / t.WN
 	depths := t.BK / 4
@@ -372,9 +371,8 @@ func mmaReads(t Tile) []request {
 // sectorBytes is what global memory is read by.
 const sectorBytes = 32
 
-// Sectors returns the sectors of global memory of 32 bytes that a warp reads of A and B for one
-// k index, where threads read what they need themselves; 0 where they share slices. Rows of
-// A and B are taken to be long.
+// Sectors returns the 32-byte sectors of global memory that a warp reads of A and B for one index
+// of k, if threads do not share slices; otherwise 0. Rows of A and B are assumed to be long.
 func (r Rung) Sectors(t Tile) float64 {
 	const apart = 1 << 16 // elements between two rows
 	across, down := apart, 1

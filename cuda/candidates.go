@@ -29,9 +29,9 @@ func (e TileError) Is(target error) bool { return target == gemm.ErrParam }
 // asking at its launch.
 const staticShared = 48 << 10
 
-// Check returns a TileError where an assertion in the source of the kernel does not hold with
-// the setting, on any of the architectures that it is for, when so many elements are copied
-// at once. What a GPU has room for is another matter.
+// Check returns a TileError if an assertion in the source of the kernel fails for the setting, on
+// any architecture of the rung, for copies of the given widths. Check does not ask whether a GPU
+// has room for it.
 func (r Rung) Check(t Tile, w Widths) error {
 	check, ok := assertions[r.Type+"/"+r.Name]
 	if !ok {
@@ -62,7 +62,7 @@ type macro struct {
 	of   func(t Tile) int
 }
 
-// macros returns the numbers that a setting of the rung must have: those of its first.
+// macros returns the macros that every setting of the rung has: those of its first.
 func (r Rung) macros() []macro {
 	return slices.DeleteFunc([]macro{
 		{"BM", func(t Tile) int { return t.BM }}, {"BN", func(t Tile) int { return t.BN }},
@@ -143,8 +143,8 @@ var assertions = map[string]func(t Tile, w Widths) string{
 		return first(multiples(32*t.TN, t.BN), threadsFill(t), multiples(3, t.BK), fits(64*(t.BK/3)*t.TM))
 	},
 	"f64/dmma": func(t Tile, w Widths) string {
-		// On 9.0 a product of the tensor cores is 16×8 by MMA_K, which is 16 unless the tile
-		// says so; with 8×8×4 on older ones all holds that holds there.
+		// On 9.0 a tensor-core product is 16×8 by MMA_K, which is 16 unless the tile says
+		// otherwise. On older GPUs it is 8×8×4, and everything that holds for 9.0 holds there.
 		depth := t.MMAK
 		if depth == 0 {
 			depth = 16
@@ -198,8 +198,8 @@ func multiples(unit int, all ...int) string {
 	return ""
 }
 
-// threadsFill wants the tiles of the threads to fill that of the block, warpsFill those of
-// the warps.
+// threadsFill checks that the tiles of the threads fill the tile of the block, and warpsFill that
+// the tiles of the warps do.
 func threadsFill(t Tile) string {
 	if reason := first(whole(t.BM, t.TM), whole(t.BN, t.TN)); reason != "" {
 		return reason
@@ -279,7 +279,7 @@ func fits(bytes int) string {
 	return ""
 }
 
-// results wants so many elements of C to fit where the slices were.
+// results checks that the given number of elements of C fits into the memory of the slices.
 func results(elements, slices int) string {
 	if elements > slices {
 		return fmt.Sprintf("%d elements of C do not fit where %d of the slices were", elements, slices)
@@ -317,8 +317,8 @@ func (r Rung) registers(t Tile) int {
 	return words * (t.TM*max(t.TN, 1) + t.TM + max(t.TN, 1))
 }
 
-// leastBlocks returns how many blocks of the setting the kernel wants on a multiprocessor at
-// least where nobody says so: the registers of a thread are limited for it.
+// leastBlocks returns the default number of blocks of the setting that must fit on a
+// multiprocessor: the registers of a thread are limited for that.
 func (r Rung) leastBlocks(t Tile) int {
 	if r.Type == "f32" && (r.Name == "conflictfree" || r.Name == "doublebuffer") && r.Threads(t) == 256 {
 		return 2
@@ -329,12 +329,12 @@ func (r Rung) leastBlocks(t Tile) int {
 // mostCandidates is how many settings of a rung are offered at most.
 const mostCandidates = 60
 
-// Candidates returns settings of the rung that a search may try on a GPU of the compute
-// capability, in a fixed order: its own first, then from large tiles to small ones. Each
-// passes Check whatever the operands' alignment, and a block of it has room in the limits of
-// threads and shared memory and, by an estimate, of registers. Where there are too many, all
-// tiles of a block keep as many. A rung without slices has its own settings only. There are
-// none where the limits of the capability are not known.
+// Candidates returns settings of the rung that a search may try on a GPU of the compute capability,
+// in a fixed order: the rung's own settings first, then from large tiles to small ones. Each passes
+// Check for every alignment of the operands. A block fits into the limits of threads, of shared
+// memory and, by an estimate, of registers. If there are too many, every block tile keeps the same
+// number. A rung without slices has only its own settings. There are none if the limits of the
+// capability are not known.
 func (r Rung) Candidates(c occupancy.Capability) []Tile {
 	limits, err := occupancy.LimitsOf(c)
 	if err != nil {
@@ -383,9 +383,8 @@ func (r Rung) Candidates(c occupancy.Capability) []Tile {
 	return out
 }
 
-// ranked returns settings with one tile of a block, those first that read little from shared
-// memory and have slices and stages like the rung's first: by the sum of their ranks in both,
-// so that neither goes before the other.
+// ranked sorts settings with the same block tile by the sum of two ranks: how little they read from
+// shared memory, and how similar their slices and stages are to the rung's first setting.
 func (r Rung) ranked(tiles []Tile) []Tile {
 	within := func(t Tile) Tile { return Tile{WM: t.WM, WN: t.WN, TM: t.TM, TN: t.TN} }
 	along := func(t Tile) Tile { return Tile{BK: t.BK, Stages: t.Stages} }
@@ -426,8 +425,8 @@ func (r Rung) everyWidth(t Tile) bool {
 	return true
 }
 
-// space returns the settings that are worth a try by their shape: tiles of a block of 32 to
-// 256 rows and columns, one at most twice the other, of 64 threads or more.
+// space returns the settings whose shape is worth a try: block tiles of 32 to 256 rows and columns,
+// one at most twice the other, with at least 64 threads.
 func (r Rung) space() []Tile {
 	own := r.Tiles[0]
 	if own.BK == 0 || r.Name == "packed-global" {
@@ -486,8 +485,8 @@ func (r Rung) space() []Tile {
 	})
 }
 
-// bytes is space for elements that are bytes: rows of 32 to 1024 threads, as many of them as
-// a block can have of those of the rung's first setting.
+// bytes is space for elements that are bytes: rows of 32 to 1024 threads, with as many rows as a
+// block of the rung's first setting permits.
 func (r Rung) bytes() []Tile {
 	var out []Tile
 	for width := 4; width <= 16; width *= 2 { // of a thread

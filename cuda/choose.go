@@ -6,9 +6,9 @@ import (
 	"gemm"
 )
 
-// Speed is how fast a rung is with a setting where it has all it wants, as measured: what
-// the choice between settings is made by. The figures are of an H200; on another GPU gemm tune
-// measures which setting is best.
+// Speed is the measured speed of a rung with a setting under ideal conditions. The choice between
+// settings uses it. The figures are from an H200; on another GPU, gemm tune measures which setting
+// is best.
 type Speed struct {
 	Share  float64 // of the pipe's peak that a multiprocessor full of blocks reaches
 	Blocks int     // on a multiprocessor
@@ -22,10 +22,9 @@ const (
 	launchTime = 2.5e-6
 )
 
-// choose returns the tile and the parts of k for a product of the shape: those that the
-// parameters ask for and, where they leave it open, those that were tuned, or else the ones
-// with the least predicted time. Where wide is false the operands do not let the kernel copy
-// all it could at once.
+// choose returns the tile and the number of parts of k for a product of the shape. Requested
+// parameters come first, then tuned settings, then the setting with the least predicted time. wide
+// is false if the operands do not permit the widest copies of the kernel.
 func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error) {
 	found, ignored := r.tuned(g, s, wide, p)
 	if found.Tile != (Tile{}) {
@@ -66,9 +65,9 @@ func (r Rung) choose(g GPU, s gemm.Shape, wide bool, p gemm.Params) (Plan, error
 	return best, nil
 }
 
-// splits returns the numbers of parts of k to choose between: the one that is asked for, or
-// those that fill the multiprocessors where the tiles of C alone do not, and whose sums the
-// GPU's memory holds.
+// splits returns the candidate numbers of parts of k: the requested one; or those that fill the
+// multiprocessors if the tiles of C alone do not, as far as the partial sums fit in the memory of
+// the GPU.
 func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 	if !r.Splits {
 		return []int{1}
@@ -87,14 +86,15 @@ func (r Rung) splits(t Tile, g GPU, s gemm.Shape, asked int) []int {
 	return out
 }
 
-// split cuts k into so many parts at most, each a whole number of slices but the last.
+// split divides k into at most the given number of parts. Each part except the last is a whole
+// number of slices.
 func (p *Plan) split(parts int) {
 	p.Depth = max(1, ceil(ceil(p.K, p.Tile.BK), parts)) * p.Tile.BK
 	p.Split = max(1, ceil(p.K, p.Depth))
 }
 
-// predict returns the time of the product on the GPU in seconds, to compare settings by: of
-// the multiprocessor with the most blocks, which are as many at a time as it holds.
+// predict returns a predicted time in seconds, to compare settings with: the time of the
+// multiprocessor with the most blocks.
 func (p Plan) predict(g GPU) float64 {
 	speed, ok := p.Rung.speeds[p.Tile.Name()]
 	if !ok {
@@ -125,8 +125,8 @@ func (p Plan) predict(g GPU) float64 {
 	return took
 }
 
-// peak returns the floating-point operations a second of the rung's pipe at the GPU's clock,
-// by those of a multiprocessor and cycle on 9.0.
+// peak returns the peak of the rung's pipe in flop/s at the GPU's clock, from the figures per
+// multiprocessor and cycle of 9.0.
 func (r Rung) peak(g GPU) float64 {
 	each := map[string]float64{"f32": 256, "f64": 128, "f64-tensor": 256, "tf32": 2048}[r.Pipe()]
 	return each * 1e6 * float64(max(1, g.Clock)) * float64(max(1, g.Multiprocessors))

@@ -2,17 +2,18 @@ package cuda
 
 import "gemm"
 
-// Panels says how products from and to the host's memory are cut, so that copies and products
-// overlap: panels have at least so many rows or columns and bytes, and are so many at most where
-// the GPU's memory does not want more.
+// Panels says how products with operands on the host are divided, so that copies and products
+// overlap. A panel has at least Edge rows or columns and at least Bytes bytes. There are at most
+// Most panels, unless the memory of the GPU requires more.
 type Panels struct {
 	Edge  int
 	Bytes int64
 	Most  int
 }
 
-// Cut is a product whose C comes to the GPU and goes back in panels along its longer edge: of
-// columns of C and op(B), while op(A) stays there, or of rows of C and op(A).
+// Cut is a product whose C moves between host and GPU in panels along its longer edge. They are
+// panels of columns of C and op(B), while op(A) stays on the GPU; or panels of rows of C and op(A),
+// while op(B) stays.
 type Cut struct {
 	Columns bool
 	Size    int // rows or columns of a panel, but for the last
@@ -20,8 +21,8 @@ type Cut struct {
 	Slots   int // panels on the GPU at a time: one comes, one is multiplied, one goes
 }
 
-// Cut cuts a product of elements of so many bytes, with as many bytes free on the GPU. Panels take
-// at most half of what the operand that stays leaves, since kernels may want memory too.
+// Cut divides a product of elements of size bytes, if free bytes are free on the GPU. Panels use at
+// most half of what the stationary operand leaves, since kernels may need memory too.
 func (p Panels) Cut(s gemm.Shape, size int, free int64) Cut {
 	const slots = 3
 	edge, across := max(1, s.M, s.N), min(s.M, s.N)

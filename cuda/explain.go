@@ -17,9 +17,8 @@ type Explanation struct {
 	MaxRegs int // registers of a thread at most; 0: no limit
 	Kernel  nvrtc.Kernel
 	occupancy.Occupancy
-	// Global and Block are the elements of A and B that are read a multiply-add, from
-	// global memory (equations 11 and 12 of the report of 2024) and from shared memory
-	// (equations 14 and 15).
+	// Global and Block are the elements of A and B that are read per multiply-add: from global
+	// memory (equations 11 and 12 of the 2024 report) and from shared memory (equations 14 and 15).
 	Global, Block float64
 	// Intensity is floating-point operations a byte that is read from global memory.
 	Intensity float64
@@ -28,11 +27,10 @@ type Explanation struct {
 	Sectors   float64  // of global memory that a warp reads for a k index; 0: it reads slices
 }
 
-// Explain compiles the rung for copies of 16 bytes, with registers of a thread limited where
-// the rung is Capped and maxRegs is not 0, and returns what it takes on a GPU of the compute
-// capability. The tile's Pad may be NoPad. The error is a gemm.ErrUnavailable where the kernel
-// needs a newer GPU, or the compiler does not know it, and a TileError where the kernel cannot
-// have the tile.
+// Explain compiles the rung for copies of 16 bytes and returns what it needs on a GPU of the
+// compute capability. If the rung is Capped and maxRegs is not 0, the registers of a thread are
+// limited. The tile's Pad may be NoPad. The error is a gemm.ErrUnavailable if the kernel needs a
+// newer GPU or the compiler does not know it, and a TileError if the kernel cannot have the tile.
 func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy.Capability) (Explanation, error) {
 	e := Explanation{Rung: r, Tile: t, MaxRegs: maxRegs}
 	arch := 10*capability.Major + capability.Minor
@@ -73,9 +71,9 @@ func Explain(c nvrtc.Compiler, r Rung, t Tile, maxRegs int, capability occupancy
 	return e, err
 }
 
-// BlocksWithin returns the least BLOCKS of a kernel with which the compiler keeps a thread
-// within so many registers. It asks for room for whole blocks on a multiprocessor, so that
-// the limit can be below: 65536/(BLOCKS*threads).
+// BlocksWithin returns the least BLOCKS with which the compiler keeps a thread within maxRegs
+// registers. BLOCKS whole blocks must fit on a multiprocessor, so the resulting limit,
+// 65536/(BLOCKS*threads), can be lower.
 func (r Rung) BlocksWithin(t Tile, maxRegs int) int {
 	return ceil(64<<10, maxRegs*r.Threads(t))
 }
@@ -143,10 +141,10 @@ func unknownPasses(e Explanation) bool { return e.Block > 0 && e.Passes == 0 }
 // entry is the name of the kernel that multiplies, in every file.
 const entry = "gemm"
 
-// The elements that a multiply-add reads from global and from shared memory: where each
-// thread reads all it needs itself; where a block reads its tile of C's rows of A and
-// columns of B once and each thread what it needs of them; where a thread keeps what it
-// has read for a column of its tile, or for all of it; and where a warp's tensor core does.
+// The elements that a multiply-add reads from global and from shared memory. There are four cases:
+// each thread reads everything itself; a block reads its rows of A and columns of B once, and each
+// thread what it needs of them; a thread keeps what it has read for a column of its tile, or for
+// the whole tile; a tensor core reads for a warp.
 func unshared(Tile) (global, block float64) { return 2, 0 }
 func sliced(t Tile) (global, block float64) { return perTile(t.BM, t.BN), 2 }
 func column(t Tile) (global, block float64) { return perTile(t.BM, t.BN), perTile(t.TM, 1) }

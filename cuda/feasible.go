@@ -2,16 +2,16 @@ package cuda
 
 import "gemm/cuda/occupancy"
 
-// Feasible is a square block of threads that computes 8×8 elements of C each, held against
-// the constraints 16 to 22 of the report of 2024, which are of single precision. There
-// sm = sk = 8·Edge, sn = Slice and tx = ty = 8.
+// Feasible is a square block of threads, each with 8×8 elements of C, and its values in the
+// constraints 16 to 22 of the 2024 report, which are for single precision. There sm = sk = 8·Edge,
+// sn = Slice and tx = ty = 8.
 type Feasible struct {
 	Edge  int // threads of the block along an edge
 	Slice int // k indices of a slice
 	Tile  Tile
-	// Threads of the block (16), bytes of two slices of A and B (17), registers that the
-	// block's sums take (18), elements of A that a thread copies (19), and rows of A's slice
-	// that these span when it lies transposed (21).
+	// Threads of the block (16), bytes of two slices of A and B (17), registers for the block's
+	// sums (18), elements of A that a thread copies (19), and rows of A's transposed slice that
+	// these span (21).
 	Threads, Shared, Sums int
 	Copies, Rows          float64
 	// Registers of the block when a thread takes those that the compiler says: 128.
@@ -51,8 +51,8 @@ func Constraints() []Constraint {
 	return []Constraint{threadsOfBlock, twoSlices, sumsOfBlock, oneRow, allRegisters, wholeCopies}
 }
 
-// FeasibleTiles returns blocks of 4×4 to 32×32 threads with slices of 8, 16 and 32 and what
-// a GPU of the compute capability makes of them.
+// FeasibleTiles returns blocks of 4×4 to 32×32 threads with slices of 8, 16 and 32, and their
+// occupancy on a GPU of the compute capability.
 func FeasibleTiles(c occupancy.Capability) ([]Feasible, error) {
 	limits, err := occupancy.LimitsOf(c)
 	if err != nil {

@@ -36,8 +36,8 @@ type Rung struct {
 	// AtLaunch reports whether the tile of a block is given when the kernel is launched, by
 	// TileArguments, not when it is compiled.
 	AtLaunch bool
-	// fit returns the setting for a product of the shape, where a tile says the most that a
-	// block has of rows and k indices; nil: a tile is used as it is.
+	// fit adapts the setting to the shape of a product, if the tile is the most rows and k indices
+	// that a block can have. nil: the tile is used as it is.
 	fit    func(t Tile, s gemm.Shape) Tile
 	speeds map[string]Speed // by Tile.Name
 	// narrow is the share of its rate that the kernel keeps where it copies single elements;
@@ -162,8 +162,8 @@ func (r Rung) Pipe() string {
 // and pack_b.
 func (r Rung) Packs() bool { return r.Name == "packed-global" }
 
-// PartialRows returns how many of the last arguments the kernel does not take where k is
-// cut: that of f64 knows the rows of the partial sums.
+// PartialRows returns how many of the last arguments the kernel does not have if k is split: the
+// kernels of f64 know the rows of the partial sums.
 func (r Rung) PartialRows() int {
 	if r.Type == "f64" {
 		return 1

@@ -28,8 +28,8 @@ type Plan struct {
 	Depth  int  // k indices of a part
 	MaxReg int  // registers of a thread at most; 0: no limit
 	edges  bool // there are blocks at an edge that are slower than others
-	// LayA and LayB say how the operand is laid out anew first, where copies of 16 bytes then
-	// gain more than that takes, and copies without conditions.
+	// LayA and LayB say how an operand is copied to an aligned layout first. This is done if copies
+	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
 	gemm.Shape
 	// Ignored says why a setting that gemm tune found is not used; empty where there is
@@ -37,8 +37,8 @@ type Plan struct {
 	Ignored string
 }
 
-// Layout is memory for an operand: rows, with zeros to the end of each and in those that the
-// operand does not have, and elements from one to the next. The zero Layout is none.
+// Layout is the memory of an operand: Rows rows, LD elements apart. Zeros fill the end of each row,
+// and the rows that the operand does not have. The zero Layout means none.
 type Layout struct{ Rows, LD int }
 
 // errShapeLimit: the kernels count rows, columns and blocks in 32 bits.
@@ -80,9 +80,9 @@ func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, e
 	return plan, r.fits(plan.Tile, g)
 }
 
-// CheckSettings returns a gemm.ErrParam where the kernel of the variant, such as cuda/warptile,
-// cannot have the parameters in the element type, whatever the operands and the GPU. A variant
-// that is no rung has none that could be wrong.
+// CheckSettings returns a gemm.ErrParam if the kernel of the variant, such as cuda/warptile, cannot
+// have the parameters in the element type, for any operands and any GPU. For a variant that is not
+// a rung it returns nil.
 func CheckSettings(variant, typ string, p gemm.Params) error {
 	i := slices.IndexFunc(rungs, func(r Rung) bool { return Family+"/"+r.Name == variant && r.Type == typ })
 	if i < 0 {
@@ -107,9 +107,9 @@ func CheckSettings(variant, typ string, p gemm.Params) error {
 	return err
 }
 
-// CheckRegisters returns an error where a thread of the plan's kernel takes more registers than
-// the parameter maxregs lets it: the compiler passes over a limit with which more blocks would
-// have room on a multiprocessor than it can hold.
+// CheckRegisters returns an error if a thread of the kernel has more registers than the parameter
+// maxregs permits. The compiler ignores a limit that would let more blocks fit than a
+// multiprocessor can hold.
 func (p Plan) CheckRegisters(registers int) error {
 	if p.MaxReg == 0 || registers <= p.MaxReg {
 		return nil
@@ -164,14 +164,14 @@ func (r Rung) fits(t Tile, g GPU) error {
 	return nil
 }
 
-// AlignedLD returns a leading dimension for rows of n elements of so many bytes that begin at
+// AlignedLD returns a leading dimension for rows of n elements of size bytes, so that rows begin at
 // multiples of 32 bytes, a sector of global memory.
 func AlignedLD(n, size int) int {
 	unit := max(8, sectorBytes/size)
 	return max(1, ceil(n, unit)) * unit
 }
 
-// bytes returns the size of the layout with elements of so many bytes.
+// bytes returns the size of the layout with elements of size bytes.
 func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int64(l.LD) }
 
 // lay decides which operands are laid out anew, and changes where they lie then: none where
@@ -223,8 +223,8 @@ func (p *Plan) lay(g GPU, a, b *Operand) {
 	}
 }
 
-// widths returns how many elements of each operand are copied at once: as many as its
-// address and its leading dimension are multiples of, up to 16 bytes.
+// widths returns how many elements of each operand are copied at once: the number that divides its
+// address and its leading dimension, up to 16 bytes.
 func (r Rung) widths(a, b, c Operand) Widths {
 	if !r.Copies {
 		return Widths{1, 1, 1}
@@ -274,8 +274,8 @@ func (p Plan) Program(arch int) (nvrtc.Program, error) {
 	return program, err
 }
 
-// Reduction returns the kernel that adds up the parts of a product whose k is cut, as it
-// is compiled for a compute capability, its blocks and the threads of one.
+// Reduction returns the kernel, compiled for arch, that adds the partial sums of a product with
+// split k, its number of blocks, and the threads of a block.
 func (p Plan) Reduction(c Operand, arch int) (program nvrtc.Program, blocks, threads int, err error) {
 	program = nvrtc.Program{Arch: arch}
 	threads = 256
@@ -292,7 +292,7 @@ func (p Plan) Reduction(c Operand, arch int) (program nvrtc.Program, blocks, thr
 	return program, blocks, threads, err
 }
 
-// options are the macros of the plan besides those of its tile.
+// options returns the macros of the plan, except those of its tile.
 func (p Plan) options() []string {
 	var out []string
 	if p.Split > 1 {
@@ -307,8 +307,8 @@ func (p Plan) options() []string {
 	return out
 }
 
-// asked returns the settings that the parameters ask for: those of the rung's that agree
-// with them, or one that the parameter tile spells out. The first is the default.
+// asked returns the settings that agree with the parameters: settings of the rung, or the one that
+// the parameter tile describes. The first is the default.
 func (r Rung) asked(p gemm.Params) ([]Tile, error) {
 	if n, ok := p["maxregs"].(int); ok && n != 0 && !r.Capped {
 		return nil, fmt.Errorf("%w: maxregs is %d, but the registers of %s in %s cannot be limited: leave it 0",

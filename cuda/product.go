@@ -6,20 +6,20 @@ import (
 	"gemm"
 )
 
-// Product is what a product of one shape asks of memory and of the multiprocessors, counted
-// from the tiles: nothing is kept in a cache, beta is 0, and k is not cut.
+// Product is the demand of a product of one shape on memory and multiprocessors, counted from the
+// tiles. It assumes that no cache holds anything, that beta is 0, and that k is not split.
 type Product struct {
 	gemm.Shape
 	Blocks int // of the launch
-	// Elements of A, B and C that go between global memory and the multiprocessors
-	// (equation 11 of the report of 2024, of which 12 is the case that tiles divide), and
-	// between shared memory and the threads (equations 14 and 15; a warp where its lanes
-	// share what they load). A block copies whole slices to shared memory: what lies beyond
-	// an edge is 0 there, and is multiplied.
+	// Elements of A, B and C that move between global memory and the multiprocessors (equation 11
+	// of the 2024 report; 12 is the case in which tiles divide the shape), and between shared
+	// memory and the threads (equations 14 and 15; per warp if its lanes share loads). A block
+	// copies whole slices to shared memory: elements outside of the matrix are 0 there, and are
+	// multiplied.
 	GlobalReads, GlobalWrites, SharedReads, SharedWrites float64
-	// Barriers is how many a block meets, and Saved how many more it would meet if shared
-	// memory held one slice: ceil(K/BK) - 1, that behind each slice but the last, before the
-	// next may be copied.
+	// Barriers is the number of barriers of a block. Saved is the number that a single slice in
+	// shared memory would need in addition: ceil(K/BK) - 1, one after each slice but the last,
+	// before the next may be copied.
 	Barriers, Saved int
 	Flops           float64
 	Intensity       float64 // floating-point operations a byte of the global accesses
@@ -76,17 +76,17 @@ func (r Rung) Product(t Tile, s gemm.Shape) Product {
 	return p
 }
 
-// Waves returns how often the blocks fill the multiprocessors, of which each holds so many
-// at a time, and which share of the places of all these waves they take.
+// Waves returns how often the blocks fill the multiprocessors, each of which holds the given number
+// of blocks, and the share of all places in these waves that they use.
 func (p Product) Waves(multiprocessors, blocks int) (waves int, fill float64) {
 	places := multiprocessors * blocks
 	waves = ceil(p.Blocks, places)
 	return waves, float64(p.Blocks) / float64(waves*places)
 }
 
-// Roofline returns the rate in GFLOP/s that the product cannot pass where each global access
-// goes to memory of so many GB/s and the pipe computes peak GFLOP/s, and whether memory is
-// what bounds it.
+// Roofline returns an upper bound on the rate in GFLOP/s, if every global access goes to memory
+// with the bandwidth in GB/s and the pipe computes peak GFLOP/s. memory is true if memory is the
+// limit.
 func (p Product) Roofline(peak, bandwidth float64) (rate float64, memory bool) {
 	rate = p.Intensity * bandwidth
 	return math.Min(rate, peak), rate < peak

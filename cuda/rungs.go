@@ -2,7 +2,7 @@ package cuda
 
 import "gemm"
 
-// rungs are the steps of the ladders, those of one element type in their order.
+// rungs are the steps of the ladders. The rungs of one element type are in their order.
 var rungs = []Rung{
 	{Name: "naive", Type: "f32", File: "01_naive.cu", Least: 70, Tiles: []Tile{{BM: 32, BN: 32}}, threads: elements,
 		reads: unshared},
@@ -85,7 +85,7 @@ var rungs = []Rung{
 	}, Copies: true, threads: threadTiles, fit: fewTables, reads: lookUps},
 }
 
-// staged returns the settings with so many stages.
+// staged returns the settings with the given number of stages.
 func staged(tiles []Tile, stages int) []Tile {
 	for i := range tiles {
 		tiles[i].Stages = stages
@@ -108,8 +108,8 @@ func byteSlices(t Tile) int { return t.BM*t.BK + t.BK*t.BN }
 // wordSlices is byteSlices where the second begins at a multiple of 16 bytes.
 func wordSlices(t Tile) int { return ceil(t.BM*t.BK, 16)*16 + t.BK*t.BN }
 
-// fewRows returns the tile with no more rows and k indices than the shape has, and with about
-// as many in each of several tiles and slices.
+// fewRows returns the tile with at most as many rows and k indices as the shape. If the shape needs
+// several tiles or slices, they have about equal sizes.
 func fewRows(t Tile, s gemm.Shape) Tile {
 	share := func(n, most int) int { return max(1, ceil(n, max(1, ceil(n, most)))) }
 	t.BM, t.BK = share(s.M, t.BM), share(s.K, t.BK)
@@ -125,8 +125,8 @@ func fewTables(t Tile, s gemm.Shape) Tile {
 	return t
 }
 
-// squares are the settings of the table of the report of 2024: thread blocks of 16×16 and
-// 8×8, slices of 8 and 16, 8×8 elements a thread.
+// squares returns the settings of the table of the 2024 report: thread blocks of 16×16 and 8×8,
+// slices of 8 and 16, 8×8 elements per thread.
 func squares() []Tile {
 	var out []Tile
 	for _, block := range []int{16, 8} {
@@ -137,8 +137,8 @@ func squares() []Tile {
 	return out
 }
 
-// The threads of a block: one for each element of its tile, for each tile of a thread, or
-// 32 for each tile of a warp.
+// The threads of a block: one for each element of its tile, one for each thread tile, or 32 for
+// each warp tile.
 func elements(t Tile) int    { return t.BM * t.BN }
 func threadTiles(t Tile) int { return t.BM / t.TM * t.BN / max(t.TN, 1) }
 func warpTiles(t Tile) int   { return 32 * (t.BM / t.WM) * (t.BN / t.WN) }

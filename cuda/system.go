@@ -38,6 +38,6 @@ type GPU struct {
 	ECC               bool   `json:"ecc"`
 }
 
-// holds reports whether so many bytes fit into what is free of the GPU's memory, as far as that
-// is known.
+// holds reports whether the given bytes fit into the free memory of the GPU. It returns true if
+// that is not known.
 func (g GPU) holds(bytes int64) bool { return g.Free == 0 || bytes <= g.Free }

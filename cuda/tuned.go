@@ -14,8 +14,8 @@ import (
 // gemm tune finds a setting for.
 type Class string
 
-// The classes of products whose operands let a kernel copy 16 bytes at once. Those of the
-// others have Narrow behind them.
+// The classes of products whose operands permit copies of 16 bytes. The names of the other classes
+// end in Narrow.
 const (
 	Large  Class = "large"  // C has more than 4 tiles of 128×128 a multiprocessor
 	Medium Class = "medium" // up to 4
@@ -25,8 +25,8 @@ const (
 	Deep   Class = "deep"   // k is 8 times as long as rows and columns
 )
 
-// Narrow ends the name of a class of products whose addresses or leading dimensions do not
-// let the kernel copy all it could at once, as at 4095.
+// Narrow is the end of the name of a class of products whose addresses or leading dimensions do not
+// permit the widest copies of the kernel, such as 4095.
 const Narrow = "-narrow"
 
 // The classes of products in GF(2⁸), by the rows of C, as codes have them.
@@ -68,8 +68,7 @@ func (r Rung) Class(g GPU, s gemm.Shape, wide bool) Class {
 	return class
 }
 
-// Classes returns the classes that products of the rung fall into on the GPU, those first
-// that are asked for most.
+// Classes returns the classes of products of the rung on the GPU, the most used ones first.
 func (r Rung) Classes(g GPU) []Class {
 	if r.Type == "gf256" {
 		out := []Class{Rows4, Rows16, Rows}
@@ -89,7 +88,7 @@ func (c Class) narrow() bool { return strings.HasSuffix(string(c), Narrow) }
 
 // Shape returns the product that stands for the class on the GPU.
 func (c Class) Shape(g GPU) gemm.Shape {
-	// cube returns the edge of a square of about so many tiles a multiprocessor.
+	// cube returns the edge of a square with about the given number of tiles per multiprocessor.
 	cube := func(each float64) int {
 		return classEdge * max(1, int(math.Sqrt(each*float64(max(1, g.Multiprocessors)))))
 	}
@@ -144,9 +143,9 @@ func open(p gemm.Params) bool {
 	return true
 }
 
-// tuned returns the plan of a product by what gemm tune found on this GPU for its class,
-// where the parameters leave all of that to be chosen; one without a tile where there is
-// nothing, and why not where there is something that the kernel cannot have.
+// tuned returns the plan of a product from the settings of gemm tune for its class on this GPU, if
+// the parameters leave the choice open. The plan has no tile if there are no such settings; ignored
+// says why settings cannot be used.
 func (r Rung) tuned(g GPU, s gemm.Shape, wide bool, p gemm.Params) (plan Plan, ignored string) {
 	if !open(p) {
 		return Plan{}, ""

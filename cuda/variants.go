@@ -18,7 +18,7 @@ type Backend interface {
 // Worker is the program whose variants run: it alone is linked with the driver.
 const Worker = "gemm-cuda"
 
-// The algorithms of the family in report order, which is that of all ladders.
+// The algorithms of the family, in the order of reports and of all ladders.
 var algorithms = []struct {
 	name, doc string
 	types     string // those of NVIDIA's library; rungs say theirs
@@ -180,11 +180,10 @@ func model(of []Rung, m, n, k int) gemm.Model {
 	return gemm.Model{Flops: 2 * mf * nf * kf, Accesses: accesses, Traffic: func(_, _ float64) float64 { return accesses }}
 }
 
-// tf32 is the bound of products whose operands are rounded to TF32: 11 significant bits,
-// to nearest, so that each product is off by (1 + 2⁻¹¹)² at most. The tensor cores add in
-// single precision and cut off what does not fit (Fasi, Higham, Mikaitis and Pranesh,
-// Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7:e330, 2021): an
-// addition is off by 2u.
+// tf32 is the bound of products whose operands are rounded to TF32: 11 significant bits, to
+// nearest. So each product has an error of at most (1 + 2⁻¹¹)² − 1. The tensor cores add in single
+// precision and truncate (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor
+// cores, PeerJ Computer Science 7:e330, 2021): an addition has an error of at most 2u.
 var tf32 = gemm.Bound{
 	Kind:    gemm.Componentwise,
 	Worst:   tf32Worst,

@@ -1,48 +1,44 @@
-// Package reference measures this suite against the libraries that people use:
-// OpenBLAS, Intel MKL and BLIS, and in GF(2⁸) klauspost/reedsolomon, which is Go and
-// runs in this process. The others are no part of the build. A library is looked for when
-// a variant is constructed, and is absent (gemm.ErrUnavailable) where none is found: under
-// the usual names with any version, the newest first, with 32-bit integers before those
-// with 64, or under the name that an environment variable gives: GEMM_OPENBLAS, GEMM_MKL,
-// GEMM_BLIS. The symbols of OpenBLAS may be those of pip's builds: scipy_dgemm_64_.
+// Package reference compares this suite with the libraries that people use: OpenBLAS, Intel MKL and
+// BLIS, and klauspost/reedsolomon in GF(2⁸). The last one is Go and runs in this process; the
+// others are not part of the build. A library is searched when a variant is constructed. If none is
+// found, the error is gemm.ErrUnavailable. The search takes the usual names with any version, the
+// newest first, 32-bit integers before 64-bit ones. The environment variables GEMM_OPENBLAS,
+// GEMM_MKL and GEMM_BLIS name a file instead. The symbols of OpenBLAS may be those of pip's builds:
+// scipy_dgemm_64_.
 //
 // # Processes
 //
-// A library that is to be measured runs in a process of its own, where Linux and a
-// C compiler are at hand: a variant is then a gemm.Stager. The process is a small
-// program, peer/main.c, which is compiled once and kept in the user's cache folder. A
-// program there that another user can have written is not started: the library is then
-// unavailable, and the reason says which file or folder and what helps.
-// It holds a copy of the operands, multiplies as often as it is asked to and times
-// that by its own clock, so that neither a call from Go nor the pipe is in the time
-// of a short product. It is stopped (SIGSTOP) but while it answers: workers of a
-// library spin as long as they like in their turn, and never beside what is measured
-// next. A product shorter than 20 ms is made once before the clock starts, so that
-// what the pause cost is not in it either. A process that ends is the error of the
-// row that it was to measure, and the next row gets a new one.
+// On Linux with a C compiler, a library that is measured runs in a process of its own, and its
+// variant is a gemm.Stager. The process is a small program, peer/main.c, which is compiled once and
+// kept in the user's cache folder. If another user can have written the program, it is not started;
+// the library is then unavailable, and the reason names the file or folder and the remedy. The
+// process holds a copy of the operands. It multiplies as often as requested, and measures the time
+// with its own clock. So the time of a short product has no call from Go and no pipe in it. The
+// process is stopped (SIGSTOP) unless it answers a request: the workers of a library may spin as
+// long as they like in their own time, but never while others are measured. A product shorter than
+// 20 ms is computed once before the clock starts, so that the cost of the pause is not in the time
+// either. If the process ends, that is the error of the row in progress, and the next row gets a
+// new process.
 //
-// Elsewhere, and for products that are not staged (gemm.Multiplier, gemm.Gemmer), a
-// library is opened in this process. Resolved says which: process=own or shared.
+// On other systems, and for products that are not staged (gemm.Multiplier, gemm.Gemmer), a library
+// is opened in this process. Resolved says which: process=own or shared.
 //
-// libgomp, whose loops those of package parallel are measured beside, has a program of
-// the same kind: OpenMP.
+// libgomp, with which the loops of package parallel are compared, has a similar program: OpenMP.
 //
 // # Calls in this process
 //
-// Libraries are called without cgo, through github.com/ebitengine/purego. The
-// products call sgemm_ and dgemm_, the Fortran names of what cblas_sgemm and
-// cblas_dgemm do, with the operands exchanged, since a row-major matrix is the
-// transpose of a column-major one. All of their arguments are pointers, so that a
-// call costs about 0.2 µs and one allocation; cblas_dgemm mixes integers with
-// floating-point numbers, which takes reflection, 1 µs and 12 allocations: a fifth
-// of the time of a 64×64×64 product at 100 GFLOP/s. BenchmarkCall measures both
-// beside a call that does nothing. A product cannot be interrupted: a context that
-// is cancelled meanwhile has no effect on it.
+// Libraries are called without cgo, by github.com/ebitengine/purego. Products call sgemm_ and
+// dgemm_, the Fortran versions of cblas_sgemm and cblas_dgemm, with the operands exchanged: a
+// row-major matrix is the transpose of a column-major one. All their arguments are pointers, so a
+// call costs about 0.2 µs and one allocation. cblas_dgemm mixes integers and floating-point
+// numbers. That needs reflection, 1 µs and 12 allocations, a fifth of the time of a 64×64×64
+// product at 100 GFLOP/s. BenchmarkCall measures both, and a call that does nothing. A product
+// cannot be interrupted: a context that is cancelled meanwhile has no effect.
 //
 // # Fairness
 //
-// The libraries run as their makers set them up, but for what would mislead; each
-// setting gives way to one that the user has made in the environment.
+// The libraries run with their default settings, except where those would mislead. A setting of the
+// user in the environment always takes precedence.
 //
 //   - A library that is older than the processor may take it for a far lesser
 //     one. OpenBLAS and BLIS are told to use their kernels for AVX-512 or AVX2
@@ -57,7 +53,7 @@
 //     n = 64 on two threads nine tenths of their speed and is left alone. In a
 //     process of its own a library waits as it is made to.
 //
-// These settings are made for one process only, when a library is opened: children
-// of this one do not inherit them. OpenMP keeps a set of workers for each thread of
-// the operating system that calls it, so whoever calls often locks its thread.
+// These settings are for one process only, when a library is opened; child processes do not inherit
+// them. OpenMP keeps a set of workers for each operating-system thread that calls it, so lock your
+// thread if you call often.
 package reference

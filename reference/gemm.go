@@ -22,10 +22,9 @@ type multiplier[T gemm.Float] struct {
 	idle    sync.Pool // of *scalars[T]
 }
 
-// scalars are the arguments of the routine that are no matrices. They are passed
-// by address, and are kept so that a call allocates none of them. Where the
-// library's integers have 32 bits it reads the lower half of these, which is the
-// first on all processors that libraries are opened on.
+// scalars are the arguments of the routine that are not matrices. They are passed by address, and
+// kept so that a call does not allocate them. A library with 32-bit integers reads the lower half
+// of each, which comes first on all processors that are supported.
 type scalars[T gemm.Float] struct {
 	m, n, k, lda, ldb, ldc int64
 	alpha, beta            T
@@ -84,9 +83,8 @@ func (x *multiplier[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	return x.gemm(ctx, tA, tB, alpha, a, b, beta, c, k)
 }
 
-// gemm computes C ← α·op(A)·op(B) + β·C for operands that conform. The routine is
-// column-major: it sees the transposes of all matrices, and computes the transpose
-// of C as that of B times that of A.
+// gemm computes C ← α·op(A)·op(B) + β·C for operands that conform. The routine is column-major: it
+// sees all matrices transposed, and computes Cᵀ as op(B)ᵀ·op(A)ᵀ.
 func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T], k int) error {
 	if err := ctx.Err(); err != nil {
@@ -119,7 +117,7 @@ func (x *multiplier[T]) gemm(ctx context.Context, tA, tB blas.Transpose, alpha T
 	return nil
 }
 
-// indices returns an ErrUnavailable unless the integers fit those of a library.
+// indices returns an ErrUnavailable unless the values fit into the integers of a library.
 func indices(values ...int) error {
 	for _, i := range values {
 		if i > math.MaxInt32 {

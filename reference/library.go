@@ -13,8 +13,8 @@ import (
 type library struct {
 	name string // of the variant, after the slash
 	dl.Search
-	// load opens the file in a place and prepares it: it makes the settings that the
-	// library reads when it is opened or first used, and says what it is.
+	// load opens the file in a place and prepares it: it applies the settings that the library
+	// reads at its start or first use, and returns its routines and version.
 	load func(p place, name string) (*routines, error)
 
 	mu     sync.Mutex
@@ -30,8 +30,8 @@ type routines struct {
 	forced       string // the setting by which it was made to; empty: its own choice
 	slow         string // why the kernel does not suit the processor; empty: it does
 	sgemm, dgemm uintptr
-	// setThreads sets the number of threads of later calls, and returns the number
-	// that they will use: fewer where the library has not so many.
+	// setThreads sets the number of threads of later calls. It returns the number that they will
+	// use, which is lower if the library has fewer.
 	setThreads func(n int) int
 	// perThread: setThreads holds only for calls from the same thread of the
 	// operating system.
@@ -55,8 +55,7 @@ func (r *routines) described() string {
 	return kernel
 }
 
-// resolved returns what there is to say of a product by r in a process that is its
-// own or that it shares with this program.
+// resolved returns the parameters of a product by r, in its own process or in this one.
 func (r *routines) resolved(threads int, process string) gemm.Params {
 	return gemm.Params{"threads": threads, "version": r.version, "kernel": r.described(), "library": r.file,
 		"process": process}
@@ -161,10 +160,9 @@ func (r *routines) leave() {
 	r.mu.RUnlock()
 }
 
-// calm keeps the workers of libraries in this process from spinning long between
-// calls. It has to come before anything that may load libgomp or OpenBLAS, whose
-// workers look at 2¹⁶ ticks of the clock for work before they sleep; 2²⁶ is the
-// default.
+// calm limits the spinning of library workers in this process between calls. It must come before
+// anything that may load libgomp or OpenBLAS. The workers then poll for 2¹⁶ ticks of the clock
+// before they sleep; the default is 2²⁶.
 func calm(p place) {
 	set(p, "1000", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 	set(p, "16", "OPENBLAS_THREAD_TIMEOUT")

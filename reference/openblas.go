@@ -40,8 +40,8 @@ var (
 	coresAVX2   = []string{"Haswell", "Zen"}
 )
 
-// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the
-// processor better than those of core, or "" where there are none.
+// betterCore returns the value of OPENBLAS_CORETYPE for kernels that suit the processor better than
+// those of core, and "" if there are none.
 func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	switch {
 	case slices.Contains(coresAVX512, core), slices.Contains(coresAVX2, core) && !fullWidth:

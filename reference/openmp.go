@@ -10,14 +10,13 @@ import (
 	"gemm"
 )
 
-// OpenMP measures what parallel loops of libgomp cost, GNU's runtime of OpenMP, beside
-// which those of package parallel stand. They run in a process of its own, a small
-// program (openmp/main.c) that is compiled by gcc -O2 -fopenmp when it is first needed
-// and kept in the user's cache folder. It is stopped between measurements, so that
-// threads that wait by spinning slow down nobody, and awake for 200 µs before the clock
-// starts. libgomp is as it comes, since variables of the environment that begin with OMP_
-// or GOMP_ do not reach it, but for OMP_STACKSIZE, which is 16M: the private arrays of a
-// reduction lie on the stacks of its threads. It serves one measurement at a time.
+// OpenMP measures the cost of parallel loops in libgomp, GNU's OpenMP runtime, for comparison with
+// package parallel. The loops run in a process of their own, a small program (openmp/main.c), which
+// gcc -O2 -fopenmp compiles at the first use; it is kept in the user's cache folder. The process is
+// stopped between measurements, so that spinning threads disturb nobody, and runs for 200 µs before
+// the clock starts. libgomp has its default settings: environment variables that begin with OMP_ or
+// GOMP_ are removed. The exception is OMP_STACKSIZE=16M, since the private arrays of a reduction
+// are on the stacks of threads. It serves one measurement at a time.
 type OpenMP struct{ process *process }
 
 // NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable where
@@ -30,21 +29,21 @@ func NewOpenMP() (*OpenMP, error) {
 	return &OpenMP{p}, nil
 }
 
-// ForkJoin returns the time of so many parallel regions with nothing in them.
+// ForkJoin returns the time of the given number of empty parallel regions.
 func (o *OpenMP) ForkJoin(ctx context.Context, threads, times int) (time.Duration, error) {
 	return o.ask(ctx, "fork-join", threads, times)
 }
 
-// Loop returns the time of so many loops of n empty bodies under schedule(runtime). The
-// schedule is static, dynamic or guided.
+// Loop returns the time of times loops of n empty bodies under schedule(runtime). The schedule is
+// static, dynamic or guided.
 func (o *OpenMP) Loop(ctx context.Context, threads int, schedule string, chunk, n, times int) (time.Duration, error) {
 	return o.ask(ctx, schedule, threads, chunk, n, times)
 }
 
-// Merge returns the time in which private arrays of n float64, one a thread, were added
-// to a shared one so many times. The method is atomic, an atomic addition an element;
-// critical, a critical section in which a thread adds all of its array; or reduce, the
-// clause reduction, whose private arrays are set to zero before the clock starts.
+// Merge returns the time to add private arrays of n float64, one per thread, to a shared one, times
+// times. The method is atomic (an atomic addition per element), critical (a thread adds its whole
+// array in a critical section), or reduce (the clause reduction; its private arrays are zeroed
+// before the clock starts).
 func (o *OpenMP) Merge(ctx context.Context, threads int, method string, n, times int) (time.Duration, error) {
 	return o.ask(ctx, method, threads, n, times)
 }

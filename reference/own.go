@@ -81,10 +81,9 @@ func (l *library) give(p *peer, threads int) {
 	l.idle[threads] = append(l.idle[threads], p)
 }
 
-// newMultiplier returns the product of l: in a process of its own where that can be
-// had, else in this one. The error is an ErrUnavailable where l is not there or
-// cannot use that many threads, and where another user can have written the program
-// of the process.
+// newMultiplier returns the product of l, in a process of its own if possible, otherwise in this
+// one. The error is an ErrUnavailable if l is not there, if it cannot use that many threads, or if
+// another user can have written the program of the process.
 func newMultiplier[T gemm.Float](l *library, threads int) (gemm.Multiplier[T], error) {
 	program, err := program()
 	if errors.Is(err, trust.ErrUntrusted) {
@@ -193,8 +192,8 @@ type run[T gemm.Float] struct {
 // Do implements gemm.Run.
 func (r *run[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
 
-// Repeat computes the product the given number of times and returns what they cost
-// together, by the clock of the library's process, which runs while the library does.
+// Repeat computes the product the given number of times and returns the total cost, by the clock of
+// the library's process.
 func (r *run[T]) Repeat(ctx context.Context, times int) (gemm.Cost, error) {
 	if !r.staged {
 		return gemm.Cost{}, ctx.Err()

@@ -24,9 +24,9 @@ type place interface {
 	// find returns the address of a symbol in that process, under any of its decorated
 	// names; the methods below find theirs so too.
 	find(symbol string) (uintptr, error)
-	// integer calls a function of one integer or none, and returns the int that it
-	// returns; text is the same for a function that returns a string, and buffer for
-	// one that writes a string, void f(char *, int).
+	// integer calls a function with one integer argument or none and returns its int. text does the
+	// same for a function that returns a string, and buffer for one that writes a string, void
+	// f(char *, int).
 	integer(symbol string, argument ...int) (int, error)
 	text(symbol string, argument ...int) (string, error)
 	buffer(symbol string) (string, error)
@@ -38,8 +38,8 @@ type place interface {
 	maps() string
 }
 
-// set makes a setting in the environment of the libraries of p, unless one of the
-// names is set already; the first is the one that is set. It reports whether it did.
+// set sets the first of the names in the environment of the libraries of p, unless one of the names
+// is set already. It reports whether it did.
 func set(p place, value string, names ...string) bool {
 	if slices.ContainsFunc(names, func(name string) bool { _, ok := os.LookupEnv(name); return ok }) {
 		return false
@@ -47,8 +47,8 @@ func set(p place, value string, names ...string) bool {
 	return p.setenv(names[0], value) == nil
 }
 
-// mapped returns the files that p has mapped and whose base name begins with the
-// prefix, in order of address; none where the system does not say.
+// mapped returns the files that p has mapped whose base name begins with the prefix, sorted by
+// address. It returns none if the system does not tell.
 func mapped(p place, prefix string) []string {
 	maps, err := os.Open(p.maps())
 	if err != nil {

@@ -110,9 +110,8 @@ func (c cProgram) compile(folder string) (string, error) {
 	return file, os.Rename(made, file)
 }
 
-// process is a process that holds a library. It is stopped by a signal but while it
-// answers a request: whatever its threads do between their tasks, they do not do it
-// beside others that are measured. It serves one request at a time.
+// process is a process that holds a library. A signal stops it except while it answers a request,
+// so its threads do nothing while others are measured. It serves one request at a time.
 type process struct {
 	cmd    *exec.Cmd
 	in     *bufio.Writer

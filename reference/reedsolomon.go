@@ -13,10 +13,9 @@ import (
 	"gemm/internal/cpu"
 )
 
-// reedSolomon is github.com/klauspost/reedsolomon as a product: of a code whose matrix
-// is A, C = A·B are the m parity shards of the k data shards that are the rows of B. It
-// is Go, and so part of this program. The code is made when A is not that of the product
-// before.
+// reedSolomon is github.com/klauspost/reedsolomon as a product. A is the matrix of a code, the k
+// rows of B are data shards, and the m rows of C = A·B are parity shards. It is Go, and so part of
+// this program. The code is made anew if A differs from the A of the last product.
 type reedSolomon struct {
 	options []reedsolomon.Option
 	product gemm.Exclusive // with what follows

@@ -6,8 +6,8 @@ import (
 	"gemm"
 )
 
-// Variants returns the libraries in report order. Those of BLAS compute products and
-// the whole of gemm.Gemmer, in f32 and f64; the last one products in GF(2⁸).
+// Variants returns the libraries in report order. The BLAS libraries compute products and the whole
+// of gemm.Gemmer, in f32 and f64; the last library computes products in GF(2⁸).
 func Variants() []gemm.Variant {
 	var out []gemm.Variant
 	for _, l := range []*library{openBLAS, mkl, blis} {
@@ -33,13 +33,11 @@ func Variants() []gemm.Variant {
 // ownCan are the capabilities of a library that there is a process for.
 const ownCan = gemm.Stages | gemm.Repeats
 
-// model predicts what any blocked product must cost, as the loops of a library are
-// not known: the operands once and, with S elements in a cache, 2mnk/√S elements
-// between it and what lies beyond (Smith, Lowery, Langou, van de Geijn, A Tight
-// I/O Lower Bound for Matrix Multiplication, arXiv:1702.02017). Accesses are the
-// same with the registers in the place of the cache. The workspace is that of
-// OpenBLAS, 32 MiB a thread, and the operands once more: those in a process of the
-// library's own.
+// model predicts what any blocked product costs, since the loops of a library are not known: the
+// operands once, and with a cache of S elements 2mnk/√S elements between the cache and the next
+// level (Smith, Lowery, Langou, van de Geijn, A Tight I/O Lower Bound for Matrix Multiplication,
+// arXiv:1702.02017). Accesses are the same with the registers as the cache. The workspace is that
+// of OpenBLAS, 32 MiB per thread, and a copy of the operands in the library's own process.
 func model(s gemm.Shape, p gemm.Params) gemm.Model {
 	mf, nf, kf := float64(s.M), float64(s.N), float64(s.K)
 	const (

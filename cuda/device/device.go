@@ -102,8 +102,8 @@ func open(number int) (_ *Device, err error) {
 	return d, nil
 }
 
-// bind makes the context that of this goroutine's thread until the function that it returns
-// is called, which looks whether the GPU is lost where there is an error by then.
+// bind makes the context current on this thread until release is called. If *err is set then,
+// release checks whether the GPU is lost.
 func (d *Device) bind(err *error) (release func()) {
 	runtime.LockOSThread()
 	if set := cu.SetCurrentContext(d.context); set != nil {
@@ -173,8 +173,8 @@ func (d *Device) arch() int {
 // errLost: an earlier kernel has ended what this process can ask of the GPU.
 var errLost = errors.New("cuda: the GPU is lost to this process")
 
-// Lost reports whether a kernel has faulted, or runs on after its time: nothing that this
-// process asks of the GPU can be relied on, and another has to be started.
+// Lost reports whether a kernel has faulted, or still runs after its time. Then no call of this
+// process to the GPU is reliable, and another process has to be started.
 func (d *Device) Lost() bool { return d.usable() != nil }
 
 // usable returns an error where the GPU is lost.
@@ -194,8 +194,8 @@ func (d *Device) lose(err error) {
 	d.lost = cmp.Or(d.lost, err)
 }
 
-// fault notes that the GPU is lost where the error, be it the driver's or a library's, has ended
-// the context: every call fails from then on. A lack of memory, or what is refused, ends nothing.
+// fault notes that the GPU is lost if err, of the driver or of a library, has ended the context:
+// every later call fails. Lack of memory or a refused launch does not end the context.
 func (d *Device) fault(err error) {
 	if err == nil || d.end == (cu.Event{}) {
 		return
@@ -205,9 +205,9 @@ func (d *Device) fault(err error) {
 	}
 }
 
-// wait returns when all work before the event is done. Where the context has ended it returns
-// its error, when that work is done all the same; if it is not within the grace the GPU is
-// lost, since nothing ends a kernel but the end of the process.
+// wait returns when all work before the event is done. If the context has ended, it returns the
+// error of the context after that work is done. If the work is not done within the grace, the GPU
+// is lost: only the end of the process ends a kernel.
 func (d *Device) wait(ctx context.Context, e cu.Event) error {
 	const spin, pause, grace = 200 * time.Microsecond, 50 * time.Microsecond, 2 * time.Second
 	var ended time.Time // when the context was seen to have ended
@@ -323,8 +323,8 @@ type kernel struct {
 	nvrtc.Kernel
 }
 
-// load compiles the program, or finds it compiled, and returns its function of that name, whose
-// launches may ask for so many bytes of shared memory.
+// load compiles the program, or finds it in the cache, and returns its function called name.
+// Launches may request shared bytes of shared memory.
 func (d *Device) load(p nvrtc.Program, name string, shared int) (*kernel, error) {
 	key := fmt.Sprint(p.Name, p.Arch, p.Options, name, shared, p.Source)
 	if k := d.kernels[key]; k != nil {

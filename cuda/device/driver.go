@@ -43,7 +43,7 @@ func handle(f cu.Function) C.CUfunction {
 	return *(*C.CUfunction)(unsafe.Pointer(&f))
 }
 
-// allowShared lets launches of f ask for so many bytes of shared memory, above the 48 KiB
+// allowShared permits launches of f to request the given bytes of shared memory, beyond the 48 KiB
 // that every kernel may have.
 func allowShared(f cu.Function, bytes int) error {
 	return driverError("cuFuncSetAttribute",
@@ -64,8 +64,8 @@ func busID(d cu.Device) (string, error) {
 // (CU_DEVICE_ATTRIBUTE_MAX_PITCH). Rows that are further apart are copied one by one.
 const mostPitch = 1<<31 - 1
 
-// copyRows starts a copy of rows of so many bytes between host and device. At each end either
-// the host's place or the device's is given.
+// copyRows starts to copy rows of the given bytes between host and device. For each end, either the
+// host address or the device address is given.
 func copyRows(toHost unsafe.Pointer, to cu.DevicePtr, toPitch int64, fromHost unsafe.Pointer, from cu.DevicePtr,
 	fromPitch, width, rows int64, on cu.Stream) error {
 	if width == 0 || rows == 0 {

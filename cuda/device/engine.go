@@ -34,8 +34,8 @@ var plain = operation{alpha: 1}
 
 // engine computes products on operands that are on the device.
 type engine interface {
-	// prepare makes all ready for such operations of the shape, that of op(A) and op(B), on
-	// operands that are aligned as o's.
+	// prepare prepares such operations of the shape op(A)·op(B), for operands with the alignment of
+	// o.
 	prepare(s gemm.Shape, o operands, op operation) error
 	// start starts the operation on the device's stream.
 	start(o operands) error

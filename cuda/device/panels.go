@@ -18,8 +18,8 @@ import (
 // with large ones. Tests have panels of small products.
 var panels = cuda.Panels{Edge: 512, Bytes: 64 << 20, Most: 8}
 
-// conveyor is a product from and to the host's memory, in panels: of big products one panel is
-// on its way to the device while another is multiplied and a third is on its way back.
+// conveyor is a product with operands on the host, in panels. For large products, one panel travels
+// to the device while another is multiplied and a third travels back.
 type conveyor[T gemm.Element] struct {
 	*product[T]
 	op              operation
@@ -37,7 +37,7 @@ type conveyor[T gemm.Element] struct {
 	ready, empty     chan int   // panels that are multiplied, slots that are free
 }
 
-// newConveyor cuts a product with so many bytes free on the device.
+// newConveyor divides a product, if free bytes are free on the device.
 func newConveyor[T gemm.Element](p *product[T], op operation, a, b, c gemm.Matrix[T], free int64) *conveyor[T] {
 	x := &conveyor[T]{product: p, op: op, all: shapeOf(op, c, a), c: c, moving: a, staying: b}
 	if op.alpha == 0 {

@@ -20,8 +20,8 @@ type Peak struct {
 	Gflops float64
 }
 
-// pipes are what the kernel peak measures. fragment is the multiply-adds of one instruction
-// of a warp over those of a thread: 0 where each thread has its own.
+// pipes are the pipes that the kernel peak measures. fragment is the multiply-adds of a warp's
+// instruction per multiply-add of a thread; 0: each thread has its own.
 var pipes = []struct {
 	name        string
 	pipe, least int
@@ -40,8 +40,8 @@ var pipes = []struct {
 	{"tf32", 19, 80, 4, func(int) int { return 16 * 8 * 8 }},
 }
 
-// Peaks measures the pipes for about the given time each. That of TF32 is left out from
-// compute capability 9.0 on, where the instructions that it measures do not reach the peak.
+// Peaks measures the pipes, for about the given time each. From compute capability 9.0 on it leaves
+// TF32 out, since the measured instructions do not reach the peak there.
 func (d *Device) Peaks(ctx context.Context, each time.Duration) (out []Peak, err error) {
 	if err := d.usable(); err != nil {
 		return nil, err

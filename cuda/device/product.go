@@ -57,8 +57,8 @@ type layout struct {
 	lda, ldb, ldc int
 }
 
-// asStored is the leading dimension of a matrix on the host, aligned that of rows that begin at a
-// sector of the device's memory.
+// asStored returns the leading dimension of a matrix on the host. aligned returns the leading
+// dimension with which rows begin at sectors of the device's memory.
 func asStored[T gemm.Element](x gemm.Matrix[T]) int { return max(1, x.Stride, x.Cols) }
 func aligned[T gemm.Element](cols int) int          { return cuda.AlignedLD(cols, gemm.TypeOf[T]().Size) }
 
@@ -159,8 +159,8 @@ type placement struct {
 	size, sets    int
 }
 
-// placed are operands on the device. Runs of the same operands share them: those of several
-// products that are measured in turn need not have room side by side.
+// placed are operands on the device. Runs with the same operands share them, so several products of
+// a turn do not need memory for each.
 type placed struct {
 	placement
 	users  int
@@ -255,9 +255,9 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 	return r, nil
 }
 
-// place brings the operands to the device where they are not there yet, as often as keeps each
-// product from finding those of the last in the L2 cache unless that is to be warm, and measures
-// the copies.
+// place copies the operands to the device unless they are there, and measures the copies. There are
+// several copies of the operands, so that no product finds those of the last one in the L2 cache,
+// unless L2 is to be warm.
 func place[T gemm.Element](ctx context.Context, d *Device, op operation, c, a, b gemm.Matrix[T],
 	warm bool) (_ *placed, err error) {
 	l := layoutOf(c, a, b)
@@ -336,8 +336,7 @@ func (d *Device) leave(x *placed) error {
 // Do implements gemm.Run.
 func (r *staged[T]) Do(ctx context.Context) (gemm.Cost, error) { return r.Repeat(ctx, 1) }
 
-// Repeat computes the product so many times and returns what they cost together, by
-// events.
+// Repeat computes the product the given number of times and returns the total cost, by events.
 func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err error) {
 	leave, err := r.p.enter()
 	if err != nil {
@@ -356,7 +355,7 @@ func (r *staged[T]) Repeat(ctx context.Context, times int) (cost gemm.Cost, err 
 		return cost, nil
 	}
 	defer d.bind(&err)()
-	// A product that reads C changes it: so many begin with the C that was staged.
+	// A product that reads C changes it. So each of them begins with the staged C.
 	most := times
 	if r.op.beta != 0 {
 		most = r.sets
@@ -382,7 +381,7 @@ func (x *placed) set(i int) operands {
 	return x.layout.at(x.room.at + cu.DevicePtr(int64(i)*x.layout.bytes))
 }
 
-// burst computes the product so many times, each with the next copy of the operands.
+// burst computes the product the given number of times, each time with the next copy of the operands.
 func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error) {
 	d := r.p.d
 	bytes := r.layout.bytes - r.layout.c
@@ -416,7 +415,7 @@ func (r *staged[T]) burst(ctx context.Context, times int) (time.Duration, error)
 	return between(d.start, d.end)
 }
 
-// errCollect: what is asked for is gone.
+// errCollect says that the requested result was overwritten.
 var errCollect = errors.New("cuda: another product of the same operands has been computed since: collect each before the next")
 
 // Collect implements gemm.Run.

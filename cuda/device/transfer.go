@@ -14,8 +14,8 @@ import (
 	"gemm"
 )
 
-// ring is memory of the host that the device reads and writes by itself, in pieces that are
-// used in turn: what is on its way from ordinary memory to the device, or back.
+// ring is pinned host memory, in pieces that are used round robin. Data moves through it from
+// ordinary host memory to the device and back.
 type ring struct {
 	pieces [4]piece
 	next   int
@@ -171,8 +171,7 @@ func download[T gemm.Element](ctx context.Context, d *Device, r *ring, m gemm.Ma
 	return errors.Join(err, take())
 }
 
-// copyTime returns how long copies of so many rows between memory that is locked in place
-// and the device take by themselves.
+// copyTime returns the time of the copy alone, between pinned memory and the device.
 func (d *Device) copyTime(ctx context.Context, at cu.DevicePtr, bytes int64, up bool) (time.Duration, error) {
 	if err := d.start.Record(d.stream); err != nil {
 		return 0, failed("cuEventRecord", err)

@@ -39,9 +39,9 @@ var counterNames = []string{
 	"dram__bytes_read.sum",
 }
 
-// kernelPattern is the profiler's expression for the names of kernels that multiply: that of
-// the rungs, gemm, and those of cuBLAS, of which some have their name in the arguments of a
-// template. It is the same whether all of a name has to match or a part of it.
+// kernelPattern is the profiler's expression for the names of kernels that multiply: gemm for the
+// rungs, and the names of cuBLAS, some of which are in the arguments of a template. It matches a
+// whole name as well as a part of one.
 const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
 
 // besideKernels are the kernels of this program that are no rung's main one.
@@ -61,8 +61,9 @@ func profilerArgs(log string) []string {
 	}
 }
 
-// Counters measures the case once under the profiler and returns the counters of its kernel.
-// The row is that of the case: a kernel with another setting is not the one that was timed.
+// Counters measures the case once under the profiler and returns the counters of its kernel. row is
+// the row of the case: if the kernel has another setting now, it is not the kernel that was timed,
+// and that is an error.
 func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint64,
 	worker func(context.Context) (*exec.Cmd, error)) (map[string]float64, error) {
 	scratch, err := output.NewScratch("counters")
@@ -116,10 +117,10 @@ func complaintOf(log string) string {
 	return ""
 }
 
-// parseCounters returns the counters of the last launch of a main kernel in the profiler's
-// log: lines of its own, and a table whose lines begin with a quote, first the names of the
-// columns, then their units, then a line a launch. Counters that the profiler does not have
-// on this GPU are left out.
+// parseCounters returns the counters of the last launch of a main kernel from the profiler's log.
+// The log has lines of the profiler, and a table whose lines begin with a quote: names of columns,
+// units, and then a line per launch. Counters that the profiler does not have on this GPU are left
+// out.
 func parseCounters(log string) (map[string]float64, error) {
 	var table strings.Builder
 	for line := range strings.Lines(log) {

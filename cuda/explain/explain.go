@@ -1,5 +1,5 @@
-// Package explain says what kernels take and do, without a GPU or from a profiler's counters: its
-// documents are what gemm cuda --explain and gemm cuda occupancy print or write as JSON.
+// Package explain describes what kernels need and do, without a GPU or from a profiler's counters.
+// Its documents are the output of gemm cuda --explain and gemm cuda occupancy.
 package explain
 
 import (
@@ -71,7 +71,7 @@ type Access struct {
 	Lanes    float64 `json:"lanes"`     // that want the same word
 }
 
-// Step is what a rung is, and the figures that differ from those of the one before.
+// Step describes a rung, and the figures that differ from the rung before.
 type Step struct {
 	Says    string   `json:"says"`
 	After   string   `json:"after,omitempty"`

@@ -237,8 +237,8 @@ func tooManyRegisters(o occupancy.Occupancy) string {
 		o.Limits.BlockRegisters, o.Limits.Partitions, o.Kernel.Threads, most)
 }
 
-// printSweep writes the steps of a sweep, with a bar that has a mark for every 5 % of
-// occupancy, and the kernel of o beside the step that it is in.
+// printSweep prints the steps of a sweep, each with a bar that has a mark for every 5 % of
+// occupancy. The kernel of o is shown at its step.
 func printSweep(out io.Writer, o occupancy.Occupancy, s sweep) {
 	with := map[occupancy.Resource]string{
 		occupancy.Threads: fmt.Sprintf("%d registers a thread and %d bytes of shared memory", o.Kernel.Registers,

@@ -21,10 +21,9 @@ type Compiler interface {
 	Compile(p Program) (Image, error)
 }
 
-// Cache is a Compiler that keeps on disk what it has compiled, a file an image, under a
-// key of all that the image depends on: source, name, options, architecture and the
-// compiler. Files may be removed at any time. One that is not whole, or that another user
-// can have written, is compiled again.
+// Cache is a Compiler that keeps compiled images on disk, one file each. The key has everything
+// that the image depends on: source, name, options, architecture and compiler. Files may be removed
+// at any time. A file that is incomplete, or that another user can have written, is compiled again.
 type Cache struct {
 	Compiler
 	Folder string // is made where it is missing

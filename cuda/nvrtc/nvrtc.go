@@ -1,6 +1,5 @@
-// Package nvrtc compiles CUDA C++ for a GPU that may or may not be here, with NVIDIA's
-// NVRTC, which is opened at run time: any major version from 11 to 13 (NVRTC, CUDA 13.0
-// documentation). It needs no GPU, no driver and no header.
+// Package nvrtc compiles CUDA C++ by NVIDIA's NVRTC, which is opened at run time: any major version
+// from 11 to 13 (NVRTC, CUDA 13.0 documentation). It needs no GPU, no driver and no header.
 package nvrtc
 
 import (

@@ -9,7 +9,7 @@ import (
 	"gemm/internal/dl"
 )
 
-// functions are those of the library that are called.
+// functions are the functions of the library that are called.
 type functions struct {
 	version   func(major, minor *int32) int32
 	text      func(code int32) string

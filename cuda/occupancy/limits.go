@@ -43,8 +43,8 @@ func unknown(name string) error {
 	return fmt.Errorf("%w %q; known are %s", ErrCapability, name, strings.Join(known, ", "))
 }
 
-// Limits is what a multiprocessor of a compute capability has, what a block and a thread
-// may have of it, and in which units it is given to them. Shared memory is in bytes.
+// Limits are the resources of a multiprocessor of a compute capability, the most that a block and a
+// thread may use, and the units in which they are allocated. Shared memory is in bytes.
 type Limits struct {
 	Capability Capability
 

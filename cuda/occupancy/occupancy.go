@@ -1,10 +1,10 @@
-// Package occupancy computes how many blocks of a kernel a multiprocessor of an NVIDIA GPU
-// holds at a time, and which of its limits says so: arithmetic, which needs no GPU.
+// Package occupancy computes how many blocks of a kernel a multiprocessor of an NVIDIA GPU can hold
+// at a time, and which resource limits that. It is arithmetic, and needs no GPU.
 //
-// A multiprocessor holds as many blocks as it has places for, warps for, registers for
-// and shared memory for. Occupancy is the share of its warps that are then in use. More of
-// them hide the latency of memory and arithmetic; a kernel that keeps its sums in registers
-// needs few, so that the best occupancy is rarely the highest.
+// A multiprocessor holds blocks until it has no block slots, no warps, no registers or no shared
+// memory left. Occupancy is the share of its warps that are in use then. More warps hide more
+// latency of memory and arithmetic. A kernel that keeps its sums in registers needs few warps, so
+// the best occupancy is rarely the highest.
 //
 // # Sources
 //
@@ -17,14 +17,13 @@
 // has 256 as the most registers of a thread, where the guide has 255. What is reserved from
 // 8.0 on: the guide, "Shared Memory" of 8.x, and arch_traits.h of NVIDIA/cccl.
 //
-// 10.1 is the name that CUDA 12 has for what is 11.0 from CUDA 13 on: it has the threads and
-// the shared memory of 11.0.
+// CUDA 12 calls 10.1 what CUDA 13 calls 11.0; 10.1 has the threads and the shared memory of 11.0.
 //
 // # Not modelled
 //
-// Shared memory is taken to have the largest size that there is, as it has where a kernel
-// prefers none: Occupancy.Carveout says how much of that is needed. A kernel is taken to have
-// one barrier, and its blocks not to be in clusters.
+// Shared memory is assumed to have its largest size, the default for a kernel without a preference;
+// Occupancy.Carveout says how much is needed. A kernel is assumed to have one barrier, and no
+// clusters of blocks.
 package occupancy
 
 import (

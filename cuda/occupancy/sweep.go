@@ -2,9 +2,9 @@ package occupancy
 
 import "slices"
 
-// Sweep returns the occupancy over one resource, the others being those of the kernel, in
-// steps that ascend. The kernel of a step has the most of the resource that the step allows;
-// what is less, down to the step before, fills a multiprocessor alike.
+// Sweep returns the occupancy over one resource, in ascending steps. The other resources are those
+// of the kernel. The kernel of a step has the most of the resource with which the occupancy stays
+// the same; fewer, down to the step before, fill a multiprocessor alike.
 //
 //	Threads    a warp a step
 //	Registers  a unit of registers a step

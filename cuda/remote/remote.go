@@ -25,8 +25,8 @@ import (
 	"gemm/internal/child"
 )
 
-// Find returns the program that computes on GPUs: the one beside this program, or on
-// PATH. The error wraps gemm.ErrUnavailable.
+// Find returns the path of the GPU program: next to this program, or on PATH. The error wraps
+// gemm.ErrUnavailable.
 func Find() (string, error) {
 	var folders []string
 	if program, err := os.Executable(); err == nil {
@@ -68,9 +68,8 @@ type Worker struct {
 	err   error
 }
 
-// System returns what the worker finds: it is asked once. The error wraps gemm.ErrUnavailable
-// where there is no worker, no driver or no GPU; it is that of the context where this one ends
-// before there is an answer.
+// System returns what the worker finds; it asks once. The error wraps gemm.ErrUnavailable if there
+// is no worker, no driver or no GPU. If the context ends first, it is the error of the context.
 func (w *Worker) System(ctx context.Context) (cuda.System, error) {
 	w.once.Do(func() { w.found, w.err = w.describe(ctx) })
 	return w.found, w.err

@@ -1,8 +1,7 @@
-// Package wire carries one product between gemm and the program that computes on GPUs:
-// gemm-cuda multiply reads a request on its standard input and writes a reply on its standard
-// output. Each is a line of JSON that the elements follow, row by row, little-endian and
-// without gaps: in a request those of A and B, and of C where beta is not 0; in a reply
-// without an error those of C.
+// Package wire carries one product between gemm and the GPU program. gemm-cuda multiply reads a
+// request from its standard input and writes a reply to its standard output. Each is a line of JSON
+// followed by elements, row by row, little-endian and without gaps. A request has the elements of A
+// and B, and of C if beta is not 0. A reply without an error has those of C.
 package wire
 
 import (
