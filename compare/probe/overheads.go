@@ -14,10 +14,10 @@ import (
 	"gemm/reference"
 )
 
-// overheads returns what is measured beside the rows of the family parallel: at each
-// number of threads that they have, up to four a processor, what it takes to begin and
-// end a loop (fork-join), to have a chunk of one (chunk) and to merge private copies of
-// C (merge), in package parallel and in libgomp.
+// overheads returns the probes for rows of the family parallel. At each of their numbers of
+// threads, up to four per processor, they measure the time to begin and end a loop (fork-join), to
+// get a chunk (chunk), and to merge private copies of C (merge), in package parallel and in
+// libgomp.
 func overheads(cases []compare.Case) []compare.Probe {
 	var threads []int
 	for _, c := range cases {
@@ -41,7 +41,7 @@ func overheads(cases []compare.Case) []compare.Probe {
 	return out
 }
 
-// A turn is contenders that do the same and are measured in turn.
+// A turn is a group of contenders that do the same work and are interleaved.
 type turn struct {
 	contenders []contender
 	measured   bool
@@ -87,10 +87,9 @@ func forkJoin(threads int) *turn {
 	}}
 }
 
-// chunk runs loops of empty bodies under a schedule with chunks of one index or, where
-// that is the schedule's way, of one at least. A loop has so many chunks that what its
-// begin and end take does not count, but for a guided one, which has few chunks however
-// long it is.
+// chunk runs loops of empty bodies under a schedule with chunks of one index (at least one, for
+// guided). A loop has so many chunks that its begin and end do not matter. A guided loop is the
+// exception: it has few chunks, however long it is.
 func chunk(threads int, schedule string) *turn {
 	const size = 1
 	indices := 10_000
@@ -115,8 +114,7 @@ func chunk(threads int, schedule string) *turn {
 	}}
 }
 
-// guidedChunks returns the number of chunks of a guided loop with chunks of one index
-// at least: each is the part of one worker of what is left.
+// guidedChunks returns the number of chunks of a guided loop with a least chunk of one index.
 func guidedChunks(indices, workers int) int {
 	chunks := 0
 	for ; indices > 0; chunks++ {
@@ -159,8 +157,8 @@ func merge(threads int) *turn {
 	return &t
 }
 
-// here times work in this process, on a goroutine that is bound to no thread: samples
-// are taken on one that is, for which every wait is a change of threads.
+// here times work in this process, on a goroutine that is not locked to a thread. Samples are taken
+// on a locked one, for which every wait would be a switch of threads.
 func here(work func(ctx context.Context) error) func(context.Context, *reference.OpenMP, int) (time.Duration, error) {
 	return func(ctx context.Context, _ *reference.OpenMP, times int) (took time.Duration, err error) {
 		var done sync.WaitGroup
@@ -214,14 +212,14 @@ const (
 	rounds = 4
 	reps   = 5
 	burst  = 12 * time.Millisecond
-	// awake is how long a contender works before its samples, whose workers may sleep,
-	// and asleep how long it takes until the pool's workers, which look for more work
-	// for some milliseconds, do and are no hindrance to the next.
+	// awake is how long a contender works before its samples, since its workers may be parked.
+	// asleep is how long the workers of the pool, which spin for some milliseconds, take to park,
+	// so that they do not disturb the next contender.
 	awake  = 200 * time.Microsecond
 	asleep = 10 * time.Millisecond
 )
 
-// measure takes samples of the contenders in turn. One that fails is out.
+// measure takes interleaved samples of the contenders. A contender that fails is dropped.
 func (t *turn) measure(ctx context.Context) {
 	libgomp, unavailable := reference.NewOpenMP()
 	if unavailable == nil {

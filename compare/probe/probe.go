@@ -1,5 +1,5 @@
-// Package probe says what is measured besides the products that a report is about: the parts that
-// their time is made of, and what loops over threads cost.
+// Package probe has the measurements besides the products of a report: the parts of their time, and
+// the overhead of loops over threads.
 package probe
 
 import (
@@ -12,9 +12,8 @@ import (
 	"gemm/internal/kernel"
 )
 
-// Of returns what is measured beside the cases: where packed products are among
-// them, the parts that their time is made of; where experiments on threads are, what
-// loops cost.
+// Of returns the probes for the cases. If there are packed products, it is the parts of their time;
+// if there are experiments on threads, it is the overhead of loops.
 func Of(cases []compare.Case) []compare.Probe {
 	packed := func(typ string) bool {
 		return slices.ContainsFunc(cases,
@@ -38,8 +37,8 @@ func Of(cases []compare.Case) []compare.Probe {
 // last level of cache and no other.
 const partsOf = 1024
 
-// parts returns the probes of a type: the micro-kernel in the first and the second
-// level of cache, the packing alone and the update of C alone.
+// parts returns the probes of a type: the micro-kernel with operands in L1 and in L2, the packing
+// alone, and the update of C alone.
 func parts[T kernel.Float]() []compare.Probe {
 	e := block.Host[T](block.Serial)
 	k, blocking := e.Kernel(), e.Blocking()

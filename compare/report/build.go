@@ -1,8 +1,8 @@
 // Package report renders records. It measures nothing: every rendering is a pure
 // function of a compare.Document, and the same records give the same bytes.
 //
-// Build turns records into a document, the words and tables of every format in
-// reading order; Write writes it with its figures in the formats that are wanted.
+// Build turns records into a document, the words and tables of every format in reading order. Write
+// writes it with its figures in the requested formats.
 package report
 
 import (
@@ -26,9 +26,9 @@ type Options struct {
 }
 
 // Build turns records into the words and tables of a report, in reading order: summary, host and
-// method, results, analysis, sharing the work, distributed memory, the GPU, codes, peers, and a
-// section for each backend. Every row of doc is in a table. Figures are placed where Drawings has
-// one. The same records give the same report.
+// method, results, analysis, threads, ranks, the GPU, codes, peers, and a section for each backend.
+// Every row of doc is in a table. Figures are placed where Drawings has one. The same records give
+// the same report.
 func Build(doc compare.Document, opt Options) document.Report {
 	drawings := map[string]bool{}
 	for _, d := range figures.Drawings(doc, opt.Lang) {

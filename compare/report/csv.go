@@ -13,11 +13,11 @@ import (
 	"gemm/compare"
 )
 
-// csvColumns are the columns of a table of records, in their order: the fields that the same name
-// has in JSON, but ci_low_s and ci_high_s for the ends of ci_s, samples and ranks for their number,
-// and predicted_… for the members of predicted. params, resolved and phases_s are "name=value"
-// separated by spaces, warnings are separated by "; ". A text that a spreadsheet would compute
-// begins with an apostrophe. Columns may be added at the end in later versions; none changes its
+// csvColumns are the columns of a table of records, in their order. Their names are the members in
+// JSON, with these exceptions: ci_low_s and ci_high_s are the ends of ci_s; samples and ranks are
+// numbers of them; predicted_… are the members of predicted. params, resolved and phases_s are
+// "name=value" separated by spaces; warnings are separated by "; ". A text that a spreadsheet would
+// evaluate begins with an apostrophe. Later versions may add columns at the end; none changes its
 // place or meaning.
 var csvColumns = []struct {
 	name  string
@@ -97,9 +97,9 @@ func CSV(w io.Writer, doc compare.Document) error {
 	return out.Error()
 }
 
-// csvText returns the text of a cell. A spreadsheet takes a text that begins with one of =, +,
-// -, @, a tab or a carriage return for a formula, and computes it: such a text that is not a number
-// gets an apostrophe before it.
+// csvText returns the text of a cell. A spreadsheet evaluates a text that begins with =, +, -, @, a
+// tab or a carriage return as a formula. Such a text gets an apostrophe before it unless it is a
+// number.
 func csvText(text string) string {
 	if text == "" || strings.IndexByte("=+-@\t\r", text[0]) < 0 {
 		return text

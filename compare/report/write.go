@@ -48,12 +48,11 @@ func Formats() []string {
 	return names
 }
 
-// Write renders doc into the folder dir, which is made if it is not there, and
-// returns the paths of what it wrote: first the figures, as figures/<id>.svg and
-// .png for html and md and as .pdf for tex and pdf, then report.html, report.md,
-// report.tex, report.pdf, results.csv, results.json and results.bench.txt. pdf
-// writes report.tex too and runs xelatex on it. Each file is replaced as a whole
-// or not at all; figures of another report that are there stay.
+// Write renders doc into the folder dir, which it creates if necessary, and returns the paths of
+// the files. The figures come first: figures/<id>.svg and .png for html and md, and .pdf for tex
+// and pdf. Then come report.html, report.md, report.tex, report.pdf, results.csv, results.json and
+// results.bench.txt. The format pdf writes report.tex too, and runs xelatex on it. Each file is
+// replaced as a whole or not at all. Figures of another report stay.
 func Write(dir string, doc compare.Document, opt WriteOptions) ([]string, error) {
 	wanted := opt.Formats
 	if wanted == nil {

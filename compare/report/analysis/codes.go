@@ -12,8 +12,8 @@ import (
 // mostShards is how many shards a code over GF(2⁸) has at most.
 const mostShards = 256
 
-// encodes reports whether a row is a Reed–Solomon code: k rows of B are its data shards, m
-// rows of C its parity shards, n bytes each.
+// encodes reports whether a row is a Reed–Solomon code: the k rows of B are data shards, the m rows
+// of C are parity shards, of n bytes each.
 func encodes(r compare.Record) bool {
 	p := ProblemOf(r)
 	return r.Type == "gf256" && r.Experiment == compare.MainLadder && p.plain() && !p.Cube() && r.M > 0 && r.K > 0 &&
@@ -66,9 +66,9 @@ func (v *View) CodeRows() []compare.Record {
 // shards and writes m.
 func memoryShare(p Problem) float64 { return float64(p.K) / float64(p.K+p.M) }
 
-// DataLimit is the data a second, in GB/s, at which memory would read the data and take the
-// parity of a row, each once: by the triad at as many threads, or the GPU's own copies. It
-// is NaN where these were not measured.
+// DataLimit is the data rate in GB/s at which memory could read the data and write the parity of a
+// row once: by the triad on as many threads, or by copies on the GPU. It is NaN if these were not
+// measured.
 func (v *View) DataLimit(r compare.Record) float64 {
 	if ByGPU(r) {
 		return memoryShare(ProblemOf(r)) * v.DeviceCopy()
@@ -91,8 +91,8 @@ func (v *View) DeviceCopy() float64 {
 	return fastest
 }
 
-// HostRate is the data a second, in GB/s, that a GPU encodes from and to the memory of the
-// host; NaN where copies were not timed.
+// HostRate is the data rate in GB/s of a GPU code with operands in host memory. It is NaN if copies
+// were not timed.
 func HostRate(r compare.Record) float64 {
 	return Known(r, compare.Number(float64(r.K)*float64(r.N)/WithCopies(r)/1e9))
 }

@@ -22,7 +22,7 @@ var kinds = []kind{
 	{"skinny", "Skinny matrices", func(p Problem) bool { return !p.Cube() }},
 }
 
-// Match is one shape with all that was measured in turn on it at as many threads.
+// Match is one shape with all rows of one turn, on one number of threads.
 type Match struct {
 	Problem
 	Own   compare.Record   // of the suite; its status says whether it has a speed
@@ -95,7 +95,7 @@ func (c Contest) of(typ string, threads int, k kind) []Match {
 	return out
 }
 
-// Group is the matches of one type, number of threads and kind: those of one table.
+// Group is the matches of one type, number of threads and kind: the rows of one table.
 type Group struct {
 	Kind    kind
 	Type    string
@@ -136,9 +136,9 @@ type loss struct {
 	Comparison
 }
 
-// Losses returns the matches at which the fastest library is ahead, the worst first, those
-// of the others at which the ratio is below 1 though they cannot be told apart, and how many
-// matches were compared.
+// Losses returns the matches at which the fastest library is ahead, the worst first. close are the
+// other matches with a ratio below 1, which cannot be told apart. compared is the number of matches
+// with a library.
 func (c Contest) Losses() (losses, level []loss, compared int) {
 	for _, m := range c.Matches {
 		best, ok := m.best()
@@ -240,7 +240,7 @@ func PeersOf(matches []Match) []string {
 	return names
 }
 
-// Top returns the ceiling that was measured in turn with m, NaN where none was.
+// Top returns the ceiling of the turn of m, and NaN if there is none.
 func (m Match) Top() float64 {
 	for _, r := range append([]compare.Record{m.Own}, m.Peers...) {
 		if r.Ceiling > 0 {

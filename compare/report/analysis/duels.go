@@ -51,8 +51,7 @@ type Fought struct {
 	Comparison
 }
 
-// Fight compares the pairs as beside does. P and Outcome are adjusted by Holm's
-// procedure.
+// Fight compares the pairs like Beside. P and Outcome are adjusted by Holm's procedure.
 func Fight(duels []Duel) []Fought {
 	out := make([]Fought, len(duels))
 	p := make([]float64, len(duels))
@@ -72,9 +71,9 @@ func Fight(duels []Duel) []Fought {
 // Steady reports whether the ratio of a duel is known to lie within the tolerance.
 func (f Fought) Steady() bool { return f.Lo >= 1/(1+Tolerance) && f.Hi <= 1+Tolerance }
 
-// Duels pairs the timed parallel rows of which second differs from first as change
-// says, in one experiment and all else equal; threads says which to take of the
-// numbers of threads above one that a case was measured with, nil: all.
+// Duels pairs timed parallel rows of one experiment. The second row differs from the first as
+// change says; everything else is equal. threads selects the numbers of threads above one; nil:
+// all.
 func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record) string,
 	threads func([]int) int) []Duel {
 	rows := v.Pick(func(r compare.Record) bool {
@@ -107,8 +106,8 @@ func (v *View) Duels(keep func(compare.Record) bool, change func(compare.Record)
 	return out
 }
 
-// ToDynamic is the row that a static one is held against: both with the chunk at its
-// default.
+// ToDynamic changes a static row to the dynamic row that it is compared with. Both have the default
+// chunk.
 func ToDynamic(r compare.Record) string {
 	p := Omit(r.Params)
 	p["schedule"] = "dynamic"
@@ -123,6 +122,6 @@ func IsStatic(r compare.Record) bool {
 // ManyThreads is how many threads, or ranks, are many.
 const ManyThreads = 4
 
-// Drift is the factor by which the speed of a machine is taken to change between two
-// turns: processors of shared machines run at two thirds of their speed at times.
+// Drift is the factor by which the speed of a machine may change between two turns: processors of
+// shared machines run at two thirds of their speed at times.
 const Drift = 1.5

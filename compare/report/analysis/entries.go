@@ -11,9 +11,9 @@ import (
 // tuning is a rung with its default setting and with the one that the tuner found.
 type tuning struct{ Before, After compare.Record }
 
-// Tunings pairs the rows of the experiment tuned: of a variant and problem, that with the
-// fewest parameters is the default, and the quickest of the others of its run the tuner's:
-// those of a run before were not found again. A row that is alone is held against that of the
+// Tunings pairs the rows of the experiment tuned. For a variant and problem, the row with the
+// fewest parameters is the default, and the fastest other row of its run is the tuner's choice;
+// rows of earlier runs are out of date. A row without a partner is compared with the row of the
 // ladder.
 func (v *View) Tunings() []tuning {
 	rows := Timed(v.Pick(func(r compare.Record) bool {
@@ -68,8 +68,8 @@ func given(p gemm.Params) int {
 // GPUSwept are the experiments on one setting of the kernels, which their parameter is named as.
 var GPUSwept = []compare.Experiment{compare.PipelineStages, compare.RegisterLimits, compare.CacheStates}
 
-// Reported are the shares of cuBLAS in the table 1 of the report of 2024, in percent: on
-// an RTX 4070 at n = 2048 with thread blocks of 16×16, by variant and slice of k.
+// Reported are the shares of cuBLAS, in percent, in table 1 of the 2024 report: on an RTX 4070 at n
+// = 2048 with thread blocks of 16×16, by variant and slice of k.
 var Reported = map[string]map[int]float64{
 	"naive":        {0: 11.26},
 	"blocktile2d":  {8: 65.25, 16: 62.97},
@@ -97,9 +97,9 @@ func settingIn(r compare.Record, name string) int {
 	return 0
 }
 
-// Entries returns the rows of the experiment block of a type at the size of the report's
-// table, or else at the largest there is, with those of the other variants from the
-// ladder: in the order of the ladder, large blocks first.
+// Entries returns the rows of the experiment block of a type, at the size of the report's table or
+// else at the largest size, and rows of the other variants from the ladder. They are in the order
+// of the ladder, large blocks first.
 func (v *View) Entries(typ string) []Entry {
 	rows := v.Pick(func(r compare.Record) bool {
 		return r.Experiment == compare.BlockSizes && r.Type == typ && ByGPU(r) && ProblemOf(r).Cube()

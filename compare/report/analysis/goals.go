@@ -79,8 +79,8 @@ func Goals(doc compare.Document) []Goal {
 	return all
 }
 
-// libraryGoals are those of the packed products of one type beside the libraries of others.
-// Shares are of the ceiling measured in turn.
+// libraryGoals are the goals of the packed products of one type compared with libraries. Shares are
+// of the interleaved ceiling.
 func libraryGoals(c Contest, typ string) []Goal {
 	others, gonum := 0.85, 10.0
 	if typ == "f32" {
@@ -158,7 +158,7 @@ func average(text string, least float64, matches []Match, variant string) Goal {
 	return g
 }
 
-// gpuGoals are those of the ladder on the GPU.
+// gpuGoals are the goals of the ladder on the GPU.
 func (v *View) gpuGoals() []Goal {
 	f32, f64 := v.Rungs("f32"), v.Rungs("f64")
 	best := func(p Problem) (compare.Record, bool) { return Quickest(f32, p, Simt) }

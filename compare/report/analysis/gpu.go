@@ -26,9 +26,8 @@ func (v *View) HasCPU() bool {
 	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return !ByGPU(r) })
 }
 
-// Rungs returns the timed rows of the ladder on the GPU for plain products of a type, one
-// a variant and shape: that with its parameters at their defaults, if it was measured
-// with several.
+// Rungs returns the timed rows of the GPU ladder for plain products of a type, one per variant and
+// shape. If a variant was measured with several parameters, it is the row with the defaults.
 func (v *View) Rungs(typ string) []compare.Record {
 	all := Timed(v.Pick(func(r compare.Record) bool {
 		return r.Experiment == compare.MainLadder && r.Type == typ && ByGPU(r) && r.Median > 0 && ProblemOf(r).plain()
@@ -126,7 +125,8 @@ func CopiedApart(r compare.Record) float64 {
 	return float64(r.Median) + to + from
 }
 
-// Overlapped is that of one whose copies and computing overlap, NaN where it was not timed.
+// Overlapped is the time of a product whose copies and computation overlap. It is NaN if it was not
+// timed.
 func Overlapped(r compare.Record) float64 {
 	t, ok := r.Phases["host"]
 	if !ok || !(t > 0) {
@@ -179,9 +179,9 @@ func (v *View) Facings(typ string) []Facing {
 	return out
 }
 
-// Wins returns the size from which on the GPU, by the given time, is ahead of the
-// processor at every size measured on both, 0 where it is not at the largest, and the
-// sizes measured on both.
+// Wins returns the size from which the GPU is faster than the processor at every size that was
+// measured on both, by the given time. It is 0 if the GPU is not faster at the largest size. sizes
+// are the sizes measured on both.
 func Wins(all []Facing, of func(Facing) float64) (from int, sizes []int) {
 	for _, f := range all {
 		if !f.CPU.Speed() {
@@ -215,8 +215,8 @@ func (c Climb) Gains() bool {
 	return c.Ratio >= 1+LeastGain && c.Outcome != Level && c.Outcome != Slower
 }
 
-// LadderRows returns the rows of a type at the size at which its ladder is read: that of
-// ladderSize, or else the largest at which most rungs were timed.
+// LadderRows returns the rows of a type at one size: ladderSize, or else the largest size at which
+// most rungs were timed.
 func (v *View) LadderRows(typ string) []compare.Record {
 	rows := v.Rungs(typ)
 	var best []compare.Record
@@ -245,10 +245,10 @@ func Climbs(rows []compare.Record) []Climb {
 	return out
 }
 
-// ReadsOf is the elements of global memory that are read and written for a multiply-add, by
-// the tile of a block as it was run: its rows of A and columns of B once (equations 11 and
-// 12 of the report of 2024), and C once. Where the tile is not known, or has no part in it,
-// it is what the model of the variant says; 0 where neither is known.
+// ReadsOf is the number of accesses to global memory per multiply-add, from the block tile as it
+// ran: its rows of A and columns of B once (equations 11 and 12 of the 2024 report), and C once. If
+// the tile is not known, or has no effect on them, it comes from the model of the variant. It is 0
+// if neither is known.
 func ReadsOf(r compare.Record) float64 {
 	if !Ours(r) {
 		return 0
@@ -273,8 +273,8 @@ type Kept struct{ Ragged, Even compare.Record }
 // Share is the part of the rate that it keeps.
 func (k Kept) Share() float64 { return float64(k.Ragged.Gflops / k.Even.Gflops) }
 
-// Kept returns the rows at cubes that are one more or less than a multiple of 32 with
-// those at that multiple, by size and rung.
+// Kept returns the rows at cubes that are one more or less than a multiple of 32, each with the row
+// at that multiple, by size and rung.
 func (v *View) Kept(typ string) []Kept {
 	rows := v.Rungs(typ)
 	var out []Kept

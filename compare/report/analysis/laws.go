@@ -15,9 +15,8 @@ type law struct {
 	Largest  float64   // the largest residual, without its sign
 }
 
-// amdahl fits Amdahl's law (Validity of the single processor approach to achieving
-// large scale computing capabilities, AFIPS 30, 1967), T(p)/T(1) = f + (1−f)/p, to
-// relative times over threads of at least 2.
+// amdahl fits Amdahl's law T(p)/T(1) = f + (1−f)/p to relative times on p ≥ 2 threads (Validity of
+// the single processor approach to achieving large scale computing capabilities, AFIPS 30, 1967).
 //
 // With x = 1 − 1/p and y = T(p)/T(1) − 1/p it is y = f·x, a line through the origin.
 func amdahl(threads []int, relative []float64) law {
@@ -33,9 +32,9 @@ func amdahl(threads []int, relative []float64) law {
 	return l
 }
 
-// gustafson fits Gustafson's law (Reevaluating Amdahl's law, CACM 31(5), 1988),
-// S(p) = p − s·(p−1), to scaled speed-ups over threads of at least 2: how many times
-// the work of one thread p of them do in the same time.
+// gustafson fits Gustafson's law S(p) = p − s·(p−1) to scaled speed-ups on p ≥ 2 threads: the ratio
+// of the work that p threads do in the time of one thread to the work of one (Reevaluating Amdahl's
+// law, CACM 31(5), 1988).
 //
 // With x = p − 1 and y = p − S(p) it is y = s·x, a line through the origin.
 func gustafson(threads []int, scaled []float64) law {
@@ -51,11 +50,10 @@ func gustafson(threads []int, scaled []float64) law {
 	return l
 }
 
-// through fits y = s·x. The weights are those that make relative errors of what is
-// measured count alike: times scatter by a part of themselves. Lo and Hi are the ends
-// of Student's 95 % interval for points that scatter independently about the line. That
-// makes them no interval of the fraction: the noise of the time on one thread, which
-// all points share, moves them together and is not seen in their scatter.
+// through fits y = s·x. The weights make relative errors of the measurements count alike: times
+// scatter in proportion to themselves. Lo and Hi are Student's 95 % interval for points that
+// scatter independently about the line. They are not an interval of the fraction: all points share
+// the time on one thread, and its noise moves them together, which their scatter does not show.
 func through(x, y, weight []float64) law {
 	l := law{Lo: math.NaN(), Hi: math.NaN()}
 	_, l.Serial = stat.LinearRegression(x, y, weight, true)
@@ -81,11 +79,10 @@ func (l *law) note(measured, fitted float64) {
 	l.Largest = max(l.Largest, math.Abs(r))
 }
 
-// KarpFlatt returns the serial fraction that a speed-up on p threads amounts to
-// (Karp and Flatt, Measuring parallel processor performance, CACM 33(5), 1990):
-// e = (1/ψ − 1/p)/(1 − 1/p). Unlike an efficiency it is the same for all p where
-// Amdahl's law holds; one that grows with p is overhead. It is below 0 where p
-// threads are more than p times as fast.
+// KarpFlatt returns the serial fraction e = (1/ψ − 1/p)/(1 − 1/p) of a speed-up ψ on p threads
+// (Karp and Flatt, Measuring parallel processor performance, CACM 33(5), 1990). If Amdahl's law
+// holds, it is the same for all p, unlike an efficiency. If it grows with p, there is overhead. It
+// is negative if p threads are more than p times as fast.
 func KarpFlatt(speedup float64, p int) float64 {
 	share := 1 / float64(p)
 	return (1/speedup - share) / (1 - share)

@@ -87,10 +87,10 @@ func Cutoff(r compare.Record) int {
 	return n
 }
 
-// ErrorRatio returns how many times larger the error of r is than that of base,
-// on one case. Residuals of one kind compare as they are. A normwise one is over
-// max|A|·max|B|, a componentwise one over |A||B|, which on the operands that
-// measuring draws, of magnitudes uniform in [½, 1), is 9/16·k times that.
+// ErrorRatio returns the ratio of the error of r to that of base, for one case. Residuals of one
+// kind are compared directly. A normwise residual is relative to max|A|·max|B|, a componentwise one
+// to |A||B|. For the operands of measurements, with magnitudes uniform in [½, 1), |A||B| is 9/16·k
+// times max|A|·max|B|.
 func ErrorRatio(r, base compare.Record) float64 {
 	scale := 1.0
 	if r.BoundKind == "normwise" && base.BoundKind == "componentwise" {

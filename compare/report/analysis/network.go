@@ -16,8 +16,8 @@ func (v *View) Counted(typ string) []compare.Record {
 	return slices.DeleteFunc(v.OfRanksIn(typ), func(r compare.Record) bool { return len(r.Ranks) == 0 })
 }
 
-// OverLeast returns the bytes counted over the least there can be, NaN where nothing is
-// sent: because there is one rank, or one alone has something to compute.
+// OverLeast returns the ratio of the counted bytes to the lower bound. It is NaN if nothing is
+// sent: there is one rank, or only one rank has something to compute.
 func OverLeast(r compare.Record) float64 {
 	if !(r.BytesBound > 0) || r.BytesCounted == 0 {
 		return math.NaN()
@@ -29,14 +29,14 @@ func OverLeast(r compare.Record) float64 {
 // operations.
 type portion struct{ Data, Work float64 }
 
-// RowPortion is that of a process with rows of A and all of B, of so many: equations 2
-// and 3 of the report of 2024.
+// RowPortion is the portion of one of the given number of processes, each with rows of A and all of
+// B: equations 2 and 3 of the 2024 report.
 func RowPortion(m, n, k, workers int) portion {
 	a, b, w := float64(m)*float64(k), float64(k)*float64(n), float64(workers)
 	return portion{a/w + b, 2 * a * float64(n) / w}
 }
 
-// BlockPortion is that of a process of a p×q grid: equations 4 and 5.
+// BlockPortion is the portion of a process of a p×q grid: equations 4 and 5.
 func BlockPortion(m, n, k, p, q int) portion {
 	a, b := float64(m)*float64(k), float64(k)*float64(n)
 	return portion{a/float64(p) + b/float64(q), 2 * a * float64(n) / float64(p*q)}

@@ -15,7 +15,7 @@ func (p Problem) plain() bool {
 	return p.Label() == p.Shape.Label()
 }
 
-// OfOne returns the problem of one of so many threads or ranks where m grows with them.
+// OfOne returns the problem of one thread or rank, if m grows with the given number of them.
 func (p Problem) OfOne(count int) Problem {
 	m := p.M / count
 	if strings.HasPrefix(p.Op, "t") { // A is stored in rows of m
@@ -72,7 +72,7 @@ func Problems(rows []compare.Record) []Problem {
 	return out
 }
 
-// plainOf returns the plain product of a type and shape on so many threads.
+// plainOf returns the plain product of a type and shape on the given number of threads.
 func plainOf(typ string, s gemm.Shape, threads int) Problem {
 	return Problem{compare.Problem{Type: typ, Op: "nn", Alpha: 1, Shape: s, LDA: s.K, LDB: s.N, LDC: s.N}, threads}
 }

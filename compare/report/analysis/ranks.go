@@ -15,8 +15,8 @@ import (
 // Distributes reports whether there is anything to say in the chapter on ranks.
 func (v *View) Distributes() bool { return len(Timed(v.OfRanks())) > 0 }
 
-// OfRanks returns the rows of the family mpi that say how many ranks they have, timed or
-// not, once each: those of the experiments of a fixed size, or all where those have none.
+// OfRanks returns the rows of the family mpi with a number of ranks, timed or not, each once: the
+// rows of experiments with a fixed size, or all rows if there are none.
 func (v *View) OfRanks() []compare.Record {
 	all := v.Pick(func(r compare.Record) bool {
 		return Family(r.Variant) == OverRanks.Family && OverRanks.Count(r) > 0
@@ -64,8 +64,8 @@ func (v *View) Muted(r compare.Record) string {
 	return ""
 }
 
-// Ran returns rows that were asked to have the parameters that they were run with, as far
-// as those are of the family and not of its local variants.
+// Ran returns rows as if the parameters that they ran with had been requested, except parameters of
+// local variants.
 func Ran(rows []compare.Record) []compare.Record {
 	out := Timed(rows)
 	for i, r := range out {
@@ -80,8 +80,8 @@ func Ran(rows []compare.Record) []compare.Record {
 	return out
 }
 
-// OneRank returns the timed row of one rank that r is held against: of the same variant,
-// problem and parameters.
+// OneRank returns the timed row on one rank that r is compared with: with the same variant, problem
+// and parameters.
 func OneRank(rows []compare.Record, r compare.Record) (compare.Record, bool) {
 	rest := Omit(r.Params, OverRanks.Param)
 	for _, o := range rows {
@@ -96,8 +96,8 @@ func OneRank(rows []compare.Record, r compare.Record) (compare.Record, bool) {
 // PhaseNames are the phases of a product in the order of its course.
 var PhaseNames = []string{"skew", "distribute", "communicate", "compute", "reduce", "collect"}
 
-// PhaseSpread returns the longest and the shortest that a phase took among the ranks that
-// have it; the longest alone is known where the row does not tell its ranks apart.
+// PhaseSpread returns the longest and the shortest time of a phase among the ranks that have it. If
+// the row does not have the ranks separately, only the longest is known.
 func PhaseSpread(r compare.Record, phase string) (most, least float64, ok bool) {
 	for _, rank := range r.Ranks {
 		s, has := rank.Phases[phase]
@@ -140,9 +140,9 @@ func (v *View) Phased(typ string) []compare.Record {
 		func(r compare.Record) bool { return len(r.Phases) == 0 && len(Slowest(r)) == 0 })
 }
 
-// Foremost returns, of rows, those that a figure of one size and number of ranks shows:
-// at the largest size that most variants have, on the most ranks that there are
-// processors for, a row a variant, its quickest.
+// Foremost returns the rows for a figure of one size and number of ranks: the largest size that
+// most variants have, the most ranks that do not exceed the processors, and for each variant its
+// fastest row.
 func (v *View) Foremost(rows []compare.Record) []compare.Record {
 	if tame := slices.DeleteFunc(slices.Clone(rows),
 		func(r compare.Record) bool { return v.IsCrowded(r.Threads) }); len(tame) > 0 {
@@ -208,8 +208,8 @@ func Ends(rows []compare.Record, ratio func(compare.Record) float64) (least, mos
 	return least, most, ok
 }
 
-// agree reports whether two rows were asked to have equal values of the parameters that
-// both were asked to have, and compute on their ranks in the same way.
+// agree reports whether two rows have equal values for the parameters that were requested of both,
+// and compute on their ranks in the same way.
 func agree(a, o compare.Record) bool {
 	for name, value := range a.Params {
 		if other, ok := o.Params[name]; ok && other != value {
@@ -263,9 +263,9 @@ func hidden(blocking, overlapped, compute float64) float64 {
 	return 1 - (overlapped-compute)/(blocking-compute)
 }
 
-// hides computes what d hides. The interval holds 95 % of what the medians of samples
-// drawn again from those of the two rows give (Efron, Bootstrap methods: another look at
-// the jackknife, Annals of Statistics 7, 1979), always the same draws.
+// hides computes how much communication d hides. The interval holds 95 % of the results for medians
+// of resampled times (Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics
+// 7, 1979). The random draws are always the same.
 func hides(d Duel) (Hiding, bool) {
 	h := Hiding{Duel: d, Lo: math.NaN(), Hi: math.NaN()}
 	compute, ok := d.First.Phases["compute"]
@@ -316,8 +316,7 @@ func (v *View) Roomy(all []Duel) []Duel {
 	return slices.DeleteFunc(all, func(d Duel) bool { return v.IsCrowded(d.First.Threads) })
 }
 
-// gap is point-to-point rows held against the rows of a collective variant at one size,
-// by ranks.
+// gap compares point-to-point rows with the rows of a collective variant, at one size, by ranks.
 type gap struct {
 	Problem
 	Variant string // the collective one

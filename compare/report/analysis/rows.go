@@ -73,8 +73,8 @@ func Omit(p gemm.Params, names ...string) gemm.Params {
 	return out
 }
 
-// Setting names parameters other than the threads as a reader would: the schedule by
-// its name, the others as name=value, those that are off left out.
+// Setting describes parameters other than the threads for a reader: the schedule by its name,
+// others as name=value. Parameters that are off are left out.
 func Setting(p gemm.Params) string {
 	var parts []string
 	if schedule, ok := p["schedule"].(string); ok {

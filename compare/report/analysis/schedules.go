@@ -31,9 +31,9 @@ func Bouts(rows []compare.Record, param string) []Bout {
 	return out
 }
 
-// Pairings groups rows that differ in one parameter, at every setting of the others
-// that has several of its values, in the order of variants and sizes. Where two
-// experiments have the same rows those that have more of them stand.
+// Pairings groups rows that differ in one parameter only. There is a group for each setting of the
+// others with several values of the parameter, in the order of variants and sizes. If two
+// experiments have such rows, the group comes from the one with more of them.
 func Pairings(rows []compare.Record, param string) []Bout {
 	var out []Bout
 	at := map[string]int{}

@@ -21,8 +21,8 @@ func (v *View) SharesWork() bool {
 	return v.HasFamily(Parallel) || len(v.traces) > 0 || len(v.Overheads()) > 0
 }
 
-// Experiments are those of the families parallel and mpi, whose tables have the serial
-// rows beside them that they are held against.
+// Experiments are the experiments of the families parallel and mpi. Their tables also have the
+// serial rows that they are compared with.
 var Experiments = []compare.Experiment{
 	compare.StrongScaling, compare.WeakScaling, compare.ChunkSizes, compare.ArtificialLoad,
 	compare.Affinities, compare.ProcessorLimits, compare.PanelWidths, compare.RankSchedules,
@@ -106,8 +106,8 @@ type Series struct {
 	Grows      bool // along the axis, as m does: every worker has the same work
 }
 
-// seriesOf returns the series of rows in the order of their sizes. Where work grows, m
-// is that of one thread or rank times their number.
+// seriesOf returns the series of rows, sorted by size. In weak scaling, m is that of one thread or
+// rank times their number.
 func (v *View) seriesOf(a Axis, rows []compare.Record, grows bool) []Series {
 	var out []Series
 	at := map[string]int{}
@@ -160,8 +160,8 @@ func (s Series) Setting(r compare.Record) string {
 // Most returns the row of the most threads.
 func (s Series) Most() compare.Record { return s.Rows[len(s.Rows)-1] }
 
-// Full returns the row of the most threads that v has processors for, that of the
-// fewest threads where it has for none.
+// Full returns the row with the most threads that do not exceed the processors, or with the fewest
+// threads if all exceed them.
 func (s Series) Full(v *View) compare.Record {
 	for _, r := range slices.Backward(s.Rows) {
 		if !v.IsCrowded(r.Threads) {
@@ -177,9 +177,8 @@ func (s Series) One() (compare.Record, bool) { return s.Rows[0], s.Axis.Count(s.
 // Count returns where a row is on the axis.
 func (s Series) Count(r compare.Record) int { return s.Axis.Count(r) }
 
-// Speedup holds a row of the series against that of one thread: how many times as
-// fast it is, or, where the work grows, how many times that of one thread it does in
-// the same time.
+// Speedup compares a row of the series with the row on one thread. In strong scaling it is the
+// ratio of the times; in weak scaling it is the ratio of the work done in the same time.
 func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 	one, ok := s.One()
 	if !ok || s.Count(r) == 1 {
@@ -193,11 +192,10 @@ func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 	return c, true
 }
 
-// Fit fits Amdahl's law, or Gustafson's where the work grows, to the rows on several
-// threads, as many as there are processors at most. It needs one of those and the row
-// of one thread, all sampled in turn. Rows of different numbers of ranks are of different
-// launches and never in turn: their law is fitted, and what the scatter leaves for its
-// fraction is not known.
+// Fit fits Amdahl's law, or Gustafson's for weak scaling, to the rows on several threads, up to the
+// number of processors. It needs at least one of them and the row on one thread, all interleaved.
+// Rows with different numbers of ranks come from different launches, and are never interleaved:
+// their law is fitted, but the uncertainty of its fraction is not known.
 func (s Series) Fit(v *View) (law, bool) {
 	if s.Axis == OverThreads && !InTurn(s.Rows...) {
 		return law{}, false
@@ -231,9 +229,9 @@ func (s Series) Fit(v *View) (law, bool) {
 	return l, true
 }
 
-// StrongSeries returns, by variant, the series of one type over a fixed size: those of
-// the experiment that has them, of those with several chunks the one with the chunk at
-// its default, or else the quickest on the most threads.
+// StrongSeries returns the strong-scaling series of one type, by variant. If an experiment has
+// several chunks, it is the series with the default chunk, or else the fastest one on the most
+// threads.
 func (v *View) StrongSeries(a Axis, typ string) []Series {
 	var out []Series
 	all := v.Along(a, typ, a.fixed()...)

@@ -36,12 +36,11 @@ type rivalry struct {
 	Turn        string // that all rows were sampled in; empty: not all in one
 }
 
-// compete compares every two of rows, two at least, as beside does. Which pairs
-// can be told apart is decided by Holm's procedure (A simple sequentially rejective
-// multiple test procedure, Scandinavian Journal of Statistics 6, 1979): that one pair
-// or more of rows that do not differ is called different has the probability
-// significance at most, however many they are. That a test did not find a difference
-// does not show that there is none, so that same takes the intervals too.
+// compete compares every two of the rows (at least two) like Beside. Holm's procedure decides which
+// pairs differ (A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+// Statistics 6, 1979). If no rows differ, the probability to call any pair different is at most
+// significance, for any number of rows. A test that finds no difference does not show that there is
+// none, so Same needs the intervals too.
 func compete(rows []compare.Record) rivalry {
 	type pair struct {
 		slow, quick compare.Record
@@ -134,9 +133,9 @@ func InTurn(rows ...compare.Record) bool {
 	})
 }
 
-// Beside compares two rows as contrast does where they were sampled in turn. Of others
-// it gives the ratio alone: what the machine did between them is in no sample, so that
-// neither an interval nor a test can speak of it.
+// Beside compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio
+// only: no sample shows what the machine did between them, so neither an interval nor a test is
+// valid.
 func Beside(a, b compare.Record) Comparison {
 	if InTurn(a, b) {
 		return Contrast(a, b)
@@ -157,7 +156,7 @@ const (
 	Slower                 // the second row takes more time
 )
 
-// Comparison is a row held against another.
+// Comparison is the comparison of a row with another.
 type Comparison struct {
 	Ratio   float64 // the first row's median over the second's: above 1 where the second is faster
 	Lo, Hi  float64 // 95 % interval of the ratio; NaN where a row has none of its median
@@ -167,16 +166,15 @@ type Comparison struct {
 
 // Contrast compares the times of two rows.
 //
-// The interval combines those of the two medians: on the logarithmic scale, where
-// the ratio is a difference, the distances from each estimate to the ends of its
-// interval add as the sides of a right angle (Zou and Donner, Construction of
-// confidence limits about effect measures: a general approach, Statistics in
-// Medicine 27, 2008). It assumes no distribution beyond what those of the medians
-// do, which is none, and needs both of them.
+// The interval combines the intervals of the two medians. On the logarithmic scale the ratio is a
+// difference. There the distances from each estimate to the ends of its interval add like the legs
+// of a right triangle (Zou and Donner, Construction of confidence limits about effect measures: a
+// general approach, Statistics in Medicine 27, 2008). Like the intervals of the medians, it assumes
+// no distribution. It needs both intervals.
 //
-// Whether the rows differ is decided by Mann and Whitney's rank test (On a test
-// of whether one of two random variables is stochastically larger than the
-// other, 1947), which compares all samples and not the medians alone.
+// Mann and Whitney's rank test decides whether the rows differ (On a test of whether one of two
+// random variables is stochastically larger than the other, 1947). It compares all samples, not
+// only the medians.
 func Contrast(a, b compare.Record) Comparison {
 	c := Comparison{
 		Ratio: float64(a.Median) / float64(b.Median),
@@ -214,9 +212,9 @@ func rankTest(a, b []float64) float64 {
 	return math.Min(result.P, 1)
 }
 
-// combinations returns the number of ways to choose k of n: the number of equally
-// likely rankings under the hypothesis that the rows do not differ, of which the
-// two extreme ones are the most that a rank test can see.
+// combinations returns the number of ways to choose k of n. If the rows do not differ, all these
+// rankings are equally likely. The two extreme ones are the strongest evidence that a rank test can
+// see.
 func combinations(n, k int) float64 {
 	c := 1.0
 	for i := 1; i <= min(k, n-k); i++ {

@@ -11,8 +11,8 @@ import (
 	"gemm/compare"
 )
 
-// Concert is the traces of one variant on one case that differ in the schedule and
-// its chunk: what is drawn over one axis of time.
+// Concert is the traces of one variant on one case that differ in the schedule and its chunk. They
+// are drawn over one time axis.
 type Concert struct {
 	Problem
 	Variant string
@@ -20,8 +20,7 @@ type Concert struct {
 	Traces  []compare.Trace
 }
 
-// Concerts groups the traces of a host, those of the most work and the most workers
-// first.
+// Concerts groups the traces of a host. Traces with the most work and the most workers come first.
 func (v *View) Concerts() []Concert {
 	var out []Concert
 	at := map[string]int{}
@@ -65,9 +64,9 @@ func Imbalance(shares []float64) float64 {
 	return slices.Max(shares) / (total / float64(len(shares)))
 }
 
-// PredictedImbalance returns the imbalance that a static schedule has by the load
-// alone, NaN under another schedule: who has which index is known beforehand then,
-// and index i of n costs 1 + round(load·i/(n−1)).
+// PredictedImbalance returns the imbalance of a static schedule under the artificial load, and NaN
+// for other schedules. With a static schedule it is known in advance which worker has which index;
+// index i of n costs 1 + round(load·i/(n−1)).
 func PredictedImbalance(t compare.Trace) float64 {
 	if t.Resolved["schedule"] != "static" {
 		return math.NaN()
@@ -89,9 +88,9 @@ func PredictedImbalance(t compare.Trace) float64 {
 	return Imbalance(cost)
 }
 
-// StaticOwner returns the worker of p that a static schedule gives index i of n: chunks
-// go round, and without a chunk each worker has one block, of which the first n mod p
-// have one index more.
+// StaticOwner returns the worker of p that has index i of n under a static schedule. Chunks are
+// dealt round robin. Without a chunk each worker has one block; the first n mod p blocks have one
+// index more.
 func StaticOwner(i, n, p, chunk int) int {
 	if chunk > 0 {
 		return i / chunk % p

@@ -60,8 +60,8 @@ var (
 	// SpreadVariants have their operands spread over the ranks. The other variants of the family
 	// have them on rank 0.
 	SpreadVariants = []string{OnRanks + "/summa", OnRanks + "/srumma", OnRanks + "/cannon", OnRanks + "/25d"}
-	// RootVariants are the simple ones of the family whose operands are on rank 0: rows sent from
-	// point to point, rows sent by collective calls, and blocks.
+	// RootVariants are the simple variants of the family whose operands are on rank 0: rows by
+	// messages, rows by collective calls, and blocks.
 	RootVariants = []string{P2PRows, ScatterRows, BcastRows, ScatterBlocks, GridBlocks}
 	// CodeVariants compute codes; figures give them colours in this order.
 	CodeVariants = []string{Packed, ParallelPacked, Tuned, Word, Blocked, IKJ, Baseline}

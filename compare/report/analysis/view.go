@@ -13,8 +13,8 @@ import (
 	"gemm/compare"
 )
 
-// Asked returns those of the flags that the run which the first of rows comes
-// from was given, with their values.
+// Asked returns the given flags, with their values, that the run of the first row had on its
+// command line.
 func (v *View) Asked(rows []compare.Record, flags ...string) []string {
 	i := slices.IndexFunc(v.Runs, func(run compare.RunInfo) bool { return run.ID == rows[0].Run })
 	if i < 0 {
@@ -39,8 +39,8 @@ func (v *View) HasFamily(fam string) bool {
 	return slices.ContainsFunc(v.Records, func(r compare.Record) bool { return Family(r.Variant) == fam })
 }
 
-// Granted returns the number of processors that this host lets a product have: those
-// that it may use, or as many as its quota is worth.
+// Granted returns the number of processors that a product may use on this host: the usable ones, or
+// fewer if the quota is lower.
 func (v *View) Granted() float64 {
 	if v.Quota.Known() {
 		return min(float64(v.Cores), float64(v.Quota))
@@ -48,12 +48,12 @@ func (v *View) Granted() float64 {
 	return float64(v.Cores)
 }
 
-// IsCrowded reports whether so many threads do not run at the same time on the host;
-// not where its processors are not known.
+// IsCrowded reports whether the given threads cannot run on the host at the same time. It returns
+// false if the number of processors is not known.
 func (v *View) IsCrowded(threads int) bool { return v.Cores > 0 && v.Crowded(threads) != "" }
 
-// Trait names those parameters of a row as setting does that tell rows of its variant
-// apart: of the family mpi, whose rows have many, those that they do not all share.
+// Trait describes, like Setting, the parameters that tell rows of a variant apart. For the family
+// mpi, whose rows have many parameters, these are the ones that are not the same in all rows.
 func (v *View) Trait(variant string, p gemm.Params) string {
 	if Family(variant) != OverRanks.Family {
 		return Setting(p)
@@ -149,7 +149,7 @@ func (v *View) Pick(keep func(compare.Record) bool) []compare.Record {
 	return out
 }
 
-// Ladder returns the main rows of one type: those of the experiment "ladder".
+// Ladder returns the rows of the experiment ladder of one type.
 func (v *View) Ladder(typ string) []compare.Record {
 	return v.Pick(func(r compare.Record) bool { return r.Experiment == compare.MainLadder && r.Type == typ })
 }

@@ -20,9 +20,8 @@ import (
 
 // Rerun returns the command that measures rows again.
 //
-// A family's own command runs the ladder of one family, and the experiments on
-// sharing work, and the tuner writes its own; everything else, several families, peers,
-// child builds and sweeps, is planned by compare.
+// The command of a family runs the ladder of one family and its experiments, and the tuner runs its
+// own. Everything else (several families, peers, builds, sweeps) needs gemm compare.
 func (b *Builder) Rerun(v *analysis.View, rows []compare.Record) string {
 	if len(rows) == 0 {
 		return ""

@@ -77,8 +77,8 @@ func (b *Builder) compiler(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
-// builds compares two builds: a sentence that sorts the variants by what came of
-// it at their largest size, and a table row for each case.
+// builds compares two builds: a sentence that groups the variants by the result at their largest
+// size, and a table row for each case.
 func (b *Builder) builds(rows []compare.Record, before, after, key string) (document.Text, []document.Row) {
 	of := func(build string) []compare.Record {
 		return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.Build != build })

@@ -148,9 +148,9 @@ func (b *Builder) outcomes(chapter string, sorted map[analysis.Outcome][]analysi
 	return b.Sentence(parts)
 }
 
-// explained says which of the predictions accounts for a measured ratio: of those
-// on the same side of 1, the nearest, if it is within a factor of two. It reports
-// whether the rows differ and none does.
+// explained says which prediction accounts for a measured ratio: the nearest one on the same side
+// of 1, if it is within a factor of two. It reports whether the rows differ and no prediction
+// accounts for it.
 func (b *Builder) explained(before, after compare.Record,
 	c analysis.Comparison) (sentence document.Text, unexplained bool) {
 	predicted := analysis.Predictions(before, after)

@@ -13,8 +13,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// contest is what was measured in turn with libraries: who took part, the means over shapes, where a
-// library is ahead, and every shape.
+// contest is the section on interleaved measurements with libraries: who took part, means over
+// shapes, where a library is ahead, and all shapes.
 func (b *Builder) contest(v *analysis.View) []document.Section {
 	c := analysis.NewContest(v)
 	if len(c.Matches) == 0 {
@@ -233,8 +233,8 @@ func (b *Builder) rate(r compare.Record) document.Text {
 // table.
 var partNames = []string{"micro-kernel", "micro-kernel-l2", "packing", "update-c"}
 
-// parts shows the measurements of the parts: kernels beside the ceiling of the host, parts
-// of a product of a size beside that product.
+// parts shows the measurements of the parts of a product: kernels compared with the ceiling of the
+// host, parts compared with the whole product.
 func (b *Builder) parts(c analysis.Contest) (document.Section, bool) {
 	s := b.Of(c.View, "parts", "parts.title")
 	t := document.Table{

@@ -55,8 +55,8 @@ func (b *Builder) Peers(v *analysis.View) []document.Section {
 	return append([]document.Section{s}, b.contest(v)...)
 }
 
-// peer says where one library is faster and where the suite is, with a table row
-// for every case that both were timed on, and the rows compared.
+// peer says where one library is faster and where the suite is. It returns a table row for every
+// case that both were timed on, and the compared rows.
 func (b *Builder) peer(ladder []compare.Record, peer string) (document.Text, []document.Row, []compare.Record) {
 	var lines []document.Row
 	var used []compare.Record
@@ -115,9 +115,8 @@ func (b *Builder) peer(ladder []compare.Record, peer string) (document.Text, []d
 	return sentence + b.Say("stop"), lines, used
 }
 
-// opponent returns the row of the suite that a peer's row is held against: on the
-// same case with as many threads of the processor, the one that was measured in turn with it, or
-// else the fastest.
+// opponent returns the row of the suite that a peer's row is compared with, on the same case and
+// number of threads: the interleaved one, or else the fastest.
 func (b *Builder) opponent(ladder []compare.Record, peer compare.Record) (compare.Record, bool) {
 	if r, ok := analysis.Quickest(ladder, analysis.ProblemOf(peer), func(r compare.Record) bool {
 		return analysis.Ours(r) && !analysis.ByGPU(r) && peer.Turn != "" && r.Turn == peer.Turn

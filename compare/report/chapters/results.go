@@ -13,10 +13,9 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Results is one section for each experiment, family and type of a host, with
-// every row in its table. The serial rows of experiments on sharing work are with those
-// that are held against them. The sweeps of cut-offs and the builds with
-// other compiler options have theirs in the analysis.
+// Results is one section for each experiment, family and type of a host, with all its rows in a
+// table. The serial rows of experiments are with the rows that they are compared with. The sweeps
+// of cut-offs and the builds with other compiler options have their tables in the analysis.
 func (b *Builder) Results(v *analysis.View) []document.Section {
 	type group struct {
 		experiment  compare.Experiment
@@ -185,9 +184,8 @@ func (b *Builder) Named(params []string) []document.Column {
 	return out
 }
 
-// sweptParams returns the parameters of rows that have a column: those, but for the
-// threads, that not all rows which have them share, by name, and where workers were
-// pinned.
+// sweptParams returns the parameters that have a column, by name: those other than the threads that
+// not all rows share, and the placement of workers if they were pinned.
 func sweptParams(rows []compare.Record) []string {
 	shared := analysis.Constants(rows, "threads")
 	seen := map[string]bool{}
@@ -219,8 +217,8 @@ func (b *Builder) param(r compare.Record, name string) document.Text {
 	}
 }
 
-// State returns the word for a row's outcome with the number of its note, if it
-// has a reason, warnings or a clock that was held back; equal notes share a number.
+// State returns the word for the outcome of a row. If the row has a reason, warnings or a throttled
+// clock, it has the number of a note; equal notes have one number.
 func (b *Builder) State(r compare.Record, notes []document.Text) (document.Text, []document.Text) {
 	sentence := b.Status(r.Status)
 	var remarks []document.Text

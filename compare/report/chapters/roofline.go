@@ -23,8 +23,8 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 			continue // codes have a chapter of their own, with what limits them
 		}
 		var roofs []analysis.Standing
-		// The models of distributed variants are of the caches of one rank, and the peak is
-		// not that of a GPU.
+		// The models of distributed variants are for the caches of one rank, and the peak is not
+		// that of a GPU.
 		rows := slices.DeleteFunc(analysis.Timed(v.Ladder(typ)), func(r compare.Record) bool {
 			return analysis.Family(r.Variant) == analysis.OverRanks.Family || analysis.ByGPU(r)
 		})
@@ -65,9 +65,8 @@ func (b *Builder) roofline(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// microKernel says what share of its micro-kernel's rate in the first level of
-// cache the packed product reaches at its largest cube, where both were measured
-// in one run.
+// microKernel says which share of the rate of its micro-kernel in L1 the packed product reaches at
+// its largest cube, if both were measured in one run.
 func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string, rows []compare.Record) {
 	var packed compare.Record
 	for _, r := range rows {
@@ -88,8 +87,8 @@ func (b *Builder) microKernel(s *document.Section, v *analysis.View, typ string,
 	}
 }
 
-// readRoofs says which variants memory limits by prediction, which comes closest
-// to its roof, and which fall short of it though memory does not limit them.
+// readRoofs says which variants memory limits by prediction, which variant is closest to its roof,
+// and which fall short of it although memory does not limit them.
 func (b *Builder) readRoofs(s *document.Section, v *analysis.View, typ string, roofs []analysis.Standing) {
 	var memory, compute, short, above []string
 	var best, worst analysis.Standing

@@ -54,8 +54,8 @@ func PhaseOf(r compare.Record, name string) document.Text {
 	return number.Absent
 }
 
-// ValueOf returns the value of a parameter that a row was asked to have, a chunk and
-// GOMAXPROCS of 0 as the word for what is not set.
+// ValueOf returns the requested value of a parameter. A chunk or GOMAXPROCS of 0 is the word for
+// "not set".
 func (b *Builder) ValueOf(r compare.Record, param string) document.Text {
 	value, ok := r.Params[param]
 	if !ok || value == 0 {
@@ -64,9 +64,8 @@ func (b *Builder) ValueOf(r compare.Record, param string) document.Text {
 	return document.Escape(fmt.Sprint(value))
 }
 
-// Placement returns the processors that the workers of a row were pinned to, of many
-// that are as far apart from one another the first two and the last; of the family mpi
-// those of each rank.
+// Placement returns the processors that the workers of a row were pinned to, or those of each rank
+// for the family mpi. If they are many and equally far apart, it is the first two and the last.
 func Placement(r compare.Record) document.Text {
 	if len(r.Ranks) > 0 {
 		var places []document.Text

@@ -65,8 +65,8 @@ func (b *Builder) strassen(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// crossover says from which size a fast variant pays, and gives a table row for
-// every case that it was timed on beside packed.
+// crossover says from which size a fast variant pays, and returns a table row for every case that
+// was timed for both it and packed.
 func (b *Builder) crossover(rows []compare.Record, variant string) (document.Text, []document.Row) {
 	var lines []document.Row
 	var cubes []analysis.Problem
@@ -220,8 +220,8 @@ func (b *Builder) cutoff(r compare.Record) document.Text {
 	return number.Absent
 }
 
-// bestCutoff says which cut-off of a variant is the fastest on one case, how
-// much the least one costs beside it, and how it stands to packed.
+// bestCutoff says which cut-off of a variant is the fastest on one case, how much slower the
+// smallest one is, and how the best compares with packed.
 func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.Record,
 	base compare.Record) document.Text {
 	ok := analysis.Timed(rows)
@@ -251,9 +251,8 @@ func (b *Builder) bestCutoff(variant string, p analysis.Problem, rows []compare.
 	return sentence + b.Say(key, text.Args{"Against": document.Literal(against), "Ratio": number.Significant(c.Ratio)})
 }
 
-// reasons are why a fast algorithm seldom pays, each with what was measured here.
-// The figures are those of Strassen's algorithm, or of Winograd's form where
-// Strassen's was not timed.
+// reasons are the reasons why a fast algorithm seldom pays, each with measured figures. They are of
+// Strassen's algorithm, or of Winograd's form if Strassen's was not timed.
 func (b *Builder) reasons(rows []compare.Record) []document.Text {
 	var variant string
 	for _, name := range slices.Backward(analysis.FastVariants) {

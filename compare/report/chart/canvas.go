@@ -31,8 +31,8 @@ type Chart interface {
 	draw(c draw.Canvas)
 }
 
-// width is that of every drawing: narrow, so that its letters are still legible
-// when a telephone shows it 360 pixels wide.
+// width is the width of every drawing. It is small, so that letters are legible on a telephone 360
+// pixels wide.
 const width = 5 * vg.Inch
 
 // The colours of everything but data.
@@ -49,10 +49,9 @@ const FontFamily = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
 // Hex returns c as it is written in an SVG document.
 func Hex(c color.RGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// SVG writes ch as an SVG document of the given title. Its background is
-// transparent, its colours other than those of data are Ink, Mid, Faint and Paper,
-// and its letters are text that is as wide as it is in Liberation Sans, whatever
-// font a reader has.
+// SVG writes ch as an SVG document with the title. The background is transparent. Colours other
+// than those of data are Ink, Mid, Faint and Paper. Letters are text with the widths of Liberation
+// Sans, whichever font the reader has.
 func SVG(w io.Writer, ch Chart, title string) error {
 	canvas := vgsvg.New(width, ch.height())
 	ch.draw(draw.New(canvas))
@@ -98,8 +97,8 @@ func PDF(w io.Writer, ch Chart) error {
 	return err
 }
 
-// fixPDFDate makes PDF documents of the same drawing the same: the library
-// writes the time of day into each, and its fonts in the order of a map.
+// fixPDFDate makes the PDF documents of equal drawings equal: the library writes the time of day
+// into each, and its fonts in the order of a map.
 var fixPDFDate = sync.OnceFunc(func() {
 	epoch := time.Unix(0, 0).UTC()
 	fpdf.SetDefaultCreationDate(epoch)
@@ -107,12 +106,11 @@ var fixPDFDate = sync.OnceFunc(func() {
 	fpdf.SetDefaultCatalogSort(true)
 })
 
-// latin1Canvas is a PDF canvas that takes strings in UTF-8: the library's own
-// passes their bytes on to fonts that it has encoded in code page 1252.
+// latin1Canvas is a PDF canvas for strings in UTF-8. The canvas of the library passes their bytes
+// to fonts with code page 1252.
 type latin1Canvas struct{ *vgpdf.Canvas }
 
-// FillString draws str, whose characters are those of Latin-1; others become
-// question marks.
+// FillString draws str. Characters outside Latin-1 become question marks.
 func (c latin1Canvas) FillString(f font.Face, at vg.Point, str string) {
 	encoded := make([]byte, 0, len(str))
 	for _, r := range str {
@@ -143,8 +141,8 @@ const (
 	tickSize  = 8.5
 )
 
-// Palette is that of Okabe and Ito (Color Universal Design, 2008), with brown
-// for its yellow, which is lost on white.
+// Palette is the palette of Okabe and Ito (Color Universal Design, 2008), with brown in place of
+// yellow, which is invisible on white.
 var Palette = []color.RGBA{
 	{0x00, 0x72, 0xB2, 0xFF}, // blue
 	{0xD5, 0x5E, 0x00, 0xFF}, // vermilion

@@ -32,7 +32,7 @@ type Limit struct {
 	Label string // beside the line, or above it where it is the top
 }
 
-// Curve shows series over a logarithmic x, each labelled beside its last point.
+// Curve shows series over a logarithmic x. The label of a series is next to its last point.
 type Curve struct {
 	Title          string
 	XLabel, YLabel string
@@ -219,8 +219,8 @@ func (ch Curve) data(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Bars shows values as horizontal bars in groups, one above the other, each with
-// its value beside it.
+// Bars shows values as horizontal bars in groups, one above the other, with the value next to each
+// bar.
 type Bars struct {
 	Title  string
 	XLabel string
@@ -406,9 +406,8 @@ func keyed(c draw.Canvas, names []string, colors []color.RGBA) draw.Canvas {
 	return draw.Crop(c, 0, 0, 0, -14)
 }
 
-// labelled writes the labels of p's axes and returns what is left of c for p. (The
-// library's own labels make it leave room as if the middle of a logarithmic axis
-// were that of its values.)
+// labelled writes the labels of the axes of p and returns the rest of c for p. The labels of the
+// library would reserve space as if the middle of a logarithmic axis were the middle of its values.
 func labelled(c draw.Canvas, p *plot.Plot, x, y string) draw.Canvas {
 	const room = 14
 	left := vg.Length(0)

@@ -83,8 +83,8 @@ func (ch Lanes) draw(c draw.Canvas) {
 	p.Draw(labelled(c, p, ch.XLabel, "worker"))
 }
 
-// data draws the panels. Stretches that would be seen as one are drawn as one, so
-// that a run of thousands of chunks is no larger than one of a few.
+// data draws the panels. Adjacent stretches that look like one are drawn as one, so a run with
+// thousands of chunks is no larger than one with a few.
 func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	box := func(from, to, top, bottom float64, color color.RGBA) {

@@ -28,9 +28,8 @@ type htmlDocument struct {
 	tables   int
 }
 
-// HTML writes r as one page that needs nothing but itself: its style and its
-// figures, those of drawings, are in it. It is an error if r shows a figure that
-// is not among them.
+// HTML writes r as one self-contained page, with its style and its figures. It is an error if r
+// shows a figure that is not among drawings.
 func HTML(w io.Writer, r Report, drawings []chart.Drawing) error {
 	doc := &htmlDocument{
 		Report: r, Style: template.CSS(htmlStyle), drawings: byID(drawings),
@@ -88,9 +87,9 @@ func blockKind(b Block) string {
 // svgHead is all of an SVG document before its content but its viewBox.
 var svgHead = regexp.MustCompile(`(?s)^.*<svg[^>]*(viewBox="[^"]*")[^>]*>\s*<title>[^<]*</title>`)
 
-// drawing returns a figure as an element of the page: its letters in the fonts of
-// the style, and the colours that are not those of data as variables of it, so
-// that it follows the reader's light or dark scheme.
+// drawing returns a figure as an element of the page. It uses the fonts of the style, and variables
+// of the style for the colours that are not of data, so it follows the reader's light or dark
+// scheme.
 func (d *htmlDocument) drawing(f Figure) (template.HTML, error) {
 	drawing, ok := d.drawings[f.ID]
 	if !ok {

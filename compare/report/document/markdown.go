@@ -120,7 +120,7 @@ func markdownSpans(spans []span) string {
 	return b.String()
 }
 
-// without returns spans with those of the kind replaced by what is in them.
+// without returns spans in which every span of the kind is replaced by its contents.
 func without(spans []span, kind spanKind) []span {
 	var out []span
 	for _, s := range spans {

@@ -91,7 +91,7 @@ type texLayout struct {
 	Columns   string // their specification
 }
 
-// The page, in points of TeX, and the space that a column takes beside its text.
+// The size of the page, in TeX points, and the space of a column in addition to its text.
 const (
 	texPortrait  = 503.0
 	texLandscape = 750.0

@@ -41,8 +41,8 @@ func lookOfCoder(c analysis.Coder) chart.Look {
 	return chart.LookOf(len(analysis.CodeVariants))
 }
 
-// codeCurves is the data a second of each coder on one thread, on the most, and on GPUs, at
-// the place of each row, with what limits them there.
+// codeCurves is the data rate of each coder on one thread, on the most threads, and on GPUs, at the
+// place of each row, with the limits there.
 func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) float64) collection {
 	threads := d.CodeThreads(rows)
 	if len(threads) > 2 {
@@ -98,8 +98,7 @@ func (d drawn) codeCurves(rows []compare.Record, place func(compare.Record) floa
 	return c
 }
 
-// codesCurve is the data a second over codes, those of few parity shards first, at one
-// width.
+// codesCurve is the data rate over codes at one width. Codes with few parity shards come first.
 func (d drawn) codesCurve(rows []compare.Record, width int) (chart.Curve, bool) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.N != width })
 	codes := analysis.Distinct(rows, func(r compare.Record) [2]int { return [2]int{r.M, r.K} })

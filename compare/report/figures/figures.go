@@ -209,8 +209,8 @@ func (c collection) places() []float64 {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// rates is the speed over n of the variants of one family, or of all where fam is
-// empty. serial/packed stands beside the variants of other families.
+// rates is the speed over n of the variants of one family, or of all if fam is empty. serial/packed
+// is shown with the variants of other families for comparison.
 func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	sets := make(map[string][]string) // of parameters, by variant
 	var own, yard []compare.Record
@@ -269,8 +269,8 @@ func (d drawn) rates(fam, typ string) (chart.Curve, bool) {
 	return curve, len(sizes) >= 2
 }
 
-// speedups is the speed of all variants relative to the baseline, at the largest
-// n that the baseline has. Of several rows of a variant it is that of the fastest.
+// speedups is the speed of all variants relative to the baseline, at the largest n of the baseline.
+// If a variant has several rows, it is the fastest.
 func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	rows := d.of(compare.MainLadder, typ)
 	var base compare.Record
@@ -306,8 +306,8 @@ func (d drawn) speedups(typ string) (chart.Bars, bool) {
 	return bars, len(bars.Groups) > 0
 }
 
-// packedFor returns the row of serial/packed that r is compared with: one measured
-// in turn with it, else one of the same experiment, else that of the ladder.
+// packedFor returns the row of serial/packed that r is compared with: an interleaved one, else one
+// of the same experiment, else that of the ladder.
 func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 	var found compare.Record
 	best := 0
@@ -331,8 +331,8 @@ func (d drawn) packedFor(r compare.Record) (compare.Record, bool) {
 	return found, best > 0
 }
 
-// crossover is the speed of Strassen's and Winograd's algorithms relative to
-// packed over n: that of the ladder, and that with the best cut-off of the sweep.
+// crossover is the speed of Strassen's and Winograd's algorithms relative to packed over n: of the
+// ladder, and with the best cut-off of the sweep.
 func (d drawn) crossover(typ string) (chart.Curve, bool) {
 	var c collection
 	best := make(map[string]chart.Point)
@@ -408,9 +408,8 @@ func overPacked(title, xLabel string, c collection) (chart.Curve, bool) {
 	}, len(sizes) >= 2
 }
 
-// roofline is the rows that the table of the same name has, as far as they ran on
-// one thread: operations executed a second over operations a byte of predicted
-// traffic.
+// roofline shows the rows of the table with the same name that ran on one thread: executed
+// operations per second over operations per byte of predicted traffic.
 func (d drawn) roofline(typ string) (chart.Curve, bool) {
 	rows := d.of(compare.MainLadder, typ)
 	var c collection
@@ -448,7 +447,7 @@ func (d drawn) roofline(typ string) (chart.Curve, bool) {
 	}, len(c) >= 2
 }
 
-// builds are those of the experiment compiler in the order of their bars.
+// builds are the builds of the experiment compiler, in the order of their bars.
 var builds = []struct {
 	name, legend string
 	color        color.RGBA
@@ -459,8 +458,8 @@ var builds = []struct {
 	{"v3 -B", "v3 without bounds checks", chart.Palette[1]},
 }
 
-// compiler is the speed of each variant in each build relative to that for v1, at
-// the n that most variants have, the largest of those that are level.
+// compiler is the speed of each variant in each build relative to v1, at the n that most variants
+// have, the largest one of these.
 func (d drawn) compiler(typ string) (chart.Bars, bool) {
 	rows := d.of(compare.CompilerOptions, typ)
 	variants := make(map[int]map[string]bool)

@@ -24,16 +24,16 @@ func (d drawn) look(variant string) chart.Look {
 	return look
 }
 
-// drawnAt reports whether curves over n show a problem: a cube whose size is not next to
-// a multiple of 32 that is there too, for which there is a table.
+// drawnAt reports whether curves over n show a problem. They show cubes, but not a size next to a
+// multiple of 32 that is shown itself; these have a table.
 func drawnAt(rows []compare.Record, p analysis.Problem) bool {
 	return p.Cube() && !slices.ContainsFunc(rows, func(r compare.Record) bool {
 		return analysis.ProblemOf(r).Cube() && r.N%32 == 0 && (r.N == p.N+1 || r.N == p.N-1)
 	})
 }
 
-// gpuRates is the speed over n on the GPU: of the rows that compute in an arithmetic, and
-// for TF32 of the best rung without it.
+// gpuRates is the speed over n on the GPU of the rows that compute in one arithmetic. For TF32 it
+// also shows the best rung in single precision.
 func (d drawn) gpuRates(typ, compute string) (chart.Curve, bool) {
 	var c collection
 	rows := d.Rungs(typ)

@@ -12,7 +12,7 @@ import (
 	"gemm/compare/report/text"
 )
 
-// contestDrawings adds the figures of what was measured in turn with libraries.
+// contestDrawings adds the figures of interleaved measurements with libraries.
 func contestDrawings(d drawn, add adder) {
 	for _, g := range analysis.NewContest(d.View).Groups() {
 		ch, ok := rateCurve(g)

@@ -12,7 +12,7 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Scaling are those of each kind of scaling, without their types.
+// Scaling are the IDs of the figures of each kind of scaling, without their types.
 var Scaling = map[string][]string{
 	"strong": {"strong-speedup", "strong-serial", "strong-efficiency", "strong-ceiling", "strong-fraction",
 		"strong-time"},
@@ -60,8 +60,8 @@ func milliseconds(_ *analysis.View, s analysis.Series, r compare.Record) (chart.
 	return pt, true
 }
 
-// scalingCurves are the figures of both kinds of scaling but that of times over
-// threads, sizes and schedules.
+// scalingCurves are the figures of both kinds of scaling, except times over threads, sizes and
+// schedules.
 var scalingCurves = []scalingCurve{
 	{id: "strong-speedup", title: "speed-up over one {one}", yLabel: "speed-up over one {one}", log: true, ideal: true,
 		point: overOne},

@@ -16,8 +16,8 @@ const Timelines = 3
 // TimelineID names the i-th concert of a host.
 func TimelineID(i int) string { return fmt.Sprintf("timeline-%d", i+1) }
 
-// timeUnit returns the unit of an axis of time that goes to so many seconds, and how many
-// of it are a second.
+// timeUnit returns the unit of a time axis up to the given number of seconds, and the number of
+// units in a second.
 func timeUnit(longest float64) (unit string, scale float64) {
 	switch {
 	case longest < 1e-3:

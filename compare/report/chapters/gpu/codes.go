@@ -16,8 +16,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Codes is what is said of Reed–Solomon codes on one host: how fast processors and GPUs
-// encode, beside the library and what limits them.
+// Codes is the section about Reed–Solomon codes on one host: how fast processors and GPUs encode,
+// compared with the library and with their limits.
 func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
 	b := &builder{base}
 	rows := v.CodeRows()
@@ -80,7 +80,7 @@ func positive(x compare.Number) document.Text {
 	return document.Text(number.Significant(float64(x)))
 }
 
-// codesTable is every variant and code, beside the library.
+// codesTable is the table of all variants and codes, compared with the library.
 func (b *builder) codesTable(v *analysis.View, all []compare.Record) (document.Section, bool) {
 	s := b.Of(v, "codes-table", "codes-table.title")
 	widths, rows := analysis.AtWidths(all)
@@ -135,8 +135,8 @@ func (b *builder) codeTable(v *analysis.View, rows, all []compare.Record) (docum
 	return t, notes
 }
 
-// overLibrary says as cells how many times as fast as the library on as many threads a row
-// is; one of a GPU, as the library on the most.
+// overLibrary returns cells with the ratio of a row to the library on as many threads. A row of a
+// GPU is compared with the library on the most threads.
 func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, verdict document.Text) {
 	var library compare.Record
 	for _, o := range all {

@@ -16,8 +16,8 @@ import (
 // builder builds the sections of this package.
 type builder struct{ *chapters.Builder }
 
-// Sections is what is said of the family cuda on one host: what its rungs reach and gain, what
-// explains that, and what it costs to get operands to a GPU.
+// Sections are the sections about the family cuda on one host: the speed and the gain of the rungs,
+// their explanation, and the cost to copy operands to a GPU.
 func Sections(base *chapters.Builder, v *analysis.View) []document.Section {
 	b := &builder{base}
 	if !v.HasFamily(analysis.OnGPU) {

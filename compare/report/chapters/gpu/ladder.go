@@ -241,8 +241,8 @@ func (b *builder) differences(before, after compare.Record) (reasons, notes []do
 	return reasons, notes
 }
 
-// changes returns the profiler's counters that differ most between two kernels, of those
-// that differ by a twentieth at least; known is false unless both have some in common.
+// changes returns the profiler's counters that differ most between two kernels, by at least 5 %.
+// known is false if they have no common counters.
 func (b *builder) changes(x, y map[string]float64, most int) (out []document.Text, known bool) {
 	type change struct {
 		name string

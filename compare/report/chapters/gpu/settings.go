@@ -52,8 +52,8 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
-// ofLibrary is the speed of a row of an experiment as a share of that of NVIDIA's library
-// in the same arithmetic and turn.
+// ofLibrary is the speed of a row of an experiment as a share of cuBLAS in the same arithmetic and
+// turn.
 func ofLibrary(v *analysis.View, r compare.Record) document.Text {
 	name := string(r.Experiment)
 	for _, o := range v.Records {

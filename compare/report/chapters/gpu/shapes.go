@@ -12,7 +12,7 @@ import (
 	"gemm/compare/report/text"
 )
 
-// gpuShapes is the section on the speed over sizes and shapes beside NVIDIA's library.
+// gpuShapes is the section on the speed over sizes and shapes compared with cuBLAS.
 func (b *builder) gpuShapes(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-shapes", "gpu-shapes.title")
 	s.Text(b.Say("gpu-shapes.intro"))
@@ -109,7 +109,7 @@ func (b *builder) against(library, own compare.Record, ok bool) document.Text {
 	return b.PeerVerdict(c.Outcome)
 }
 
-// gpuPrecision is the section on what TF32 costs: the residuals of its rows beside those
+// gpuPrecision is the section on the accuracy that TF32 costs: the residuals of its rows and those
 // in single precision.
 func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-precision", "gpu-precision.title")
@@ -155,7 +155,7 @@ func (b *builder) gpuPrecision(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
-// gpuTypes is the section on double beside single precision.
+// gpuTypes is the section that compares double with single precision.
 func (b *builder) gpuTypes(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-types", "gpu-types.title")
 	s.Text(b.Say("gpu-types.intro"))

@@ -72,8 +72,8 @@ func (b *builder) chunksMatter(v *analysis.View) document.Text {
 		"parallel --schedule static,dynamic --chunk 0,1,16,64 --json chunks.json", evidence)
 }
 
-// inverse: time falls as 1/threads. Every series is judged on the most threads for
-// which there are processors; one that was not measured in turn decides nothing.
+// inverse judges whether time falls as 1/threads. Every series is judged on the most threads that
+// do not exceed the processors. A series that was not interleaved decides nothing.
 func (b *builder) inverse(v *analysis.View) document.Text {
 	pro, contra, open, apart := 0, 0, 0, 0
 	var best, worst analysis.Comparison // of efficiencies
@@ -144,8 +144,8 @@ func (b *builder) staticBehind(v *analysis.View) document.Text {
 // schedulesCommand measures static against dynamic schedules.
 const schedulesCommand = "parallel --threads 2,4 --schedule static,dynamic --json schedules.json"
 
-// staticOrDynamic judges which of the two is faster on some number of threads; wanted
-// is the outcome of static with dynamic that speaks for the finding.
+// staticOrDynamic judges which of the two schedules is faster on some number of threads. wanted is
+// the outcome of the comparison that supports the finding.
 func (b *builder) staticOrDynamic(v *analysis.View, key string, threads func([]int) int,
 	wanted analysis.Outcome) document.Text {
 	all := analysis.Fight(v.Duels(analysis.IsStatic, analysis.ToDynamic, threads))
@@ -194,9 +194,9 @@ func (b *builder) extremes(v *analysis.View, all []analysis.Fought, second, firs
 	})
 }
 
-// between judges two variants: whether the second takes less time than the first,
-// by the factor at least. Pairs that were not sampled in turn, as two variants seldom
-// are, decide where no drift can have made the difference.
+// between judges whether the second variant takes less time than the first, at least by the factor.
+// Pairs that were not interleaved, as is usual for two variants, count only if no drift can explain
+// the difference.
 func (b *builder) between(v *analysis.View, key, first, second string, factor float64) document.Text {
 	all := analysis.Fight(v.Duels(
 		func(r compare.Record) bool { return r.Variant == first && r.Experiment != compare.ArtificialLoad },

@@ -8,8 +8,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// besideLibrary holds the variants whose operands are spread over the ranks against the
-// library, whose operands are spread too: of each turn the fastest of them.
+// besideLibrary compares the fastest variant of each turn whose operands are distributed with the
+// library, whose operands are distributed too.
 func (b *builder) besideLibrary(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-library", "mpi-library.title")
 	s.Text(b.Say("mpi-library.intro"))

@@ -13,9 +13,9 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Ranks is what is said of the family mpi on one host: its variants by ranks and
-// sizes, where their time goes, what they send against what they must, how they scale,
-// and what becomes of the findings of the report of 2024.
+// Ranks is the chapter about the family mpi on one host: its variants by ranks and sizes, where
+// their time goes, the bytes that they send compared with the least possible, how they scale, and
+// the findings of the 2024 report.
 func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	b := &builder{base}
 	if !v.Distributes() {

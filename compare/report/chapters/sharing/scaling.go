@@ -25,8 +25,8 @@ func (b *builder) weak(a analysis.Axis) func(*analysis.View) (document.Section, 
 	}
 }
 
-// scaling is the chapter's section on one kind of scaling: for each type a sentence a
-// variant, figures, a table of all rows and one of the laws that they follow.
+// scaling is the section on one kind of scaling. For each type it has a sentence per variant,
+// figures, a table of all rows, and a table of the laws.
 func (b *builder) scaling(v *analysis.View, a analysis.Axis, sort string,
 	of func(*analysis.View, analysis.Axis, string) []analysis.Series) (document.Section, bool) {
 	kind := a.Prefix + sort
@@ -189,8 +189,8 @@ func (b *builder) overSerial(v *analysis.View, one analysis.Series, r compare.Re
 	return number.Times(scale*c.Ratio, scale*c.Lo, scale*c.Hi)
 }
 
-// laws is the table of the laws fitted to the series of a type that have several points
-// to fit them to; what one point says is Karp and Flatt's fraction.
+// laws is the table of the laws fitted to the series of a type with several points. If there is one
+// point only, it has Karp and Flatt's fraction.
 func (b *builder) laws(v *analysis.View, a analysis.Axis, sort, typ string, all []analysis.Series,
 	command string) document.Table {
 	kind := a.Prefix + sort

@@ -171,8 +171,8 @@ func (b *builder) largest(g analysis.Bout, param string) document.Text {
 	})
 }
 
-// placements has the rows of the bouts one by one, each held against the one that
-// leaves the parameter alone.
+// placements compares the rows of the bouts, one by one, with the row that has the default of the
+// parameter.
 func (b *builder) placements(v *analysis.View, kind, param, typ string, all []analysis.Bout) document.Table {
 	t := document.Table{
 		ID:      "table-" + kind + "-" + analysis.Anchor(typ) + v.Suffix,

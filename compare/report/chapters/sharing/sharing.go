@@ -11,9 +11,9 @@ import (
 // builder builds the sections of this package.
 type builder struct{ *chapters.Builder }
 
-// Threads is what is said of the family parallel on one host: how its variants scale,
-// what schedules, chunks and placement do to them, when their workers were busy, what
-// sharing costs at all, and what becomes of the findings of the report of 2024.
+// Threads is the chapter about the family parallel on one host: how its variants scale, the effect
+// of schedules, chunks and placement, when the workers were busy, the overhead of loops, and the
+// findings of the 2024 report.
 func Threads(base *chapters.Builder, v *analysis.View) []document.Section {
 	b := &builder{base}
 	if !v.SharesWork() {
