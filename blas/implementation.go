@@ -1,11 +1,11 @@
-// Package blas makes gonum fast: Implementation is gonum's own BLAS with the
-// routines of level 3, products and solutions with matrices on both sides, done by
-// the packed kernels of this module. One line in a program,
+// Package blas makes gonum fast. Implementation is gonum's own BLAS, but its level-3 routines,
+// which multiply and solve with matrices on both sides, use the packed kernels of this module. One
+// line in a program,
 //
 //	blas64.Use(blas.Implementation{}) // and blas32.Use, for float32
 //
-// and mat.Dense.Mul, LU, Cholesky, QR, SVD and whatever else calls those routines
-// are served by them; nothing else changes. No cgo is needed.
+// and mat.Dense.Mul, LU, Cholesky, QR, SVD and everything else that calls those routines uses them.
+// Nothing else changes. No cgo is needed.
 //
 // What is overridden, for float64 (D) and float32 (S):
 //
@@ -16,23 +16,20 @@
 //	trmm     B ← α·op(A)·B or α·B·op(A), A triangular
 //	trsm     B ← α·op(A)⁻¹·B or α·B·op(A)⁻¹, A triangular
 //
-// All of them are products: the last five cut the special matrix recursively into
-// halves until what is left on its diagonal is a small block, so that all but
-// O(n²) of their work is done by gemm on full matrices (Kågström, Ling and Van Loan,
-// GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth, Gustavson, Jonsson and
-// Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for Dense
-// Matrix Library Software, SIAM Review 46(1), 2004).
+// All of them are products. The last five divide the special matrix recursively into halves until
+// small blocks on the diagonal are left. So all but O(n²) of the work is done by gemm on full
+// matrices (Kågström, Ling and Van Loan, GEMM-Based Level 3 BLAS, ACM TOMS 24(3), 1998; Elmroth,
+// Gustavson, Jonsson and Kågström, Recursive Blocked Algorithms and Hybrid Data Structures for
+// Dense Matrix Library Software, SIAM Review 46(1), 2004).
 //
-// Large products are shared out to as many goroutines as GOMAXPROCS lets run at once;
-// small ones, and all where that is one, stay on the caller's.
+// Large products run on up to GOMAXPROCS goroutines. Small products, and all if GOMAXPROCS is 1,
+// run on the caller's goroutine.
 //
-// Arguments are checked as gonum checks them, and bad ones panic with its messages. The
-// check of a routine above is also right for leading dimensions so large that the product
-// with the number of rows overflows.
-// Results differ from gonum's in rounding, and in what becomes of zeros that meet
-// NaN or Inf: gonum leaves out products with a zero of one operand; here none is left
-// out, so that 0·NaN is NaN, as IEEE 754 has it. β = 0 does not read C, and α = 0
-// reads neither A nor B.
+// Arguments are checked as in gonum, and bad ones panic with gonum's messages. In addition, the
+// check here is right for leading dimensions so large that their product with the number of rows
+// overflows. Results differ from gonum's in rounding, and in zeros that meet NaN or Inf: gonum
+// skips products with a zero of one operand. Here none is skipped, so 0·NaN is NaN, as in IEEE 754.
+// If β = 0, C is not read; if α = 0, neither A nor B is read.
 package blas
 
 import (

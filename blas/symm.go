@@ -6,9 +6,8 @@ import (
 	"gemm"
 )
 
-// Dsymm computes C ← α·A·B + β·C where s is Left and C ← α·B·A + β·C where it is
-// Right, with B and C m×n and A symmetric, stored in its triangle ul; the other
-// triangle is not read.
+// Dsymm computes C ← α·A·B + β·C if s is Left, and C ← α·B·A + β·C if s is Right. B and C are m×n.
+// A is symmetric and stored in its triangle ul; the other triangle is not read.
 func (i Implementation) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64,
 	ldb int, beta float64, c []float64, ldc int) {
 	if !symmFits(s, ul, m, n, a, lda, b, ldb, c, ldc) || alpha == 0 {

@@ -6,8 +6,8 @@ import (
 	"gemm"
 )
 
-// Dsyrk computes C ← α·op(A)·op(A)ᵀ + β·C with op(A) n×k, in the triangle ul of the
-// symmetric n×n matrix C; the other triangle is neither read nor written.
+// Dsyrk computes the triangle ul of the symmetric n×n matrix C ← α·op(A)·op(A)ᵀ + β·C, where op(A)
+// is n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	beta float64, c []float64, ldc int) {
 	if !syrkFits(ul, tA, n, k, a, lda, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewSquareDots {
@@ -27,9 +27,8 @@ func (i Implementation) Ssyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha f
 	single.syrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 }
 
-// Dsyr2k computes C ← α·(op(A)·op(B)ᵀ + op(B)·op(A)ᵀ) + β·C with op(A) and op(B)
-// n×k, in the triangle ul of the symmetric n×n matrix C; the other triangle is
-// neither read nor written.
+// Dsyr2k computes the triangle ul of the symmetric n×n matrix C ← α·(op(A)·op(B)ᵀ + op(B)·op(A)ᵀ) +
+// β·C, where op(A) and op(B) are n×k. The other triangle is neither read nor written.
 func (i Implementation) Dsyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int,
 	b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !syr2kFits(ul, tA, n, k, a, lda, b, ldb, c, ldc) || alpha == 0 || tA == blas.NoTrans && terms(n, n, k) <= fewDots {
@@ -127,8 +126,8 @@ func (w *workspace[T]) rank2K(n, k int, alpha T, a, b view[T], beta T, c view[T]
 // squareOf returns a view of the workspace's square with n rows and columns.
 func (w *workspace[T]) squareOf(n int) view[T] { return view[T]{Data: w.square[:], Row: n, Col: 1} }
 
-// addLower computes the lower triangle of C ← X + β·C, or X + Xᵀ + β·C, where X is
-// the n×n matrix in the workspace's square. β = 0 does not read C.
+// addLower computes the lower triangle of C ← X + β·C, or of X + Xᵀ + β·C. X is the n×n matrix in
+// the square of the workspace. If β = 0, C is not read.
 func (w *workspace[T]) addLower(n int, beta T, c view[T], both bool) {
 	for i := range n {
 		for j := range i + 1 {

@@ -9,9 +9,9 @@ import (
 	"gemm"
 )
 
-// Dtrmm computes B ← α·op(A)·B where s is Left and B ← α·B·op(A) where it is Right,
-// with B m×n and A triangular, stored in its triangle ul; the other triangle, and
-// the diagonal where d is Unit, are not read.
+// Dtrmm computes B ← α·op(A)·B if s is Left, and B ← α·B·op(A) if s is Right. B is m×n. A is
+// triangular and stored in its triangle ul. The other triangle is not read, nor is the diagonal if
+// d is Unit.
 func (i Implementation) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 {
@@ -31,10 +31,9 @@ func (i Implementation) Strmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 	single.triangular((*workspace[float32]).triangularMultiply, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
-// Dtrsm solves op(A)·X = α·B where s is Left and X·op(A) = α·B where it is Right,
-// with B m×n and A triangular, stored in its triangle ul; the other triangle, and
-// the diagonal where d is Unit, are not read. X takes the place of B. Whether A can
-// be inverted is not checked.
+// Dtrsm solves op(A)·X = α·B if s is Left, and X·op(A) = α·B if s is Right. B is m×n; X replaces
+// it. A is triangular and stored in its triangle ul. The other triangle is not read, nor is the
+// diagonal if d is Unit. Dtrsm does not check whether A can be inverted.
 func (i Implementation) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64,
 	a []float64, lda int, b []float64, ldb int) {
 	if !triangularFits(s, ul, tA, d, m, n, a, lda, b, ldb) || alpha == 0 || gonumSolves(s, ul, tA, d, m, n, a, lda) {
@@ -70,10 +69,10 @@ func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, 
 	return true
 }
 
-// gonumSolves reports whether a solution is gonum's to compute, whose loops are faster for
-// few rows and columns. It leaves out the zeros of a triangle on the left, and multiplies by
-// reciprocals of its diagonal whatever they are: there must be no zeros, and none but normal
-// reciprocals. With a triangle on the right that is not transposed it leaves out zeros of B.
+// gonumSolves reports whether gonum computes a solution: its loops are faster for few rows and
+// columns. But gonum skips the zeros of a triangle on the left, and multiplies by reciprocals of
+// its diagonal without a check. So there must be no zeros, and all reciprocals must be normal
+// numbers. With a triangle on the right that is not transposed, gonum skips zeros of B.
 func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T,
 	lda int) bool {
 	if s == blas.Right {
@@ -193,9 +192,8 @@ func (w *workspace[T]) copyTriangle(m int, t triangle[T]) view[T] {
 	return view[T]{Data: w.square[:], Row: 1, Col: m}
 }
 
-// multiplyCorner is triangularMultiply, a few rows of B at a time: those that no
-// other row needs any longer are multiplied by their own triangle, and then all
-// others are added by multiply.
+// multiplyCorner is triangularMultiply for a few rows of B at a time. Rows that no other row needs
+// any longer are multiplied by their own triangle; then multiply adds all others.
 func (w *workspace[T]) multiplyCorner(m, n int, alpha T, t triangle[T], b view[T]) {
 	for left := m; left > 0; {
 		rows := min(few, left)
@@ -233,9 +231,8 @@ func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) 
 // few is the largest order of a triangle that multiplyFew and solveFew take.
 const few = 4
 
-// lowered returns a triangle of a few rows as a lower one, and where in B its first row
-// is and how far it is to the next: an upper triangle is a lower one with its rows and
-// columns in reverse.
+// lowered returns a triangle of a few rows as a lower triangle, the place of its first row in B,
+// and the distance to the next: an upper triangle is a lower one with rows and columns reversed.
 func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, first, step int) {
 	step = b.Row
 	if t.upper {
@@ -289,9 +286,9 @@ func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) 
 	}
 }
 
-// reciprocals returns those of a diagonal's elements, and whether all are normal numbers.
-// That of a subnormal number can overflow, and that of a huge one is subnormal and has few
-// digits: the quotients are not their products.
+// reciprocals returns the reciprocals of a diagonal's elements, and whether all are normal numbers.
+// The reciprocal of a subnormal number can overflow, and that of a huge number is subnormal and has
+// few digits; then quotients differ from products with reciprocals.
 func reciprocals[T gemm.Float](order int, c *[few][few]T) (r [few]T, normal bool) {
 	normal = true
 	for p := range order {

@@ -58,7 +58,7 @@ func (t triangle[T]) transposed() triangle[T] {
 	return triangle[T]{transposed(t.view), !t.upper, t.unit}
 }
 
-// from returns the triangle whose diagonal is that of t from element i on.
+// from returns the triangle whose diagonal begins with element i of the diagonal of t.
 func (t triangle[T]) from(i int) triangle[T] {
 	return triangle[T]{from(t.view, i, i), t.upper, t.unit}
 }

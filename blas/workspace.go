@@ -23,8 +23,8 @@ const (
 	// corner is the largest order of a block on the diagonal at which the recursion
 	// ends.
 	corner = 32
-	// strip is the number of columns of B that a block on the diagonal of a triangle
-	// meets at a time, so that they stay in the second level of cache.
+	// strip is the number of columns of B that a diagonal block of a triangle is applied to at a
+	// time, so that they stay in L2.
 	strip = 512
 	// narrow and tall are the most columns of C and the least columns of A for which
 	// multiplyNarrow pays.
@@ -69,7 +69,7 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 		m, n, a, b, c = n, m, transposed(b), transposed(a), transposed(c)
 	}
 	if m == 1 && a.Col == 1 && b.Col != 1 {
-		// Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ has one column: rows of Bᵀ are multiplied by that of A.
+		// Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ has one column: the rows of Bᵀ are multiplied by the row of A.
 		w.run(n, 1, k, alpha, transposed(b), view[T]{Data: a.Data, Row: 1, Col: 1}, beta,
 			view[T]{Data: c.Data, Row: 1, Col: 1})
 		return

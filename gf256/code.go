@@ -9,10 +9,10 @@ import (
 // element of the field.
 const MaxShards = 256
 
-// ErrCode: there is no code of so many shards.
+// ErrCode says that there is no code with the given numbers of shards.
 var ErrCode = errors.New("gf256: no such code")
 
-// checkCode returns an ErrCode unless there is a code of so many shards.
+// checkCode returns an ErrCode unless there is a code with the given numbers of shards.
 func checkCode(data, parity int) error {
 	if data < 1 || parity < 0 || data+parity > MaxShards {
 		return fmt.Errorf("%w: %d data and %d parity shards; wants 1 or more of data and %d in all at most",
@@ -21,13 +21,12 @@ func checkCode(data, parity int) error {
 	return nil
 }
 
-// Vandermonde returns the (data+parity)×data generator matrix of a Reed–Solomon code
-// whose first data rows are the identity: V·V₁⁻¹, where V has element (i, j) = iʲ and V₁ is
-// its top square. Any data rows of V are a Vandermonde matrix of distinct points and so
-// invertible, which the factor V₁⁻¹ keeps. The rows of V below an identity would not have
-// that: some of their minors are zero (Plank and Ding, "Note: Correction to the 1997
-// tutorial on Reed–Solomon coding", 2005). It is the default matrix of
-// klauspost/reedsolomon.
+// Vandermonde returns the (data+parity)×data generator matrix of a Reed–Solomon code. It is V·V₁⁻¹,
+// where V has the elements (i, j) = iʲ and V₁ is its top square; so its first data rows are the
+// identity. Any data rows of V form a Vandermonde matrix of distinct points, which is invertible;
+// the factor V₁⁻¹ preserves that. The rows of V below an identity would not do: some of their
+// minors are zero (Plank and Ding, "Note: Correction to the 1997 tutorial on Reed–Solomon coding",
+// 2005). It is the default matrix of klauspost/reedsolomon.
 func Vandermonde(data, parity int) (Matrix, error) {
 	if err := checkCode(data, parity); err != nil {
 		return Matrix{}, err
@@ -48,11 +47,11 @@ func Vandermonde(data, parity int) (Matrix, error) {
 	return v.Mul(inverse), nil
 }
 
-// Cauchy returns the (data+parity)×data generator matrix of a Reed–Solomon code whose
-// first data rows are the identity and whose others have element (i, j) = 1/(i+j), i
-// counting from data. Every square block of a Cauchy matrix is invertible (Blömer et al.,
-// "An XOR-based erasure-resilient coding scheme", 1995). It is the matrix of
-// klauspost/reedsolomon's WithCauchyMatrix.
+// Cauchy returns the (data+parity)×data generator matrix of a Reed–Solomon code. Its first data
+// rows are the identity; the others have the elements (i, j) = 1/(i+j), where i counts from data.
+// Every square block of a Cauchy matrix is invertible (Blömer et al., "An XOR-based
+// erasure-resilient coding scheme", 1995). It is the matrix of klauspost/reedsolomon's
+// WithCauchyMatrix.
 func Cauchy(data, parity int) (Matrix, error) {
 	if err := checkCode(data, parity); err != nil {
 		return Matrix{}, err
@@ -67,11 +66,10 @@ func Cauchy(data, parity int) (Matrix, error) {
 	return m, nil
 }
 
-// Decoder returns the matrix that computes the shards wanted from as many others as
-// there are data shards: len(want)×m.Cols, its columns in the order of have. m is a
-// generator matrix. It panics unless have lists m.Cols rows; the error is ErrSingular
-// where these do not determine the data, which cannot be of the codes above and distinct
-// rows.
+// Decoder returns the matrix that computes the shards want from the shards have, of which there
+// must be as many as data shards: len(want)×m.Cols, with columns in the order of have. m is a
+// generator matrix. It panics unless have lists m.Cols rows. The error is ErrSingular if these do
+// not determine the data; for the codes above and distinct rows that cannot happen.
 func (m Matrix) Decoder(have, want []int) (Matrix, error) {
 	inverse, err := m.Select(have).Inverse()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package gf256 is arithmetic in the Galois field GF(2⁸), the field of bytes
-// in which Reed–Solomon codes are computed.
+// Package gf256 is arithmetic in the Galois field GF(2⁸), whose elements are bytes. Reed–Solomon
+// codes are computed in it.
 //
 // Elements are polynomials over GF(2) of degree below eight, reduced modulo
 // x⁸ + x⁴ + x³ + x² + 1 (0x11d), the polynomial of klauspost/reedsolomon, ISA-L
@@ -24,9 +24,8 @@ func New(v uint8) Elem { return Elem{v} }
 // Byte returns the coefficients of e as the bits of a byte.
 func (e Elem) Byte() uint8 { return e.v }
 
-// exp holds the powers of the generator twice over, so that the sum of two
-// logarithms indexes it without a reduction modulo 255; log is its inverse,
-// with log[0] unused.
+// exp holds the powers of the generator twice, so that the sum of two logarithms is an index
+// without a reduction modulo 255. log is its inverse; log[0] is not used.
 var (
 	exp [510]uint8
 	log [256]uint8

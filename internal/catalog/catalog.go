@@ -33,8 +33,8 @@ func Families() []string {
 	return families
 }
 
-// Nearest returns the up to three of the names that are most like word, by the
-// edit distance to the name or to what follows its slash.
+// Nearest returns up to three names that are most similar to word, by the edit distance to the name
+// or to its part after the slash.
 func Nearest(word string, names []string) []string {
 	distance := func(name string) int {
 		_, algorithm, _ := strings.Cut(name, "/")

@@ -27,10 +27,10 @@ func Start(cmd *exec.Cmd, last syscall.Signal) (<-chan error, error) {
 	return ended, <-started
 }
 
-// Run runs the command, which was made with a context, until it ends. It is in a process
-// group of its own, which Ctrl-C does not reach. Where the context ends the group is
-// interrupted, and the command killed if it does not end within the grace. On Linux it is
-// killed when this process has ended, however that was. The error is that of exec.Cmd.Run.
+// Run runs a command that was made with a context until it ends. The command has its own process
+// group, which Ctrl-C does not reach. If the context ends, the group is interrupted, and killed if
+// it does not end within the grace. On Linux the command is killed when this process ends for any
+// reason. The error is that of exec.Cmd.Run.
 func Run(cmd *exec.Cmd, grace time.Duration) error {
 	cmd.Cancel = func() error { return interrupt(cmd) }
 	cmd.WaitDelay = grace

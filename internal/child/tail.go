@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Tail is the standard error of a program, of which it keeps the last line that is not empty
-// and the first that says why a Go program was ended. The zero Tail is empty.
+// Tail is an io.Writer for the standard error of a program. It keeps the last line that is not
+// empty, and the first line that says why a Go program was ended. The zero Tail is empty.
 type Tail struct {
 	mu    sync.Mutex
 	line  []byte // not ended yet

@@ -24,8 +24,8 @@ func Allowed() []int {
 	return cpus
 }
 
-// Pin has all threads of this process run on the given processors only, and with them
-// the threads and processes that they start from then on.
+// Pin pins all threads of this process to the given processors, and so the threads and processes
+// that they start later.
 func Pin(cpus []int) error {
 	set := mask(cpus)
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -45,10 +45,9 @@ func Pin(cpus []int) error {
 	return nil
 }
 
-// PinThread has the calling thread, and no other, run on the given processors only. The
-// goroutine that calls it must be locked to its thread, and, before it is unlocked, pin
-// the thread to where the threads of the process run: whose goroutine runs there next
-// knows nothing of it.
+// PinThread pins the calling thread only. The goroutine must be locked to its thread. Before it
+// unlocks, it must pin the thread to the processors of the process again: the next goroutine on
+// this thread does not know about it.
 func PinThread(cpus []int) error {
 	set := mask(cpus)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {

@@ -16,10 +16,9 @@ type group struct {
 	v2  bool
 }
 
-// groups returns the control groups that govern a controller (cpu, memory) of
-// this process, from its own up to the root of what is mounted: every one of
-// them is a limit. A hierarchy of version 1 has the controller where there is
-// one, else the unified hierarchy (cgroups(7)).
+// groups returns the control groups of this process for a controller (cpu, memory), from its own
+// group up to the root of the mounted tree. Each of them is a limit. If there is a hierarchy of
+// version 1 for the controller, it is that, otherwise the unified hierarchy (cgroups(7)).
 func groups(fsys fs.FS, controller string) []group {
 	var own string
 	var found, v2 bool
@@ -45,8 +44,8 @@ func groups(fsys fs.FS, controller string) []group {
 	if !ok {
 		return nil
 	}
-	// A path outside the mounted part is that of a container which sees only its
-	// own group, at the mount point.
+	// A path outside of the mounted tree belongs to a container that sees only its own group, at
+	// the mount point.
 	inside, below := strings.CutPrefix(path.Clean("/"+own), strings.TrimSuffix(root, "/"))
 	if !below || inside != "" && inside[0] != '/' {
 		inside = ""

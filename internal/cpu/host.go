@@ -14,9 +14,8 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Facts describes a host. What is not known is zero or empty: outside Linux only
-// the model, the cores, the system's name and, of the caches, what the processor
-// itself says.
+// Facts describes a host. Unknown values are zero or empty. Outside of Linux only the model, the
+// cores and the name of the system are known, and the caches as the processor reports them.
 type Facts struct {
 	Model       string  // of the processor, as it names itself
 	Sockets     int     // packages with a processor that is online
@@ -44,14 +43,14 @@ func Host() Facts {
 	return facts(os.DirFS("/"), runtime.NumCPU(), cpuid.CPU)
 }
 
-// Available returns the bytes of memory that this process can still take without
-// swapping or exceeding the limit of its control group; 0 where that is not known.
+// Available returns the memory in bytes that this process can still allocate without swapping and
+// within the limit of its control group. It is 0 if that is not known.
 func Available() int64 {
 	return available(os.DirFS("/"))
 }
 
-// facts reads the facts from the files of fsys, the root of a Linux file system,
-// with what the processor says of itself where they are silent.
+// facts reads the facts from the files of fsys, the root of a Linux file system. What the files do
+// not have comes from the processor itself.
 func facts(fsys fs.FS, cores int, id cpuid.CPUInfo) Facts {
 	allowed := ParseList(field(fsys, "proc/self/status", "Cpus_allowed_list"))
 	first := 0

@@ -1,6 +1,5 @@
-// Package cpu knows the processor that the program runs on: which vector
-// instructions it may use, and the facts about the host that a report of
-// measurements needs.
+// Package cpu describes the processor that the program runs on: the vector instructions that it may
+// use, and the facts about the host for a report.
 package cpu
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// ISA names the vector instructions that a kernel is written in. The values are
-// those of GEMM_CPU and of the records.
+// ISA is an instruction set of kernels. The values are those of GEMM_CPU and of records.
 type ISA string
 
 // The instruction sets, widest first. A kernel of one of them may use exactly
@@ -58,20 +56,19 @@ func supported(has func(...cpuid.FeatureID) bool) []ISA {
 	return sets
 }
 
-// Detect returns the instruction set that this program's kernels use: the one
-// that the environment variable GEMM_CPU names, or else the widest that the
-// processor has. A name that is unknown, or that of a set which the processor
-// lacks, is an error that lists those it has: a run that was to test one set must
-// not quietly test another. The variable is read once.
+// Detect returns the instruction set of this program's kernels: the set that the environment
+// variable GEMM_CPU names, or else the widest set of the processor. An unknown name, or a set that
+// the processor lacks, is an error that lists the possible ones: a run that tests one set must not
+// quietly test another. The variable is read once.
 func Detect() (ISA, error) { return detect() }
 
 var detect = sync.OnceValues(func() (ISA, error) {
 	return choose(os.Getenv("GEMM_CPU"), Supported())
 })
 
-// FullWidthAVX512 reports whether the processor has AVX-512 and a kernel for it may
-// be twice as fast as one for AVX2: AMD's Zen 4 has it, but carries out an
-// instruction of 64 bytes as two of 32.
+// FullWidthAVX512 reports whether the processor has AVX-512 with full-width units, so that a kernel
+// may be twice as fast as with AVX2. AMD's Zen 4 has AVX-512, but executes an instruction of 64
+// bytes as two of 32 bytes.
 func FullWidthAVX512() bool {
 	return fullWidth(Supported(), cpuid.CPU.VendorID, cpuid.CPU.Family)
 }

@@ -18,13 +18,13 @@ type Processor struct {
 	Core    int `json:"core"`    // the least of the processors that are threads of its core
 }
 
-// Topology returns the processors that are online, ordered by node, package, core and
-// number, so that the threads of a core are neighbours; none where they are not known.
+// Topology returns the online processors, sorted by NUMA node, package, core and number, so that
+// the hardware threads of a core are adjacent. It returns none if they are not known.
 func Topology() []Processor { return topology(os.DirFS("/")) }
 
-// Places returns the processors that this process may run on, in the order of
-// Topology; none where they are not known, as outside Linux. They are those of the
-// mask with which the process began: pinning its threads changes nothing.
+// Places returns the processors that this process may run on, in the order of Topology. It returns
+// none if they are not known, as outside of Linux. They are the mask at the start of the process;
+// pinning threads does not change them.
 func Places() []int { return places(Topology(), began) }
 
 // began is the mask with which the process began.

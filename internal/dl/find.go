@@ -22,14 +22,13 @@ type Search struct {
 	Remedy   string   // what to install
 }
 
-// Find calls open with the names of the library until one succeeds. The error is an
-// ErrUnavailable of one line, with what was tried and what to do.
+// Find calls open with the names of the library until a call succeeds. The error is an
+// ErrUnavailable of one line, with the names that were tried and the remedy.
 //
-// A name that has a slash is a pattern and stands for the files that match. Others are names
-// for the system's loader, which finds them where libraries are installed on this system;
-// AnyVersion in one stands for each version. The newest version comes first. A file that is
-// there and is not a regular file is an error: the loader would open it, and to open a pipe
-// blocks, deaf to signals.
+// A name with a slash is a pattern for files. Other names go to the system's loader, which searches
+// the library folders of this system; AnyVersion in a name stands for every version. The newest
+// version comes first. A match that is not a regular file is an error: the loader would open it,
+// and to open a pipe blocks without hearing signals.
 func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 	try := func(name string) (l L, err error) {
 		if err := regular(name); err != nil {
@@ -102,8 +101,8 @@ func expand(names []string) []string {
 	return out
 }
 
-// newestFirst compares paths: numbers in them, which are versions, from the greatest, and
-// the rest from a to z; the longer of two first where one begins the other.
+// newestFirst compares paths. Numbers, which are versions, are sorted from the largest, the rest
+// from a to z. If one path begins with the other, the longer one is first.
 func newestFirst(a, b string) int {
 	for a != "" && b != "" {
 		x, y := digits(a), digits(b)

@@ -90,9 +90,9 @@ func fieldKind() kind[gf256.Elem] {
 	}
 }
 
-// drawn returns a function that draws elements for which products are exact: in
-// GF(2⁸) any, otherwise integers from −2 to 2, whose sums stay below 2²⁴ in the
-// algorithms of Strassen and Winograd too, up to six levels of recursion.
+// drawn returns a function that draws elements with exact products: any elements of GF(2⁸),
+// otherwise integers from −2 to 2. Their sums stay below 2²⁴ in Strassen's and Winograd's
+// algorithms too, up to six levels of recursion.
 func drawn[T gemm.Element](kind kind[T], rng *rand.Rand) func(i, j int) T {
 	return func(int, int) T { return kind.small(rng.IntN(256)) }
 }
@@ -142,8 +142,8 @@ func equal[T gemm.Element](c, want gemm.Matrix[T]) error {
 	return nil
 }
 
-// checkExact multiplies matrices whose product is exact, of every shape and with
-// the gaps in turn, by one multiplier.
+// checkExact multiplies matrices with an exact product by one multiplier, with every shape and
+// every gap between rows.
 func checkExact[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i, shape := range u.s.shapes() {
@@ -300,9 +300,9 @@ func (l *listened) Err() error {
 	return nil
 }
 
-// checkHeard wants a context to be heard in the middle of a product, of matrices of all
-// proportions: a look at it at the beginning and one at the end are not enough. The shapes are
-// hardly larger than what the simplest loops compute between so many looks.
+// checkHeard checks that a multiplier hears a context in the middle of a product, for matrices of
+// all proportions: checks at the beginning and at the end are not enough. The shapes are hardly
+// larger than the work of the simplest loops between two checks.
 func checkHeard[T gemm.Element](u under[T]) error {
 	if u.s.OneCall {
 		return nil

@@ -22,8 +22,8 @@ func newProblem[T gemm.Element](kind kind[T], rng *rand.Rand, m, n, k int) probl
 	return problem[T]{a, b, reference(kind, a, b)}
 }
 
-// solve multiplies. busy is true where the multiplier has refused by an ErrBusy that names the
-// variant and has written nothing; an error says that neither is so, nor the result right.
+// solve multiplies. busy is true if the multiplier refused with an ErrBusy that names the variant,
+// and wrote nothing. It is an error if neither that holds nor the result is right.
 func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error) {
 	m, n, k := p.want.Rows, p.want.Cols, p.a.Cols
 	c := newGuarded(u.kind, m, n, 1, func(int, int) T { return u.kind.sentinel })

@@ -8,8 +8,8 @@ import (
 	"gemm"
 )
 
-// checkDeclared wants the multiplier to have the optional interfaces that its variant declares,
-// and no others. Its Run, where it is a Stager, is that of the variant's location.
+// checkDeclared checks that the multiplier has exactly the optional interfaces that its variant
+// declares, and that the Run of a Stager belongs to the variant's location.
 func checkDeclared[T gemm.Element](u under[T]) error {
 	declared := u.v.Can &^ u.s.Lacks
 	if gemm.TypeOf[T]().Name == "gf256" {

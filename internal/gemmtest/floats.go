@@ -47,10 +47,9 @@ type precise struct {
 	norms      float64   // max|A|·max|B|
 }
 
-// newPrecise computes A·B. The products of float32 are exact in float64, whose
-// sums have twice float32's precision; those of float64 are kept as pairs of
-// float64 with about twice its precision (Ogita, Rump and Oishi, Accurate Sum and
-// Dot Product, SIAM J. Sci. Comput. 26(6), 2005, algorithm 5.3).
+// newPrecise computes A·B. Products of float32 are exact in float64, whose sums have twice the
+// precision. For float64 the sums are pairs of float64 with about twice the precision (Ogita, Rump
+// and Oishi, Accurate Sum and Dot Product, SIAM J. Sci. Comput. 26(6), 2005, algorithm 5.3).
 func newPrecise[T gemm.Float](a, b gemm.Matrix[T]) precise {
 	size := a.Rows * b.Cols
 	p := precise{rows: a.Rows, cols: b.Cols, hi: make([]float64, size), lo: make([]float64, size),
@@ -176,9 +175,8 @@ func checkNonFinite[T gemm.Float](u under[T]) error {
 	return nil
 }
 
-// sameClass returns an error unless c equals want and has its NaN and Inf in the
-// same places. Where they may spread, it is enough that what is not finite in
-// want is not finite in c.
+// sameClass returns an error unless c equals want, with NaN and Inf in the same places. If NaN and
+// Inf may spread, it is enough that the elements that are not finite in want are not finite in c.
 func sameClass[T gemm.Float](c, want gemm.Matrix[T], spreads bool) error {
 	if err := conforms(c, want); err != nil {
 		return err
@@ -199,9 +197,9 @@ func sameClass[T gemm.Float](c, want gemm.Matrix[T], spreads bool) error {
 	return nil
 }
 
-// checkGemm checks the whole BLAS operation, where u offers it, on small integers
-// and powers of two, for which it is exact: every combination of transposes and scalars
-// for the first shape, and every seventh for the others, each from another one on.
+// checkGemm checks the whole BLAS operation if u has it, on small integers and powers of two, for
+// which it is exact. The first shape has every combination of transposes and scalars; other shapes
+// have every seventh one, each with another start.
 func checkGemm[T gemm.Float](u under[T]) error {
 	g, ok := u.m.(gemm.Gemmer[T])
 	if !ok {

@@ -1,6 +1,6 @@
-// Package gemmtest is the conformance suite of matrix multiplications: what the
-// contract of gemm.Multiplier and gemm.Gemmer promises, checked for any variant,
-// parameters and element type. Only tests import it.
+// Package gemmtest is the conformance suite of matrix multiplications. It checks the contract of
+// gemm.Multiplier and gemm.Gemmer for any variant, parameters and element type. Only tests import
+// it.
 //
 //	func TestVariants(t *testing.T) {
 //		for _, v := range serial.Variants() {
@@ -8,10 +8,10 @@
 //		}
 //	}
 //
-// Every operand lies in a buffer with guard zones at both ends and between its
-// rows, filled with a NaN of its own (a byte, in GF(2⁸)): who reads them spoils
-// the result, and who writes them is found. C holds that NaN all over before a
-// product, so that what is not written is found as well.
+// Every operand is in a buffer with guard zones at both ends and between its rows, filled with a
+// special NaN (a byte in GF(2⁸)). Code that reads a guard zone spoils the result; code that writes
+// one is detected. Before a product, all of C is this NaN, so elements that are not written are
+// detected too.
 package gemmtest
 
 import (
@@ -100,7 +100,7 @@ func run[T gemm.Element](t *testing.T, s Suite, v gemm.Variant, p gemm.Params, k
 	}
 }
 
-// under is what is under test: one multiplier, used for all checks in turn.
+// under is the multiplier under test. All checks use it, one after the other.
 type under[T gemm.Element] struct {
 	m    gemm.Multiplier[T]
 	v    gemm.Variant

@@ -13,10 +13,10 @@ import (
 // mpirunLimit is how long the ranks of one call may take.
 const mpirunLimit = 3 * time.Minute
 
-// Mpirun runs the tests of this binary whose names match run on so many ranks, each on one
-// thread, and returns what they wrote; options are mpirun's. The ranks have the environment
-// variable asRank, by which TestMain knows to begin MPI and to end it. The test fails where
-// they do, and is skipped where there is no mpirun.
+// Mpirun runs the tests of this binary that match run on the given number of ranks, each on one
+// thread, and returns their output; options are options of mpirun. The ranks have the environment
+// variable asRank, so TestMain begins and ends MPI. The test fails if a rank's tests fail, and is
+// skipped without mpirun.
 func Mpirun(t *testing.T, asRank string, ranks int, run string, options ...string) string {
 	t.Helper()
 	out, err := MpirunStatus(t, asRank, ranks, run, options...)

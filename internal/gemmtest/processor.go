@@ -9,12 +9,12 @@ import (
 	"gemm/internal/cpu"
 )
 
-// OneProcessor has this process run on a single processor and compares the time of a
-// function with GOMAXPROCS at two and at one: workers that spin there take the processor
-// from those that compute, and make a product ten times as long or a hundred. The limit is
-// 1.5. build returns the function, for GOMAXPROCS as it then is. Both are called
-// alternately, and the shortest times compared; on a busy host that is tried five times.
-// The test is skipped where the system pins no threads, and with -short.
+// OneProcessor pins this process to a single processor and compares the times of a function with
+// GOMAXPROCS at two and at one. Workers that spin there take the processor from those that compute,
+// which can make a product 10 to 100 times slower. The limit is 1.5. build returns the function for
+// the present GOMAXPROCS. The two are called alternately, and the shortest times are compared; on a
+// busy host this is tried five times. The test is skipped if the system cannot pin threads, and
+// with -short.
 func OneProcessor(t *testing.T, build func() func()) {
 	t.Helper()
 	places := cpu.Places()

@@ -1,8 +1,7 @@
 package kernel
 
-// Cached returns a call of k on operands that stay in the first level of cache, and
-// the operations that one call does: the rate of the packed product if its loops,
-// its packing and its memory cost nothing.
+// Cached returns a call of k on operands that stay in L1, and the number of operations of a call.
+// Its rate is the rate of the packed product if loops, packing and memory cost nothing.
 func (k *Kernel[T]) Cached() (call func(), flops float64) {
 	const times = 32 // so that reading the clock does not count
 	once, flops := k.Resident(64, k.NR)
@@ -13,8 +12,8 @@ func (k *Kernel[T]) Cached() (call func(), flops float64) {
 	}, times * flops
 }
 
-// Resident is Cached with a block of B that is in the second level of cache, of the
-// given depth and number of columns: the rate if all but that costs nothing.
+// Resident is Cached with a block of B in L2, of the given depth and number of columns. Its rate is
+// the rate of the packed product if everything else costs nothing.
 func (k *Kernel[T]) Resident(depth, n int) (call func(), flops float64) {
 	n = (n + k.NR - 1) / k.NR * k.NR
 	a, b, c := make([]T, depth*k.MR), make([]T, depth*n), make([]T, k.MR*n)

@@ -16,9 +16,9 @@ const (
 	IntoStream             // C ← A·B past the caches, so that the lines of C need not be read
 )
 
-// Field is a micro-kernel of products in GF(2⁸), which keeps a sliver's tile of C in
-// registers while it goes through the whole of k, and the form in which it wants A: what
-// its instructions multiply by, a table or a matrix in the place of an element.
+// Field is a micro-kernel of products in GF(2⁸). It keeps a tile of C in registers for the whole of
+// k. Field also says in which form it needs A: in place of an element, the operand of its
+// multiplication, a table or a matrix.
 type Field struct {
 	Name   string // instructions and tile, as in "gfni512-24x64"
 	MR, NR int    // rows and columns of a full tile; those of C are a multiple of NR
@@ -36,11 +36,11 @@ type Field struct {
 //		}
 //	}
 //
-// with A of rows×k, packed, B of k×n and C of rows×n; rows is at most MR, n a multiple of
-// NR and k at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]; with
-// IntoStream each of those begins on a line of a cache. It panics before it writes anything
-// where that is not so or a slice is too short. Assembly cannot be preempted: callers limit
-// k and n so that a call is some hundred microseconds at most.
+// A is rows×k and packed, B is k×n and C is rows×n; rows is at most MR, n is a multiple of NR, and
+// k is at least 1. Row l of B begins at b[l·ldb], row i of C at c[i·ldc]. With IntoStream each row
+// of C begins on a cache line. If this does not hold, or a slice is too short, Run panics before it
+// writes anything. Assembly cannot be preempted, so callers limit k and n: a call takes some
+// hundred microseconds at most.
 func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf256.Elem, ldc int, into Into) {
 	if rows <= 0 || n <= 0 {
 		return
@@ -65,7 +65,7 @@ func Streams(c []gf256.Elem, ldc int) bool {
 // Slivers returns how m rows, m above 0, are cut into slivers; see Kernel.Slivers.
 func (f *Field) Slivers(m int) (height, taller, slivers int) { return cut(m, f.MR) }
 
-// Words returns how many words a column of a sliver of so many rows is packed into.
+// Words returns the number of words of a packed column of a sliver with the given rows.
 func (f *Field) Words(rows int) int { return f.words(rows) }
 
 // Pack packs the rows×k sliver of A whose row i begins at a[i·lda] into k·Words(rows)

@@ -21,12 +21,11 @@ func TriadBytes(cache int64) int64 { return max(64<<20, 4*cache) }
 // a[i] = b[i] + s·c[i] over three arrays of float64 of the given number of bytes
 // each, which together must be far larger than the last cache.
 //
-// As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High
-// Performance Computers, 1995) it counts 24 bytes an element: two loads and a
-// store. The line that a processor reads before it writes a part of it is not
-// counted, so that the traffic of the bus is up to a third more. Every thread
-// streams a part of its own, which it touched first. It measures for about d, as
-// FMA does, and returns NaN where there is no memory for the arrays, and when ctx ends.
+// As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High Performance
+// Computers, 1995) it counts 24 bytes per element: two loads and a store. The line that a processor
+// reads before it writes a part of it is not counted, so the bus may carry up to a third more.
+// Every thread streams its own part, which it touched first. It measures for about d, like FMA. It
+// returns NaN if there is no memory for the arrays, or if ctx ends.
 func Triad(ctx context.Context, threads int, bytes int64, d time.Duration) (gbps float64) {
 	if have := cpu.Available(); have > 0 && 3*bytes > have || bytes > math.MaxInt/3 {
 		return math.NaN()

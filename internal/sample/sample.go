@@ -20,20 +20,19 @@ const (
 	// Precision is the half-width of the 95 % interval of the median, relative to
 	// it, at which repetition stops.
 	Precision = 0.02
-	// batchBelow is the length of a call below which calls are batched, and
-	// batchTo the least length of a batch: reading the clock twice costs about
-	// 0.1 µs, less than 1 % of it. coldBelow is the length of a first call from
-	// which later ones are not so much shorter.
+	// batchBelow is the call time below which calls are batched, and batchTo the least time of a
+	// batch: two readings of the clock cost about 0.1 µs, less than 1 % of it. coldBelow is the
+	// time of a first call from which later calls are not much shorter.
 	batchBelow = 10 * time.Microsecond
 	batchTo    = 20 * time.Microsecond
 	coldBelow  = 2 * time.Millisecond
-	// warmFor is how long shorter calls are repeated before a burst: what ran before it has
-	// left its data in the caches, and workers that have gone to sleep are on a processor
-	// of their own again after some milliseconds, a slice of time of the system.
+	// warmFor is how long short calls are repeated before a burst. The work before has left its
+	// data in the caches. Workers that were parked have their own processors again after some
+	// milliseconds, a time slice of the system.
 	warmFor = 5 * time.Millisecond
-	// placedIn is how long they are repeated at most while they take half as long again as they
-	// did: two workers on one processor take nearly twice as long. One that has slept may wake on
-	// the processor of another that looks for work, and be moved to an idle one only after several
+	// placedIn is the most time that calls are repeated while they take 1.5× as long as before: two
+	// workers on one processor take nearly twice as long. A worker that was parked may wake on the
+	// processor of another one that spins, and be moved to an idle processor only after several
 	// ticks.
 	placedIn = 50 * time.Millisecond
 	// settleBelow is the length of a first sample from which later ones are hardly shorter
@@ -52,8 +51,8 @@ type Budget struct {
 	Max   int           // samples at most, of all bursts; 0: MaxSamples
 }
 
-// Sampler measures one piece of work in one or several bursts. Between bursts
-// other work may be measured, so that two contenders are sampled in turn.
+// Sampler measures one piece of work in one or several bursts. Other work may be measured between
+// bursts, so that contenders are interleaved.
 type Sampler struct {
 	// Call does the work the given number of times and returns the time taken. It
 	// is called on the goroutine that calls Warm and Burst.
@@ -62,8 +61,8 @@ type Sampler struct {
 	Before func()
 	// Kept, where it is not nil, is called after every sample that Burst keeps.
 	Kept func()
-	// Unlocked leaves the goroutine to the scheduler, for a Call that starts goroutines and
-	// waits for them: on a locked thread they begin one after the other.
+	// Unlocked does not lock the goroutine to a thread. It is for a Call that starts goroutines and
+	// waits for them: from a locked thread they start one after the other.
 	Unlocked bool
 
 	Seconds []float64 // a call, one a sample
@@ -174,10 +173,10 @@ func (s *Sampler) Burst(ctx context.Context, b Budget) error {
 	return ctx.Err()
 }
 
-// Pairs takes samples of two pieces of work that are warm, interleaved A B B A, and returns the
-// ratios of a's time to b's, a pair each: what else the machine does, and its clock, change
-// little from one sample to the next. It ends when enough says so of the ratios, or at the time
-// until, after which no pair begins. The error is that of a Call or of ctx.
+// Pairs takes samples of two warm pieces of work, interleaved A B B A, and returns the ratio of a's
+// time to b's for each pair. The clock of the processor, and other load, change little from one
+// sample to the next. Pairs ends when enough returns true for the ratios, or at the time until,
+// after which no pair begins. The error is that of a Call or of ctx.
 func Pairs(ctx context.Context, a, b *Sampler, until time.Time, enough func(ratios []float64) bool) ([]float64, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var ratios []float64
@@ -199,9 +198,8 @@ func Pairs(ctx context.Context, a, b *Sampler, until time.Time, enough func(rati
 	return ratios, nil
 }
 
-// Fits reports whether work like that which took so long can be done in the time left. On a
-// machine that others use it may take half as long again, and work that is cut off can take
-// what was measured before with it.
+// Fits reports whether work that took the given time once can be done in the time left. On a shared
+// machine it may take 1.5× as long, and work that is cut off can cost the earlier samples.
 func Fits(took, left time.Duration) bool { return took+took/2 <= left }
 
 // rewarm repeats the work as at the end of Warm, where a sample is short.

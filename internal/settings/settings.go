@@ -71,8 +71,8 @@ func Read() (tuned.Settings, error) {
 	return s, nil
 }
 
-// read returns the settings in the file at path, none where it is not there. They
-// must be those of host, and no other user can have written them. The file may be a link.
+// read returns the settings in the file at path, and none if there is no file. They must be of
+// host, and no other user may be able to write the file. The file may be a link.
 func read(path string, host tuned.Host) (tuned.Settings, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func read(path string, host tuned.Host) (tuned.Settings, error) {
 // says has the names of types of this package.
 var errCorrupt = errors.New("it is cut off or corrupt")
 
-// parse returns the settings in data, which must be those of host.
+// parse returns the settings in data, which must be of host.
 func parse(data []byte, host tuned.Host) (tuned.Settings, error) {
 	var head struct {
 		Schema int `json:"schema"`

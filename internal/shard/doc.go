@@ -1,12 +1,12 @@
-// Package shard keeps a file as Reed–Solomon shards: data shards, which are the file cut
-// into equal parts, and parity shards, from any of which, in the number of the data shards,
-// the file comes back. The parities are a product of matrices over GF(2⁸),
+// Package shard stores a file as Reed–Solomon shards. The data shards are equal parts of the file;
+// the parity shards are redundant. Any shards, as many as there are data shards, are enough to
+// reconstruct the file. The parity shards are a product of matrices over GF(2⁸),
 //
 //	P (parity×S) = G (parity×data) · D (data×S),
 //
-// where row j of D is data shard j, S bytes long, and G the lower part of a generator
-// matrix of package gf256; lost shards are another such product. Both are streamed in
-// slices of columns by any Multiplier, so that a file of any size takes the same memory.
+// where row j of D is data shard j, S bytes long, and G is the lower part of a generator matrix of
+// package gf256. Lost shards are another such product. Both are streamed in slices of columns by
+// any Multiplier, so the memory does not depend on the size of the file.
 //
 // A shard is a header of 64 bytes, the payload and a table of checksums; docs/rs.md has the
 // offsets. The payload is what klauspost/reedsolomon's Split and Encode make of the file.
@@ -85,7 +85,7 @@ type source interface {
 	read(p []byte, off int64) error
 }
 
-// sink writes the bytes of a row from off on; the calls are those of a source.
+// sink writes the bytes of a row from offset off on. Its calls are those of a source.
 type sink interface {
 	write(p []byte, off int64) error
 }
@@ -102,9 +102,9 @@ const probes = 16
 // errProduct: the multiplier computed something else than the product.
 var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
 
-// probe returns an errProduct where rows, those of B and below them those of C, are not a
-// product with the matrix in the first column, the last or one of some at random. A kernel
-// that is wrong on this processor would otherwise show when shards are lost.
+// probe returns an errProduct unless rows, the rows of B followed by those of C, are a product with
+// the matrix in the first, the last and some random columns. Otherwise a kernel that is wrong on
+// this processor would show only when shards are lost.
 func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
 	columns := [probes]int{0, rows.Cols - 1}
 	for p := range columns[2:] {

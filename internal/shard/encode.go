@@ -94,7 +94,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	return set, e.remove(old, set.Shards())
 }
 
-// remove removes the old shards whose places are behind those of the n new ones.
+// remove removes old shards with numbers beyond the n new ones.
 func (e Encoding) remove(old []found, n int) error {
 	for _, f := range old {
 		if i, named := index(f.name); !named || !f.intact || i < n {
@@ -170,6 +170,6 @@ func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*wr
 	return &writer{header: h, file: file}, nil
 }
 
-// permissions returns those of a file that is made of one with mode: the owner may read and
-// write it.
+// permissions returns the permissions of a file that is made from one with mode: the owner may read
+// and write it.
 func permissions(mode fs.FileMode) fs.FileMode { return mode.Perm()&0o666 | 0o600 }

@@ -7,8 +7,8 @@ import (
 	"gemm/internal/output"
 )
 
-// part is the bytes of a file from start on, as many as a payload has: a source, which
-// reads zeros behind the end of the file, and a sink, which writes nothing there.
+// part is a range of a file of the size of a payload, from start on. As a source it reads zeros
+// after the end of the file; as a sink it writes nothing there.
 type part struct {
 	file interface {
 		io.ReaderAt

@@ -43,10 +43,10 @@ const (
 	entryBytes  = 4 // of the table
 )
 
-// castagnoli is the polynomial of CRC-32C, which processors compute faster than memory
-// gives them bytes. It finds every burst of up to 32 bits and, in blocks of 64 KiB, every
-// three flipped bits (Koopman, "32-Bit Cyclic Redundancy Codes for Internet Applications",
-// 2002); of other damage it misses one in 2³².
+// castagnoli is the polynomial of CRC-32C, which processors compute faster than memory delivers
+// bytes. It detects every burst of up to 32 bits and, in blocks of 64 KiB, every three flipped bits
+// (Koopman, "32-Bit Cyclic Redundancy Codes for Internet Applications", 2002). It misses one in 2³²
+// of other damage.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Matrix names a generator matrix.
@@ -58,7 +58,7 @@ const (
 	Cauchy      Matrix = 2 // gf256.Cauchy
 )
 
-// Matrices returns the names of all matrices, that of the default first.
+// Matrices returns the names of all matrices, the default first.
 func Matrices() []string { return []string{Vandermonde.String(), Cauchy.String()} }
 
 // ParseMatrix returns the matrix with the name.
@@ -131,7 +131,7 @@ func (s Set) generator() (gf256.Matrix, error) {
 	return gf256.Vandermonde(s.Data, s.Parity)
 }
 
-// header is that of one shard.
+// header is the header of a shard.
 type header struct {
 	Set
 	index int

@@ -174,10 +174,9 @@ func detail(err error) string {
 	return err.Error()
 }
 
-// scan reads the headers of the shards in a folder and says which are there, without a
-// look at their payloads. Where there are shards of several files, it chooses the one that
-// alone has enough of them; the error says so where that is none or several, or that there
-// are no shards.
+// scan reads the headers of the shards in a folder, not their payloads, and says which shards are
+// there. If there are shards of several files, it chooses the only file with enough of them. It is
+// an error if there is no such file or more than one, or if there are no shards.
 func scan(dir string) (*Report, error) {
 	all, err := find(dir)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// root returns the number of root's user as this process sees it. In a user namespace
-// that root is not part of, the kernel shows the files of root as those of another
-// user, and the files of every other user outside of the namespace too.
+// root returns the user number of root as this process sees it. In a user namespace without root,
+// the kernel shows files of root as files of another user, and so the files of all users outside of
+// the namespace.
 var root = sync.OnceValue(func() int {
 	if info, err := os.Stat("/proc/sys"); err == nil {
 		return owner(info)

@@ -24,7 +24,7 @@ type Kernel struct {
 	Revision string    `json:"revision"` // of the program that measured
 }
 
-// The limits of a kernel's numbers: those of the parameters of the family cuda.
+// The limits of a kernel's numbers are those of the parameters of the family cuda.
 const (
 	maxStages = 16
 	maxSplit  = 64
@@ -90,8 +90,8 @@ func (s Settings) WithoutKernel(k Kernel) Settings {
 	return s
 }
 
-// ForKernel returns the setting for the rung in the element type on GPUs of the model, for
-// shapes of the class, and whether there is one.
+// ForKernel returns the setting for a rung, element type, model of GPU and class of shapes, and
+// whether there is one.
 func ForKernel(gpu, typ, rung, class string) (Kernel, bool) {
 	s := InUse()
 	i := slices.IndexFunc(s.Kernels, Kernel{GPU: gpu, Type: typ, Rung: rung, Class: class}.of)

@@ -1,5 +1,5 @@
-// Package tuned holds what gemm tune has measured on a host: block sizes, the sizes from
-// which another way to compute pays, and the tiles of kernels on its GPUs.
+// Package tuned holds the results of gemm tune for a host: block sizes, break-even sizes between
+// ways to compute, and the tiles of kernels on its GPUs.
 //
 // The package reads no file. A program that wants the settings of its host reads them with
 // package settings and passes them to Use before its first product. Without that, block

@@ -1,3 +1,3 @@
-// Package gf is the assembly of gemm/internal/kernel for GF(2⁸), and the forms in which
-// it takes the elements that it multiplies by; on processors without any it is empty.
+// Package gf is the assembly of gemm/internal/kernel for GF(2⁸), and the operand forms that it
+// multiplies by. It is empty for processors without assembly.
 package gf
