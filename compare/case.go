@@ -183,16 +183,16 @@ func (c Case) Base() gemm.Shape {
 	return c.Shape
 }
 
-// Bytes returns the size of the operands, of the verifier's copies of them, of those of
-// the check on integers, and of the workspace that the variant's model predicts.
+// Bytes returns the size of the operands, of their copies in the verifier, of the operands of the
+// check on integers, and of the workspace that the model predicts.
 func (c Case) Bytes() float64 { return c.operands() + c.workspace() }
 
-// ProductBytes is Bytes of a product that is computed and verified once, without the check
-// on integers.
+// ProductBytes is Bytes for a product that is computed and verified once, without the check on
+// integers.
 func (c Case) ProductBytes() float64 { return c.given() + c.workspace() }
 
-// operands returns the bytes of the operands, of the verifier's copies of them and of those
-// of the check on integers, which consecutive cases of one setting share.
+// operands returns the bytes of the operands, of their copies in the verifier, and of the operands
+// of the check on integers. Consecutive cases with the same operands share them.
 func (c Case) operands() float64 {
 	if c.Type == "gf256" { // which has no such check
 		return c.given()
@@ -200,7 +200,7 @@ func (c Case) operands() float64 {
 	return 2 * c.given()
 }
 
-// given returns the bytes of the operands and of the verifier's copies of them.
+// given returns the bytes of the operands and of their copies in the verifier.
 func (c Case) given() float64 {
 	size := float64(gemm.TypeNamed(c.Type).Size)
 	m, n, k := float64(c.M), float64(c.N), float64(c.K)
@@ -221,7 +221,7 @@ func (c Case) workspace() float64 {
 	return float64(gemm.TypeNamed(c.Type).Size) * m.Workspace
 }
 
-// flops returns the operations that the variant's model predicts, or the classical ones.
+// flops returns the operations that the model predicts, or those of a classical algorithm.
 func (c Case) flops() float64 {
 	if m, ok := c.model(); ok {
 		return m.Flops
@@ -230,13 +230,13 @@ func (c Case) flops() float64 {
 }
 
 // hasTraffic reports whether reports compare rows of c with the memory bandwidth: codes, and
-// products whose traffic the variant's model predicts.
+// products whose traffic the model predicts.
 func (c Case) hasTraffic() bool {
 	m, _ := c.model()
 	return c.Type == "gf256" || m.Traffic != nil
 }
 
-// Smaller says what to ask for where there is not enough memory for the case.
+// Smaller is the remedy if there is not enough memory for the case.
 func (c Case) Smaller() string {
 	switch {
 	case c.Ranks() > 1:
@@ -278,7 +278,7 @@ func (c Case) String() string {
 	return strings.Join(parts, " ")
 }
 
-// identity tells the row of the case from others, on no host.
+// identity returns the identity of the row of the case, without a host.
 func (c Case) identity() identity { return c.Key.with(c.Params) }
 
 // record returns the case's row before it is measured.

@@ -44,10 +44,10 @@ func loadBLIS(p place, name string) (*routines, error) {
 	if err != nil {
 		return nil, err
 	}
-	// BLIS 0.9 finds out whether AVX-512 is worth while from names of processors,
-	// and takes those that are newer than itself for Haswells. It aborts the process
-	// when it is asked for kernels that it was built without, so that in this process
-	// only a library of the system's, which is built for all processors, is asked.
+	// BLIS 0.9 decides from names of processors whether AVX-512 is worthwhile, and takes newer
+	// processors for Haswells. If a kernel is requested that it was built without, it aborts the
+	// process. So in this process, only a library of the system is asked, which is built for all
+	// processors.
 	if cpu.FullWidthAVX512() && first == "skx" && (p.expendable() || system(mapped(p, "libblis"))) && set(p, "0",
 		"BLIS_ARCH_TYPE") {
 		r.forced = "BLIS_ARCH_TYPE=0"

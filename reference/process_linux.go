@@ -83,7 +83,7 @@ func (c cProgram) compile(folder string) (string, error) {
 	if err := trust.Folder(folder); err != nil {
 		return "", err
 	}
-	// Beside its place, to be renamed: several may compile it at once.
+	// Compile in a folder next to the program, to be renamed: several processes may compile at once.
 	scratch, err := os.MkdirTemp(folder, "compile-")
 	if err != nil {
 		return "", err

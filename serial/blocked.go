@@ -13,8 +13,8 @@ import (
 //	for jj, for ll: C[:, jj] += A[:, ll]·B[ll, jj]
 //
 // The block stays in cache while m rows use it, so B is read once in place of m times. The price: C
-// is read and written k/block times, and A is read n/block times. The traffic is kn + mnk/block·(1
-// + 2) elements in place of m·kn, less by a factor of block/3 (Lam, Rothberg and Wolf, The Cache
+// is read and written k/block times, and A is read n/block times. The traffic is
+// kn + mnk/block·(1 + 2) elements in place of m·kn, less by a factor of block/3 (Lam, Rothberg and Wolf, The Cache
 // Performance and Optimizations of Blocked Algorithms, ASPLOS 1991). It needs block² + 2·block ≤ Z.
 // With a larger block the traffic is that of hinted again; with a small one the loops are short.
 type blocked[T gemm.Float] struct{ block int }

@@ -336,9 +336,9 @@ type leafPart struct {
 	gemm.Model
 }
 
-// model predicts the costs of the recursion: those of the additions, the peeled
-// parts and the leaves, level by level. leaf is the leaf's model, and folded the
-// workspace of a product that additions are folded into, or nil where none are.
+// model predicts the cost of the recursion, level by level: the additions, the peeled parts and the
+// leaves. leaf is the model of the leaf. folded is the workspace of a product that additions are
+// folded into; nil: none are.
 func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.Model,
 	folded func(m, n, k int) int) gemm.Model {
 	whole := sizeOf(shape)

@@ -8,9 +8,9 @@ import (
 	"gemm/internal/tuned"
 )
 
-// strassen divides as divide does, all three dimensions at once, but computes the
-// four quarters of C from seven products in place of eight (Strassen, Gaussian
-// Elimination is not Optimal, Numerische Mathematik 13, 1969):
+// strassen halves all three dimensions at once. It computes the four quarters of C from seven
+// products in place of eight (Strassen, Gaussian Elimination is not Optimal, Numerische Mathematik
+// 13, 1969):
 //
 //	M₁ = (A₁₁ + A₂₂)·(B₁₁ + B₂₂)      M₅ = (A₁₁ + A₁₂)·B₂₂
 //	M₂ = (A₂₁ + A₂₂)·B₁₁              M₆ = (A₂₁ − A₁₁)·(B₁₁ + B₁₂)
@@ -25,34 +25,30 @@ import (
 //
 //	7^ℓ·(2n₀³ + 6n₀²) − 6n²
 //
-// operations. Down to n₀ = 1 the exponent is log₂ 7 ≈ 2.81, at the price of
-// additions that do little but move memory: (4·18 − 3)·(n/2)² elements a level where the
-// quarters do not fit, since the three products that are added to two quarters are read
-// once. So the recursion ends at the cutoff, where the leaf has become faster.
+// operations. With n₀ = 1 the exponent is log₂ 7 ≈ 2.81. The price is additions, which mostly move
+// memory: (4·18 − 3)·(n/2)² elements per level if the quarters do not fit in cache (three products
+// that are added to two quarters are read once). So the recursion ends at the cutoff, from which
+// the leaf is faster.
 //
-// Where the leaf is packed, the additions of the last level are folded into it: the
-// sums of A and B are formed by its packing, which reads and writes every element
-// anyway, and a product is added to quarters of C while a cache has it (Huang, Smith,
-// Henry and van de Geijn, Strassen's Algorithm Reloaded, SC16; see block.Engine.Sum).
-// What is left of their traffic is an element for each further term of a sum, and two
-// for each further quarter of C, 26·(n/2)² in place of 69. The levels above keep
-// temporaries: folding two at once, as 49 products of sums of up to four blocks (Huang,
-// Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to
-// 6144, since it goes through all of the operands once more for every product, where
-// the recursion stays in its temporaries.
+// If the leaf is packed, the additions of the last level are folded into it. Its packing reads and
+// writes every element of A and B anyway, and forms the sums on the way. A product is added to
+// quarters of C while a cache has it (Huang, Smith, Henry and van de Geijn, Strassen's Algorithm
+// Reloaded, SC16; see block.Engine.Sum). The remaining traffic is one element for each further term
+// of a sum, and two for each further quarter of C: 26·(n/2)² in place of 69·(n/2)². The levels
+// above keep temporaries. To fold two levels at once, as 49 products of sums of up to four blocks
+// (Huang, Rice, Matthews and van de Geijn, IPDPS 2017), was slower by 3 to 7 % at n = 3072 to 6144:
+// it streams all operands for every product, while the recursion stays in its temporaries.
 //
-// The workspace is a sum of A, a sum of B and a product, quarters each, for every
-// level: (mk + kn + mn)/3 elements at most. The level that is folded has only the
-// product.
+// The workspace of a level is a sum of A, a sum of B and a product, each the size of a quarter: at
+// most (mk + kn + mn)/3 elements in all. The folded level has only the product.
 //
 // The error is bounded by norms only: with k = 2^ℓ·k₀
 //
 //	|Ĉ − C| ≤ [12^ℓ·(k₀² + 5k₀) − 5k]·u·max|A|·max|B| + O(u²)
 //
-// (Higham, 2nd ed., theorem 23.2; Brent 1970), where a classical product has k².
-// An element of C that is small beside them has no correct digit. And Inf or NaN
-// in A or B spreads to quarters that do not contain it, where Inf − Inf makes NaN
-// of an Inf.
+// (Higham, 2nd ed., theorem 23.2; Brent 1970). A classical product has k² in place of the bracket.
+// An element of C that is small compared with max|A|·max|B| may have no correct digit. Inf or NaN
+// in A or B spreads to quarters that do not contain it, and Inf − Inf makes NaN.
 var strassen = algorithm{
 	//   A₁₁ A₁₂ A₂₁ A₂₂         B₁₁ B₁₂ B₂₁ B₂₂         C₁₁ C₁₂ C₂₁ C₂₂
 	{a: [4]int{0, 1, 0, -1}, b: [4]int{0, 0, 1, 1}, c: [4]int{1, 0, 0, 0}}, // M₇
@@ -104,13 +100,13 @@ func StrassenCutoff() gemm.Param {
 	return meanParam(max(1000, strassenCutoff()))
 }
 
-// fullWidth reports whether the micro-kernels' vectors are those of AVX-512, in one piece. A
-// core that multiplies twice as fast waits for the same memory, so that a level pays later.
+// fullWidth reports whether the vectors of the micro-kernels are those of AVX-512, with full-width
+// units. A core that multiplies twice as fast waits for the same memory, so a level pays later.
 func fullWidth() bool { return kernel.Best[float64]().Lanes > 4 && cpu.FullWidthAVX512() }
 
-// strassenCutoff is the cutoff of strassen on a host that was not tuned. It is faster than
-// packed from n ≈ 500 on with vectors of AVX2 or halves of those of AVX-512. One core of a
-// Xeon gains nothing at 1024, an eighth of the time at 2048.
+// strassenCutoff is the cutoff of strassen on a host that was not tuned. With vectors of AVX2, or
+// with AVX-512 in two halves, strassen is faster than packed from n ≈ 500 on. A core of a Xeon
+// gains nothing at 1024, and an eighth of the time at 2048.
 func strassenCutoff() int {
 	if fullWidth() {
 		return 1200
@@ -118,12 +114,11 @@ func strassenCutoff() int {
 	return 500
 }
 
-// tunedCutoff returns the cutoff of strassen and winograd where none is asked for: the one that
-// gemm tune measured on this host, or else the untuned one. Strassen's is measured; winograd, whose
-// additions cost another part of a product's time, and workers that share the products have it in
-// the proportion of the untuned ones. A variant has one default for both of its types. Where they
-// were found to differ it is the larger, at which neither loses; they seldom do, since float32
-// halves the time of the additions and of the products alike.
+// tunedCutoff returns the default cutoff of strassen and winograd: from gemm tune on this host, or
+// else untuned. gemm tune measures strassen. Winograd's additions take another share of the time,
+// and so do products on several workers; their cutoffs keep the ratio of the untuned ones. A
+// variant has one default for both of its types. If they differ it is the larger one, at which
+// neither loses. They seldom differ, since float32 halves the time of additions and products alike.
 func tunedCutoff(untuned int) int {
 	f64, _ := tuned.For("f64", kernel.Best[float64]().Name)
 	f32, _ := tuned.For("f32", kernel.Best[float32]().Name)

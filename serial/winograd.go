@@ -128,8 +128,8 @@ var winogradScheme = scheme{
 	},
 }
 
-// winogradCutoff is the cutoff of winograd on a host that was not tuned. A level pays from
-// n ≈ 400 on with vectors of AVX2 or halves of those of AVX-512.
+// winogradCutoff is the cutoff of winograd on a host that was not tuned. With vectors of AVX2, or
+// with AVX-512 in two halves, a level pays from n ≈ 400 on.
 func winogradCutoff() int {
 	if fullWidth() {
 		return 1200

@@ -51,7 +51,7 @@ func ProfilerTable(unit string, launches ...Launch) string {
 	return b.String()
 }
 
-// TableCounters returns the counters of a launch with so many bytes in ProfilerTable.
+// TableCounters returns the counters of a launch in ProfilerTable with the given bytes.
 func TableCounters(bytes float64) map[string]float64 {
 	return map[string]float64{"dram__bytes_read.sum": bytes, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 97.5}
 }

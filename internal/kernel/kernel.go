@@ -37,16 +37,16 @@ type Kernel[T Float] struct {
 //
 //	C ← α·A·B + β·C
 //
-// with A of m×K, B of K×N and C of m×N, where m is Run's, and K and N are anything
-// from 0 up. Run cuts A into slivers of MR rows or fewer, all as high as one another
-// or one row lower: it computes Height, Taller and Slivers.
+// A is m×K, B is K×N and C is m×N, where m is the argument of Run, and K and N may be any numbers
+// from 0 up. Run divides A into slivers of at most MR rows; their heights differ by at most one
+// row. It computes Height, Taller and Slivers.
 //
-// Element (i, l) of a sliver of A is ARow·i + ACol·l elements after its first; the
-// next sliver begins ANext elements on, or, where that is 0, as many rows. B comes in
-// slivers of NR columns: element (l, j) is B[j/NR·BNext + l·BRow + j%NR], so that a
-// matrix in memory is BRow = its stride and BNext = NR. Row i of C begins at C[i·LDC].
-// β = 0 does not read C. What lies beside the N columns, also in the last sliver of
-// B, is neither read nor written.
+// Element (i, l) of a sliver of A is ARow·i + ACol·l elements after its first element. The next
+// sliver begins ANext elements later, or if that is 0, the height of the sliver in rows later. B
+// has slivers of NR columns: element (l, j) is B[j/NR·BNext + l·BRow + j%NR]. So for a matrix in
+// memory, BRow is its stride and BNext is NR. Row i of C begins at C[i·LDC]. If β = 0, C is not
+// read. Elements outside of the N columns, also in the last sliver of B, are neither read nor
+// written.
 //
 // The product is summed over K before it is multiplied by α.
 //
@@ -166,8 +166,9 @@ func (k *Kernel[T]) Copy(rows, cols int, dst []T, ldd int, src []T, lds int) {
 	k.copy(rows, cols, dst, ldd, src, lds)
 }
 
-// Split copies the rows×cols block src into slivers of NR columns: element (i, j) to
-// dst[j/NR·next + i·NR + j%NR]. What the last sliver has beside them it leaves.
+// Split copies the rows×cols block src into slivers of NR columns: element (i, j) goes to
+// dst[j/NR·next + i·NR + j%NR]. It does not write the columns of the last sliver that the block
+// does not have.
 func (k *Kernel[T]) Split(rows, cols int, dst []T, next int, src []T, lds int) {
 	if rows <= 0 {
 		return

@@ -31,8 +31,8 @@ func csvReader(data *io.SectionReader) (*csv.Reader, error) {
 	return r, nil
 }
 
-// csvError returns err, which reading a row gave, in this package's words. The
-// row had the given number of fields, where wants is that of the first row.
+// csvError returns err, of the reading of a row, in the words of this package. The row has the
+// given number of fields, and want is the number in the first row.
 func csvError(err error, fields, want int) error {
 	var fault *csv.ParseError
 	switch {

@@ -120,7 +120,7 @@ func npyHeader(r io.ReaderAt) (header string, offset int64, err error) {
 	return strings.TrimSpace(string(buf)), offset + length, nil
 }
 
-// Python's strings in the header; those of Python 2 may have a u before them.
+// Strings of Python in the header. Strings of Python 2 may have the prefix u.
 const pythonString = `[uU]?(?:'([^'\\]*)'|"([^"\\]*)")`
 
 var (

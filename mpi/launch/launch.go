@@ -69,9 +69,9 @@ func Here() Place {
 	return p
 }
 
-// Arguments returns the arguments with which mpirun starts so many ranks of the command,
-// and a line for each of them that is there because of the place. Ranks are not bound:
-// they choose their processors themselves.
+// Arguments returns the arguments with which mpirun starts the given number of ranks of the
+// command, and a line for each argument that this host requires. Ranks are not bound: they choose
+// their processors themselves.
 func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []string) {
 	arguments = []string{"-n", strconv.Itoa(ranks), "--bind-to", "none"}
 	with := func(flag, why string) {
@@ -122,8 +122,8 @@ func scratch() (environment []string, remove func(), err error) {
 	}, nil
 }
 
-// Furnish makes the folder for the memory that ranks share, which there may not be on another
-// host than that of mpirun. A rank calls it before it begins MPI, and leave at its end.
+// Furnish creates the folder for the memory that ranks share; on hosts other than that of mpirun it
+// may not exist. A rank calls Furnish before it begins MPI, and leave at its end.
 func Furnish() (leave func()) {
 	folder := os.Getenv(segments[0])
 	if !strings.HasPrefix(filepath.Base(folder), "gemm-ranks-") || os.Mkdir(folder, 0o700) != nil {

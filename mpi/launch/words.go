@@ -63,7 +63,7 @@ var (
 	slots    = regexp.MustCompile(`not enough slots available in the system to satisfy the (\d+)`)
 )
 
-// reason returns in one line what ended the ranks. state is that of mpirun.
+// reason returns in one line why the ranks ended. state is the state of mpirun.
 func (o *words) reason(state string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -26,7 +26,7 @@ func Copy[T gemm.Element](to, from gemm.Matrix[T]) {
 	}
 }
 
-// Room returns an error where so many elements are more than the memory that is left.
+// Room returns an error if the given elements need more memory than is available.
 func Room[T gemm.Element](elements float64, what string) error {
 	need, have := elements*float64(gemm.TypeOf[T]().Size), float64(cpu.Available())
 	if have > 0 && need > have {
@@ -45,7 +45,7 @@ type Arena[T gemm.Element] struct {
 // line is what the beginnings of matrices are multiples of, in bytes.
 const line = 64
 
-// Bytes returns how much so many matrices with so many elements may take.
+// Bytes returns the most bytes for the given number of matrices with the given number of elements.
 func Bytes[T gemm.Element](matrices, elements int) int {
 	return max(line, matrices*line+elements*gemm.TypeOf[T]().Size)
 }
@@ -68,7 +68,7 @@ func (a *Arena[T]) Matrix(rows, cols int) gemm.Matrix[T] {
 	return m
 }
 
-// Taker makes a matrix of zeros of so many rows and columns.
+// Taker allocates a matrix of zeros with the given rows and columns.
 type Taker[T gemm.Element] func(m *gemm.Matrix[T], rows, cols int)
 
 // Needed returns how many matrices are taken, and how many elements they have together.

@@ -75,7 +75,7 @@ func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	}
 }
 
-// elements returns those of A, B and C together.
+// elements returns the number of elements of A, B and C together.
 func elements(s gemm.Shape) float64 {
 	m, n, k := float64(s.M), float64(s.N), float64(s.K)
 	return m*n + m*k + n*k

@@ -208,8 +208,8 @@ func summa(out []Traffic, s gemm.Shape, g Grid, width int) {
 	}
 }
 
-// Srumma predicts srumma, for operands that are spread as those of summa are: each rank
-// fetches what the broadcasts of summa bring, and nobody sends.
+// Srumma predicts srumma, for operands that are distributed as for summa. Each rank fetches what
+// the broadcasts of summa would bring, and no rank sends.
 func Srumma(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := make([]Traffic, ranks)
 	if empty(s) {
@@ -346,8 +346,8 @@ func (t *Traffic) bcast(elements, calls int64, ranks int, root bool) {
 	}
 }
 
-// exchange adds Bcasts of all of k, which the ranks have in even parts, with so many
-// rows or columns of each index.
+// exchange adds the Bcasts for all of k, which the ranks hold in even parts. An index of k has side
+// elements.
 func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
 	if ranks > 1 && side > 0 {
 		own := part(k, ranks, rank)

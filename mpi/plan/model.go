@@ -6,13 +6,13 @@ import "math"
 // Nothing crosses the zero Network.
 type Network struct{ Latency, Bandwidth float64 }
 
-// Time returns the seconds that a rank is predicted to take for its traffic, of elements
-// of so many bytes, and for so many seconds of computing. Communication takes
+// Time returns the predicted seconds of a rank, for its traffic in elements of size bytes and the
+// given seconds of computation. Communication takes
 //
 //	latency · messages + bytes sent and received / bandwidth
 //
-// and comes on top of computing, or, overlapped, goes on at the same time in so many
-// steps, of which the first has nothing to hide behind:
+// and is added to the computation. With overlap in the given number of steps, both run at the same
+// time, except in the first step:
 //
 //	max(communication, computing) + min(communication, computing)/steps
 func Time(t Traffic, elementBytes int, n Network, compute float64, steps int, overlapped bool) float64 {
@@ -38,9 +38,9 @@ type PingPong struct {
 //
 //	Σ ((latency + bytes/bandwidth)/seconds − 1)²
 //
-// so that short messages count as much as long ones. The zero Network is that of no
-// samples; a sample without a time is left out; the bandwidth is +Inf where longer
-// messages take no longer. Of one size alone all of the time is the bandwidth's.
+// so that short messages count as much as long ones. The zero Network is the result without
+// samples. A sample without a time is left out. The bandwidth is +Inf if longer messages take no
+// longer. If all messages have one size, all of the time is attributed to the bandwidth.
 func Fit(samples []PingPong) Network {
 	// The normal equations for the latency and the seconds of a byte: with u = 1/t and
 	// v = bytes/t, the sums of u·u, u·v, v·v, u and v.

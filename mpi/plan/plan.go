@@ -72,8 +72,8 @@ func (g Grid) String() string {
 	return fmt.Sprintf("%dx%d", g.P, g.Q)
 }
 
-// Near returns the grid of so many ranks in one layer whose sides are nearest to each
-// other, the longer one along the longer side of C.
+// Near returns the squarest grid of the given number of ranks in one layer. Its longer side is
+// along the longer side of C.
 func Near(ranks int, s gemm.Shape) Grid {
 	p := int(math.Sqrt(float64(ranks)))
 	for ranks%p != 0 {
@@ -85,7 +85,7 @@ func Near(ranks int, s gemm.Shape) Grid {
 	return Grid{p, ranks / p, 1}
 }
 
-// Square returns the largest square grid of at most so many ranks.
+// Square returns the largest square grid of at most the given number of ranks.
 func Square(ranks int) Grid {
 	q := int(math.Sqrt(float64(ranks)))
 	return Grid{q, q, 1}

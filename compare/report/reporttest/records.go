@@ -100,9 +100,9 @@ func With(more ...compare.Record) compare.Document { return Planted(append(Ladde
 // Single makes a row one of float32.
 func Single(r *compare.Record) { r.Type, r.Compute = "f32", "f32" }
 
-// OnRanks makes a row one of an experiment of the family mpi on some ranks, in the turn of
-// their number, with other parameters, name and value in turn: rank 1 and those after it
-// compute for half of the time, and rank 0 distributes for a quarter of it.
+// OnRanks changes a row to a row of an experiment of the family mpi on the given ranks, with a turn
+// for each number of ranks and with other parameters, given as names and values. The ranks from 1
+// on compute for half of the time; rank 0 distributes for a quarter of it.
 func OnRanks(experiment compare.Experiment, ranks int, params ...any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		ThreadsOf(experiment, 1, params...)(r)
@@ -179,8 +179,8 @@ func Of(name compare.Experiment, param string, value any) func(*compare.Record) 
 	}
 }
 
-// ThreadsOf makes a row one of an experiment on some threads with other parameters,
-// name and value in turn.
+// ThreadsOf changes a row to a row of an experiment on the given threads, with other parameters,
+// given as names and values.
 func ThreadsOf(experiment compare.Experiment, threads int, params ...any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		r.Experiment, r.Threads, r.Params = experiment, threads, gemm.Params{"threads": threads}
