@@ -72,12 +72,12 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 	if r.call, err = caller(m, c); err != nil {
 		return err
 	}
-	hands := 1
+	workers := 1
 	var touch func(c, a, b gemm.Matrix[T])
 	if toucher, ok := m.(gemm.Toucher[T]); ok && c.Plain() {
-		hands, touch = t.busy, toucher.Touch
+		workers, touch = t.busy, toucher.Touch
 	}
-	r.drawn = s.draw(t.d, c, hands, touch)
+	r.drawn = s.draw(t.d, c, workers, touch)
 	r.limit = verify.LimitOf[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta, true)
 	r.magnitude = verify.ExactIntegers[T](c.Variant, c.Shape, c.resolved, c.Alpha, c.Beta)
 	t.record.Bound, t.record.BoundKind = Number(r.limit.Bound), r.limit.Kind

@@ -194,7 +194,7 @@ type operands[T gemm.Element] struct {
 // setting holds the operands that consecutive cases of one problem share.
 type setting[T gemm.Element] struct {
 	problem   Problem
-	hands     int // workers that touched the operands at the same time; 1 if none did
+	workers     int // workers that touched the operands at the same time; 1 if none did
 	drawn     operands[T]
 	magnitude int         // of the integers; 0: there are none yet
 	integers  operands[T] // of the exact check
@@ -208,15 +208,15 @@ type settings struct {
 }
 
 // draw returns the operands of the case: the setting's, if they are of the same problem and
-// were touched by at least as many hands. Otherwise it draws new ones, which touch puts into memory.
-func (s *setting[T]) draw(d *Driver, c Case, hands int, touch func(c, a, b gemm.Matrix[T])) operands[T] {
-	if s.problem == c.Problem && s.hands >= hands {
+// were touched by at least as many workers. Otherwise it draws new ones, which touch puts into memory.
+func (s *setting[T]) draw(d *Driver, c Case, workers int, touch func(c, a, b gemm.Matrix[T])) operands[T] {
+	if s.problem == c.Problem && s.workers >= workers {
 		return s.drawn
 	}
 	d.settings = settings{} // frees the last operands, maybe of another type, before it draws new ones
 	o := operands[T]{Operands: verify.Draw(c.layout(), d.Seed, touch)}
 	everywhere(func() { o.verifier = verify.New(o.Operation, d.Seed) })
-	*s = setting[T]{problem: c.Problem, hands: hands, drawn: o}
+	*s = setting[T]{problem: c.Problem, workers: workers, drawn: o}
 	runtime.GC()
 	return o
 }
