@@ -85,7 +85,7 @@ func prepare[T gemm.Element](ctx context.Context, t *contender, s *setting[T]) e
 		if !r.drawn.verifier.Assures(r.limit) {
 			return unproven{r.limit.Unproven(c.Type, c.K)}
 		}
-		t.warning("no check on integers: its intermediate results exceed what the type holds exactly")
+		t.warning("no check on integers: intermediate results are too large to be exact in this type")
 	}
 	t.product, t.exact, t.elsewhere = r, r.magnitude > 0, r.place != nil
 	if e, ok := m.(gemm.Explainer); ok {

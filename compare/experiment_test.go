@@ -360,13 +360,13 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 		want    string
 	}{
 		{Host{Cores: 4, Quota: None()}, 4, ""},
-		{Host{Cores: 4, Quota: None()}, 5, "5 threads on 4 processors: they take turns; use at most 4 with --threads"},
-		{Host{Cores: 4, Quota: 8}, 5, "5 threads on 4 processors: they take turns; use at most 4 with --threads"},
+		{Host{Cores: 4, Quota: None()}, 5, "5 threads share 4 processors; use at most 4 with --threads"},
+		{Host{Cores: 4, Quota: 8}, 5, "5 threads share 4 processors; use at most 4 with --threads"},
 		{Host{Cores: 4, Quota: 2.5}, 2, ""},
 		{Host{Cores: 4, Quota: 2.5}, 3,
-			"3 threads on a quota of 2.5 processors: the control group stops them for part of the time; use at most 2 with --threads"},
+			"3 threads on a quota of 2.5 processors: the control group stops them part of the time; use at most 2 with --threads"},
 		{Host{Cores: 4, Quota: 0.5}, 1,
-			"1 threads on a quota of 0.5 processors: the control group stops them for part of the time; use at most 1 with --threads"},
+			"1 threads on a quota of 0.5 processors: the control group stops them part of the time; use at most 1 with --threads"},
 	} {
 		if got := test.h.Crowded(test.threads); got != test.want {
 			t.Errorf("%d threads on %d processors with a quota of %v: %q, want %q", test.threads, test.h.Cores, test.h.Quota,
@@ -377,7 +377,7 @@ func TestCrowdedRowsAreWarned(t *testing.T) {
 	rows := run(t, &Store{}, Ladder{Variants: []gemm.Variant{shared("parallel/rows", product[float64])},
 		Sweep: map[string][]any{"threads": {many}}}, time.Millisecond)
 	if r := rows[0]; r.Status != OK || r.Threads != many || len(r.Warnings) == 0 ||
-		!strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads on ")) || !r.PercentPeak.Known() {
+		!strings.HasPrefix(r.Warnings[len(r.Warnings)-1], fmt.Sprint(many, " threads share ")) || !r.PercentPeak.Known() {
 		t.Errorf("%d threads: %s, warnings %q, %v %% of the peak; want a row with a warning", many, r.Status, r.Warnings,
 			r.PercentPeak)
 	}

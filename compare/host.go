@@ -57,10 +57,10 @@ func (h Host) Crowded(threads int) string {
 	}
 	switch {
 	case float64(threads) > granted && granted < float64(h.Cores):
-		return fmt.Sprintf("%d threads on a quota of %.4g processors: the control group stops them for part of the time; use at most %d with --threads",
+		return fmt.Sprintf("%d threads on a quota of %.4g processors: the control group stops them part of the time; use at most %d with --threads",
 			threads, granted, max(1, int(granted)))
 	case threads > h.Cores:
-		return fmt.Sprintf("%d threads on %d processors: they take turns; use at most %d with --threads", threads,
+		return fmt.Sprintf("%d threads share %d processors; use at most %d with --threads", threads,
 			h.Cores, h.Cores)
 	}
 	return ""

@@ -194,7 +194,7 @@ type operands[T gemm.Element] struct {
 // setting holds the operands that consecutive cases of one problem share.
 type setting[T gemm.Element] struct {
 	problem   Problem
-	workers     int // workers that touched the operands at the same time; 1 if none did
+	workers   int // workers that touched the operands at the same time; 1 if none did
 	drawn     operands[T]
 	magnitude int         // of the integers; 0: there are none yet
 	integers  operands[T] // of the exact check

@@ -204,10 +204,10 @@ func (h Host) oversubscribed(r Record) string {
 		n, have := ranks[x.Host], len(processors[x.Host])
 		threads := r.Threads / len(r.Ranks) * n
 		if threads > have && have > 0 {
-			return fmt.Sprintf("oversubscribed: %d ranks with %d threads on %d processors take turns, and their times are the scheduler's noise: use fewer ranks", n, threads, have)
+			return fmt.Sprintf("oversubscribed: %d ranks with %d threads share %d processors, so times depend on the scheduler: use fewer ranks", n, threads, have)
 		}
 		if i == 0 && h.Quota.Known() && float64(threads) > float64(h.Quota) {
-			return fmt.Sprintf("oversubscribed: %d threads of ranks on a quota of %.4g processors, whose control group stops them for part of the time: use fewer ranks", threads, float64(h.Quota))
+			return fmt.Sprintf("oversubscribed: %d threads of ranks on a quota of %.4g processors: the control group stops them part of the time: use fewer ranks", threads, float64(h.Quota))
 		}
 	}
 	return ""

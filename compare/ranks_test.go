@@ -91,11 +91,11 @@ func TestOversubscribed(t *testing.T) {
 		{"room", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1")}, ""},
 		{"shares", None(), 2, []gemm.Rank{rank("a", "0-1"), rank("a", "2,5")}, ""},
 		{"three on two", None(), 1, []gemm.Rank{rank("a", "0-1"), rank("a", "0-1"), rank("a", "0-1")},
-			"3 ranks with 3 threads on 2 processors"},
-		{"threads", None(), 2, []gemm.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads on 2 processors"},
+			"3 ranks with 3 threads share 2 processors"},
+		{"threads", None(), 2, []gemm.Rank{rank("a", "0"), rank("a", "1")}, "2 ranks with 4 threads share 2 processors"},
 		{"two hosts", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0")}, ""},
 		{"the second host", None(), 1, []gemm.Rank{rank("a", "0"), rank("b", "0"), rank("b", "0")},
-			"2 ranks with 2 threads on 1 processors"},
+			"2 ranks with 2 threads share 1 processors"},
 		{"quota", 1.5, 1, []gemm.Rank{rank("a", "0-3"), rank("a", "0-3")}, "quota of 1.5 processors"},
 		{"not known", None(), 9, []gemm.Rank{rank("a", "")}, ""},
 		{"nobody", None(), 1, nil, ""},
@@ -132,7 +132,7 @@ func TestDistributionIsInTheRow(t *testing.T) {
 		r.BytesCounted != 7 || r.BytesPredicted != 8 || r.BytesBound != 6.5 || r.ModelSeconds != 1 {
 		t.Errorf("the row is %+v", r)
 	}
-	for _, want := range []string{"1 of 2 ranks is idle", "oversubscribed: 2 ranks with 6 threads on 2 processors"} {
+	for _, want := range []string{"1 of 2 ranks is idle", "oversubscribed: 2 ranks with 6 threads share 2 processors"} {
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
 			t.Errorf("the warnings are %q, want %q among them", r.Warnings, want)
 		}

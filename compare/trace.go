@@ -42,7 +42,7 @@ func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	case err != nil:
 		t.warning(noTimeline + err.Error())
 	case len(spans) == 0:
-		t.warning(noTimeline + "this variant does not share its work in chunks of a loop")
+		t.warning(noTimeline + "this variant does not divide its work into chunks of a loop")
 	default:
 		t.trace = &Trace{Workers: t.record.Threads, Seconds: took.Seconds(), Spans: joined(spans, mostSpans)}
 	}

@@ -25,22 +25,22 @@ var algorithms = []struct {
 	role      gemm.Role
 }{
 	{name: "naive", doc: "each thread computes one element of C"},
-	{name: "packed-global", doc: "A and B are laid out anew in blocks in global memory first"},
-	{name: "coalesced", doc: "the threads of a warp walk along a row, so that their accesses are one transaction"},
+	{name: "packed-global", doc: "A and B are first copied into blocks in global memory"},
+	{name: "coalesced", doc: "the threads of a warp go along a row, so their accesses are one transaction"},
 	{name: "smem", doc: "a block reads slices of A and B once, into shared memory"},
 	{name: "blocktile1d", doc: "a thread keeps a column of elements of C in registers"},
 	{name: "blocktile2d", doc: "a thread keeps a tile of elements of C in registers"},
-	{name: "vectorized", doc: "copies of 16 bytes where alignment and leading dimension allow them"},
-	{name: "conflictfree", doc: "slices lie in shared memory so that no two lanes meet in a bank"},
-	{name: "doublebuffer", doc: "the next slice is on its way while this one is multiplied"},
-	{name: "async", doc: "slices go to shared memory without passing registers"},
-	{name: "warptile", doc: "a tile of warps between those of block and thread, chosen by shape", role: gemm.Production},
+	{name: "vectorized", doc: "copies of up to 16 bytes, as alignment permits"},
+	{name: "conflictfree", doc: "the layout of slices in shared memory avoids bank conflicts"},
+	{name: "doublebuffer", doc: "the next slice is loaded while this one is multiplied"},
+	{name: "async", doc: "slices are copied to shared memory without registers (cp.async)"},
+	{name: "warptile", doc: "warp tiles between block and thread tiles, chosen for the shape", role: gemm.Production},
 	{name: "tf32-wmma", doc: "warp tiles by tensor cores, operands rounded to TF32", role: gemm.Production},
 	{name: "dmma-wmma", doc: "warp tiles by tensor cores, 8x8x4 by wmma"},
 	{name: "dmma", doc: "warp tiles by tensor cores, by mma", role: gemm.Production},
 	{name: "square-tiled", doc: "a block reads square tiles of A and B once, into shared memory"},
 	{name: "tiled", doc: "tiles of any shape, given when the kernel is launched"},
-	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied packed in words"},
+	{name: "word", doc: "4, 8 or 16 bytes are copied at once, and multiplied as words"},
 	{name: "tuned", doc: "products by look-ups in registers, every byte of B read once for 16 rows of C",
 		role: gemm.Production},
 	{name: CuBLAS, doc: "NVIDIA's library in the arithmetic of the type", types: "f32 f64", role: gemm.Library},
@@ -126,7 +126,7 @@ var errAbsent = gemm.Unavailablef("runs in the program %s, which gemm cuda and g
 func params(of []Rung) []gemm.Param {
 	out := []gemm.Param{
 		{Name: "device", Doc: "number of the GPU", Default: 0},
-		{Name: "l2", Doc: "whether operands change from call to call, so that none is in the L2 cache", Default: "cold",
+		{Name: "l2", Doc: "state of the L2 cache (cold: operands change from call to call)", Default: "cold",
 			Choices: []string{"cold", "warm"}},
 	}
 	several := func(value func(t Tile) int) bool {
@@ -141,25 +141,25 @@ func params(of []Rung) []gemm.Param {
 		return len(seen) > 1
 	}
 	if several(func(t Tile) int { return t.block() }) {
-		out = append(out, gemm.Param{Name: "block", Doc: "threads of a block along an edge; 0: the default", Default: 0})
+		out = append(out, gemm.Param{Name: "block", Doc: "threads along the edge of a block; 0: the default", Default: 0})
 	}
 	if several(func(t Tile) int { return t.BK }) {
-		out = append(out, gemm.Param{Name: "bk", Doc: "k indices of a slice; 0: the default", Default: 0})
+		out = append(out, gemm.Param{Name: "bk", Doc: "depth of a slice in indices of k; 0: the default", Default: 0})
 	}
 	if slices.ContainsFunc(of,
 		func(r Rung) bool { return slices.ContainsFunc(r.Tiles, func(t Tile) bool { return t.Stages > 0 }) }) {
-		out = append(out, gemm.Param{Name: "stages", Doc: "slices in shared memory or on their way there; 0: the default",
+		out = append(out, gemm.Param{Name: "stages", Doc: "pipeline stages: slices in shared memory, or being copied there; 0: the default",
 			Default: 0, Max: mostEdge})
 	}
 	if len(of) > 0 {
 		out = append(out, gemm.Param{Name: "tile",
-			Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen by shape", Default: Auto})
+			Doc: "tiles of block, warp and thread, such as 128x128x8/32x64/8x8; auto: chosen for the shape", Default: Auto})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return r.Splits }) {
-		out = append(out, gemm.Param{Name: "split", Doc: "parts that k is cut into; 0: chosen by shape", Default: 0, Max: 64})
+		out = append(out, gemm.Param{Name: "split", Doc: "parts that k is divided into; 0: chosen for the shape", Default: 0, Max: 64})
 	}
 	if slices.ContainsFunc(of, func(r Rung) bool { return r.Capped }) {
-		out = append(out, gemm.Param{Name: "maxregs", Doc: "registers of a thread at most; 0: as many as the compiler takes",
+		out = append(out, gemm.Param{Name: "maxregs", Doc: "most registers per thread; 0: the compiler's choice",
 			Default: 0, Max: 255})
 	}
 	return out

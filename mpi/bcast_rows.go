@@ -94,7 +94,7 @@ func (x *bcastRows[T]) plan() prediction {
 func bcastRowsVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/bcast-rows",
-		Doc:    "rows of A by Scatterv, the whole of B by Bcast in panels that are multiplied while the next is under way, rows of C by Gatherv",
+		Doc:    "rows of A by Scatterv; B by Bcast, in panels that overlap with the products; rows of C by Gatherv",
 		Params: commonParams(panelParam(512, "rows of B that are broadcast at once")),
 	}
 	v = types{newBcastRows[float32], newBcastRows[float64], newBcastRows[gf256.Elem]}.of(v)

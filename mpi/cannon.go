@@ -200,7 +200,7 @@ func (x *cannon[T]) plan() prediction {
 func cannonVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/cannon",
-		Doc:    "operands spread over a square grid, whose blocks are passed on to neighbours while those at hand are multiplied",
+		Doc:    "distributed operands on a square grid: blocks are shifted to neighbours, overlapped with the products",
 		Params: commonParams(scheduleParam()),
 	}
 	v = types{newCannon[float32], newCannon[float64], newCannon[gf256.Elem]}.of(v)

@@ -101,7 +101,7 @@ func (x *gridBlocks[T]) plan() prediction {
 func gridBlocksVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/grid-blocks",
-		Doc:    "rows of A and columns of B by Scatterv along the sides of a grid, handed on by Bcast, from where they lie",
+		Doc:    "scatter-blocks without copies: Scatterv along the sides of a grid, then Bcast",
 		Params: commonParams(gridParam()),
 	}
 	v = types{newGridBlocks[float32], newGridBlocks[float64], newGridBlocks[gf256.Elem]}.of(v)

@@ -98,7 +98,7 @@ func (x *layers[T]) plan() prediction {
 func layersVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/25d",
-		Doc:    "summa on layers of ranks that share out k, each with a copy of C, which are added: more memory, fewer bytes",
+		Doc:    "summa on layers of ranks that divide k; the copies of C are added: more memory, less communication",
 		Params: commonParams(scheduleParam(), replicationParam(), panelParam(512, panelDoc)),
 	}
 	v = types{newLayers[float32], newLayers[float64], newLayers[gf256.Elem]}.of(v)

@@ -156,7 +156,7 @@ func colsOf[T gemm.Element](m gemm.Matrix[T], s plan.Span) gemm.Matrix[T] {
 func p2pRowsVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/p2p-rows",
-		Doc:    "a master sends each worker its rows of A and the whole of B, one after the other, and receives its rows of C",
+		Doc:    "a master sends each worker its rows of A and all of B, one worker after the other, and receives its rows of C",
 		Params: commonParams(masterParam()),
 	}
 	v = types{newP2PRows[float32], newP2PRows[float64], newP2PRows[gf256.Elem]}.of(v)

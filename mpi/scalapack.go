@@ -173,12 +173,12 @@ func scalapackVariant() gemm.Variant {
 	const name = "reference/scalapack"
 	return gemm.Variant{
 		Name:     name,
-		Doc:      "pdgemm of ScaLAPACK, a library found at run time, on the ranks of mpirun, with operands spread in blocks that are dealt out in turn",
+		Doc:      "pdgemm of ScaLAPACK, found at run time, on the same ranks, with block-cyclic operands",
 		Location: gemm.OnRanks,
 		Role:     gemm.Library,
 		Can:      gemm.Stages | gemm.Explains,
 		Params: append(params, gemm.Param{Name: "block", Default: 128, Min: 1, Max: 1 << 16,
-			Doc: "rows and columns of the blocks that matrices are dealt out in"}),
+			Doc: "rows and columns of a block of the block-cyclic distribution"}),
 		Model: scalapackModel,
 		Bound: gemm.Classical,
 		F32:   leadingScaLAPACK[float32](name),

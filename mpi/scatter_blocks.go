@@ -25,7 +25,7 @@ func newScatterBlocks[T gemm.Element](t *task[T]) (product[T], error) {
 func scatterBlocksVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/scatter-blocks",
-		Doc:    "rows of A and columns of B for a block of C a rank, in one Scatter of a combined type, and one Gather",
+		Doc:    "a block of C per rank: its rows of A and columns of B in one Scatter, C in one Gather",
 		Params: commonParams(gridParam()),
 	}
 	v = types{newScatterBlocks[float32], newScatterBlocks[float64], newScatterBlocks[gf256.Elem]}.of(v)

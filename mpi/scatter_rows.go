@@ -35,7 +35,7 @@ func (x *scatterRows[T]) plan() prediction {
 func scatterRowsVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/scatter-rows",
-		Doc:    "rows of A and the whole of B in one Scatter of a combined type, rows of C in one Gather",
+		Doc:    "rows of A and all of B in one Scatter, rows of C in one Gather",
 		Params: commonParams(),
 	}
 	v = types{newScatterRows[float32], newScatterRows[float64], newScatterRows[gf256.Elem]}.of(v)

@@ -287,7 +287,7 @@ func (x *srumma[T]) plan() prediction {
 func srummaVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name: "mpi/srumma",
-		Doc:  "operands spread over a grid: each rank fetches the panels that it has not got from their owners' memory, with no partner to wait for",
+		Doc:  "distributed operands: each rank reads the panels of others from their memory, without waiting for a partner",
 		Params: commonParams(scheduleParam(), gridParam(),
 			panelParam(256, "columns of A and rows of B that are fetched at once")),
 	}

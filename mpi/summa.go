@@ -62,7 +62,7 @@ func (x *summa[T]) plan() prediction {
 func summaVariant() gemm.Variant {
 	v := gemm.Variant{
 		Name:   "mpi/summa",
-		Doc:    "operands spread over a grid: panels of A broadcast along its rows and panels of B down its columns, the next while this one is multiplied",
+		Doc:    "distributed operands: panels of A are broadcast along grid rows, panels of B down grid columns, overlapped with the products",
 		Role:   gemm.Production,
 		Can:    gemm.Gemms,
 		Params: commonParams(scheduleParam(), gridParam(), panelParam(512, panelDoc)),

@@ -43,11 +43,11 @@ func commonParams(more ...gemm.Param) []gemm.Param {
 	ranks, _ := Launched()
 	return append([]gemm.Param{
 		{Name: "ranks", Default: ranks, Min: 1, Doc: "processes that mpirun starts"},
-		{Name: "threads", Default: 1, Min: 0, Doc: "threads of a rank; 0: its share of the host's processors"},
+		{Name: "threads", Default: 1, Min: 0, Doc: "threads per rank; 0: its share of the processors of the host"},
 		{Name: "local", Default: packedName, Choices: localNames(),
-			Doc: "variant that computes a rank's part, with its own defaults; serial ones on several threads by way of the family parallel"},
+			Doc: "variant that computes the part of a rank, with its defaults; with several threads, the parallel counterpart of a serial one"},
 		{Name: "affinity", Default: closeBy, Choices: []string{none, closeBy},
-			Doc: "where ranks run: close puts each on its own share of the processors, where there are enough, none leaves them where mpirun put them"},
+			Doc: "placement of ranks: close gives each its own share of the processors if there are enough, none keeps the placement of mpirun"},
 	}, more...)
 }
 
@@ -62,7 +62,7 @@ var localNames = sync.OnceValue(func() (names []string) {
 // The parameters that some variants have besides.
 func masterParam() gemm.Param {
 	return gemm.Param{Name: "master", Default: idle, Choices: []string{idle, works},
-		Doc: "whether rank 0, which distributes and collects, computes a part itself; one that is alone always does"}
+		Doc: "whether rank 0, which distributes and collects, also computes a part; a single rank always does"}
 }
 
 func panelParam(standard int, what string) gemm.Param {
@@ -71,17 +71,17 @@ func panelParam(standard int, what string) gemm.Param {
 
 func gridParam() gemm.Param {
 	return gemm.Param{Name: "grid", Default: auto,
-		Doc: "PxQ ranks that share out the rows and columns of C; auto: all ranks, P and Q as near to each other as can be"}
+		Doc: "PxQ ranks that divide the rows and columns of C; auto: all ranks, the squarest grid"}
 }
 
 func scheduleParam() gemm.Param {
 	return gemm.Param{Name: "schedule", Default: dynamic, Choices: []string{static, dynamic},
-		Doc: "static: every rank computes its own part; dynamic: ranks that wait help others of their host, where there is a processor a rank"}
+		Doc: "static: every rank computes its own part; dynamic: idle ranks steal work on their host, if there is a processor for each rank"}
 }
 
 func replicationParam() gemm.Param {
 	return gemm.Param{Name: "replication", Default: 0, Min: 0,
-		Doc: "layers of ranks, each with a copy of C of its own; 0: as many as have the least to send, while a rank's copy is at most 4 GiB"}
+		Doc: "layers of ranks, each with a copy of C; 0: the number with the least communication and at most 4 GiB of C per rank"}
 }
 
 // gridOf returns the grid that resolved parameters ask for.

@@ -117,7 +117,7 @@ func newCollapseAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multipli
 func collapseAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-atomic",
-		Doc:    "collapse-inner-atomic with a private C for each worker, merged by atomic additions at the end",
+		Doc:    "collapse-inner-atomic with a private C per worker, merged by atomic additions at the end",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,

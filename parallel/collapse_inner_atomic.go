@@ -75,7 +75,7 @@ func newCollapseInnerAtomic[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Mul
 func collapseInnerAtomicVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-inner-atomic",
-		Doc:    "the two outer loops shared out as one, every term added to C atomically",
+		Doc:    "the two outer loops are divided as one; every term is added to C atomically",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  ikjModel,

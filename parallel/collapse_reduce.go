@@ -37,7 +37,7 @@ func newCollapseReduce[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multipli
 func collapseReduceVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/collapse-reduce",
-		Doc:    "collapse-atomic with the private copies of C merged by a reduction",
+		Doc:    "collapse-atomic, but a reduction merges the private copies of C",
 		Can:    teamCan,
 		Params: scheduleParams("terms of rows"),
 		Model:  privateModel,

@@ -43,7 +43,7 @@ func newInner[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], er
 func innerVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/inner",
-		Doc:    "the innermost loop shared out, once for every element of A",
+		Doc:    "the innermost loop is divided, once for every element of A",
 		Can:    teamCan,
 		Params: scheduleParams("columns"),
 		Model:  ikjModel,

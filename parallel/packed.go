@@ -19,7 +19,7 @@ import (
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/packed",
-		Doc:    "serial/packed with its blocks shared out to a pool of workers",
+		Doc:    "serial/packed: the workers divide its blocks",
 		Role:   gemm.Production,
 		Can:    teamCan | gemm.Gemms,
 		Params: teamParams(),

@@ -79,7 +79,7 @@ func newRows[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], e
 func rowsVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/rows",
-		Doc:    "the outermost loop shared out: each worker computes rows of C by a serial variant",
+		Doc:    "the outermost loop is divided: each worker computes rows of C by a serial variant",
 		Can:    teamCan | gemm.Loads,
 		Params: localParams("rows"),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {

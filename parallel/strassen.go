@@ -12,7 +12,7 @@ import (
 func strassenVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:   "parallel/strassen",
-		Doc:    "serial/strassen with each of its products and additions shared out to a pool of workers",
+		Doc:    "serial/strassen: the workers divide each of its products and additions",
 		Can:    teamCan,
 		Params: append(teamParams(), serial.StrassenCutoff()),
 		Model: func(s gemm.Shape, p gemm.Params) gemm.Model {

@@ -190,9 +190,9 @@ const mostThreads = 1 << 14
 func teamParams() []gemm.Param {
 	return []gemm.Param{
 		{Name: "threads", Default: processors, Min: 1, Max: mostThreads,
-			Doc: "workers; those above the number of processors take turns"},
+			Doc: "number of workers; more workers than processors take turns"},
 		{Name: "affinity", Default: none, Choices: Affinities(),
-			Doc: "where workers run: none leaves it to the system, close puts them on neighbouring processors, spread far apart"},
+			Doc: "placement of workers: none leaves it to the system, close uses neighbouring processors, spread uses distant ones"},
 	}
 }
 
@@ -200,9 +200,9 @@ func teamParams() []gemm.Param {
 func scheduleParams(loop string) []gemm.Param {
 	return append(teamParams(),
 		gemm.Param{Name: "schedule", Default: static, Choices: Schedules(),
-			Doc: "how " + loop + " are shared out, as in OpenMP; auto is chosen by a measurement"},
+			Doc: "how the " + loop + " are divided, as in OpenMP; auto measures which is best"},
 		gemm.Param{Name: "chunk", Default: 0,
-			Doc: "of them that a worker takes at a time; 0: static all of its own at once, dynamic and guided 1"},
+			Doc: "chunk size; 0: for static one chunk per worker, for dynamic and guided 1"},
 	)
 }
 
@@ -216,7 +216,7 @@ func localParams(loop string) []gemm.Param {
 		names = append(names, v.Name)
 	}
 	return append(scheduleParams(loop),
-		gemm.Param{Name: "local", Default: ikj, Choices: names, Doc: "variant that computes a chunk, with its own defaults"},
+		gemm.Param{Name: "local", Default: ikj, Choices: names, Doc: "variant that computes a chunk, with its defaults"},
 	)
 }
 

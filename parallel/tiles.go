@@ -59,7 +59,7 @@ func newTiles[T gemm.Element](t toucher[T], p gemm.Params) (gemm.Multiplier[T], 
 func tilesVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "parallel/tiles",
-		Doc:  "rows in two dimensions: each worker computes tiles of C by a serial variant",
+		Doc:  "C is divided into tiles: each worker computes tiles by a serial variant",
 		Can:  teamCan | gemm.Loads,
 		Params: append(localParams("tiles"),
 			gemm.Param{Name: "tile", Default: 128, Min: 1, Doc: "edge of the tiles of C"}),

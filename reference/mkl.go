@@ -99,7 +99,7 @@ func threadingLayer(p place, files []string) (int, error) {
 	}
 	for _, part := range []string{"libmkl_core", "libmkl_intel_lp64"} {
 		if len(files) > 0 && !has(part) {
-			return 0, fmt.Errorf("%s is not beside it: install it whole", part)
+			return 0, fmt.Errorf("%s is not next to it: install it completely", part)
 		}
 	}
 	if has("libmkl_gnu_thread") && p.openGlobal("libgomp.so.1") == nil {

@@ -13,7 +13,7 @@ func Variants() []gemm.Variant {
 	for _, l := range []*library{openBLAS, mkl, blis} {
 		out = append(out, gemm.Variant{
 			Name:   "reference/" + l.name,
-			Doc:    "the product of " + l.Title + ", a library found at run time",
+			Doc:    "the product of " + l.Title + ", found at run time",
 			Role:   gemm.Library,
 			Can:    gemm.Gemms | gemm.Explains | gemm.Warns | ownCan,
 			Params: []gemm.Param{{Name: "threads", Doc: "threads that the library may use", Default: 1, Min: 1}},

@@ -116,7 +116,7 @@ func divideModel(shape gemm.Shape, p gemm.Params) gemm.Model {
 func divideVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/divide",
-		Doc:  "divide and conquer: halves the largest dimension until the leaf's cutoff, which makes blocks for every cache",
+		Doc:  "divide and conquer: the largest dimension is halved down to the cutoff, which gives blocks for every cache",
 		Params: []gemm.Param{
 			cutoffParam(128, "size of the dimensions that are not halved any more"),
 			leafParam("serial/hinted"),

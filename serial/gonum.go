@@ -48,7 +48,7 @@ func (g gonum[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error 
 func gonumVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/gonum",
-		Doc:  "gonum's own dgemm and sgemm, the baseline; they drop products with a zero of A, NaN and Inf too",
+		Doc:  "the baseline: dgemm and sgemm of gonum, which skip products with a zero of A, also with NaN and Inf",
 		Role: gemm.Baseline,
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)

@@ -68,7 +68,7 @@ func addFour[T gemm.Float](c []T, x *[4]T, b0, b1, b2, b3 []T) {
 func hintedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/hinted",
-		Doc:  "ikj with four terms a step, written so that the compiler drops bounds checks, keeps sums in registers and fuses multiply-adds",
+		Doc:  "ikj with four terms per step, written so that the compiler can optimize it: no bounds checks, fused multiply-adds",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(s.terms+2*s.c*rounds(shape.K)+s.a, s.rowWalk(4))

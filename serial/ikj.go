@@ -83,7 +83,7 @@ func (s size) rowWalk(rows float64) func(cache, line float64) float64 {
 func ikjVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/ikj",
-		Doc:  "naive with the loops in the order ikj, so that all walks are along rows",
+		Doc:  "naive with the loops in the order ikj: all accesses are contiguous",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(3*s.terms+s.a, s.rowWalk(1))

@@ -70,7 +70,7 @@ func (s size) columnWalk(cache, line float64) float64 {
 func naiveVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/naive",
-		Doc:  "the definition, three loops ijk: walks down the columns of B",
+		Doc:  "the definition: three loops ijk; B is read down its columns",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(4*s.terms, s.columnWalk)

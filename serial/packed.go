@@ -105,7 +105,7 @@ func (p PackedField) Resolved() gemm.Params {
 func packedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name:  "serial/packed",
-		Doc:   "the loops of BLAS libraries: packed blocks round a SIMD micro-kernel that keeps a tile of C in registers",
+		Doc:   "as in BLAS libraries: packed blocks around a SIMD micro-kernel with a tile of C in registers",
 		Role:  gemm.Production,
 		Can:   gemm.Gemms | gemm.Explains,
 		Model: func(s gemm.Shape, _ gemm.Params) gemm.Model { return PackedModel(s, block.Serial) },

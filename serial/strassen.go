@@ -74,7 +74,7 @@ func strassenScheme() scheme {
 
 func strassenVariant() gemm.Variant {
 	return recursionVariant("serial/strassen",
-		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the leaf's cutoff",
+		"Strassen's algorithm: seven products of halves in place of eight, 18 additions, down to the cutoff",
 		strassenScheme(), strassenCutoff(), divideOnce[float32], divideOnce[float64])
 }
 

@@ -65,7 +65,7 @@ func (t *transposed[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) 
 func transposedVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/transposed",
-		Doc:  "naive on a transposed copy of B, so that rows meet rows and the sum stays in a register",
+		Doc:  "naive on a transposed copy of B: all accesses are contiguous, and the sum stays in a register",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			model := s.model(2*s.terms+2*s.c+2*s.b, func(cache, line float64) float64 {

@@ -46,7 +46,7 @@ func (unrolled[T]) accumulate(ctx context.Context, c, a, b gemm.Matrix[T]) error
 func unrolledVariant() gemm.Variant {
 	return gemm.Variant{
 		Name: "serial/unrolled",
-		Doc:  "naive with four terms a step and four sums in registers",
+		Doc:  "naive with four terms per step and four sums in registers",
 		Model: func(shape gemm.Shape, _ gemm.Params) gemm.Model {
 			s := sizeOf(shape)
 			return s.model(2*s.terms+2*s.c, s.columnWalk)

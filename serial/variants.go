@@ -62,7 +62,7 @@ func leafParam(standard string) gemm.Param {
 	}
 	return gemm.Param{
 		Name: "leaf", Default: standard, Choices: names,
-		Doc: "variant that multiplies what is not divided any more, with its own defaults",
+		Doc: "variant that computes the leaves of the recursion, with its defaults",
 	}
 }
 

@@ -293,6 +293,6 @@ func announceRanks(c *cli.Context, cases []compare.Case) {
 	}
 	if threads > processors {
 		fmt.Fprintf(c.App.ErrWriter,
-			"gemm mpi: oversubscribed: %d threads of %d ranks on the %d processors of this host take turns, and their times are the scheduler's noise\n", threads, local, processors)
+			"gemm mpi: oversubscribed: %d threads of %d ranks share the %d processors of this host, so times depend on the scheduler\n", threads, local, processors)
 	}
 }

@@ -194,7 +194,7 @@ func TestParallelOptions(t *testing.T) {
 func TestCrowdedThreads(t *testing.T) {
 	t.Parallel()
 	many := runtime.NumCPU() + 1
-	want := fmt.Sprintf("%d threads on ", many)
+	want := fmt.Sprintf("%d threads share ", many)
 	doc, stderr := parallelRecords(t, "--variants", "parallel/rows", "--threads", fmt.Sprint(many))
 	if !strings.HasPrefix(stderr, "gemm parallel: "+want) || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("standard error %q, want one line of warning", stderr)

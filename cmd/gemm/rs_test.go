@@ -44,7 +44,7 @@ func TestShards(t *testing.T) {
 		dir := t.TempDir()
 		data := archive(t, dir, 12345678)
 		if r := succeed(t, dir, encoding("--matrix", matrix)...); r.stdout != "" ||
-			!strings.Contains(r.stderr, "4+2 shards "+matrix) || strings.Count(r.stderr, "\n") != 1 {
+			!strings.Contains(r.stderr, "4+2 "+matrix+" shards") || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("encode: %q, %q", r.stdout, r.stderr)
 		}
 		if r := succeed(t, dir, rs("verify", "--in", "shards")...); !strings.HasPrefix(r.stdout, "SHARD") ||
@@ -68,7 +68,7 @@ func TestShards(t *testing.T) {
 		if restored, err := os.ReadFile(filepath.Join(dir, "restored")); err != nil || !slices.Equal(restored, data) {
 			t.Errorf("%s: the file does not come back: %v", matrix, err)
 		}
-		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 shards", "reconstruct: shards: no shard is lost\n"} {
+		for _, want := range []string{"reconstruct: shards 1,4 of 4+2 " + matrix + " shards", "reconstruct: shards: no shard is lost\n"} {
 			if r := succeed(t, dir, rs("reconstruct", "--in", "shards", "--repair")...); !strings.Contains(r.stderr, want) {
 				t.Errorf("reconstruct --repair: %q, want %q", r.stderr, want)
 			}

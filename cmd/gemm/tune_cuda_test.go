@@ -207,7 +207,7 @@ func TestTuneCUDARefuses(t *testing.T) {
 		"rubbish": "in words of its own"} {
 		failWith(t, "", append(variables, withWorker(t, kind)...), 1, want, "tune", "--families", "serial,cuda")
 	}
-	failWith(t, "", append(variables, "PATH="+t.TempDir()), 1, "gemm-cuda is neither beside gemm nor on PATH", "tune",
+	failWith(t, "", append(variables, "PATH="+t.TempDir()), 1, "gemm-cuda is neither next to gemm nor on PATH", "tune",
 		"--families", "cuda")
 	if _, err := os.Stat(path); err == nil {
 		t.Errorf("%s was written", path)

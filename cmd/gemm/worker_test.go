@@ -264,7 +264,7 @@ func TestCUDASweeps(t *testing.T) {
 }
 
 func TestCUDAWithoutWorker(t *testing.T) {
-	const missing = "gemm-cuda is neither beside gemm nor on PATH: make build"
+	const missing = "gemm-cuda is neither next to gemm nor on PATH: make build"
 	for _, test := range []struct {
 		variables []string
 		reason    string
@@ -411,7 +411,7 @@ func TestCUDAMultiplies(t *testing.T) {
 	failWith(t, dir, withWorker(t, "works"), 1, "f32 is not faked", append(args, "cuda/smem", "--type", "f32")...)
 	failWith(t, dir, withWorker(t, "works"), 1, "needs compute capability 8.0, has 7.5", append(args, "cuda/dmma")...)
 	failWith(t, dir, withWorker(t, "none"), 1, "there is no NVIDIA driver", append(args, "cuda/smem")...)
-	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither beside gemm nor on PATH",
+	failWith(t, dir, []string{"PATH=" + dir}, 1, "gemm-cuda is neither next to gemm nor on PATH",
 		append(args, "cuda/smem")...)
 	failWith(t, dir, withWorker(t, "works"), 1, "cuda/smem computes C = A*B only",
 		append(args, "cuda/smem", "--alpha", "2")...)

@@ -49,7 +49,7 @@ func Find() (string, error) {
 				WithRemedy("chmod +x makes it so")
 		}
 	}
-	return "", gemm.Unavailablef("%s is neither beside gemm nor on PATH", cuda.Worker).
+	return "", gemm.Unavailablef("%s is neither next to gemm nor on PATH", cuda.Worker).
 		WithRemedy("make build CUDA=yes builds it")
 }
 

@@ -120,7 +120,7 @@ func (s Set) table() int64 { return headerBytes + s.Payload() }
 
 // String says what the shards are.
 func (s Set) String() string {
-	return fmt.Sprintf("%d+%d shards %s of a file of %d bytes, id %v", s.Data, s.Parity, s.Matrix, s.Length, s.ID)
+	return fmt.Sprintf("%d+%d %s shards of a file of %d bytes, id %v", s.Data, s.Parity, s.Matrix, s.Length, s.ID)
 }
 
 // generator returns the matrix that the shards are products with.

@@ -186,7 +186,7 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	text := func(b block.Blocking) string { return fmt.Sprintf("mc=%d kc=%d nc=%d", b.MC, b.KC, b.NC) }
 	c := Choice{Setting: "blocks", Default: text(start), Chosen: text(best)}
 	if best == start {
-		c.Note = "no other is faster"
+		c.Note = "no candidate is faster"
 	} else {
 		c.Chosen, c.Note = text(start), "the best found is not faster when measured again"
 		slower := false
@@ -306,7 +306,7 @@ func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.T
 		if err != nil {
 			return err
 		}
-		c.Note = fmt.Sprintf("%s, which was found, is not faster at %d", terms(best), n)
+		c.Note = fmt.Sprintf("%s was found, but is not faster at %d", terms(best), n)
 		if g.faster() {
 			c.Chosen, c.Gain, c.Note = terms(best), &g, fmt.Sprintf("at %d", n)
 			v := values[T](t)
@@ -455,7 +455,7 @@ func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		v.Cutoff = best
 		keep[T](t, v)
 	} else {
-		c.Note = fmt.Sprintf("%d, which was found, is not faster at %d", best, n)
+		c.Note = fmt.Sprintf("%d was found, but is not faster at %d", best, n)
 	}
 	decided[T](t, c)
 	return nil

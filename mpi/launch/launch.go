@@ -80,7 +80,7 @@ func (p Place) Arguments(ranks int, command ...string) (arguments, warnings []st
 	}
 	switch {
 	case ranks > p.Processors:
-		with("--oversubscribe", fmt.Sprintf("%d ranks on %d processors take turns, and their times are the scheduler's noise",
+		with("--oversubscribe", fmt.Sprintf("%d ranks share %d processors, so times depend on the scheduler",
 			ranks, p.Processors))
 	case ranks > p.Cores:
 		with("--use-hwthread-cpus", fmt.Sprintf("%d ranks on %d cores share them by hardware threads", ranks, p.Cores))

@@ -31,7 +31,7 @@ func TestArguments(t *testing.T) {
 		{Place{Cores: 4, Processors: 8}, 5, "-n 5 --bind-to none --use-hwthread-cpus gemm mpi",
 			[]string{"5 ranks on 4 cores"}},
 		{Place{Cores: 4, Processors: 8}, 9, "-n 9 --bind-to none --oversubscribe gemm mpi",
-			[]string{"9 ranks on 8 processors take turns"}},
+			[]string{"9 ranks share 8 processors"}},
 		{Place{Cores: 2, Processors: 2, Root: true}, 2, "-n 2 --bind-to none --allow-run-as-root gemm mpi",
 			[]string{"started by root"}},
 		{Place{Cores: 2, Processors: 2, Root: true}, 3, "-n 3 --bind-to none --oversubscribe --allow-run-as-root gemm mpi",
