@@ -1,8 +1,8 @@
-// align: copies a matrix to rows that begin at multiples of 16 bytes, for kernels that copy
-// several elements at once where they can. Not a rung.
+// align: copies a matrix to rows that begin at multiples of 16 bytes, for kernels with wide copies.
+// Not a rung.
 //
-// A block copies tiles of ROWS x 1024 elements, each thread 4 of a row at a time, 256 apart,
-// so that the reads and writes of a warp are as wide as can be where rows begin anywhere.
+// A block copies tiles of ROWS x 1024 elements. Each thread copies 4 elements of a row at a time,
+// 256 apart, so the accesses of a warp are as wide as possible for rows that begin anywhere.
 //
 // Launch: ceil(rows/ROWS) * ceil(cols/1024) blocks of 256 threads.
 // Global reads and writes: rows*cols elements each.

@@ -1,8 +1,8 @@
-// peak: multiply-adds on registers alone, the most that a pipe of the GPU does. Not a rung.
+// peak: multiply-adds on registers only, the maximum rate of a pipe of the GPU. Not a rung.
 //
-// PIPE 32 and 64 are single and double precision, each thread with 8 chains; 65 the tensor
-// cores in double precision and 19 in TF32, each warp with 8 accumulators. The operands are
-// no constants and the sums are stored, so that nothing is left out.
+// PIPE 32 and 64 are single and double precision, with 8 chains per thread. PIPE 65 and 19 are the
+// tensor cores in double precision and in TF32, with 8 accumulators per warp. The operands are not
+// constants, and the sums are stored, so the compiler removes nothing.
 //
 // Launch: any number of blocks of 256 threads, each with 16*8*rounds multiply-adds on numbers
 // or, a warp, on fragments: 16x8x8 of PIPE 19, 16x8x16 of PIPE 65 from compute capability 9.0

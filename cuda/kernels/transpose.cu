@@ -1,8 +1,8 @@
 // transpose: T = op(A), for products of operands that are stored transposed. Not a rung.
 //
-// A has rows x cols elements, T cols x rows. A block copies a tile of 32 x 32 through shared
-// memory, so that reads and writes both walk along rows; a row there is one element longer
-// than the tile, which puts the elements of a column in different banks.
+// A has rows x cols elements, T has cols x rows. A block copies a tile of 32 x 32 through shared
+// memory, so reads and writes both go along rows. A row there is one element longer than the tile,
+// which puts the elements of a column into different banks.
 //
 // Launch: ceil(rows/32) * ceil(cols/32) blocks of 256 threads.
 // Global reads and writes: rows*cols elements each.

@@ -1,9 +1,8 @@
 // naive: C = alpha*A*B + beta*C, each thread computes one element of C.
 //
-// The first rung. The threads of a warp run down the rows of C, the worst way round:
-// at each step of k a warp reads one element of B (a broadcast) but 32 elements of A
-// that lie lda apart, and its 32 stores to C lie ldc apart: 32 memory transactions
-// where one would do.
+// The first rung. The threads of a warp are numbered down the rows of C, the worst order. At each
+// step of k a warp reads one element of B (a broadcast), but 32 elements of A that are lda apart.
+// Its 32 stores to C are ldc apart. Each takes 32 memory transactions in place of one.
 //
 // Tile: a block of THREADS = BM*BN threads computes BM x BN elements of C, one each.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks.

@@ -1,8 +1,8 @@
 // smem: tiles of A and B in shared memory, k cut into slices.
 //
-// Against coalesced: a block copies a BM x BK tile of A and a BK x BN tile of B into
-// shared memory, multiplies them from there and goes on to the next slice of k. Every
-// element that was read from global memory is used by a whole row or column of threads.
+// Against coalesced: a block copies a BM x BK tile of A and a BK x BN tile of B into shared memory,
+// multiplies them from there, and continues with the next slice of k. A whole row or column of
+// threads uses every element that was read from global memory.
 //
 // Tile: a block of THREADS = BM*BN threads computes BM x BN elements of C, one each.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; 4*(BM*BK + BK*BN) bytes of shared memory.

@@ -1,8 +1,8 @@
 // blocktile1d: each thread computes TM elements of a column of C.
 //
-// Against smem: an element of B that was read from shared memory stays in a register
-// for TM products, so that shared memory is read (1 + 1/TM)/2 as often, and the tile
-// can be larger with the same number of threads, so that global memory is read less.
+// Against smem: an element of B that was read from shared memory stays in a register for TM
+// products. So shared memory is read (1 + 1/TM)/2 as often. With the same number of threads the
+// tile can be larger, so global memory is read less.
 //
 // Tile: a block of THREADS = (BM/TM)*BN threads computes BM x BN elements of C.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; 4*(BM*BK + BK*BN) bytes of shared memory.

@@ -1,10 +1,10 @@
 // vectorized: global and shared memory are read and written in units of up to 16 bytes.
 //
-// Against blocktile2d: one instruction copies VA elements of A (VB of B, VC of C), and
-// the fragments are read from shared memory four elements at a time: of B along n, of A
-// along k, so that a thread holds the columns p to p+3 of its rows at once. A quarter of
-// the memory instructions remains; the traffic is the same.
-// VA, VB, VC are 4, 2 or 1, as alignment and leading dimension of each matrix allow.
+// Against blocktile2d: one instruction copies VA elements of A (VB of B, VC of C). Fragments are
+// read from shared memory four elements at a time, of B along n and of A along k, so a thread holds
+// the columns p to p+3 of its rows at once. A quarter of the memory instructions remains; the
+// traffic is the same. VA, VB and VC are 4, 2 or 1, as the alignment and the leading dimension of
+// each matrix permit.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

@@ -1,11 +1,11 @@
-// doublebuffer: the next slice is on its way while this one is multiplied.
+// doublebuffer: the next slice is loaded while this one is multiplied.
 //
-// Against conflictfree: shared memory holds two slices. Each thread loads its units of
-// the next slice from global memory into registers, multiplies the slice at hand, and
-// only then stores the units into the other buffer, so that the latency of global memory
-// passes behind the products. One barrier a slice is enough, since nobody writes the
-// buffer that is read. Of S = ceil(k/BK) slices the rungs before need 2*S - 1 barriers
-// (the one after the last slice guards nothing), this one S: S - 1 are saved.
+// Against conflictfree: shared memory holds two slices. Each thread loads its units of the next
+// slice from global memory into registers, multiplies the present slice, and only then stores the
+// units into the other buffer. So the latency of global memory is hidden behind the products. One
+// barrier per slice is enough, since no thread writes the buffer that is read. For S = ceil(k/BK)
+// slices, the rungs before need 2*S - 1 barriers (the one after the last slice guards nothing) and
+// this rung S: S - 1 are saved.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

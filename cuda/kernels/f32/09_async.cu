@@ -1,14 +1,13 @@
-// async: slices are copied from global to shared memory without passing through registers.
+// async: slices are copied from global to shared memory without registers.
 //
-// Against doublebuffer: cp.async (compute capability 8.0) copies in the background, so that
-// no registers are held for the slices on their way, and STAGES - 1 of them can be. The
-// copies of a slice are a group; a thread waits for its own groups, the barrier for those
-// of the others, so one barrier a slice remains.
-// The tile of A is still transposed: its elements are copied one by one to where they
-// belong, BM*BK/THREADS copies of 4 bytes a thread. The other way, 16-byte copies of A as it lies
-// and fragments of 4 columns at once, saves three of four of these copies (a hundredth of
-// the instructions at 128 x 128 x 8) but holds TM*4 registers of A instead of TM, and works
-// only where the rows of A are aligned. VA has no meaning here.
+// Against doublebuffer: cp.async (compute capability 8.0) copies in the background. So the slices
+// in flight need no registers, and there can be STAGES - 1 of them. The copies of a slice are a
+// group. A thread waits for its own groups, and the barrier waits for the groups of the others; so
+// one barrier per slice remains. The tile of A is still transposed: its elements are copied one by
+// one to their places, BM*BK/THREADS copies of 4 bytes per thread. The alternative is 16-byte
+// copies of A without a transpose, and fragments of 4 columns at once. It saves three of four of
+// these copies (1 % of the instructions at 128 x 128 x 8), but holds TM*4 registers of A in place
+// of TM, and works only if the rows of A are aligned. VA has no meaning here.
 //
 // Tile: a block of THREADS = (BM/TM)*(BN/TN) threads computes BM x BN elements of C;
 // BM = BN = 64 is a block of 8 x 8 threads, BM = BN = 128 one of 16 x 16.

@@ -1,35 +1,36 @@
-// warptile: a tile of warps between the tile of a block and that of a thread.
+// warptile: warp tiles between the tile of a block and the tile of a thread.
 //
-// Against async: the threads of a warp compute a compact WM x WN tile, so that a warp
-// reads WM + WN elements of shared memory for WM*WN products, and its threads share what
-// they read. They are numbered so that lanes i and i^1 read the same quad of B and lanes
-// i and i^2 the same quad of A: shared memory then serves a 16-byte read of a whole warp
-// in two passes instead of four. The fragments are held twice: those of k index p + 1 are
-// read while the products of p are computed, across the border of a slice too, so that
-// the wait for the next slice and the one barrier a slice come before the last k index.
-// The products of a k index go down one column of a thread tile and up the next. Each then
-// has an operand in common with the one before it, which need not be read from a register
-// again: a register file of two banks gives the other two operands at once, but not three.
-// Odd k indices begin at the bottom, which changes nothing but the compiler's schedule.
-// The copies of a slice are spread over the first half of another's steps, behind one another
-// from a pointer that moves on. While all lies inside A and B they have no condition, and the loop
-// no branch, so that the compiler mixes copies, reads and products; the last slices, and all
-// of a block at an edge, have a loop of their own, where copies come at once. A warp with
-// nothing inside C copies and does not multiply. Where C cannot be written in units of 4
-// elements it goes through shared memory, so that a store of a warp is of neighbours.
-// Neighbouring blocks compute tiles of SWIZZLE rows of tiles, column after column, so that
-// the panels of A and B they read stay in the L2 cache.
+// Against async, there are six changes:
+// 1. The threads of a warp compute a compact WM x WN tile. A warp reads WM + WN elements of shared
+//    memory for WM*WN products, and its threads share what they read. Lanes i and i^1 read the same
+//    quad of B, and lanes i and i^2 the same quad of A: shared memory then serves a 16-byte read of a
+//    whole warp in two passes in place of four.
+// 2. Fragments are held twice: those of k index p + 1 are read while the products of p are computed,
+//    also across slices. So the wait for the next slice, and the one barrier per slice, come before
+//    the last k index.
+// 3. The products of a k index go down one column of a thread tile and up the next. Each then has an
+//    operand in common with the one before, which is not read from a register again: the two banks of
+//    the register file deliver two operands at once, but not three. Odd k indices begin at the
+//    bottom, which only changes the compiler's schedule.
+// 4. The copies of a slice are spread over the first half of the steps of another slice, one after
+//    the other, from a moving pointer. Inside of A and B they have no condition and the loop no
+//    branch, so the compiler mixes copies, reads and products. The last slices, and all slices of a
+//    block at an edge, have a loop of their own, with all copies at the beginning. A warp without
+//    elements of C copies, but does not multiply.
+// 5. If C cannot be written in units of 4 elements, it goes through shared memory, so that a warp
+//    stores neighbouring elements.
+// 6. Neighbouring blocks compute SWIZZLE rows of tiles, column by column, so that their panels of
+//    A and B stay in the L2 cache.
 //
 // Tile: BM x BN a block, WM x WN a warp, TM x TN a thread; a block has
 // THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
 // 4*STAGES*BK*(BM + 4 + BN) bytes.
-// With SPLIT: blockIdx.z computes the k indices from z*depth on, depth of them, and writes
-// the sums as they are to partial, which holds one matrix of rows = m rows and n columns
-// for each z; `reduce` adds them up. depth is a multiple of BK. VC then speaks of partial: n
-// is a multiple of it.
-// With PADDED, A goes on in rows of zeros to a multiple of BM, and B in columns of zeros to
-// one of BN: all blocks are then as those inside.
+// SPLIT: the blocks with blockIdx.z = z compute depth k indices, from z*depth on, and write raw sums
+// to partial, which holds a matrix of rows = m rows and n columns for each z; `reduce` adds them.
+// depth is a multiple of BK. VC then applies to partial: n is a multiple of it.
+// PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
+// so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/TM + 1/TN) elements a block and slice,
 // m*n*k*(1/TM + 1/TN) in all; counted once a warp, m*n*k*(1/WM + 1/WN).
@@ -73,8 +74,8 @@
 
 #define THREADS (32 * (BM / WM) * (BN / WN))
 
-// How many blocks a multiprocessor shall hold at once at least: the compiler keeps a thread
-// within 65536/(BLOCKS*THREADS) registers, 128 for 64 sums a thread and 255 for more.
+// The least number of blocks that a multiprocessor shall hold at once: the compiler keeps a thread
+// within 65536/(BLOCKS*THREADS) registers, 128 for 64 sums per thread and 255 for more.
 #ifndef BLOCKS
 #define BLOCKS (THREADS > (TM * TN > 64 ? 256 : 512) ? 1 : (TM * TN > 64 ? 256 : 512) / THREADS)
 #endif
@@ -322,8 +323,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) gemm(int m, int n,
     while (rest > 0)
         slice(false, idle);
 
-    // C by way of shared memory: a warp writes rows of its tile to a place of its own where the
-    // slices were, and reads them back along a row.
+    // C by way of shared memory: a warp writes rows of its tile to its own place in the memory of
+    // the slices, and reads them back along a row.
     constexpr int LD_C = WN + 1;
     if (VC < 4 && THREADS / 32 * LANES_M * LD_C <= STAGES * SLICE) {
         __syncthreads();

@@ -16,12 +16,11 @@
 // Tile: BM x BN a block, WM x WN a warp; a block has THREADS = 32*(BM/WM)*(BN/WN) threads.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks; dynamic shared memory of
 // 4*STAGES*(BM*(BK + 4) + BK*(BN + 8)) bytes.
-// With SPLIT: blockIdx.z computes the k indices from z*depth on, depth of them, and writes
-// the sums as they are to partial, which holds one matrix of rows = m rows and n columns
-// for each z; `reduce` adds them up. depth is a multiple of BK. VC then speaks of partial: n
-// is a multiple of it.
-// With PADDED, A goes on in rows of zeros to a multiple of BM, and B in columns of zeros to
-// one of BN: all blocks are then as those inside.
+// SPLIT: the blocks with blockIdx.z = z compute depth k indices, from z*depth on, and write raw sums
+// to partial, which holds a matrix of rows = m rows and n columns for each z; `reduce` adds them.
+// depth is a multiple of BK. VC then applies to partial: n is a multiple of it.
+// PADDED: zeros extend the rows of A to a multiple of BM, and the columns of B to a multiple of BN,
+// so no block is at an edge.
 // Global reads of A and B: m*n*k*(1/BM + 1/BN) elements.
 // Shared reads: BM*BN*BK*(1/WM + 1/WN) elements a block and slice,
 // m*n*k*(1/WM + 1/WN) in all.

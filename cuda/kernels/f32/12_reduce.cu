@@ -1,8 +1,8 @@
 // reduce: C = alpha*(sum of the splits) + beta*C, after a product that was split along k.
 //
-// warptile with SPLIT writes a matrix of raw sums for each part of k, where the tiles of C
-// alone are too few to fill the multiprocessors. This kernel adds them up, in the order of
-// k, so that the result is the same in every run.
+// warptile with SPLIT writes a matrix of raw sums for each part of k, if the tiles of C alone are
+// too few to fill the multiprocessors. This kernel adds them in the order of k, so the result is
+// the same in every run.
 //
 // partial holds `splits` matrices of m rows and n columns, one after the other, without
 // gaps. VC elements are read and written at once: C, ldc and n must be multiples of it.

@@ -1,9 +1,9 @@
 // naive: C = A*B over GF(2^8), each thread computes one element of C.
 //
 // The first rung. Elements are bytes: polynomials over GF(2) modulo x^8 + x^4 + x^3 + x^2 + 1
-// (0x11d). A sum is an exclusive or; a product is taken bit by bit, for one byte at a time.
-// The threads of a warp walk along a row, so that they read 32 bytes of B, a sector, at each
-// step of k, and all read the same byte of A.
+// (0x11d). A sum is an exclusive or. A product is computed bit by bit, one byte at a time. The
+// threads of a warp go along a row: at each step of k they read 32 bytes of B, a sector, and all
+// read the same byte of A.
 //
 // Tile: a block of THREADS = BM*BN threads computes BM x BN elements of C, one each.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks.

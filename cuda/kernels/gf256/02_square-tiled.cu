@@ -1,10 +1,10 @@
 // square-tiled: square tiles of A and B in shared memory, k cut into slices.
 //
-// Against naive: a block copies a BM x BK tile of A and a BK x BN tile of B into shared
-// memory, multiplies them from there and goes on to the next slice of k. Each byte that was
-// read from global memory is used by a whole row or column of threads. A and B of similar
-// size gain by it; with 4 rows of C and 10 of B, a 16 x 16 x 16 tile multiplies zeros in 12
-// rows of 16 and 6 k indices of 16.
+// Against naive: a block copies a BM x BK tile of A and a BK x BN tile of B into shared memory,
+// multiplies them from there, and continues with the next slice of k. A whole row or column of
+// threads uses each byte that was read from global memory. This is good for A and B of similar
+// sizes. With 4 rows of C and 10 rows of B, a 16 x 16 x 16 tile multiplies zeros in 12 of 16 rows
+// and 6 of 16 k indices.
 //
 // Tile: a block of THREADS = BM*BN threads computes BM x BN elements of C, one each, and
 // copies one byte of A and of B a slice; BM = BN = BK.

@@ -1,10 +1,9 @@
 // word: a thread reads, multiplies and writes 4, 8 or 16 bytes as words.
 //
-// Against tiled: TN neighbouring elements of C are a thread's, packed four to a word. One
-// instruction reads and writes up to 16 bytes of B and C in place of one, and each step of
-// the product by a byte of A doubles and adds four elements at once.
-// VB and VC are how many bytes a copy of B and C has: 16, 8, 4, 2 or 1, as alignment and
-// leading dimension of each allow. VA has no meaning here.
+// Against tiled: a thread has TN neighbouring elements of C, packed four to a word. One instruction
+// reads or writes up to 16 bytes of B and C in place of one, and each step of the product by a byte
+// of A doubles and adds four elements at once. VB and VC are the bytes of a copy of B and C: 16, 8,
+// 4, 2 or 1, as alignment and leading dimension permit. VA has no meaning here.
 //
 // Tile: a block of rows*cols/TN threads computes rows x cols elements of C.
 // Launch: ceil(m/rows) * ceil(n/cols) blocks; dynamic shared memory of rows*depth bytes, up

@@ -1,26 +1,26 @@
-// tuned: products by look-ups in registers, and each byte of B read from memory once.
+// tuned: products by look-ups in registers; each byte of B is read from memory once.
 //
-// Against word: multiplication by a constant is linear, a*(x + y) = a*x + a*y, so that a*b is
-// the sum of what a makes of the bits 0 to 2, 3, 4 to 6, and 7 of b. What it makes of three
-// bits are 8 bytes, in two registers: PRMT looks up four of them at once, by four digits in the
-// lower half of a third register, each of four bits of which the highest must be 0.
+// Against word: multiplication by a constant is linear, a*(x + y) = a*x + a*y. So a*b is the sum of
+// four products of a: by the bits 0 to 2 of b, by bit 3, by the bits 4 to 6, and by bit 7. The
+// products by three bits are 8 bytes, which fit in two registers. PRMT looks up four of them at
+// once, by four digits in the lower half of a third register; a digit has four bits, of which the
+// highest must be 0.
 //
-// The halves of bytes lie as such digits do. Those of two words of B, by turns, are a word with
-// digits for two PRMT, one half after the other, and nothing is packed; products and sums lie
-// by turns too, until C is written. The fourth bits of three rows of B are a digit of their
-// own, so that 12 bytes of B take 8 PRMT and, as exclusive ors of three operands go, 4 LOP3 for
-// a row of C, where word takes 8 steps of 7 for 4 bytes. The digits take 17.5 for all rows of C,
-// and shifts to the left that are multiplications, in another pipe. At m = 4 that is
-// (4*12 + 17.5)/3 = 22 of a pipe of 64 lanes for 4 bytes of B: with 132 multiprocessors at
-// 1.75 GHz, 2.7 TB/s of B and 3.8 TB/s with C.
+// The halves of bytes have the layout of such digits. The halves of two words of B, alternating,
+// are a word with digits for two PRMT, one half after the other, and nothing is packed. Products
+// and sums alternate too, until C is written. The fourth bits of three rows of B form digits of
+// their own. So for a row of C, 12 bytes of B take 8 PRMT and, with exclusive ors of three
+// operands, 4 LOP3; word takes 8 steps of 7 instructions for 4 bytes. The digits take 17.5
+// instructions for all rows of C, and shifts to the left that are multiplications, in another pipe.
+// At m = 4 that is (4*12 + 17.5)/3 = 22 instructions of a pipe with 64 lanes for 4 bytes of B. With
+// 132 multiprocessors at 1.75 GHz the limit is 2.7 TB/s of B, and 3.8 TB/s with C.
 //
-// A thread has TM rows of C, which are all that its block has, in registers; it goes down a
-// 16-byte column of B, of which three rows are on their way while three are multiplied. Only
-// the tables of BK columns of A are in shared memory, built by the block itself, where all
-// threads of a warp read the same.
-// VB and VC are how many bytes a copy of B and C has: 16, 8 or 4, as alignment and leading
-// dimension of each allow. Where that is 2 or 1, copies are of words at multiples of 4 all the
-// same, and shifts make the thread's own of them and the reverse. VA has no meaning here.
+// A thread has TM rows of C in registers; its block has no other rows. It goes down a 16-byte
+// column of B: three rows are in flight while three are multiplied. Shared memory holds only the
+// tables of BK columns of A. The block builds them itself, and all threads of a warp read the same
+// ones. VB and VC are the bytes of a copy of B and C: 16, 8 or 4, as alignment and leading
+// dimension permit. If that is 2 or 1, copies are of aligned words nevertheless, and shifts convert
+// between them and the bytes of the thread. VA has no meaning here.
 //
 // Tile: a block of THREADS = BN/TN threads computes BM x BN elements of C, BM = TM.
 // Launch: ceil(m/BM) * ceil(n/BN) blocks, those of the same columns side by side; 64/3*BK*TM
@@ -67,8 +67,8 @@ template <> struct Copy<16> { typedef uint4 Unit; };
 typedef Copy<VB>::Unit UnitB;
 typedef Copy<VC>::Unit UnitC;
 
-// early returns how many bytes before p the word at a multiple of 4 begins that has p's: 0
-// where rows begin at multiples of `width` bytes, 4 or more.
+// early returns by how many bytes the aligned word that contains p begins before p. It is 0 if rows
+// begin at multiples of `width` bytes, 4 or more.
 static __device__ int early(const void *p, int width)
 {
     return width < 4 ? (unsigned long long)p % 4 : 0;
@@ -116,9 +116,9 @@ static __device__ void part(unsigned char *c, int n, unsigned word)
         c[v] = word >> 8 * v;
 }
 
-// store writes the first `inside` bytes to c, 16 at most. All threads of a warp call it: where
-// rows begin anywhere, a thread writes the words that end among its bytes, the first of which
-// begins among those of the thread before.
+// store writes the first `inside` bytes to c, at most 16. All threads of a warp call it. If rows
+// begin anywhere, a thread writes the words that end among its bytes; the first of them begins
+// among the bytes of the thread before.
 static __device__ void store(unsigned char *c, int inside, const unsigned (&word)[WORDS])
 {
     const int before = early(c, VC), lane = threadIdx.x % 32;
@@ -150,8 +150,8 @@ static __device__ void store(unsigned char *c, int inside, const unsigned (&word
         part(c + TN - before, before, word[WORDS - 1] >> (32 - 8 * before));
 }
 
-// table returns the 8 sums of x, y and z: byte i has x where bit 0 of i is set, y where bit 1
-// is, and z where bit 2 is.
+// table returns the 8 sums of x, y and z: byte i contains x if bit 0 of i is set, y if bit 1 is,
+// and z if bit 2 is.
 static __device__ uint2 table(unsigned x, unsigned y, unsigned z)
 {
     const unsigned low = x * 0x01000100 ^ y * 0x01010000;
@@ -257,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(int m, int n, int k,
     fetch(0);
 
     for (int p0 = 0; p0 < k; p0 += BK) {
-        // Nobody builds tables before all have used those of the slice before.
+        // No thread builds tables before all have used those of the slice before.
         __syncthreads();
         for (int e = threadIdx.x; e < BK / 3 * TM; e += THREADS) {
             const int set = e / TM, row = e % TM;
