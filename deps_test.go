@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDeps runs scripts/deps.sh among stand-ins for the programs that it calls,
-// which log their calls: what it would do to a host, on no host at all.
+// TestDeps runs scripts/deps.sh with replacements for the programs that it calls. They log their
+// arguments and change nothing on this host.
 func TestDeps(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

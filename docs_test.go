@@ -261,9 +261,9 @@ func TestGoInDocuments(t *testing.T) {
 	}
 }
 
-// needs are what a shell block may need that CI does not always have, as in
-// "sh needs=gpu". .ci/run runs the blocks that need nothing, and those of nvrtc if it
-// has that.
+// needs are the words that may follow "needs=" of a shell block, as in "sh needs=gpu", for things
+// that CI does not always have. .ci/run runs the blocks without needs, and the blocks that need
+// nvrtc if NVRTC was fetched.
 var needs = []string{
 	"gpu", "cluster", "nvrtc", "xelatex",
 	"network", // a clone or a download
@@ -272,8 +272,8 @@ var needs = []string{
 	"time",    // many minutes
 }
 
-// checkCommands returns what is wrong with the commands of a document: one that no
-// shell block has, so that .ci/run does not run it, and a block whose need is unknown.
+// checkCommands returns the faults of a document's commands: a command that is in no shell block,
+// so that .ci/run does not run it, and a shell block with an unknown need.
 func checkCommands(text string) error {
 	var errs []error
 	for _, block := range fences(text) {

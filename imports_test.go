@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// importsOf returns the packages that the package in a folder of this module imports, and
-// those of this module that it imports do, on any system, with one that imports each.
+// importsOf returns the foreign packages that the package in dir imports, directly or through other
+// packages of this module, on any system. The value of a package is one that imports it.
 func importsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found, seen := map[string]string{}, map[string]bool{}

@@ -18,16 +18,15 @@ import (
 	"testing/fstest"
 )
 
-// module is the path that the imports of this repository begin with. Whoever
-// publishes it under another name changes it here too.
+// module is the first part of every import path of this repository. A fork that is published under
+// another name must change it here too.
 const module = "gemm"
 
-// importTable says which packages of this module a package may import in code
-// that is not a test. A row covers the packages below it too, unless they have a
-// row of their own; "." is the root package, and a package without a row is an
-// error, so that whoever adds one decides where it belongs. Dependencies point
-// one way: packages import only what stands above their own group. An import that
-// nobody makes any more is an error too.
+// importTable lists the packages of this module that a package may import in code that is not a
+// test. An entry also covers the packages in its subfolders, unless they have an entry of their
+// own; "." is the root package. A package without an entry is an error: who adds a package decides
+// where it belongs. Dependencies point one way: a package imports only packages of the groups above
+// its own. An entry that no import needs is an error too.
 var importTable = map[string][]string{
 	"compare/report/chart": nil,
 	"cuda/occupancy":       nil,
@@ -177,8 +176,8 @@ func row(pkg string) string {
 	}
 }
 
-// checkLayout returns what is wrong with the Go files of fsys, one error a
-// fault, and the imports that code makes of those that importTable allows.
+// checkLayout returns the faults of the Go files in fsys, and the imports of this module's packages
+// that they contain.
 func checkLayout(fsys fs.FS) (made map[arrow]bool, err error) {
 	var errs []error
 	made = map[arrow]bool{}
@@ -315,8 +314,8 @@ func checkName(name string, file *ast.File) error {
 	return nil
 }
 
-// starters are the methods with which exec.Cmd starts a process, and starting the packages
-// that call them: a process that others start might outlive this one.
+// starters are the methods with which exec.Cmd starts a process; only the packages in starting may
+// call them. A process that another package starts might outlive this one.
 var (
 	starters = []string{"Start", "Run", "Output", "CombinedOutput"}
 	starting = []string{"internal/child", "internal/gemmtest"}
@@ -342,8 +341,8 @@ func checkProcesses(files *token.FileSet, dir string, file *ast.File) error {
 	return errors.Join(errs...)
 }
 
-// checkDocs checks that every exported name that file declares has a doc
-// comment, its own or that of the group that it is declared in.
+// checkDocs checks that every exported name in file has a doc comment. The comment of a group counts
+// for all its names.
 func checkDocs(files *token.FileSet, file *ast.File) error {
 	var errs []error
 	want := func(name *ast.Ident, docs ...*ast.CommentGroup) {

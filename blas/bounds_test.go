@@ -16,8 +16,8 @@ import (
 var huge = []int{math.MaxInt, math.MaxInt - 15, 1 << (bits.UintSize - 2), 1 << (bits.UintSize - 4),
 	1<<(bits.UintSize-4) + 1}
 
-// testHuge calls every routine with one leading dimension that is huge, for operands in the
-// middle of a buffer: gonum's message is wanted, and nothing written.
+// testHuge calls every routine with one huge leading dimension and with operands in the
+// middle of a buffer. It expects gonum's message, and nothing may be written.
 func testHuge[T gemm.Float](t *testing.T, r routines[T]) {
 	const order, guard = 17, 1000
 	operands := map[string]string{"gemm": "abc", "symm": "abc", "syrk": "ac", "syr2k": "abc", "trmm": "ab", "trsm": "ab"}

@@ -91,8 +91,8 @@ func draw[T gemm.Float](rng *rand.Rand, m, n, k int) call[T] {
 	}
 }
 
-// sentinel is what lies between the rows of an operand, behind them, and wherever a
-// routine has nothing to read: it spoils what it gets into.
+// sentinel is the value of elements that a routine must not read. They lie between the rows of
+// an operand, behind it, and in the triangle that is not used. A sum with one of them is wrong.
 func sentinel[T gemm.Float]() T {
 	var zero T
 	if _, ok := any(zero).(float32); ok {
@@ -101,8 +101,8 @@ func sentinel[T gemm.Float]() T {
 	return T(math.Float64frombits(0x7ff8_1234_5678_9abc))
 }
 
-// operand returns a rows×cols matrix of the given elements, a sentinel where
-// element says there is none, with up to 3 sentinels between the rows and 5 behind.
+// operand returns a rows×cols matrix of the given elements. Where element returns false there is
+// a sentinel; up to 3 sentinels lie between the rows and 5 behind the last.
 func operand[T gemm.Float](rng *rand.Rand, rows, cols int, element func(i, j int) (T, bool)) ([]T, int) {
 	ld := max(1, cols) + rng.IntN(4)
 	data := make([]T, max(0, (rows-1)*ld+cols)+rng.IntN(2)*5)
@@ -207,8 +207,8 @@ func times[T gemm.Float](a, b dense[T], m, n, k int) []T {
 	return product
 }
 
-// update computes C ← α·X + β·C in the elements that has reports, element by
-// element as the BLAS standard has it: α = 0 leaves X alone and β = 0 leaves C.
+// update computes C ← α·X + β·C for the elements (i, j) for which has returns true. As in the
+// BLAS standard, α = 0 does not read X and β = 0 does not read C.
 func update[T gemm.Float](m, n int, alpha T, x []T, beta T, c []T, ldc int, has func(i, j int) bool) {
 	for i := range m {
 		for j := range n {
@@ -227,9 +227,9 @@ func update[T gemm.Float](m, n int, alpha T, x []T, beta T, c []T, ldc int, has 
 	}
 }
 
-// prepared returns the call with operands of small integers. trsm's are drawn from
-// the solution backwards, which is returned too: its diagonal is of powers of two,
-// and all that is computed on the way is exact.
+// prepared returns the call with operands of small integers. For trsm, prepared chooses the
+// solution, which it returns too, and computes the right-hand side from it. The diagonal has
+// powers of two, so that every step of the solver is exact.
 func prepared[T gemm.Float](rng *rand.Rand, name string, x call[T]) (_ call[T], solution []T) {
 	k := order(x.s, x.m, x.n)
 	square := func(element func(i, j int) (T, bool)) { x.a, x.lda = operand(rng, k, k, one(x.ul, x.d, element)) }
@@ -369,9 +369,8 @@ func check[T gemm.Float](t *testing.T, r routines[T], rng *rand.Rand, name strin
 	}
 }
 
-// TestExact multiplies small integers, for which every routine is exact, and
-// expects every element of every operand to be what it must be: also those between
-// the rows, of the other triangle, and of a unit diagonal.
+// TestExact multiplies small integers, for which every routine is exact. It checks every element
+// of every operand, also between the rows, in the other triangle and on a unit diagonal.
 func TestExact(t *testing.T) {
 	sizes := []int{1, 2, 3, 4, 5, 7, corner - 1, corner, corner + 1, 2*corner + 3}
 	for _, name := range names {
@@ -471,8 +470,8 @@ func TestArguments(t *testing.T) {
 	t.Run("f32", func(t *testing.T) { testArguments(t, singles(impl), singles(gonum.Implementation{})) })
 }
 
-// TestRow wants a row times a transposed matrix to be gonum's, of every length of the
-// vectors and with scalars; it is computed as a matrix times a column.
+// TestRow compares a row times a transposed matrix with gonum's product, for every length of the
+// vectors and several scalars. Our routine computes it as a matrix times a column.
 func TestRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, s := range [][2]int{{1, 1}, {7, 3}, {16, 16}, {33, 40}, {200, 129}, {50, 5000}} {

@@ -11,8 +11,8 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// TestOneProcessor wants the routines to be as fast with two workers on one processor as
-// with one, a product with A transposed and of small k among them, and QR on top of them.
+// TestOneProcessor checks that on one processor the routines with two workers are as fast as with
+// one. The cases include a transposed A with small k, and QR, which calls the routines.
 func TestOneProcessor(t *testing.T) {
 	const m, n, k, order = 370, 800, 32, 200
 	a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)

@@ -55,8 +55,8 @@ func product[T gemm.Element](_ context.Context, c, a, b gemm.Matrix[T]) error {
 	return nil
 }
 
-// variant returns a variant whose f64 implementation is f, which declares what those of its
-// family do.
+// variant returns a variant with f as its f64 implementation. Its capabilities are those of the
+// other variants of its family.
 func variant(name string, f multiplier[float64]) gemm.Variant {
 	location, role := gemm.InProcess, gemm.Rung
 	switch family, algorithm, _ := strings.Cut(name, "/"); {
@@ -244,8 +244,8 @@ func TestNeighboursInTurn(t *testing.T) {
 	}
 }
 
-// TestBursts has contenders of all lengths: a burst of the slowest has two samples and all
-// are as long, or there are as few bursts as may be.
+// TestBursts checks the bursts of fast and slow contenders. A burst of the slowest has two samples,
+// and the bursts of the others take as long; or there are as few bursts as allowed.
 func TestBursts(t *testing.T) {
 	const open = -1 // samples: as many as make the median known
 	for _, test := range []struct {
@@ -347,8 +347,8 @@ func TestBurstsWeighAlike(t *testing.T) {
 	}
 }
 
-// TestNeighboursThatFillUpWithSamples has so many samples that the first bursts
-// alone could take all that a row keeps; every burst has to leave a result.
+// TestNeighboursThatFillUpWithSamples takes so many samples that the first bursts alone could fill
+// the limit of a row. Every burst must still leave a result.
 func TestNeighboursThatFillUpWithSamples(t *testing.T) {
 	calls := 0
 	jitter := func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
@@ -685,7 +685,8 @@ func TestMergeKeepsEveryRowOnce(t *testing.T) {
 	}
 }
 
-// TestMergeKeepsTurnsApart wants rows that were sampled in turn, and no others, to have one turn.
+// TestMergeKeepsTurnsApart checks that a merged document has one turn for rows that were sampled
+// interleaved, and another turn for all others.
 func TestMergeKeepsTurnsApart(t *testing.T) {
 	doc := func(second float64, names ...string) Document {
 		d := Document{Schema: 1}
@@ -825,8 +826,8 @@ func TestStaleResultsOfADevice(t *testing.T) {
 	}
 }
 
-// TestLibraryInGo wants a library that starts goroutines to be called from a goroutine that
-// is not locked to its thread, and all others from one that is.
+// TestLibraryInGo checks that a library that starts goroutines is called from a goroutine that is
+// not locked to its thread. All other variants are called from a locked one.
 func TestLibraryInGo(t *testing.T) {
 	locked := map[string]bool{} // of the last call of each row
 	library := func(name string) gemm.Variant {

@@ -31,8 +31,8 @@ func shared(name string, f multiplier[float64]) gemm.Variant {
 // anIdentity is what a row is known by, for tests.
 func anIdentity(c Case) identity { return c.identity() }
 
-// TestCasesOfExperiments wants the rows of an experiment in turn as their times are
-// compared, next to each other, with the baselines beside them.
+// TestCasesOfExperiments checks the order of an experiment's rows: rows whose times are compared
+// follow each other, together with their baselines.
 func TestCasesOfExperiments(t *testing.T) {
 	variants := []gemm.Variant{shared("parallel/rows", nil), shared("parallel/tiles", nil)}
 	baselines := []gemm.Variant{variant("serial/packed", nil), variant("serial/ikj", nil)}
@@ -155,8 +155,8 @@ func TestGOMAXPROCSOfARow(t *testing.T) {
 	}
 }
 
-// run measures the ladder's variants at n = 8 in f64, in store, with ceilings where
-// they are given time, and returns the rows that were not there before.
+// run measures the ladder's variants at n = 8 in f64 into store, and the ceilings if ceilings is
+// positive. It returns the new rows.
 func run(t *testing.T, store *Store, l Ladder, ceilings time.Duration) []Record {
 	t.Helper()
 	l.Shapes, l.Types, l.Ops, l.Alpha = []gemm.Shape{gemm.Cube(8)}, []string{"f64"}, []string{"nn"}, 1
@@ -294,7 +294,7 @@ func TestTurnsOfRowsMeasuredLater(t *testing.T) {
 	if got, want := measure(0, 1, 2, 3, 4), "1|2, part 2|0|3, part 3|4, part 3"; got != want {
 		t.Errorf("the turns are %s, want %s", got, want)
 	}
-	// Those of another host are no concern of this one.
+	// Records of another host do not count.
 	for i := range store.doc.Records {
 		store.doc.Records[i].Host = "another"
 	}
@@ -452,9 +452,9 @@ func TestOperandsAreTouchedAgainByMore(t *testing.T) {
 	}
 }
 
-// TestMostThreadsFirst has the contenders that keep the most processors busy made ready
-// first, then those with the most threads, and libraries after our variants: of each setting
-// by itself.
+// TestMostThreadsFirst checks the order in which contenders are prepared, for each setting: those
+// that keep more processors busy first, then those with more threads, then libraries after our
+// variants.
 func TestMostThreadsFirst(t *testing.T) {
 	ours, library := shared("parallel/packed", nil), shared("reference/library", nil)
 	var cases []Case
@@ -611,9 +611,9 @@ func TestSlowProductsHaveTimeForBothChecks(t *testing.T) {
 	})
 }
 
-// TestSlowProductsInTurn has slow products measured in turn with as little time, or
-// patience, as gives them some samples: they are ok with those, and a product that is slower
-// than those before it does not cost the row.
+// TestSlowProductsInTurn measures slow products interleaved, with just enough time for a few samples.
+// The rows are ok with these samples. A product that is slower than the earlier ones does not cost
+// the row.
 func TestSlowProductsInTurn(t *testing.T) {
 	const took = 100 * time.Millisecond
 	slow := func(name string) gemm.Variant {

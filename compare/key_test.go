@@ -7,8 +7,8 @@ import (
 	"gemm"
 )
 
-// A row that a file of the first schema has, and its timeline, are those of the case, whatever
-// the decoder makes of the parameters' numbers.
+// TestIdentity checks that a row of a file of the first schema, and its timeline, belong to the same
+// case, whatever Go types the decoder chose for the parameters' numbers.
 func TestIdentity(t *testing.T) {
 	request := Request{
 		Experiment: ChunkSizes, Variant: gemm.Variant{Name: "test/x", Params: []gemm.Param{{Name: "chunk", Default: 1}}},

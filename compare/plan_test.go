@@ -132,8 +132,8 @@ func TestStudies(t *testing.T) {
 	}
 }
 
-// TestCutoffs sweeps the cut-offs of recursive variants, those of parallel ones only
-// where their tasks are worth the name.
+// TestCutoffs checks the cut-offs that are swept for recursive variants. Parallel variants get only
+// those with tasks that are large enough.
 func TestCutoffs(t *testing.T) {
 	recursive := func(v gemm.Variant) gemm.Variant {
 		v.Params = append(v.Params, gemm.Param{Name: "cutoff", Default: 64, Min: 1})
@@ -175,8 +175,8 @@ func onDevice(params ...string) []gemm.Variant {
 	return out
 }
 
-// TestCUDAProfile plans the profile cuda: all rows of a shape are in one turn, with the
-// library, and those of an experiment in another.
+// TestCUDAProfile plans the profile cuda. All rows of a shape are in one turn, with the library; the
+// rows of an experiment are in another.
 func TestCUDAProfile(t *testing.T) {
 	p := Profiles()[slices.IndexFunc(Profiles(), func(p Profile) bool { return p.Name == "cuda" })]
 	variants := slices.Concat([]gemm.Variant{variant("serial/packed", nil), shared("parallel/packed", nil)},
@@ -283,8 +283,8 @@ func TestFieldProfile(t *testing.T) {
 	}
 }
 
-// TestBytes wants the operands of a code to be counted once: there are no copies of them in
-// another type, and no integers, as there are none where one product is verified.
+// TestBytes checks that the operands of a code are counted once. The verifier makes no copies of
+// them in another type and no integers; nor does a single product.
 func TestBytes(t *testing.T) {
 	v := variant("serial/a", nil)
 	v.Model = nil
@@ -306,8 +306,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestFieldTurn: products over GF(2⁸) are measured in turn with those of a library, and
-// those of one type and shape alone.
+// TestFieldTurn checks the turns over GF(2⁸): products that a library computes too are interleaved
+// with it, products of one type and shape alone are not.
 func TestFieldTurn(t *testing.T) {
 	shape := gemm.Shape{M: 4, N: 65536, K: 10}
 	turn := func(name, typ string) string {
@@ -323,8 +323,8 @@ func TestFieldTurn(t *testing.T) {
 	}
 }
 
-// TestTurnOfCodes wants the codes of short shards in one turn, whose cases follow each
-// other, and those of long ones in turns of their own.
+// TestTurnOfCodes checks that the codes with short shards are in one turn and follow each other. Codes
+// with long shards have turns of their own.
 func TestTurnOfCodes(t *testing.T) {
 	packed := variant("serial/packed", nil)
 	packed.GF256 = func(gemm.Params) (gemm.Multiplier[gf256.Elem], error) { return nil, nil }

@@ -485,8 +485,8 @@ func TestInterruptedRanks(t *testing.T) {
 	}
 }
 
-// TestLeadGivesUp wants a case that hangs, panics or leaves the ranks out of step to have
-// its row on disk and to be given up, and one that merely fails not to be.
+// TestLeadGivesUp checks that a case that hangs, panics or leaves the ranks out of step has its row
+// on disk and is not tried again. A case that only fails does not end the run.
 func TestLeadGivesUp(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -546,8 +546,8 @@ func TestLeadGivesUp(t *testing.T) {
 	}
 }
 
-// TestCeilingOfFields wants products over GF(2⁸) to be held against multiplications and
-// additions in it, and to have no FLOP/s.
+// TestCeilingOfFields checks that products over GF(2⁸) have no FLOP/s, and that their ceiling counts
+// multiplications and additions in the field.
 func TestCeilingOfFields(t *testing.T) {
 	v := variant("parallel/field", nil)
 	v.Params = []gemm.Param{{Name: "threads", Default: 1, Min: 1}}

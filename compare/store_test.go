@@ -32,8 +32,8 @@ func traceOf(threads, spans int) Trace {
 	return t
 }
 
-// TestStoreLeavesOtherFiles opens records next to files of users, whose names begin as those of
-// temporary files do, or match the name of the records as a pattern.
+// TestStoreLeavesOtherFiles opens records in a folder with files of the user. Their names begin like
+// temporary files, or match the name of the records if that is read as a pattern.
 func TestStoreLeavesOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{".bashrc", ".b.bak", ".env", ".gitignore", ".results.json.bak", "sweep/.q.json.old",
@@ -64,8 +64,8 @@ func TestStoreLeavesOtherFiles(t *testing.T) {
 	}
 }
 
-// TestTracesAreKeptOnce puts the trace of one row twice and that of another, resumes,
-// and merges.
+// TestTracesAreKeptOnce stores the trace of one row twice and the trace of another once, resumes, and
+// merges.
 func TestTracesAreKeptOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	store, err := OpenStore(path, Create)

@@ -47,8 +47,8 @@ func (m *device64) Device() gemm.Device {
 		Warnings: []string{"the clock was held back"}}
 }
 
-// gpuVariants returns variants a, b and c of the family cuda, of which b first does what is
-// planted; none of them can be constructed where it is nil.
+// gpuVariants returns the variants a, b and c of the family cuda. b calls plant before it multiplies.
+// If plant is nil, none of them can be constructed.
 func gpuVariants(plant func(ctx context.Context) error) []gemm.Variant {
 	var out []gemm.Variant
 	for _, name := range []string{"cuda/a", "cuda/b", "cuda/c"} {
@@ -194,8 +194,8 @@ func fakeWorker(fault string) {
 	os.Exit(0)
 }
 
-// faultyWorker returns the Worker of a driver that starts a fakeWorker, one with the fault
-// in the first starts, and one without in those that follow; it counts them.
+// faultyWorker returns the Worker of a driver. Its first starts have the fault, the later ones do not;
+// started counts them.
 func faultyWorker(fault string, first int, started *int) func(ctx context.Context) (*exec.Cmd, error) {
 	return func(ctx context.Context) (*exec.Cmd, error) {
 		*started++
@@ -208,8 +208,8 @@ func faultyWorker(fault string, first int, started *int) func(ctx context.Contex
 	}
 }
 
-// TestWorkerIsStartedAgain wants workers that cannot be started right after a fault to cost no
-// row as long as a later one can, after every fault anew.
+// TestWorkerIsStartedAgain checks that a worker that cannot be started right after a fault costs no
+// row, as long as a later start succeeds. This holds again after every fault.
 func TestWorkerIsStartedAgain(t *testing.T) {
 	for _, test := range []struct {
 		faults []string // of each start, the last one's of all that follow
@@ -251,7 +251,7 @@ func TestWorkerIsStartedAgain(t *testing.T) {
 	}
 }
 
-// gpuCases returns the cases of the three variants at n = 8 and 12, those of each in a turn.
+// gpuCases returns the cases of the three variants at n = 8 and 12, a turn for each variant.
 func gpuCases() []Case {
 	return Ladder{
 		Variants: gpuVariants(nil), Shapes: []gemm.Shape{gemm.Cube(8), gemm.Cube(12)}, Types: []string{"f64"},

@@ -100,8 +100,8 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// TestAccessesCover wants the requests of every setting to reach each element of the slices
-// that the tiles say: written once, and read as often as equations 14 and 15 have it.
+// TestAccessesCover checks, for every setting, that the accesses reach each element of the tiles'
+// slices. Each is written once and read as often as equations 14 and 15 say.
 func TestAccessesCover(t *testing.T) {
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
@@ -154,9 +154,9 @@ func TestAccessesCover(t *testing.T) {
 	}
 }
 
-// TestSectors has what a warp reads for one k index: 32 rows of A and one element of B down a
-// column, one of A and 128 or 256 bytes of B along a row, and 4 rows and 8 columns of blocks
-// of 8×8 doubles.
+// TestSectors checks the sectors that a warp reads for one k index: 32 rows of A and one element of B
+// down a column; one row of A and 128 or 256 bytes of B along a row; and 4 rows and 8 columns of
+// 8×8 blocks of doubles.
 func TestSectors(t *testing.T) {
 	for _, test := range []struct {
 		typ, name string

@@ -15,8 +15,8 @@ import (
 
 func packed(ld int) Operand { return Operand{Address: 1 << 20, LD: ld} }
 
-// TestChoice pins what is chosen for shapes that fill the multiprocessors in different ways:
-// whole waves of the largest tile, less than one, and a few rows too many.
+// TestChoice compares the chosen tile with a table, for shapes that fill the multiprocessors in
+// different ways: whole waves of the largest tile, less than one wave, and a few rows more.
 func TestChoice(t *testing.T) {
 	for _, c := range []struct {
 		typ, name string
@@ -45,8 +45,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestFitted wants tiles of bytes to have no more rows and k indices than the product, and in
-// several tiles and slices about as many in each.
+// TestFitted checks that tiles of bytes have no more rows and k indices than the product. If a product
+// has several tiles or slices, they are about equal.
 func TestFitted(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -126,8 +126,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLayouts wants operands laid out anew where their rows forbid copies of 16 bytes and the
-// product is long enough, and then so that no block of the kernel has an edge.
+// TestLayouts checks which operands are copied to a new layout: those whose strides forbid copies of
+// 16 bytes, if the product is long enough. In the new layout no block of the kernel has an edge.
 func TestLayouts(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	auto := gemm.Params{"tile": Auto, "split": 0, "stages": 0}
@@ -180,8 +180,8 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// TestShortMemory wants a product planned without what needs memory of its own where the GPU's
-// does not hold that, and what is asked for kept.
+// TestShortMemory plans products on a GPU with little memory. Extra buffers are dropped if they do not
+// fit; parameters that the user set are kept.
 func TestShortMemory(t *testing.T) {
 	r, short := rung(t, "f32", "warptile"), h200
 	short.Free = 1 << 20
@@ -284,8 +284,8 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// TestCheckRegisters wants a limit that the compiler ignores to be an error: one below the
-// registers that are left to each of the 2048 threads that a multiprocessor can hold.
+// TestCheckRegisters checks that a register limit that the compiler ignores is an error: a limit below
+// the registers of each thread if a multiprocessor holds 2048.
 func TestCheckRegisters(t *testing.T) {
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)

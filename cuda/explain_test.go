@@ -39,8 +39,8 @@ func rung(t *testing.T, typ, name string) Rung {
 	return Rung{}
 }
 
-// TestExplain compares with sums done on paper: the report's setting of 16×16 threads with
-// slices of 16, for which a multiprocessor of 8.6 is filled to a third.
+// TestExplain compares with figures that were computed by hand, for the report's setting of 16×16
+// threads and slices of 16. It fills a third of a multiprocessor of compute capability 8.6.
 func TestExplain(t *testing.T) {
 	ampere := occupancy.Capability{Major: 8, Minor: 6}
 	for _, test := range []struct {

@@ -9,8 +9,8 @@ import (
 	"gemm/cuda/occupancy"
 )
 
-// TestFeasible wants the blocks of the report, and no others, to be feasible: 16×16 and 8×8
-// threads with slices of 8 and 16, and a slice of 32 where the block is small.
+// TestFeasible checks that exactly the blocks of the report are feasible: 16×16 and 8×8 threads with
+// slices of 8 and 16, and the small block also with slices of 32.
 func TestFeasible(t *testing.T) {
 	for _, c := range occupancy.Capabilities() {
 		tiles, err := FeasibleTiles(c)

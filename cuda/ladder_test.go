@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of registers of this host's NVRTC")
 
-// archs are the compute capabilities that every kernel is compiled for, where it can be.
+// archs are the compute capabilities that every kernel is compiled for, if the compiler knows them.
 var archs = []int{75, 80, 86, 89, 90}
 
 // TestLadder wants every file of the ladders to be a rung, and settings that a block and
@@ -62,9 +62,9 @@ func sources(t *testing.T, typ string) []string {
 	return names
 }
 
-// TestKernels compiles every rung with its first settings for every architecture and with all of
-// them for two, wants no warning and no more shared memory than a block may have, and compares
-// registers and spills with the table of this version of NVRTC.
+// TestKernels compiles every rung: its first settings for every architecture, and all settings for
+// two. There must be no warning, and no more shared memory than a block may have. Registers and
+// spills are compared with the table of this version of NVRTC.
 func TestKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long, and nothing here runs at the same time")
@@ -132,8 +132,8 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// fewMore is how many registers a kernel may have more or fewer than the table says: ptxas
-// does not always choose alike, up to six apart, and they are given out in eights.
+// fewMore is the tolerance of the register count. ptxas may choose differently, by up to six, and
+// registers are allocated in units of eight.
 const fewMore = 8
 
 // alike compares two lines of the table.

@@ -44,7 +44,7 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// operands are those of a product whose result is exact: small integers.
+// operands are small integers, so that their product is exact.
 type operands[T gemm.Element] struct{ c, a, b gemm.Matrix[T] }
 
 func newOperands[T gemm.Float](m, n, k, gap int) operands[T] {
@@ -86,7 +86,7 @@ func check[T gemm.Float](o operands[T]) error {
 	return nil
 }
 
-// understood returns those of the parameters that the variant has.
+// understood returns the parameters that the variant has.
 func understood(v gemm.Variant, p gemm.Params) gemm.Params {
 	out := gemm.Params{}
 	for _, q := range v.Params {
@@ -217,9 +217,9 @@ func TestRanksLocal(t *testing.T) {
 	}
 }
 
-// TestRanksHalve wants a part to be computed in one go by a variant that halves it: cut
-// into the columns that ranks help each other with, or look at messages between, it is not
-// halved, and has the bits of packed.
+// TestRanksHalve checks that a part that a rank computes in one call is halved by Strassen's
+// algorithm. If the part is cut into columns that ranks share, or if messages are polled between
+// pieces, it is not halved, and has the bits of packed.
 func TestRanksHalve(t *testing.T) {
 	forRank0(t)
 	tuned.Use(tuned.Settings{}.With(tuned.Tune{Type: "f64", Kernel: kernel.Best[float64]().Name,
@@ -369,8 +369,8 @@ func TestSpareProcessors(t *testing.T) {
 	underMPI(t, 3, "^TestRanks(Spare|Panels|Cancelled|Bytes)$", "-x", roomy+"=yes")
 }
 
-// TestRanksSpare wants ranks to compute beside their messages: all that they compute while
-// panels are under way is on a thread of its own.
+// TestRanksSpare checks that the ranks compute while messages are under way: everything that they
+// compute during a panel runs on a thread of its own.
 func TestRanksSpare(t *testing.T) {
 	forRank0(t)
 	forVariants(t, gemm.Params{"panel": 16}, func(t *testing.T, v gemm.Variant) {
@@ -448,7 +448,7 @@ func TestRanksUnshared(t *testing.T) {
 	}
 }
 
-// TestRanksDone wants the time of a rank without work to be that of the whole product.
+// TestRanksDone checks that the time of a rank without work is the time of the whole product.
 func TestRanksDone(t *testing.T) {
 	forRank0(t)
 	p := gemm.Params{"grid": "2x1", "schedule": static, "local": "serial/naive"}
@@ -532,7 +532,7 @@ func TestRanksBounds(t *testing.T) {
 	})
 }
 
-// TestRanksInTurn uses products that are staged at the same time, of two types, in turn.
+// TestRanksInTurn alternates between two staged products of different element types.
 func TestRanksInTurn(t *testing.T) {
 	forRank0(t)
 	ctx := context.Background()
@@ -868,8 +868,8 @@ func (p *placed) Multiply(context.Context, gemm.Matrix[float64], gemm.Matrix[flo
 	return nil
 }
 
-// TestAside has a rank compute beside its messages on one processor, its messages wait on
-// another, and both threads run anywhere on the rank's share afterwards.
+// TestAside checks that a rank computes on one processor while its messages wait on another.
+// Afterwards both threads may run anywhere in the rank's set of processors.
 func TestAside(t *testing.T) {
 	j := &Job{share: cpu.Places()}
 	places := j.apart(closeBy)

@@ -74,14 +74,13 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// underMPI runs tests of this binary on so many ranks, and returns what they wrote.
+// underMPI runs tests of this binary on that many ranks, and returns their output.
 func underMPI(t *testing.T, ranks int, run string, options ...string) string {
 	t.Helper()
 	return gemmtest.Mpirun(t, asRank, ranks, run, options...)
 }
 
-// TestConformance runs the conformance suite on every number of ranks up to 9; in short
-// tests, which look for what the others cannot find, on two.
+// TestConformance runs the conformance suite on 1 to 9 ranks. With -short it runs on two ranks only.
 func TestConformance(t *testing.T) {
 	for ranks := 1; ranks <= 9; ranks++ {
 		if testing.Short() && ranks != 2 {
@@ -91,10 +90,13 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestRanksConform is what rank 0 runs: everything on one rank, but for short tests; on two,
-// where messages take long, every variant with every setting, each with an element type of
-// its own; on more a third of the variants, each with one setting and one element type, which
-// change with the ranks.
+// TestRanksConform is the part that rank 0 runs. The work depends on the number of ranks:
+//
+//	ranks   variants   settings   element types
+//	1       all        all        all
+//	2       all        all        one a setting
+//	3–9     a third    one        one
+//	-short  all        one        one
 func TestRanksConform(t *testing.T) {
 	forRank0(t)
 	ranks := theJob.Size()

@@ -20,8 +20,8 @@ func benchWorkers() []int {
 	return slices.Compact([]int{1, runtime.GOMAXPROCS(0), 2 * runtime.GOMAXPROCS(0)})
 }
 
-// BenchmarkForkJoin begins and ends a loop with nothing in it, beside as many
-// goroutines with nothing to do.
+// BenchmarkForkJoin measures the fork and join of an empty loop, and compares it with as many empty
+// goroutines.
 func BenchmarkForkJoin(b *testing.B) {
 	for _, workers := range benchWorkers() {
 		b.Run(fmt.Sprintf("pool/workers=%d", workers), func(b *testing.B) {
@@ -46,8 +46,8 @@ func BenchmarkForkJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkChunk runs loops of empty bodies; ns/chunk is their time by the number of
-// chunks, which for guided is small, so that it holds a part of fork and join.
+// BenchmarkChunk runs loops with an empty body; ns/chunk is their time divided by the number of
+// chunks. guided makes few chunks, so its figure contains a part of fork and join.
 func BenchmarkChunk(b *testing.B) {
 	const n = 1 << 14
 	for _, s := range []struct {
@@ -103,11 +103,10 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkShards computes parity shards of 64 KiB by serial/packed and by parallel/packed
-// with two workers, in turn. It reports the medians of both, in µs, and the median of the
-// ratios of neighbours. A turn is a millisecond or so: a virtual processor that has nothing
-// to do for longer is taken away, and may come back as half of a core that the other one
-// has, or far from it.
+// BenchmarkShards computes parity shards of 64 KiB with serial/packed and with parallel/packed on
+// two workers, interleaved. It reports both medians in µs, and the median ratio of neighbouring
+// samples. A turn takes about a millisecond: a hypervisor takes an idle virtual processor away
+// after longer, and may give it back on another core.
 func BenchmarkShards(b *testing.B) {
 	const shard, cold, turn = 64 << 10, 5, 25
 	if runtime.GOMAXPROCS(0) < 2 {

@@ -108,8 +108,8 @@ func TestCutoffs(t *testing.T) {
 	}
 }
 
-// TestPackedFieldShares wants products in GF(2⁸) that are large enough for several workers
-// to be those of one: parities of long shards, and many rows of few columns.
+// TestPackedFieldShares compares products in GF(2⁸) by several workers with the product of one:
+// parities of long shards, and matrices of many rows and few columns.
 func TestPackedFieldShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, shape := range [][3]int{{4, 150_001, 10}, {50, 20_000, 20}, {900, 100, 120}} {
@@ -140,8 +140,8 @@ func TestPackedFieldShares(t *testing.T) {
 	}
 }
 
-// TestStrassenShares wants products that are large enough for several workers to be
-// those of one, bit for bit.
+// TestStrassenShares compares products that are large enough for several workers with the product
+// of one, bit for bit.
 func TestStrassenShares(t *testing.T) {
 	const m, n, k = 410, 395, 421
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -305,8 +305,8 @@ func TestRunPanicEnds(t *testing.T) {
 	}
 }
 
-// TestRunSleeps has callers and runners wait for one another so long that they sleep, in turn
-// with loops in which nobody does.
+// TestRunSleeps alternates between loops in which the caller and the workers wait long enough to
+// park, and loops in which nobody parks.
 func TestRunSleeps(t *testing.T) {
 	if workers := 3; runtime.GOMAXPROCS(0) < workers {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))

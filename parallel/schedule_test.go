@@ -41,8 +41,8 @@ func chunks(s Schedule, n, workers int) []string {
 	return out
 }
 
-// TestChunks pins the chunks of small loops. Those of static and guided are what
-// libgomp prints for the same loops.
+// TestChunks compares the chunks of small loops with a table. Its entries for static and guided are
+// what libgomp prints for the same loops.
 func TestChunks(t *testing.T) {
 	for _, test := range []struct {
 		schedule   string
@@ -247,8 +247,7 @@ func TestForCancelled(t *testing.T) {
 	}
 }
 
-// TestAuto wants the schedule whose loops take the least time, whatever that of a first
-// one is.
+// TestAuto checks that auto chooses the fastest schedule, whatever the time of the first loop was.
 func TestAuto(t *testing.T) {
 	a := NewAuto(2)
 	if name, _ := a.Chosen(); name != "" || !a.Settled() {

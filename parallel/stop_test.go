@@ -24,9 +24,9 @@ func longestStop(before []uint64) (seconds float64, counts []uint64) {
 	return seconds, h.Counts
 }
 
-// BenchmarkStopTheWorld forces collections while a product of 4096×4096 is computed,
-// and reports the longest time for which they stopped every goroutine: assembly is not
-// preempted, so that they wait for the call that is under way.
+// BenchmarkStopTheWorld forces garbage collections while a product of 4096×4096 is computed. It
+// reports the longest time for which a collection stopped every goroutine. Assembly is not
+// preempted, so a collection waits until the running kernel calls have returned.
 func BenchmarkStopTheWorld(b *testing.B) {
 	const n = 4096
 	x, y, c := gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n), gemm.NewMatrix[float64](n, n)

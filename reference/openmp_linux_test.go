@@ -25,8 +25,8 @@ func openMP(t *testing.T) *OpenMP {
 	return o
 }
 
-// TestOpenMP asks for everything once and ten times, which takes twice as long at least: a
-// neighbour may have the processor in many tries, but not in each.
+// TestOpenMP runs every measurement once and ten times. Ten times must take at least twice as long
+// in one of the attempts: other processes may disturb many attempts, but not all.
 func TestOpenMP(t *testing.T) {
 	o := openMP(t)
 	ctx := t.Context()

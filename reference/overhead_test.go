@@ -11,9 +11,8 @@ import (
 	"gemm"
 )
 
-// BenchmarkCall measures what a product of one element costs through this package
-// and through cblas_dgemm, beside a function of the library that does nothing but
-// return a number.
+// BenchmarkCall measures the fixed cost of a product of one element: through this package, through
+// cblas_dgemm, and for a function of the library that only returns a number.
 func BenchmarkCall(b *testing.B) {
 	need(b, openBLAS)
 	m, err := newShared[float64](openBLAS, 1)

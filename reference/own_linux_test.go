@@ -162,8 +162,7 @@ func TestUncomputed(t *testing.T) {
 	}
 }
 
-// TestRepeat times batches, whose time grows with their length and whose clock is
-// that of the process.
+// TestRepeat times batches. The time must grow with the length, and be that of the process clock.
 func TestRepeat(t *testing.T) {
 	x := staged[float64](t, openBLAS, 1)
 	ctx := context.Background()
@@ -545,7 +544,7 @@ func TestFewThreads(t *testing.T) {
 	}
 }
 
-// TestAgain loads a library that ends its process when it is asked for too much.
+// TestAgain loads a library that ends its process if a request is too large.
 func TestAgain(t *testing.T) {
 	file := own(t)
 	loads := 0

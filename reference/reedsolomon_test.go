@@ -122,9 +122,9 @@ func TestReedSolomonErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkReedSolomon measures our products and the library's in turn, on one thread: the
-// data GB/s of both, the medians of all turns, and their ratio. For several threads there is
-// gemm compare, which lets the workers of one rest before it measures the other.
+// BenchmarkReedSolomon measures our products and the library's, interleaved, on one thread. It
+// reports the GB/s of data for both (medians of all turns) and the ratio. For several threads use
+// gemm compare, which lets the workers of one contender park before it measures the next.
 func BenchmarkReedSolomon(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, code := range [][2]int{{4, 2}, {10, 4}, {17, 3}, {8, 8}, {16, 16}, {50, 20}, {128, 32}} {

@@ -31,7 +31,7 @@ func need(t testing.TB, l *library) *routines {
 	return r
 }
 
-// libraries are those of Variants, in its order, but for the last one, which is Go.
+// libraries lists the C libraries in the order of Variants. Its last variant, which is Go, is left out.
 var libraries = []*library{openBLAS, mkl, blis}
 
 // places returns this process and, where there is a C compiler, one for a library.
@@ -322,9 +322,9 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// inChild runs a test of this binary, in a process where no library is open yet,
-// with the given environment and no kernels of the user's choice, and returns what it
-// printed after "child: ".
+// inChild runs a test of this binary in a new process, in which no library is open, with the given
+// environment. It removes the user's choice of kernels, and returns what the child printed after
+// "child: ".
 func inChild(t *testing.T, test string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")

@@ -120,9 +120,9 @@ func TestZeroTimesNaN(t *testing.T) {
 	}
 }
 
-// TestInfBecomesNaN pins what Strassen's and Winograd's algorithms do with Inf:
-// with one in A₁₁ and ones elsewhere, classical algorithms make +Inf of one row
-// of C; here it becomes NaN, all or in part, and so does a row of another quarter.
+// TestInfBecomesNaN checks what Strassen's and Winograd's algorithms do with Inf. With one Inf in
+// A₁₁ and ones elsewhere, classical algorithms return +Inf in one row of C. Here all or a part of
+// this row becomes NaN, and so does a row of another quarter.
 func TestInfBecomesNaN(t *testing.T) {
 	ones := func() gemm.Matrix[float64] {
 		m := gemm.NewMatrix[float64](4, 4)
@@ -199,8 +199,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestCancelledMidway: every variant looks at the context more than once in a
-// product, and goes no further than a few more pieces once it is cancelled.
+// TestCancelledMidway checks that every variant looks at the context several times in a product.
+// After the cancellation it computes only a few more pieces.
 func TestCancelledMidway(t *testing.T) {
 	for _, v := range Variants() {
 		m, n, k := 130, 120, 110
@@ -300,8 +300,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestPeeledOperations: the operations of a product with odd dimensions at every
-// level are those of its levels, counted by hand for 7×7×7 down to 3.
+// TestPeeledOperations compares the operations of products with odd dimensions at every level with
+// a count by hand, for 7×7×7 down to 3.
 func TestPeeledOperations(t *testing.T) {
 	p := gemm.Params{"cutoff": 3, "leaf": "serial/naive"}
 	// Seven products of 3×3×3, 18 sums of 9 elements, 6×6 last terms, a column of 6

@@ -41,8 +41,8 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestFolded compares the workspace and the traffic of products whose additions are
-// folded with those of the temporaries of all levels.
+// TestFolded compares the workspace and the traffic of products with folded additions with those
+// of products that keep the temporaries of all levels.
 func TestFolded(t *testing.T) {
 	const n0, cache, line = 512, 1 << 20, 8
 	v, product := find(t, "serial/strassen"), sumWorkspace(block.Serial)
@@ -65,8 +65,8 @@ func TestFolded(t *testing.T) {
 		if model.Flops != unfolded.Flops {
 			t.Errorf("%d levels: %v operations, %v with temporaries", levels, model.Flops, unfolded.Flops)
 		}
-		// 18 sums of 4 quarters, of which 3 are in a cache, in place of 10 of 1 and 8 of 2, of
-		// the last level.
+		// On the last level, 18 sums of 4 quarters replace 10 sums of 1 quarter and 8 of 2. Of these 18·4
+		// quarters, 3 are in a cache.
 		less := math.Pow(7, float64(levels-1)) * (4*18 - 3 - 10 - 2*8) * n0 * n0
 		if got := unfolded.Traffic(cache, line) - model.Traffic(cache, line); got != less {
 			t.Errorf("%d levels: folding saves the traffic of %v elements, want %v", levels, got, less)
@@ -74,8 +74,8 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestTemporaries: with a leaf that additions are not folded into, and with one that
-// they are, the temporaries that the workspace tells of are all that is held.
+// TestTemporaries checks that a product holds exactly the temporaries that Workspace reports, for
+// leaves with folded additions and without.
 func TestTemporaries(t *testing.T) {
 	const m, n, k = 130, 65, 99
 	a, b, c := gemm.NewMatrix[float64](m, k), gemm.NewMatrix[float64](k, n), gemm.NewMatrix[float64](m, n)
@@ -171,8 +171,8 @@ func TestMultiplyTwo(t *testing.T) {
 	}
 }
 
-// TestTiles adds matrices of several tiles, and of rows and columns beside whole ones, one
-// sum after the other, where each needs the one before.
+// TestTiles adds matrices of several tiles, some of them with partial tiles at the edges. Each sum
+// needs the result of the one before.
 func TestTiles(t *testing.T) {
 	const rows, cols = 2*tileRows + 3, 2*tileCols + 5
 	r := newRecursion(winogradScheme, winograd[float64], 8, Packed[float64]{}, block.Serial).take()
@@ -198,11 +198,11 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// BenchmarkStrassen times strassen over packed in turn with packed, on one processor,
-// halving once and twice. It reports the median of the ratios of neighbours, and the
-// largest difference of the two results beside strassen's bound, both in units of
-// u·max|A|·max|B|. n = 8192 takes 3 GB and some 20 s a product where vectors of AVX-512
-// are halved: -bench 'Strassen/f64/n=8192' -benchtime 3x.
+// BenchmarkStrassen measures strassen against packed, interleaved, on one processor, with one
+// halving and with two. It reports the median ratio of neighbouring samples, and the largest
+// difference of the results and strassen's error bound, in units of u·max|A|·max|B|. n = 8192
+// needs 3 GB, and some 20 s a product with AVX-512:
+// -bench 'Strassen/f64/n=8192' -benchtime 3x.
 func BenchmarkStrassen(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	b.Run("f64", benchStrassen[float64])

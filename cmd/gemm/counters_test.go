@@ -169,8 +169,8 @@ func fakeProfiler(args []string) error {
 	return log("==PROF== Connected to process 7 (/gemm-cuda)\n==PROF== Profiling \"gemm\" - 0: 0%%....50%%....100%% - 6 passes\n==PROF== Disconnected from process 7\n%s", table)
 }
 
-// withProfiler returns the variables with which gemm finds a worker whose rows are of a GPU
-// and a profiler that behaves so, and the file in which that notes what it has run.
+// withProfiler returns the environment in which gemm finds a worker with rows of a GPU, and a
+// profiler that behaves as how says. The profiler writes its command lines to the file notes.
 func withProfiler(t *testing.T, how string) (variables []string, notes string) {
 	t.Helper()
 	program, err := os.Executable()

@@ -68,8 +68,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// asWorker has this process be a worker, if it is to be one, and ends it; it is nil on
-// systems that no test starts one on.
+// asWorker turns this process into a worker if the environment says so, and ends it. It is nil on
+// systems where no test starts a worker.
 var asWorker func()
 
 // result is what a run of the program left.
@@ -102,9 +102,8 @@ func succeed(t *testing.T, dir string, args ...string) result {
 	return r
 }
 
-// fail runs the program and checks the status, that standard output is empty and
-// that standard error is one line that begins with the program's name and
-// contains want.
+// fail runs the program and checks its status. Standard output must be empty. Standard error must be
+// one line that begins with the program's name and contains want.
 func fail(t *testing.T, dir string, status int, want string, args ...string) {
 	t.Helper()
 	failWith(t, dir, nil, status, want, args...)
@@ -544,8 +543,8 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// interrupted starts the command, sends it the signal of Ctrl-C as soon as the
-// records hold a row, and returns what it wrote to standard error.
+// interrupted starts the command, interrupts it (Ctrl-C) as soon as the records have a row, and
+// returns its standard error.
 func interrupted(t *testing.T, file string, args ...string) string {
 	t.Helper()
 	stderr := interruptedAt(t, file, 1, args...)
@@ -555,7 +554,7 @@ func interrupted(t *testing.T, file string, args ...string) string {
 	return stderr
 }
 
-// interruptedAt is interrupted as soon as the records hold so many rows.
+// interruptedAt is interrupted, but waits until the records have that many rows.
 func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 	t.Helper()
 	stderr, status := signalled(t, file, rows, []os.Signal{syscall.SIGINT}, append([]string{program(t)}, args...)...)
@@ -565,8 +564,8 @@ func interruptedAt(t *testing.T, file string, rows int, args ...string) string {
 	return stderr
 }
 
-// signalled starts the command line, sends it the signals as soon as the records hold so many
-// rows, and returns what it wrote to standard error and its status.
+// signalled starts the command line and sends the signals as soon as the records have that many
+// rows. It returns the command's standard error and status.
 func signalled(t *testing.T, file string, rows int, signals []os.Signal, line ...string) (string, int) {
 	t.Helper()
 	var stderr strings.Builder
@@ -941,8 +940,9 @@ func TestMultiplyInTheField(t *testing.T) {
 		"--out", "d.npy")
 }
 
-// TestMultiplyAtTheEndsOfTheRange wants overflow to be right where it is, α not to lose what
-// the result keeps, and no assurance from a bound that is larger than the result.
+// TestMultiplyAtTheEndsOfTheRange checks products at the ends of the element type's range. Overflow
+// is right if the exact result overflows too. α must not destroy a result that is representable. A
+// bound that is larger than the result must not count as a verification.
 func TestMultiplyAtTheEndsOfTheRange(t *testing.T) {
 	dir := t.TempDir()
 	one := func(name string, x float64) {
@@ -973,7 +973,8 @@ func TestMultiplyAtTheEndsOfTheRange(t *testing.T) {
 		}
 	}
 
-	// One term in a hundred is left over: k roundings lose more, those of blocks do not.
+	// One term in a hundred does not cancel: k single roundings lose more than allowed, sums of blocks
+	// do not.
 	const k = 600_000
 	a, b := gemm.NewMatrix[float32](1, k), gemm.NewMatrix[float32](k, 1)
 	for l := range k {

@@ -16,8 +16,8 @@ import (
 // quick has one row, which takes no time to measure.
 var quick = []string{"serial", "--variants", "serial/naive", "--sizes", "8", "--time", "1ms", "--reps", "1"}
 
-// TestUsersFilesStay writes records whose names, taken for prefixes or patterns, are those of
-// other files.
+// TestUsersFilesStay writes records whose names would also match other files if they were read as
+// prefixes or patterns. The other files must stay.
 func TestUsersFilesStay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,8 +83,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestOutputsAreReplacedInPlace has every command that writes a file write one that is private,
-// by a link, and then one that is not there yet, by a link that names nothing.
+// TestOutputsAreReplacedInPlace runs every command that writes a file, twice: through a symbolic
+// link to a private file, and through a link to a file that does not exist yet.
 func TestOutputsAreReplacedInPlace(t *testing.T) {
 	t.Parallel()
 	inputs := t.TempDir()

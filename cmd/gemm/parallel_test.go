@@ -51,8 +51,8 @@ func swept(t *testing.T, args ...string) (cases []compare.Case) {
 	return cases
 }
 
-// TestParallelExperiments wants what is swept to name the experiment, with its serial
-// baselines beside it.
+// TestParallelExperiments checks that the swept parameter names the experiment, and that its serial
+// baselines are measured with it.
 func TestParallelExperiments(t *testing.T) {
 	for _, test := range []struct {
 		args       string
@@ -251,8 +251,8 @@ func TestManyRowsAreAnnounced(t *testing.T) {
 	}
 }
 
-// TestTimeOfManyRows wants less time a row for more rows, and fewer samples of slow
-// ones, unless more are asked for.
+// TestTimeOfManyRows checks that more rows get less time each, and slow rows fewer samples, unless
+// the command line sets more.
 func TestTimeOfManyRows(t *testing.T) {
 	for _, test := range []struct {
 		args     []string

@@ -27,9 +27,12 @@ import (
 	"gemm/mpi/launch"
 )
 
-// faulty is the program with MPI, built once, in which the variable GEMM_TEST_FAULT plants
-// faults: a panic of rank 1 in the goroutine that serves (serve) or in another (elsewhere),
-// or of rank 0 in the one that leads (lead).
+// faulty is the program with MPI, built once, with faults that the environment variable
+// GEMM_TEST_FAULT chooses:
+//
+//	serve      rank 1 panics in the goroutine that computes
+//	elsewhere  rank 1 panics in another goroutine
+//	lead       rank 0 panics in the goroutine that leads
 var faulty = sync.OnceValues(func() (string, error) {
 	dir := filepath.Dir(binary)
 	const file, entry = "../../mpi/multiplier.go", "	s.settle()\n	k := &clock{"
@@ -113,7 +116,7 @@ type process struct {
 	args      string
 }
 
-// processes returns those of the session that live.
+// processes returns the processes of the session that are alive.
 func (s *session) processes() []process {
 	var found []process
 	entries, _ := filepath.Glob("/proc/[0-9]*")
@@ -161,7 +164,7 @@ func (s *session) run(variables []string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// ranks returns the command that starts so many ranks as a user does.
+// ranks returns the command that starts n ranks, as a user does.
 func (s *session) ranks(n int, args ...string) []string {
 	return slices.Concat(s.mpirun, []string{"-n", strconv.Itoa(n), s.program, "mpi"}, args)
 }
@@ -196,8 +199,8 @@ func (s *session) signal(rank int, signal syscall.Signal) {
 	}
 }
 
-// limit leaves a rank so many bytes of addresses beyond what it has, however many its
-// threads have reserved.
+// limit sets a rank's limit of address space to what it uses now plus that many bytes, whatever
+// its threads have reserved.
 func (s *session) limit(rank int, bytes uint64) {
 	s.t.Helper()
 	pid := s.rank(rank)
@@ -226,7 +229,7 @@ func (s *session) live() int {
 	return n
 }
 
-// measuring waits until ranks that gemm started have begun so many cases.
+// measuring waits until ranks that gemm started have begun that many cases.
 func (s *session) measuring(least int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("case %d is measured", least), func() bool {
@@ -244,7 +247,7 @@ func (s *session) measuring(least int) {
 	})
 }
 
-// rowsIn waits until the file has so many rows.
+// rowsIn waits until the file has that many rows.
 func (s *session) rowsIn(name string, rows int) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s has %d rows", name, rows), func() bool {
@@ -478,8 +481,8 @@ func TestFaultsUnderMpirun(t *testing.T) {
 	}
 }
 
-// TestMemoryOfARank has one rank run out of memory: after the first row, where two short
-// rows follow before the one for which it does not suffice.
+// TestMemoryOfARank limits the memory of one rank after the first row. Two small rows still fit; the
+// one after them does not.
 func TestMemoryOfARank(t *testing.T) {
 	s := newSession(t)
 	cmd, _, stderr := s.start(nil,
@@ -539,9 +542,9 @@ func TestKilledRank(t *testing.T) {
 	faultOfStarted(t, 1, syscall.SIGKILL, 30*time.Second, compare.Failed, "rank 1 was killed by signal 9")
 }
 
-// faultOfStarted sends a signal to a rank in the second of four cases, whose row must say
-// why it has the status, and comes within 10 s of the fault, or of the time limit of one
-// that hangs; the other rows are there.
+// faultOfStarted sends a signal to a rank in the second of four cases. The row of this case must
+// have the status and its reason, and come within 10 s of the fault (of the time limit, if a rank
+// hangs). The other rows must be there.
 func faultOfStarted(t *testing.T, rank int, signal syscall.Signal, limit time.Duration, status compare.Status,
 	want string) {
 	t.Helper()

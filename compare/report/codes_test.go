@@ -18,10 +18,9 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// encoded returns records such as `gemm compare --profile gf256` leaves on a host with a
-// GPU: codes at two widths of shards, one code at all widths, on one thread and sixteen,
-// beside the library, and the rungs of the GPU. Times are drawn from a generator of fixed
-// seed about figures that no machine had.
+// encoded returns records as gemm compare --profile gf256 leaves them on a host with a GPU: codes at
+// two widths of shards, one code at all widths, on 1 and 16 threads, the library, and the rungs of
+// the GPU. A generator with a fixed seed draws the times; no machine had them.
 func encoded() compare.Document {
 	const host, run = "c0de0256", "r1"
 	const peak, triad, copies = 240, 15.2, 4300 // of one thread, and of the GPU

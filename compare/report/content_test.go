@@ -93,8 +93,8 @@ func lacking(doc compare.Document, variant string) compare.Document {
 	return doc
 }
 
-// strassens returns rows of a fast variant beside the ladder's packed, with the
-// given times relative to it.
+// strassens returns rows of a fast variant and of the ladder's packed. The times of the fast variant
+// are relative to packed.
 func strassens(variant string, over [3]float64, change ...func(*compare.Record)) []compare.Record {
 	var rows []compare.Record
 	for i, n := range []int{64, 128, 256} {
@@ -732,9 +732,9 @@ func TestGoldenContent(t *testing.T) {
 	}
 }
 
-// TestAdviceIsComplete counts the items against those of the report of 2024 that
-// they come from: the numbered or bulleted items of each section, and in 2.3.3
-// the two remarks that follow its list.
+// TestAdviceIsComplete compares the number of items with the report of 2024 that the advice comes
+// from: the numbered and bulleted items of each section, and in 2.3.3 also the two remarks after
+// the list.
 func TestAdviceIsComplete(t *testing.T) {
 	want := map[string]int{
 		"2.1.3": 3 + 5, "2.2.3": 6, "2.3.3": 5 + 2, "2.4.3": 7,

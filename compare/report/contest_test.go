@@ -15,8 +15,8 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// rival plants a row of the profile peers: m×n×k on so many threads at the given
-// GFLOP/s, the ceiling at 40 a thread in f64 and 80 in f32.
+// rival returns a row of the profile peers: m×n×k on that many threads with the given GFLOP/s. The
+// ceiling is 40 GFLOP/s a thread in f64 and 80 in f32.
 func rival(variant, typ string, m, n, k, threads int, gflops float64, change ...func(*compare.Record)) compare.Record {
 	work := 2 * float64(m) * float64(n) * float64(k)
 	r := reporttest.Row(variant, n, work/gflops/1e9)
@@ -40,9 +40,8 @@ func rival(variant, typ string, m, n, k, threads int, gflops float64, change ...
 	return r
 }
 
-// peersDocument plants rows of every kind: squares, small and skinny shapes in both
-// types, two threads, one row without a speed, one with a warning and a neighbour that
-// takes no part.
+// peersDocument returns rows of every kind: squares, small and slender shapes in both types, two
+// threads, a row without a speed, a row with a warning, and one variant that is not compared.
 func peersDocument() compare.Document {
 	var rows []compare.Record
 	for _, typ := range []string{"f64", "f32"} {

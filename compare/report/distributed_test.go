@@ -16,10 +16,10 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// launched returns records such as `gemm mpi` leaves on a host of 16 processors: all
-// variants by ranks and sizes, weak scaling, panels, binding and messages. Times are drawn
-// from a generator of fixed seed about those of a model, latency and bandwidth and a rate
-// of each rank, so that what the report says of them can be known beforehand.
+// launched returns records as gemm mpi leaves them on a host with 16 processors: all variants by
+// ranks and sizes, weak scaling, panels, binding and messages. The times follow a model of latency,
+// bandwidth and a rate of each rank, with noise from a fixed seed. So the tests know what the report
+// must say.
 func launched() compare.Document {
 	const host, run = "5ca1ab1e", "r1"
 	const rate, latency, bandwidth = 50e9, 1e-6, 5e9 // operations, seconds, bytes
@@ -37,8 +37,8 @@ func launched() compare.Document {
 			Time: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC),
 		}},
 	}
-	// add appends a row: what rank 0 or the busiest rank moves in bytes, a lower bound of
-	// that, and the seconds of each rank's phases.
+	// add appends a row. bytes is what rank 0 or the busiest rank moves, bound a lower bound of that, and
+	// phases has the seconds of each rank.
 	add := func(experiment compare.Experiment, variant string, m, n, k, ranks int, params gemm.Params, bytes, bound int64,
 		phases []map[string]float64) {
 		threads, ok := params["threads"].(int)
@@ -98,7 +98,7 @@ func launched() compare.Document {
 		r.Rate, r.PercentPeak = r.Gflops, r.Gflops/compare.Number(60*float64(r.Threads))*100
 		doc.Records = append(doc.Records, r)
 	}
-	// each returns the phases of so many ranks.
+	// each returns the phases of that many ranks.
 	each := func(ranks int, of func(rank int) map[string]float64) []map[string]float64 {
 		out := make([]map[string]float64, ranks)
 		for i := range out {
@@ -242,7 +242,7 @@ func growing(ms map[int]float64) []compare.Record {
 	return rows
 }
 
-// pinged adds messages that take latency and a second for each so many bytes.
+// pinged adds messages whose time is latency plus bytes divided by bandwidth.
 func pinged(ranks int, latency, bandwidth float64, sizes ...int) func(*compare.Document) {
 	return func(d *compare.Document) {
 		for _, bytes := range sizes {

@@ -150,7 +150,7 @@ func TestRates(t *testing.T) {
 	if curve.Limit.Level != 40 || !curve.Top || !slices.Equal(curve.Sizes, []float64{64, 128}) {
 		t.Errorf("limit %v, sizes %v", curve.Limit, curve.Sizes)
 	}
-	// Other families are shown beside the best serial variant.
+	// Charts of other families also show the best serial variant.
 	if got := pointsOf(t, drawingOf(t, doc, "gflops-reference-f64"), "serial/packed"); len(got) != 2 {
 		t.Errorf("packed beside the reference is %v", got)
 	}
@@ -198,7 +198,7 @@ func TestStrassenFigures(t *testing.T) {
 		reporttest.Row("serial/packed", 128, 1e-3), reporttest.Row("serial/packed", 256, 8e-3),
 		reporttest.Row("serial/strassen", 128, 2e-3), reporttest.Row("serial/strassen", 256, 8e-3),
 		sweep(256, 32, 16e-3), sweep(256, 64, 4e-3), sweep(256, 128, 5e-3), sweep(128, 64, 4e-3),
-		// Measured in turn with its own packed, which was slower then.
+		// This row was interleaved with a packed of its own, which was slower then.
 		reporttest.Row("serial/winograd", 256, 8e-3, reporttest.Turn("t")),
 		reporttest.Row("serial/packed", 256, 16e-3, reporttest.Turn("t"), reporttest.Experiment("turn")),
 	)
@@ -254,8 +254,8 @@ func TestCompilerFigure(t *testing.T) {
 	}
 }
 
-// TestDrawingFormats wants all three formats of every drawing, the same twice. (The
-// pixels of all kinds of chart are those of package chart's tests.)
+// TestDrawingFormats checks that every drawing exists in all three formats, and that a second
+// drawing has the same bytes. The tests of package chart look at the pixels.
 func TestDrawingFormats(t *testing.T) {
 	for i, d := range slices.Concat(figures.Drawings(realistic(), "zh"), figures.Drawings(threaded(), "zh")) {
 		for start, write := range map[string]func(*bytes.Buffer) error{

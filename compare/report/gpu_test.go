@@ -21,11 +21,10 @@ import (
 	"gemm/cuda"
 )
 
-// accelerated returns records such as `gemm compare --profile cuda` leaves on a host with
-// a GPU: both ladders over sizes and shapes, the experiments on settings, and with
-// processor the rows that a processor computes. Times are drawn from a generator of fixed
-// seed about figures that no machine had: those of cuBLAS are given, those of the rungs
-// are parts of them.
+// accelerated returns records as gemm compare --profile cuda leaves them on a host with a GPU: both
+// ladders over sizes and shapes, the experiments on settings, and with processor also rows of the
+// CPU. A generator with a fixed seed draws the times; no machine had them. The times of cuBLAS are
+// given, those of the rungs are multiples of them.
 func accelerated(processor bool) compare.Document {
 	const host, run = "ad0be5ee", "r1"
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -266,7 +265,7 @@ func flat(n int) []compare.Record {
 	return rows
 }
 
-// counters gives a row counters of the profiler, name and value in turn.
+// counters sets counters of the profiler in a row; pairs alternates names and values.
 func counters(pairs ...any) func(*compare.Record) {
 	return func(r *compare.Record) {
 		r.GPU.Counters = map[string]float64{}
@@ -276,8 +275,8 @@ func counters(pairs ...any) func(*compare.Record) {
 	}
 }
 
-// onBoth has the quickest of the processor and of the GPU at three sizes: by kernel and
-// with copies as many times as fast as given.
+// onBoth returns the fastest rows of the CPU and of the GPU at three sizes. The speed-ups of the GPU
+// are given, for the kernel alone and with copies.
 func onBoth(kernels, copies [3]float64) compare.Document {
 	var rows []compare.Record
 	for i, n := range []int{64, 128, 256} {
@@ -462,8 +461,8 @@ var gpuSentences = []sentence{
 		[]string{"| `warptile` | 100 µs | 10.0 | 100 µs | 200 µs | 400 µs | — | 2.50"}, nil},
 }
 
-// TestGPUOrder wants the names of the family that the report knows to be those of the
-// ladder, and the rungs with wide copies to be those that have them.
+// TestGPUOrder checks that the report knows every variant of the ladder, and that its list of rungs
+// with wide copies is right.
 func TestGPUOrder(t *testing.T) {
 	var names []string
 	for _, v := range cuda.Variants(nil) {

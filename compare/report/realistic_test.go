@@ -11,10 +11,9 @@ import (
 	"gemm/compare"
 )
 
-// realistic returns records such as a quick comparison of one host leaves: the
-// serial ladder, a sweep of cut-offs, child builds, three peers and the field of
-// bytes, with a row of every status. Times are drawn from a generator of fixed
-// seed, so that it is the same document always.
+// realistic returns records as a quick comparison of one host leaves them: the serial ladder, a sweep
+// of cut-offs, child builds, three peers and GF(2⁸), with a row of every status. A generator with a
+// fixed seed draws the times, so the document is always the same.
 func realistic() compare.Document {
 	const host, run = "4f1c09a2", "r1"
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -43,9 +43,8 @@ func render(t *testing.T, doc compare.Document, lang string,
 	return r, buf.String()
 }
 
-// TestHTML reads pages as an XML parser does that knows HTML's empty elements: tags
-// are balanced, ids unique, links have their ends, tables are rectangular, and
-// nothing is fetched or run.
+// TestHTML reads pages with an XML parser that knows HTML's empty elements. Tags must be balanced, ids
+// unique and tables rectangular; every link needs its target; nothing may be fetched or executed.
 func TestHTML(t *testing.T) {
 	for name, doc := range reports(t) {
 		for _, lang := range text.Languages {

@@ -14,10 +14,10 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// TestResultsGolden renders every file of results/ in Markdown and CSV and compares the sums
-// with those in testdata: a change of structure changes no rendering. Where one differs, it
-// is written to a folder, beside which the renderings of another revision can be put by the
-// same test there. -update writes the sums.
+// TestResultsGolden renders every file of results/ in Markdown and CSV, and compares checksums with
+// those in testdata: a change of structure must not change a rendering. A rendering that differs is
+// written to a folder. Run the test at another revision too, and compare the two folders. -update
+// writes the checksums.
 func TestResultsGolden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it renders all results")

@@ -12,10 +12,9 @@ import (
 	"gemm/compare/report/analysis"
 )
 
-// threaded returns records such as an evening's experiments on threads leave on a host
-// of 16 processors, by `gemm parallel` alone. Times are drawn from a generator of fixed
-// seed about those of a model, Amdahl's law with a cost a chunk, so that what the
-// report says of them can be known beforehand.
+// threaded returns records as gemm parallel leaves them after a night of experiments on a host with
+// 16 processors. The times follow Amdahl's law with a cost per chunk, with noise from a fixed seed.
+// So the tests know what the report must say.
 func threaded() compare.Document {
 	const host, run = "7a1e55d0", "r1"
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -336,7 +336,7 @@ func TestTeXFails(t *testing.T) {
 	}
 }
 
-// TestPDF wants a PDF, the same twice, and nothing of TeX's left beside it.
+// TestPDF checks that two runs write the same PDF, and that no files of TeX are left in the folder.
 func TestPDF(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -18,8 +18,8 @@ func row[T gemm.Float](elements ...T) gemm.Matrix[T] {
 	return gemm.Matrix[T]{Rows: 1, Cols: len(elements), Stride: len(elements), Data: elements}
 }
 
-// TestFarProducts checks results at the ends of the range and beyond: what IEEE arithmetic
-// makes of them is right, on the side that it is on, and nothing else is.
+// TestFarProducts checks results close to the end of the range and beyond it. Only the result that
+// IEEE arithmetic gives, with the right sign, passes.
 func TestFarProducts(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	t.Run("f64", func(t *testing.T) {

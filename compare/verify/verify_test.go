@@ -15,8 +15,8 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// layout returns the layout of an operation: op says how A and B are stored, n for as they are
-// and t for transposed, and pad is added to each leading dimension.
+// layout returns the layout of an operation. op has a letter for A and one for B: n for stored as it
+// is, t for transposed. pad is added to every leading dimension.
 func layout(m, n, k int, op string, alpha, beta float64, pad int) Layout {
 	l := Layout{Shape: gemm.Shape{M: m, N: n, K: k}, TransA: blas.NoTrans, TransB: blas.NoTrans, Alpha: alpha, Beta: beta}
 	l.LDA, l.LDB, l.LDC = k+pad, n+pad, n+pad
@@ -29,8 +29,8 @@ func layout(m, n, k int, op string, alpha, beta float64, pad int) Layout {
 	return l
 }
 
-// distinct is the number of different rows that A has in these tests, so that a
-// right result of a large product is cheap to compute.
+// distinct is the number of different rows of A in these tests. So the right result of a large product
+// is cheap to compute.
 const distinct = 16
 
 // rightFloat returns operands of n×n matrices, as measuring draws them but with
@@ -145,8 +145,8 @@ func TestPlantedFaultsField(t *testing.T) {
 	}
 }
 
-// TestWideField plants faults in a product with so many columns that these are probed, in
-// the first, in the last and where blocks of them end.
+// TestWideField plants faults in a product with so many columns that the verifier samples them: in the
+// first column, in the last one, and at the ends of blocks.
 func TestWideField(t *testing.T) {
 	c := layout(4, 500001, 10, "nn", 1, 0, 5)
 	o := Draw[gf256.Elem](c, 7, nil)
@@ -335,8 +335,8 @@ func TestVerdictFailsOnNaN(t *testing.T) {
 	}
 }
 
-// TestReferenceIsTheSameOnAnyNumberOfProcessors compares references and verdicts bit by
-// bit, and those of rows with sums in the order of k.
+// TestReferenceIsTheSameOnAnyNumberOfProcessors compares references and verdicts bit by bit, also for
+// rows whose sums must be in the order of k.
 func TestReferenceIsTheSameOnAnyNumberOfProcessors(t *testing.T) {
 	t.Run("f32", sameOnAnyProcessors[float32])
 	t.Run("f64", sameOnAnyProcessors[float64])
@@ -497,8 +497,8 @@ func TestInfiniteScale(t *testing.T) {
 	}
 }
 
-// TestFarMagnitudes wants right results to pass, and a lost element to be found, where squares
-// of elements are beyond the range of float64 but products are not.
+// TestFarMagnitudes uses elements whose squares are beyond the range of float64 while the products are
+// not. A right result must pass, and a lost element must be found.
 func TestFarMagnitudes(t *testing.T) {
 	const n = 300 // probed
 	for _, test := range []struct{ a, b, alpha float64 }{{1, 0x1p-570, 1}, {0x1p-570, 1, 1}, {0x1p-530, 0x1p570, 1},

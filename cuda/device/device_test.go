@@ -52,8 +52,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// settings are the parameters that a variant is tested with: all, or the one of the number
-// in GEMM_TEST_SETTING, so that several processes can compile at the same time.
+// settings returns the parameters that a variant is tested with: all, or only number
+// GEMM_TEST_SETTING, so that several processes can compile at the same time.
 func settings(v gemm.Variant, typ string) []gemm.Params {
 	out := []gemm.Params{{}}
 	for _, r := range cuda.Ladder(typ) {
@@ -77,9 +77,8 @@ func settings(v gemm.Variant, typ string) []gemm.Params {
 	return out
 }
 
-// TestStaged wants products of staged operands to be those of integers, whichever copy of
-// the operands they read, for ragged shapes and leading dimensions; it is what
-// compute-sanitizer is run on.
+// TestStaged compares staged products of integers with the exact result, for odd shapes and leading
+// dimensions and for every copy of the operands. compute-sanitizer runs it.
 func TestStaged(t *testing.T) {
 	b := device.NewBackend()
 	t.Cleanup(func() { _ = b.Close() })
@@ -151,8 +150,8 @@ func staged[T gemm.Float](t *testing.T, v gemm.Variant, p gemm.Params) {
 	}
 }
 
-// stagedBytes is staged in GF(2⁸): widths around those of words and of tiles, more rows and k
-// indices than a tile has, and leading dimensions that allow copies of 16, 8, 4, 2 and 1 bytes.
+// stagedBytes is staged in GF(2⁸). Widths are close to those of words and tiles; there are more rows
+// and k indices than a tile has; leading dimensions allow copies of 16, 8, 4, 2 and 1 bytes.
 func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	m, err := gemm.New[gf256.Elem](v, p)
 	if err != nil {
@@ -202,7 +201,7 @@ func stagedBytes(t *testing.T, v gemm.Variant, p gemm.Params) {
 	}
 }
 
-// padded returns a matrix whose rows have so many elements between them.
+// padded returns a matrix with pad elements between its rows.
 func padded[T gemm.Element](rows, cols, pad int) gemm.Matrix[T] {
 	return gemm.NewMatrix[T](rows, cols+pad).Slice(0, 0, rows, cols)
 }

@@ -25,8 +25,8 @@ var broken = map[string]string{
 	"misplaced": `extern "C" __global__ void kernel(int *p) { *(int *)((char *)p + 1) = 1; }`,
 }
 
-// TestBrokenKernels wants a kernel that faults, and one that does not end within its time,
-// to lose the GPU for the process, and nothing that is called afterwards to hang.
+// TestBrokenKernels runs a kernel that faults and one that does not end within its time. Both lose the
+// GPU for this process, and no later call may hang.
 func TestBrokenKernels(t *testing.T) {
 	if name := os.Getenv(faultVariable); name != "" {
 		runBroken(t, name)

@@ -33,9 +33,9 @@ func at[T gemm.Float](transposed bool, x gemm.Matrix[T], i, j int) T {
 	return x.At(i, j)
 }
 
-// TestPanels wants products from and to the host's memory, in panels that overlap, to be those of
-// integers: with a last panel of fewer rows, with panels that are left without any, of operands
-// that are stored transposed, and of a C that is read.
+// TestPanels compares products from and to host memory, in overlapping panels of integers, with the
+// exact result. The cases: a last panel with fewer rows, devices without a panel, transposed
+// operands, and a C that is read.
 func TestPanels(t *testing.T) {
 	defer func(p cuda.Panels) { panels = p }(panels)
 	b := NewBackend()
@@ -143,8 +143,8 @@ func bytesInPanels(t *testing.T, v gemm.Variant) {
 	}
 }
 
-// TestShared wants products of the same operands to share what is on the device, until the last
-// is closed, and none to collect what another has computed.
+// TestShared checks that products with the same operands share their copies on the device until the
+// last one is closed. None may return the result of another.
 func TestShared(t *testing.T) {
 	b := NewBackend()
 	t.Cleanup(func() {

@@ -249,8 +249,8 @@ func TestCarveout(t *testing.T) {
 	}
 }
 
-// TestNoBlock wants no block, and no error, of what the registers of a block do not suffice
-// for: a compiler could be told to use fewer.
+// TestNoBlock checks that a kernel whose block needs more registers than there are has zero blocks and
+// no error: the compiler could be told to use fewer.
 func TestNoBlock(t *testing.T) {
 	for _, k := range []Kernel{
 		{Threads: 1024, Registers: 65},
@@ -309,8 +309,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// place gives a multiprocessor blocks until one does not fit, and returns how many do: each
-// warp goes to the partition with the most registers left, each block takes its shared memory.
+// place adds blocks to a multiprocessor until one does not fit, and returns their number. Each warp
+// goes to the partition with the most free registers; each block takes its shared memory.
 func place(l Limits, k Kernel) int {
 	warps, registers := (k.Threads+31)/32, (k.Registers*32+255)/256*256
 	shared := (k.Shared + l.SharedReserved + l.SharedUnit - 1) / l.SharedUnit * l.SharedUnit

@@ -79,8 +79,8 @@ func matrix[T gemm.Float](rows, cols int, first T) gemm.Matrix[T] {
 	return x
 }
 
-// carries has a program compute α·A·B + β·C and compares the bits with those of the variant
-// in this process.
+// carries sends a product α·A·B + β·C to a program, and compares the bits with the same variant in this
+// process.
 func carries[T gemm.Float](t *testing.T, m, n, k int, alpha, beta float64) {
 	t.Helper()
 	a, b := matrix[T](m, k, 1), matrix[T](k, n, -2)

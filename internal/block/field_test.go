@@ -15,8 +15,8 @@ import (
 // one sliver.
 var narrow = Caches{L1: 1, L2: 1, L3: 1}
 
-// TestField compares products with the definition: shapes round those of tiles and
-// blocks, with rows of operands that are longer than the columns.
+// TestField compares products with the definition. The shapes are those of tiles and blocks, one
+// more and one less; the operands' rows are longer than their columns.
 func TestField(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, loop := range loops() {
@@ -37,9 +37,8 @@ func TestField(t *testing.T) {
 	}
 }
 
-// testField computes products whose rows of C are so many columns longer. Where these are
-// whole lines of a cache, so that products may be written past the caches, the first begins
-// one.
+// testField computes products with a stride of C that is longer columns more than n. If longer is
+// a multiple of a cache line, C begins at a line, so that non-temporal stores are possible.
 func testField(t *testing.T, e *Field, rng *rand.Rand, m, n, k, longer int) {
 	lda, ldb, ldc := k+1, n+3, n+longer
 	a, b, c := drawn(rng, m*lda), drawn(rng, k*ldb), drawn(rng, m*ldc+63)
@@ -103,9 +102,9 @@ func TestFieldPlan(t *testing.T) {
 	}
 }
 
-// TestFieldPasses: how many rows of B a pass goes through, and whether they are copied,
-// with the tallest tile and a shorter one, of 24 rows and 6, and an L1 of 12 ways or 8. Rows
-// of 1 MiB share sets, those of some bytes more do not.
+// TestFieldPasses checks how many rows of B a pass reads, and whether they are copied. It has tiles
+// of 24 and of 6 rows, and an L1 of 12 and of 8 ways. Rows of 1 MiB share cache sets; rows that
+// are some bytes longer do not.
 func TestFieldPasses(t *testing.T) {
 	best := kernel.BestField()
 	if best.Words(1) > 4 {

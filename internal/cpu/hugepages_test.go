@@ -25,8 +25,8 @@ func TestHugePages(t *testing.T) {
 	}
 }
 
-// TestUntouched gives memory back that is no zeros, which shows what was given back:
-// whole pages, and nothing beside them.
+// TestUntouched gives memory back that is not zero. The zeros afterwards show what was given back:
+// whole pages, and nothing outside the range.
 func TestUntouched(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux takes memory back so")

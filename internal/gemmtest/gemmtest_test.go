@@ -500,8 +500,8 @@ func TestComparators(t *testing.T) {
 	}
 }
 
-// TestPrecise compares the reference with a product that is known: the terms of
-// k = 3 cancel but for the last, which float64 alone would lose.
+// TestPrecise compares the reference with a known product: with k = 3, all terms cancel except the
+// last one. Sums in float64 would lose it.
 func TestPrecise(t *testing.T) {
 	a := gemm.Matrix[float64]{Rows: 1, Cols: 3, Stride: 3, Data: []float64{1e17, 1, -1e17}}
 	b := gemm.Matrix[float64]{Rows: 3, Cols: 1, Stride: 1, Data: []float64{1, 1.0 / 3, 1}}

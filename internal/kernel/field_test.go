@@ -29,8 +29,9 @@ func TestFieldElements(t *testing.T) {
 	}
 }
 
-// TestFieldRun compares the best kernel with the loop that it equals, for every height of
-// sliver, one tile and several, and strides beyond the columns, whose rest must stay.
+// TestFieldRun compares the best kernel with the loop that it equals, for slivers of every height,
+// and for one tile and several. The strides are longer than the columns; the elements between must
+// not change.
 func TestFieldRun(t *testing.T) {
 	f := BestField()
 	rng := rand.New(rand.NewPCG(1, 2))

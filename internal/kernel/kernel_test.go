@@ -12,9 +12,9 @@ func TestRun(t *testing.T) {
 	t.Run("f64", testRun[float64])
 }
 
-// testRun compares the best kernel with the loop that it equals, on small integers,
-// for which both are exact, with every height of tile, edges of every width, packed
-// and strided operands, and NaN wherever nothing may be read.
+// testRun compares the best kernel with the loop that it equals, on small integers, for which both
+// are exact. It has tiles of every height, edges of every width, and packed and strided operands.
+// Elements that must not be read are NaN.
 func testRun[T Float](t *testing.T) {
 	k := Best[T]()
 	var heights []int
@@ -357,8 +357,8 @@ func TestAddPreconditions(t *testing.T) {
 	}
 }
 
-// BenchmarkKernel measures the rate with which a kernel runs from the first level of
-// cache, the ceiling of the packed product, and with B in the second.
+// BenchmarkKernel measures a kernel whose operands are in L1, which is the ceiling of the packed
+// product, and one whose B is in L2.
 func BenchmarkKernel(b *testing.B) {
 	b.Run("f64", benchKernel[float64])
 	b.Run("f32", benchKernel[float32])

@@ -382,9 +382,9 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// fuzz runs one reader on arbitrary bytes: it may refuse them, but neither panic
-// nor believe a size that the bytes cannot hold, and what it reads it must be
-// able to write and read again.
+// fuzz runs one reader on arbitrary bytes. The reader may return an error; it must not panic, and
+// must not allocate a size that the bytes cannot hold. A matrix that it reads must survive being
+// written and read again.
 func fuzz(f *testing.F, extension string) {
 	names, err := filepath.Glob("testdata/*" + extension)
 	if err != nil || len(names) == 0 {

@@ -12,8 +12,8 @@ import (
 	"gemm"
 )
 
-// The answers of others in this file are those of SciPy 1.17.1 (scipy.io.mmread) and NumPy
-// 2.4.6 (loadtxt with a comma, load).
+// The expected results of other programs in this file come from SciPy 1.17.1 (scipy.io.mmread) and
+// NumPy 2.4.6 (loadtxt with a comma, load).
 
 // refused stands for an error.
 const refused = "refused"
@@ -41,8 +41,8 @@ func contents[T gemm.Element](t *testing.T, name, content string) (got string, e
 	return strings.Join(rows, "; "), nil
 }
 
-// numbers are texts and the values that they are read as: a text that SciPy or NumPy takes for
-// another value than the other does, or for a part of itself, is refused.
+// numbers are texts and the values that our readers return for them. A text is refused if SciPy and
+// NumPy read different values, or if one of them reads only a part of the text.
 var numbers = []struct{ text, want, scipy, numpy string }{
 	{"1.", "1", "1", "1"},
 	{".5", "0.5", "0.5", "0.5"},

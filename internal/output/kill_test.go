@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// holdAll locks a file, begins to write it, makes a scratch folder with a file in a folder,
-// says so, and lives until it is killed or its standard input ends.
+// holdAll locks a file, begins to write it, and makes a scratch folder with a file in a subfolder.
+// It reports that on standard output, and waits until it is killed or its standard input ends.
 func holdAll(dir string) {
 	_, err := NewLock(filepath.Join(dir, "file"))
 	p, err2 := Create(filepath.Join(dir, "file"), Permissions)

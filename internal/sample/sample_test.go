@@ -138,7 +138,7 @@ func TestBurstsBeginPlaced(t *testing.T) {
 	}
 }
 
-// TestSettle has a first call that waits for workers; those of a long product are not repeated.
+// TestSettle has a first call that waits for the workers to start. A long product is not repeated.
 func TestSettle(t *testing.T) {
 	for _, test := range []struct {
 		first, later time.Duration
@@ -273,8 +273,8 @@ func TestErrorsEndABurst(t *testing.T) {
 	}
 }
 
-// TestPairs wants pairs in the order A B B A, the ratio of each, and an end when there are enough
-// or there is no time left.
+// TestPairs checks the order A B B A and the ratio of each pair. The loop must end when there are
+// enough pairs, or when the time is over.
 func TestPairs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		order := ""
@@ -320,8 +320,8 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// BenchmarkOverhead measures what the loop adds to a row of calls of 20 µs: the
-// metric overhead-% is the time of the burst beyond the time in its samples.
+// BenchmarkOverhead measures the overhead of the loop that takes samples, for calls of 20 µs. The
+// metric overhead-% is the time of the loop that is not in a sample.
 func BenchmarkOverhead(b *testing.B) {
 	var inside, total time.Duration
 	for b.Loop() {

@@ -62,7 +62,7 @@ func TestSaveAndRead(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("saved %+v, read %+v, %v", want, got, err)
 	}
-	// Another one in its place, and nothing beside it.
+	// The new setting replaces the old one, and no other is added.
 	want.Tuned[0].Cutoff = 2048
 	if _, err := Save(want); err != nil {
 		t.Fatal(err)

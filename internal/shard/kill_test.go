@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestKill9 kills a process that encodes and repairs, again and again: whatever then has
-// the name of a shard is whole, and the next encoding takes away the rest.
+// TestKill9 repeatedly kills a process that encodes and repairs. Every file with the name of a shard
+// must then be complete, and the next encoding must remove all other files of the process.
 func TestKill9(t *testing.T) {
 	const variable = "GEMM_TEST_SHARDS"
 	if top := os.Getenv(variable); top != "" {

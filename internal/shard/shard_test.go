@@ -498,9 +498,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestForce: the shards of before go, those of a wider code too, and what a killed process
-// left. What is no shard stays, whatever its name is, and so does a copy of a shard under
-// another name.
+// TestForce checks what --force removes: older shards, also of a code with more shards, and files
+// that a killed process left. Files that are not shards stay, whatever their names are, and so does
+// a copy of a shard under another name.
 func TestForce(t *testing.T) {
 	c := newCoder(t)
 	data := random(1000, 1)
@@ -740,8 +740,8 @@ func TestNames(t *testing.T) {
 // memoryFolder is a file system in memory, on Linux.
 const memoryFolder = "/dev/shm"
 
-// FuzzErasures encodes a file, spoils some of its shards, and wants it back where as many
-// are left as it takes, and an error where not.
+// FuzzErasures encodes a file and damages some of its shards. If enough shards are intact, the file
+// must come back; if not, there must be an error.
 func FuzzErasures(f *testing.F) {
 	if info, err := os.Stat(memoryFolder); err == nil && info.IsDir() {
 		f.Setenv("TMPDIR", memoryFolder) // most of the time would go into synchronising

@@ -19,7 +19,7 @@ func mode(t *testing.T, path string, mode fs.FileMode) {
 	}
 }
 
-// give makes a file or folder that of another user, or skips the test.
+// give changes the owner of a file or folder to another user, or skips the test.
 func give(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Lchown(path, 4711, -1); err != nil {

@@ -84,8 +84,8 @@ func bestOf(typ, name string) GPUSetting {
 	return GPUSetting{Tile: candidates[i+20].Name(), Stages: candidates[i+20].Stages}
 }
 
-// With time for all, the search finds the setting that is the fastest, of each class and
-// rung, and not one that computes what is wrong.
+// If the time is enough for all settings, the search finds the fastest one of each class and rung.
+// A setting with a wrong result is not chosen.
 func TestSearchFindsTheFastest(t *testing.T) {
 	s := &speeds{gpu: cudatest.SmallGPU, library: time.Millisecond, spread: 0.001}
 	best, tricky := bestOf("f32", "warptile"), GPUSetting{}

@@ -74,8 +74,8 @@ func must(what string, err error) {
 	os.Exit(1)
 }
 
-// comms returns the communicators that the calls are tested on: all ranks, by empi where
-// it has the call; all ranks; and all in the reverse order.
+// comms returns the communicators that the calls are tested on: all ranks, all ranks with empi's
+// calls if it has them, and all ranks in the reverse order.
 func comms(t *testing.T) map[string]*Comm {
 	quiet, err := all.Quiet()
 	must("Quiet", err)
@@ -95,8 +95,8 @@ func each(t *testing.T, f func(name string, c *Comm)) {
 	}
 }
 
-// A form is how the matrices of a message lie: elements between the rows at the sender and
-// at the receiver, and how far MPI counts.
+// A form describes the matrices of a message: the number of elements between rows at the sender and
+// at the receiver, and the largest count that one MPI call may carry.
 type form struct{ out, in, limit int }
 
 // forms are those that are tested: side by side, strided, and both at each end, with rows
@@ -157,12 +157,12 @@ func (k kind[T]) want(m gemm.Matrix[T], element func(i, j int) int) error {
 	return nil
 }
 
-// from returns the elements that a rank sends in a message of so many.
+// from returns the function that computes element (i, j) of a message that a rank sends.
 func from(rank, message int) func(i, j int) int {
 	return func(i, j int) int { return (31*rank + 17*message + 5*i + j) % 71 }
 }
 
-// moved calls f and returns an error unless it moved so many bytes.
+// moved calls f and returns an error if it did not send sent and receive recv bytes.
 func moved(c *Comm, sent, recv int64, f func() error) error {
 	before := *c.Traffic()
 	if err := f(); err != nil {
@@ -188,7 +188,7 @@ func everywhere(t *testing.T, check func(c *Comm, f form, m, n int) error) {
 	})
 }
 
-// inTurn calls the checks of all element types in turn.
+// inTurn calls the checks one after the other and joins their errors.
 func inTurn(checks ...func() error) error {
 	for _, check := range checks {
 		if err := check(); err != nil {

@@ -156,8 +156,8 @@ func script(t *testing.T, text string) string {
 		t.Skip("there is no shell")
 	}
 	name := filepath.Join(t.TempDir(), "mpirun")
-	// A process that a test beside this one begins meanwhile would have the file open for
-	// writing until it executes its program, and then nobody may execute the file.
+	// While this process has the script open for writing, a test that starts a process at the same
+	// time would inherit the open file. Then nobody could execute the script.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {

@@ -8,8 +8,8 @@ import (
 	"gemm"
 )
 
-// TestArena wants the matrices of an arena to be zeros that begin at a line each, apart from
-// one another, and to fit in as many bytes as were counted.
+// TestArena checks that the matrices of an arena are zero, begin at a cache line, and do not
+// overlap. They must fit in the bytes that were counted.
 func TestArena(t *testing.T) {
 	shapes := [][2]int{{3, 5}, {0, 7}, {1, 1}, {8, 8}, {2, 9}}
 	count, elements := Needed(func(take Taker[float64]) {

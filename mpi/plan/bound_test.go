@@ -11,7 +11,7 @@ import (
 // near says that two numbers agree but for rounding.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
 
-// even returns shapes that all grids of so many ranks divide, in each of the three cases.
+// even returns a shape of each of the three cases that every grid of that many ranks divides.
 func even(ranks int) []gemm.Shape {
 	n := ranks * ranks
 	return []gemm.Shape{

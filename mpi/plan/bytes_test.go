@@ -48,8 +48,8 @@ func (c cluster) bcast(ranks []int, root, elements int) {
 	}
 }
 
-// scatter counts parts of so many elements that root sends the ranks, gather the other
-// way. Each width in columns is a call, and rows are of one width.
+// scatter counts the parts that root sends to the ranks; gather counts the opposite direction. Each
+// range of columns is a call of its own; matrix rows have one width.
 func (c cluster) scatter(ranks []int, root int, parts []int, calls int) {
 	all := 0
 	for i, r := range ranks {
@@ -99,7 +99,7 @@ func (c cluster) fetch(rank, elements int) {
 	}
 }
 
-// lengths returns those of the parts of n, each times so many elements.
+// lengths returns the lengths of the parts of n, each multiplied by times.
 func lengths(n, parts, times int) []int {
 	var out []int
 	for _, s := range plan.Spans(n, parts) {
@@ -418,8 +418,8 @@ func TestTrafficByHand(t *testing.T) {
 		{"grid-blocks", plan.GridBlocks(s, 4, square), []plan.Traffic{{32, 9, 8}, {7, 16, 6}, {14, 18, 6}, {2, 12, 4}}},
 		// Rows 2, 2, 1: rank 0 sends 8 + 4 and B 12, gets 6 + 3. Two panels of B.
 		{"bcast-rows", plan.BcastRows(s, 3, 2), []plan.Traffic{{24, 9, 8}, {6, 20, 8}, {3, 16, 8}}},
-		// k in halves of 2: rank 0 gets 3 rows of A times 2 and 2 times 2 columns of B, and sends
-		// as much; one panel of each half.
+		// The halves of k have length 2. Rank 0 receives 3×2 elements of A and 2×2 of B, and sends as
+		// many: one panel of each half.
 		{"summa", plan.Summa(s, 4, square, 2), []plan.Traffic{{10, 10, 4}, {8, 8, 4}, {8, 8, 4}, {6, 6, 4}}},
 		{"summa, narrow panels", plan.Summa(s, 4, square, 1), []plan.Traffic{{10, 10, 8}, {8, 8, 8}, {8, 8, 8}, {6, 6, 8}}},
 		// Columns of A 2, 1, 1; rows of B 2, 2: three panels. Rank 0 has 3 rows and 1 column of C.

@@ -17,7 +17,7 @@ var shapes = []gemm.Shape{
 	{M: 1, N: 100, K: 7}, {M: 17, N: 1, K: 33}, {M: 300, N: 1000, K: 77}, {M: 96, N: 96, K: 96},
 }
 
-// grids returns all grids of so many ranks with so many layers.
+// grids returns all grids with that many ranks and layers.
 func grids(ranks, layers int) []plan.Grid {
 	var out []plan.Grid
 	for p := 1; p*layers <= ranks; p++ {
@@ -297,8 +297,8 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// TestHugeWidth cuts into ranges of widths to which nothing can be added: they are as those of any
-// width with room for all indices.
+// TestHugeWidth cuts an index into ranges whose width is close to the largest integer. The result
+// is the same as for any width that covers the whole index.
 func TestHugeWidth(t *testing.T) {
 	for _, width := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 1} {
 		for n := range 20 {

@@ -11,8 +11,8 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// TestReads wants the accesses of the tile that was run, those of the model where threads
-// share nothing or the tile is not known, and none of NVIDIA's library.
+// TestReads checks which accesses are reported: those of the tile that ran; those of the model if
+// threads share nothing or if the tile is unknown; none for NVIDIA's library.
 func TestReads(t *testing.T) {
 	ran := func(tile string) func(*compare.Record) {
 		return func(r *compare.Record) { r.Resolved = gemm.Params{"tile": tile} }

@@ -29,7 +29,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestOnePoint wants a fraction without an interval, that of Karp and Flatt.
+// TestOnePoint checks the serial fraction of a single point: the formula of Karp and Flatt, and no
+// interval.
 func TestOnePoint(t *testing.T) {
 	l := amdahl([]int{4}, []float64{0.4})
 	if !(math.Abs(l.Serial-KarpFlatt(2.5, 4)) <= 1e-12) || !math.IsNaN(l.Lo) || !math.IsNaN(l.Hi) ||
@@ -56,8 +57,8 @@ func TestResiduals(t *testing.T) {
 	}
 }
 
-// TestLawCovers draws times that scatter by a part of themselves about a law, against a
-// time on one thread that is exact: what the scatter leaves holds the fraction in 95 %.
+// TestLawCovers draws times with relative noise about a law, while the time on one thread is exact.
+// The interval must contain the true fraction in 95 % of the draws.
 func TestLawCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	threads := []int{2, 4, 8, 16}

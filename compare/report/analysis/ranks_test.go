@@ -60,8 +60,9 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestHides wants an interval that has the share in it and is as wide as the samples
-// scatter, the same each time, and none where noise could be all that there is to hide.
+// TestHides checks the interval of the hidden share of communication. It contains the share, is as
+// wide as the spread of the samples, and is the same in every run. If noise alone could explain the
+// share, there is none.
 func TestHides(t *testing.T) {
 	blocking, overlapped := reporttest.Raced("p2p-rows", map[int]float64{4: 2})[0],
 		reporttest.Raced("p2p-rows-overlap", map[int]float64{4: 1.5})[0]

@@ -27,7 +27,7 @@ func TestMainSize(t *testing.T) {
 	}
 }
 
-// TestBestSerial wants the row of the same experiment before that of the ladder.
+// TestBestSerial checks that a row of the same experiment is preferred to a row of the ladder.
 func TestBestSerial(t *testing.T) {
 	rows := reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5})
 	doc := reporttest.Many(append(rows, reporttest.Row("serial/ikj", 256, 7e-3, reporttest.Experiment("strong")))...)

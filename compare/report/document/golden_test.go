@@ -70,8 +70,8 @@ func TestHTMLGolden(t *testing.T) {
 	reporttest.Golden(t, "report.html.golden", []byte(page))
 }
 
-// TestHTMLColors wants no colour in a page that stays the same on dark paper but
-// those of data.
+// TestHTMLColors checks that only colours of data are fixed in a page; all others must change with
+// the dark theme.
 func TestHTMLColors(t *testing.T) {
 	var buf bytes.Buffer
 	if err := HTML(&buf, specimen(), specimenDrawings()); err != nil {

@@ -9,8 +9,8 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// TestHTMLFolds wants long tables folded, those of middling length foldable, and short
-// ones as they are.
+// TestHTMLFolds checks that long tables are folded, that tables of medium length can be folded, and
+// that short ones cannot.
 func TestHTMLFolds(t *testing.T) {
 	for rows, want := range map[int]string{40: "", 41: "<details open>\n<summary>41 行</summary>", 150: "<details open>",
 		151: "<details>\n<summary>151 行</summary>"} {
