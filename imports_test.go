@@ -52,8 +52,8 @@ func importsOf(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestImportsOfBlas wants programs that import gemm/blas to be given what multiplies
-// matrices, and no tests, flags, decoders of JSON or texts for people.
+// TestImportsOfBlas checks that programs that import gemm/blas get only what multiplies matrices:
+// no tests, flags, decoders of JSON or texts for people.
 func TestImportsOfBlas(t *testing.T) {
 	others := []string{"gonum.org/v1/gonum", "github.com/klauspost/cpuid/v2", "golang.org/x/sys/unix"}
 	unwanted := []string{"testing", "flag", "encoding/json", "encoding/csv", "net", "os/exec", "text", "html", "go", "log"}

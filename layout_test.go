@@ -126,7 +126,7 @@ var externalTable = map[string][]string{
 	"github.com/nicksnyder/go-i18n":    {"compare/report/text"},
 	"github.com/yuin/goldmark":         {"compare/report/document"},
 	"go.yaml.in/yaml":                  {"compare/report/text"},
-	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits where there is no GPU
+	"gorgonia.org/cu":                  {"cuda/device"}, // its init exits if there is no GPU
 	"github.com/emer/empi":             {"mpi"},
 	"github.com/ebitengine/purego":     {"internal/dl"},
 	"github.com/klauspost/cpuid":       {"internal/cpu"},
@@ -163,7 +163,7 @@ func inModule(imported string) string {
 	return strings.TrimPrefix(imported, module+"/")
 }
 
-// row returns the key of importTable that covers pkg, "" where none does: pkg
+// row returns the key of importTable that covers pkg, "" if none does: pkg
 // itself or the nearest folder above it.
 func row(pkg string) string {
 	for dir := pkg; ; dir = path.Dir(dir) {
@@ -415,7 +415,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestNeedless allows an import that nobody makes and wants it named.
+// TestNeedless allows an import that no package makes. The error must name it.
 func TestNeedless(t *testing.T) {
 	table := map[string][]string{"serial": {".", "internal/block"}}
 	err := needless(table, map[arrow]bool{{"serial", "."}: true})
@@ -425,7 +425,7 @@ func TestNeedless(t *testing.T) {
 	}
 }
 
-// TestLayoutFaults plants one fault a tree and wants it named.
+// TestLayoutFaults plants one fault in each tree. The error must name it.
 func TestLayoutFaults(t *testing.T) {
 	const doc = "// Package p is documented.\n"
 	tests := map[string]struct {

@@ -59,12 +59,12 @@ type Device struct {
 	Limit     []string `json:"limit"`     // what limits it: threads, registers, shared memory, blocks
 	// Clock is the median clock of the multiprocessors in the samples, in MHz; 0: not known.
 	Clock int `json:"clock_mhz"`
-	// Throttled says why the clock was held back; empty where it was not.
+	// Throttled says why the clock was held back; empty if it was not.
 	Throttled string `json:"throttled,omitempty"`
 	// L2 is cold if the operands change from call to call, so that none is in the cache from the
 	// last call. It is warm if they stay the same.
 	L2 string `json:"l2"`
-	// Counters are the profiler's, by its names, where it was there.
+	// Counters are the profiler's, by its names, if it was there.
 	Counters map[string]float64 `json:"counters,omitempty"`
 	Warnings []string           `json:"-"`
 }

@@ -36,7 +36,7 @@ func WithTimeline(ctx context.Context, t *Timeline) context.Context {
 	return context.WithValue(ctx, timelineKey{}, t)
 }
 
-// TimelineOf returns the timeline of the context, nil where there is none.
+// TimelineOf returns the timeline of the context, nil if there is none.
 func TimelineOf(ctx context.Context) *Timeline {
 	t, _ := ctx.Value(timelineKey{}).(*Timeline)
 	return t

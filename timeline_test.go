@@ -40,7 +40,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineIsBounded adds more chunks than are kept, and wants their time kept.
+// TestTimelineIsBounded adds more chunks than are kept. Their time must be kept.
 func TestTimelineIsBounded(t *testing.T) {
 	var line gemm.Timeline
 	gemm.WithTimeline(t.Context(), &line)

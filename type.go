@@ -50,7 +50,7 @@ func TypeNamed(name string) Type {
 }
 
 // ByType returns what belongs to the type with the name: a value, or the instance of a
-// generic function. It panics where there is no such type, so that names are checked where
+// generic function. It panics if there is no such type, so that names are checked where
 // they come in.
 func ByType[F any](name string, ofF64, ofF32, ofGF256 F) F {
 	switch name {

@@ -122,11 +122,11 @@ func (q Param) check(value any) error {
 // Params are values of parameters by name, an int or a string each.
 type Params map[string]any
 
-// Int returns the int called name. It panics where there is none: resolved
+// Int returns the int called name. It panics if there is none: resolved
 // parameters have every one that the variant understands.
 func (p Params) Int(name string) int { return p[name].(int) }
 
-// Text returns the string called name. It panics where there is none.
+// Text returns the string called name. It panics if there is none.
 func (p Params) Text(name string) string { return p[name].(string) }
 
 // String returns "name=value" for every parameter, sorted by name.

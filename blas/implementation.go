@@ -51,7 +51,7 @@ var (
 	_ blas.Complex64  = Implementation{}
 )
 
-// What gonum panics with where a slice is too short.
+// What gonum panics with if a slice is too short.
 const (
 	shortA = "blas: insufficient length of a"
 	shortB = "blas: insufficient length of b"

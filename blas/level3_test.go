@@ -416,7 +416,7 @@ func FuzzExact(f *testing.F) {
 	})
 }
 
-// outcome returns what a routine panics with, nil where it does not.
+// outcome returns what a routine panics with, nil if it does not.
 func outcome[T gemm.Float](r routines[T], name string, x call[T]) (recovered any) {
 	defer func() { recovered = recover() }()
 	r.run(name, x)

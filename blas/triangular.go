@@ -54,7 +54,7 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 }
 
 // triangularFits reports whether the arguments are right and B has elements. It panics
-// where a slice is too short.
+// if a slice is too short.
 func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int,
 	b []T, ldb int) bool {
 	if !isSide(s) || !isTriangle(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 {
@@ -113,13 +113,13 @@ func (p *precision[T]) triangular(routine func(w *workspace[T], m, n int, alpha 
 	w.giveBack()
 }
 
-// triangularMultiply computes B ← α·T·B with T of order m and B m×n. With both cut
-// in two and T upper,
+// triangularMultiply computes B ← α·T·B with T of order m and B m×n. Both are divided into halves; for
+// an upper T,
 //
 //	B₁ ← α·T₁₁·B₁, then B₁ ← B₁ + α·T₁₂·B₂, then B₂ ← α·T₂₂·B₂
 //
-// of which the second is a full product and the others are smaller ones of this
-// kind; with T lower it goes from the last rows to the first.
+// The second is a full product, the others are smaller triangular products. For a lower T the order is
+// from the last rows to the first.
 func (w *workspace[T]) triangularMultiply(m, n int, alpha T, t triangle[T], b view[T]) {
 	if m <= corner {
 		w.inStrips(m, n, alpha, t, b, (*workspace[T]).multiplyCorner)
@@ -138,13 +138,12 @@ func (w *workspace[T]) triangularMultiply(m, n int, alpha T, t triangle[T], b vi
 	}
 }
 
-// solve computes B ← α·T⁻¹·B with T of order m and B m×n. With both cut in two and
-// T lower,
+// solve computes B ← α·T⁻¹·B with T of order m and B m×n. Both are divided into halves; for a lower T,
 //
 //	B₁ ← α·T₁₁⁻¹·B₁, then B₂ ← α·B₂ − T₂₁·B₁, then B₂ ← T₂₂⁻¹·B₂
 //
-// of which the second is a full product and the others are smaller solutions; with
-// T upper it goes from the last rows to the first.
+// The second is a full product, the others are smaller solutions. For an upper T the order is from the
+// last rows to the first.
 func (w *workspace[T]) solve(m, n int, alpha T, t triangle[T], b view[T]) {
 	if m <= corner {
 		w.inStrips(m, n, alpha, t, b, (*workspace[T]).solveCorner)
@@ -231,8 +230,8 @@ func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) 
 // few is the largest order of a triangle that multiplyFew and solveFew take.
 const few = 4
 
-// lowered returns a triangle of a few rows as a lower triangle, the place of its first row in B,
-// and the distance to the next: an upper triangle is a lower one with rows and columns reversed.
+// lowered returns a triangle of a few rows as a lower triangle, the position of its first row in B, and
+// the distance to the next row. An upper triangle becomes lower if rows and columns are reversed.
 func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, first, step int) {
 	step = b.Row
 	if t.upper {
@@ -286,9 +285,9 @@ func multiplyFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) 
 	}
 }
 
-// reciprocals returns the reciprocals of a diagonal's elements, and whether all are normal numbers.
-// The reciprocal of a subnormal number can overflow, and that of a huge number is subnormal and has
-// few digits; then quotients differ from products with reciprocals.
+// reciprocals returns the reciprocals of a diagonal's elements, and whether all are normal numbers. The
+// reciprocal of a subnormal number can overflow; the reciprocal of a huge number is subnormal and has
+// few digits. Then quotients differ from products with reciprocals.
 func reciprocals[T gemm.Float](order int, c *[few][few]T) (r [few]T, normal bool) {
 	normal = true
 	for p := range order {

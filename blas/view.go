@@ -26,7 +26,7 @@ func transposed[T gemm.Float](v view[T]) view[T] {
 	return view[T]{Data: v.Data, Row: v.Col, Col: v.Row}
 }
 
-// from returns the part of v that begins at (i, j), which is empty where v has no
+// from returns the part of v that begins at (i, j), which is empty if v has no
 // such element.
 func from[T gemm.Float](v view[T], i, j int) view[T] {
 	return view[T]{Data: v.Data[min(i*v.Row+j*v.Col, len(v.Data)):], Row: v.Row, Col: v.Col}

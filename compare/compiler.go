@@ -112,8 +112,8 @@ func (b Build) compile(ctx context.Context, program string) error {
 		return gemm.Unavailablef("the go command is not on PATH").
 			WithRemedy("install Go to build with other compiler options")
 	}
-	// As this program was built, but for b's options: what is compiled already is
-	// found, and git is asked only where it answered before.
+	// The build options of this program, except those of b: so packages that are compiled already are in the
+	// cache. git is called only if it worked when this program was built.
 	args := []string{"build", "-buildvcs=" + strconv.FormatBool(buildSetting("vcs.revision") != ""),
 		"-gcflags=" + b.Gcflags}
 	if buildSetting("-trimpath") == "true" {
@@ -133,7 +133,7 @@ func (b Build) compile(ctx context.Context, program string) error {
 // modulePath returns the name of this module, which a publisher may change.
 func modulePath() string { return reflect.TypeFor[gemm.Params]().PkgPath() }
 
-// buildSetting returns how this program was built, empty where that is not known.
+// buildSetting returns a setting of this program's build; empty if it is not known.
 func buildSetting(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -92,8 +92,8 @@ func TestConditionsOfOthers(t *testing.T) {
 	}
 }
 
-// TestModelUnderLoad wants a load of 3 to multiply what a product does by 1 + 3/2, and its
-// memory by nothing.
+// TestModelUnderLoad checks that a load of 3 multiplies the operations of a product by 1 + 3/2, and
+// does not change its memory.
 func TestModelUnderLoad(t *testing.T) {
 	v := shared("parallel/rows", nil)
 	v.Model = func(gemm.Shape, gemm.Params) gemm.Model {

@@ -211,7 +211,7 @@ func TestSlowRowsTimeOutAndLargerOnesAreSkipped(t *testing.T) {
 	if r := p.rows[1]; r.N != 64 || r.Status != Skipped || !strings.Contains(r.Reason, "predicted") {
 		t.Errorf("n = %d: %s %q, want skipped with the prediction", r.N, r.Status, r.Reason)
 	}
-	// With more time, what was skipped is no longer predicted not to fit.
+	// With more time, the rows that were skipped are predicted to fit.
 	d.Budget.Timeout = time.Minute
 	cases = cases[1:]
 	cases[0].Variant = variant("test/slow", product)

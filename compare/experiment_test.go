@@ -398,8 +398,8 @@ func (m touching) Touch(c, a, b gemm.Matrix[float64]) {
 		fmt.Sprint(m.threads, " ", c.Rows, "x", c.Cols, " ", a.Rows, "x", a.Cols, " ", b.Rows, "x", b.Cols, " ", zero))
 }
 
-// TestOperandsAreTouchedByTheirUsers wants the contender with the most threads to touch
-// the operands of a setting, once, before they are drawn.
+// TestOperandsAreTouchedByTheirUsers checks that the contender with the most threads touches the
+// operands of a setting first, once, before they are drawn.
 func TestOperandsAreTouchedByTheirUsers(t *testing.T) {
 	var touched []string
 	v := shared("parallel/rows", nil)
@@ -478,8 +478,7 @@ func TestMostThreadsFirst(t *testing.T) {
 	}
 }
 
-// chunked returns a multiplier that notes spans where there is a timeline, and how
-// often it was called under one.
+// chunked returns a multiplier that adds spans if there is a timeline, and counts its calls with one.
 func chunked(spans int, calls *int, fails error) multiplier[float64] {
 	return func(ctx context.Context, c, a, b gemm.Matrix[float64]) error {
 		if line := gemm.TimelineOf(ctx); line != nil {

@@ -126,8 +126,8 @@ func pipes(cases []Case) []string {
 // measureCeilings measures the peaks of multiply-adds of the pipes at each number of
 // threads, for the given time each, and puts them in h. It ends when ctx does.
 func measureCeilings(ctx context.Context, h *Host, run string, pipes []string, threads []int, each time.Duration) {
-	// The best of some, with the others in between: who shares the core for a second halves
-	// what runs in it.
+	// The maximum of several, with the others in between: a process that shares the core for a second halves
+	// the speed.
 	first := len(h.Ceilings)
 	for try := range ceilingTries {
 		at := first

@@ -166,8 +166,7 @@ func gemms[T gemm.Float](m gemm.Gemmer[T], c Case) calling[T] {
 	}
 }
 
-// callOverhead returns the time of a product of 1×1 matrices, the median of some
-// batches; 0 where it fails.
+// callOverhead returns the time of a product of 1×1 matrices, the median of some batches; 0 if it fails.
 func callOverhead[T gemm.Element](ctx context.Context, m gemm.Multiplier[T]) time.Duration {
 	a, b, c := gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1), gemm.NewMatrix[T](1, 1)
 	s := sample.Sampler{Inner: 100, Call: func(ctx context.Context, times int) (time.Duration, error) {

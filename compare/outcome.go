@@ -19,7 +19,7 @@ const (
 	largePeer = 512 * 512 * 512
 )
 
-// finish turns what was measured into the row.
+// finish makes the row from the measurements.
 func (d *Driver) finish(t *contender) Record {
 	r := t.record
 	r.Host, r.Run = d.host.ID, d.run.ID

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestOverdue wants the first sign of life in bornTime, whatever a row may take, and the
-// next ones in the time of a row.
+// TestOverdue checks the time limits of signs of life: bornTime for the first, whatever the limit
+// of a row is, and the limit of a row for the next ones.
 func TestOverdue(t *testing.T) {
 	for _, test := range []struct {
 		timeout, silence time.Duration

@@ -8,8 +8,8 @@ import (
 	"gemm/internal/cpu"
 )
 
-// TestEverywhere wants what is not timed to have all processors, and what is timed then
-// those that it had.
+// TestEverywhere checks that work that is not timed may use all processors, and that timed work
+// afterwards uses the same ones as before.
 func TestEverywhere(t *testing.T) {
 	all := cpu.Allowed()
 	if len(all) < 2 {

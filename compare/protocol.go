@@ -109,7 +109,7 @@ type found struct {
 	Measurements []Measurement     `json:"measurements"`
 }
 
-// decode returns the message of a line. It is none where it has anything else in it.
+// decode returns the message in a line. It is an error if the line has anything else.
 func decode(line []byte) (m message, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -205,7 +205,7 @@ func (l *line) Done(r Record, _ bool) { l.send(message{Row: &r}) }
 // mostLine is the length of a line that is not a message in any case.
 const mostLine = 16 << 20
 
-// lines cuts what is written to it into lines. A line that is not ended is the rest.
+// lines divides its input into lines. rest is the beginning of a line without an end.
 type lines struct {
 	to   chan []byte
 	gone <-chan struct{} // closed when nobody reads any more

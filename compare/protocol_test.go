@@ -71,8 +71,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestSigns wants a sign of life at once, one for each case that is begun, and one every
-// signEvery.
+// TestSigns checks that there is a sign of life at once, one for each case that begins, and one
+// every signEvery.
 func TestSigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		variants := []gemm.Variant{onRanks("mpi/a", nil)}
@@ -94,8 +94,8 @@ func TestSigns(t *testing.T) {
 	})
 }
 
-// TestLines wants lines to come whole, however they are written, and one that does not end to
-// be cut.
+// TestLines checks that lines arrive whole, however they are written, and that a line without an
+// end is cut.
 func TestLines(t *testing.T) {
 	gone := make(chan struct{})
 	l := &lines{to: make(chan []byte, 4), gone: gone}

@@ -425,8 +425,8 @@ func TestRanksThatLeaveNoRow(t *testing.T) {
 	}
 }
 
-// TestSilentRanksAreEnded wants ranks whose rank 0 has stopped to be ended after the time
-// limit of a row.
+// TestSilentRanksAreEnded checks that ranks are ended after the time limit of a row if rank 0 has
+// stopped.
 func TestSilentRanksAreEnded(t *testing.T) {
 	v := []gemm.Variant{onRanks("mpi/a", nil), onRanks("mpi/b", nil)}
 	l := Ladder{Variants: v, Shapes: []gemm.Shape{gemm.Cube(8)}, Types: []string{"f64"}, Ops: []string{"nn"}, Alpha: 1,

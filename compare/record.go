@@ -17,8 +17,7 @@ import (
 // a newer one is refused.
 const Schema = 1
 
-// Number is a float64 whose absence is NaN. It is null in JSON where it is NaN or
-// infinite, which JSON cannot say.
+// Number is a float64; NaN means absent. In JSON, which has neither NaN nor infinity, both are null.
 type Number float64
 
 // None is the absent Number.
@@ -27,7 +26,7 @@ func None() Number { return Number(math.NaN()) }
 // Known reports whether x is finite: neither absent nor infinite.
 func (x Number) Known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
-// MarshalJSON writes x, or null where it is not finite.
+// MarshalJSON writes x, or null if it is not finite.
 func (x Number) MarshalJSON() ([]byte, error) {
 	if !x.Known() {
 		return []byte("null"), nil
@@ -149,7 +148,7 @@ type Record struct {
 	Inner       int         `json:"inner"`     // calls a sample
 	Turn        string      `json:"turn,omitempty"`
 	Median      Number      `json:"median_s"`
-	CI          *[2]float64 `json:"ci_s"` // 95 % interval of the median; null where there are too few samples
+	CI          *[2]float64 `json:"ci_s"` // 95 % interval of the median; null if there are too few samples
 	Gflops      Number      `json:"gflops"`
 	Rate        Number      `json:"rate"`
 	Unit        string      `json:"unit"`      // of rate: GFLOP/s, Gmul/s
@@ -161,7 +160,7 @@ type Record struct {
 	Ceiling float64 `json:"ceiling_gflops,omitempty"`
 
 	Phases    map[string]float64 `json:"phases_s,omitempty"`
-	Residual  Number             `json:"residual"` // normalised; null with a reason where it is not finite
+	Residual  Number             `json:"residual"` // normalised; null with a reason if it is not finite
 	Bound     Number             `json:"bound"`    // its limit
 	BoundKind gemm.BoundKind     `json:"bound_kind"`
 	Predicted *Predicted         `json:"predicted,omitempty"`
@@ -273,7 +272,7 @@ type Key struct {
 	Problem
 }
 
-// identity tells rows, or timelines, from one another: by what was requested, not by the result.
+// identity identifies a row or a timeline by what was requested, not by the result.
 type identity struct {
 	Key
 	params string

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRest wants a processor to be busy between contenders, and for as long as workers look
-// for work.
+// TestRest checks that a processor is busy between contenders, for as long as workers spin.
 func TestRest(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -197,7 +197,7 @@ func (s *Store) renamed(records []Record) []Record {
 	return out
 }
 
-// freePart returns the turn's name, or where that is taken the first of a part that is not.
+// freePart returns the turn's name. If it is taken, it returns the name of the first part that is free.
 func freePart(turn string, taken func(name string) bool) string {
 	name := turn
 	for part := 2; taken(name); part++ {

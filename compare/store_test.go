@@ -110,7 +110,7 @@ func TestTracesAreKeptOnce(t *testing.T) {
 	}
 }
 
-// TestTracesGoWithTheirRows puts a row again, and merges it with what was there.
+// TestTracesGoWithTheirRows stores a row again, and merges it with the old one.
 func TestTracesGoWithTheirRows(t *testing.T) {
 	var store Store
 	for threads := 1; threads <= 3; threads++ {

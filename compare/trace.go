@@ -17,8 +17,8 @@ const mostSpans = 4000
 // noTimeline begins the warning of a row whose timeline was asked for and is not there.
 const noTimeline = "no timeline: "
 
-// draw makes one more product of t, under a timeline and a time limit, where that is
-// not 0. What goes wrong with it is a warning of the row, which has been measured.
+// draw computes one more product of t, with a timeline and a time limit (0: none). The row has been measured, so
+// an error is only a warning in it.
 func (t *contender) draw(ctx context.Context, limit time.Duration) {
 	if limit > 0 {
 		limited, cancel := context.WithTimeout(ctx, limit)

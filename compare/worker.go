@@ -51,7 +51,7 @@ func (w worker) run(ctx context.Context, task []byte, out io.Writer) error {
 	return err
 }
 
-// beginning is what was written to it first.
+// beginning keeps the first bytes that are written to it.
 type beginning []byte
 
 // Write implements io.Writer.

@@ -91,7 +91,7 @@ func (o *oneByOne) Write(p []byte) (int, error) {
 	return o.to.Write(p)
 }
 
-// fakeWorker serves what comes in on variants of which cuda/b has the fault at n = 8.
+// fakeWorker serves tasks for variants in which cuda/b has the fault at n = 8.
 func fakeWorker(fault string) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -322,7 +322,7 @@ func TestWorkerMeasures(t *testing.T) {
 	}
 }
 
-// TestWorkerFaults plants faults in cuda/b at n = 8 and wants them to cost its row alone.
+// TestWorkerFaults plants faults in cuda/b at n = 8. Each may cost only this row.
 func TestWorkerFaults(t *testing.T) {
 	for _, test := range []struct {
 		fault  string
@@ -444,7 +444,7 @@ func TestWorkersThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestCeilingsOfEachGPU wants rows to be measured against the peak of the GPU that they ran on.
+// TestCeilingsOfEachGPU checks that rows are compared with the peak of the GPU that they ran on.
 func TestCeilingsOfEachGPU(t *testing.T) {
 	starts := 0
 	d := Driver{Store: &Store{}, Budget: testBudget, Progress: &silent{}, Ceilings: time.Millisecond,
@@ -474,7 +474,7 @@ func TestCeilingsOfEachGPU(t *testing.T) {
 	}
 }
 
-// TestWorkerOfAnotherRevision wants it to be told once, and to be in each row.
+// TestWorkerOfAnotherRevision checks that the other revision is reported once, and is in each row.
 func TestWorkerOfAnotherRevision(t *testing.T) {
 	const want = "gemm-cuda is of revision b and this program of a: build both from one source"
 	for _, test := range []struct {
@@ -613,7 +613,7 @@ func TestKilledDriverLeavesNoWorker(t *testing.T) {
 	}
 }
 
-// TestTurnsShareIntegers wants the operands of the exact check to be drawn once in a turn,
+// TestTurnsShareIntegers checks that the operands of the exact check are drawn once for a turn,
 // whatever the order of the magnitudes that the variants need.
 func TestTurnsShareIntegers(t *testing.T) {
 	d := Driver{Budget: testBudget}

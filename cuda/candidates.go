@@ -317,8 +317,8 @@ func (r Rung) registers(t Tile) int {
 	return words * (t.TM*max(t.TN, 1) + t.TM + max(t.TN, 1))
 }
 
-// leastBlocks returns the default number of blocks of the setting that must fit on a
-// multiprocessor: the registers of a thread are limited for that.
+// leastBlocks returns the default number of blocks of the setting that must fit on a multiprocessor. The registers
+// of a thread are limited so that they do.
 func (r Rung) leastBlocks(t Tile) int {
 	if r.Type == "f32" && (r.Name == "conflictfree" || r.Name == "doublebuffer") && r.Threads(t) == 256 {
 		return 2

@@ -71,8 +71,8 @@ func assertionsOf(t *testing.T, r Rung) string {
 	return source[:last+end+3] + "extern \"C\" __global__ void gemm() {}\n"
 }
 
-// TestCheck wants Check to say what the assertions in the source say of many settings, some
-// of which hold and some not.
+// TestCheck compares Check with the assertions in the source, for many settings; some hold and some
+// do not.
 func TestCheck(t *testing.T) {
 	l, err := nvrtc.Find()
 	gemmtest.Require(t, "nvrtc", err)
@@ -115,8 +115,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEmpty wants settings that lack a number, or have a negative one, refused: a
-// kernel's own default would take its place.
+// TestCheckEmpty checks that a setting without a number, or with a negative one, is refused.
+// Otherwise a kernel's own default would be used.
 func TestCheckEmpty(t *testing.T) {
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {
@@ -145,8 +145,8 @@ func TestCheckEmpty(t *testing.T) {
 	}
 }
 
-// TestCandidates wants the settings of a search to be within the limits, in one order, and
-// not too many, with the rung's own among them.
+// TestCandidates checks that the settings of a search are within the limits, in a fixed order, not
+// too many, and contain the rung's own.
 func TestCandidates(t *testing.T) {
 	for _, c := range occupancy.Capabilities() {
 		limits, err := occupancy.LimitsOf(c)
@@ -192,8 +192,8 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestCandidatesCompile compiles a candidate of every rung whole, and wants the estimate of
-// registers, which leaves out addresses, not far above what the compiler takes.
+// TestCandidatesCompile compiles a candidate of every rung. The estimate of registers, which leaves
+// addresses out, must not be far above what the compiler takes.
 func TestCandidatesCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long, and nothing here runs at the same time")

@@ -96,7 +96,8 @@ func TestFitted(t *testing.T) {
 	}
 }
 
-// TestByteWidths wants bytes copied as many at once as address and leading dimension allow.
+// TestByteWidths checks that as many bytes are copied at once as address and leading dimension
+// allow.
 func TestByteWidths(t *testing.T) {
 	r := rung(t, "gf256", "tuned")
 	for _, c := range []struct{ address, ld, want int }{{1 << 20, 4096, 16}, {1 << 20, 4088, 8}, {1<<20 + 4, 4096, 4},
@@ -112,7 +113,7 @@ func TestByteWidths(t *testing.T) {
 	}
 }
 
-// TestParts wants the parts of k to be whole slices that cover it.
+// TestParts checks that the parts of k are whole slices that cover it.
 func TestParts(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	for _, k := range []int{0, 1, 15, 16, 17, 1000, 4096} {
@@ -153,7 +154,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestPlanErrors wants parameters that do not fit refused, with what there is.
+// TestPlanErrors checks that parameters that do not fit are refused with the valid ones.
 func TestPlanErrors(t *testing.T) {
 	r := rung(t, "f32", "warptile")
 	o := packed(64)
@@ -207,7 +208,7 @@ func TestShortMemory(t *testing.T) {
 	}
 }
 
-// TestEmpty wants products without elements planned by every rung.
+// TestEmpty checks that every rung plans products without elements.
 func TestEmpty(t *testing.T) {
 	for _, r := range rungs {
 		for _, s := range []gemm.Shape{{M: 0, N: 0, K: 0}, {M: 0, N: 5, K: 7}, {M: 5, N: 0, K: 7}, {M: 5, N: 7, K: 0}} {
@@ -222,7 +223,8 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestCheckSettings wants what no kernel of an algorithm can have refused, and nothing else.
+// TestCheckSettings checks that exactly the settings that no kernel of an algorithm can have are
+// refused.
 func TestCheckSettings(t *testing.T) {
 	for _, r := range rungs {
 		for _, tile := range r.Tiles {
@@ -258,7 +260,7 @@ func TestCheckSettings(t *testing.T) {
 	}
 }
 
-// TestResolved wants every parameter that leaves a choice resolved to what was chosen.
+// TestResolved checks that every parameter with an automatic choice is resolved to what was chosen.
 func TestResolved(t *testing.T) {
 	for _, c := range []struct {
 		typ, name string

@@ -7,7 +7,8 @@ import (
 	"gemm"
 )
 
-// TestCut wants panels along the longer edge that cover it, more of them where memory is short.
+// TestCut checks that panels lie along the longer edge and cover it, and that there are more of
+// them if memory is short.
 func TestCut(t *testing.T) {
 	few := Panels{Edge: 512, Bytes: 64 << 20, Most: 8}
 	many := few

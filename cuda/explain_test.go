@@ -91,8 +91,8 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// TestExplainLimited wants limits of registers and padding to reach the compiler, and a tile
-// that the kernel cannot have to be refused before.
+// TestExplainLimited checks that limits of registers and padding reach the compiler, and that a
+// tile that the kernel cannot have is refused before.
 func TestExplainLimited(t *testing.T) {
 	var options []string
 	c := compiler{entry, nvrtc.Kernel{Registers: 64}, &options}
@@ -140,7 +140,7 @@ func TestExplainLimited(t *testing.T) {
 	}
 }
 
-// TestSteps wants a sentence for every rung.
+// TestSteps checks that every rung has a sentence.
 func TestSteps(t *testing.T) {
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		for _, r := range Ladder(typ) {

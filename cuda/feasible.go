@@ -16,17 +16,17 @@ type Feasible struct {
 	Copies, Rows          float64
 	// Registers of the block when a thread takes those that the compiler says: 128.
 	Registers int
-	// Fails has the constraints that do not hold, none where the block is feasible.
+	// Fails has the constraints that do not hold, none if the block is feasible.
 	Fails []Constraint
 	// Blocks on a multiprocessor at 128 registers a thread, and their share of its warps;
-	// 0 where no block can be launched.
+	// 0 if no block can be launched.
 	Blocks    int
 	Occupancy float64
 }
 
 // Constraint is a condition on a block of threads.
 type Constraint struct {
-	Name string // its number in the report; a word where that says it in words
+	Name string // its number in the report; a word if that says it in words
 	Says string
 }
 

@@ -1,7 +1,6 @@
-// Package cuda is the ladder of matrix products on an NVIDIA GPU: which kernels there are,
-// with which settings, and what they need. The kernels are in package kernels, package
-// nvrtc compiles them, and package occupancy computes how many of their blocks run at once.
-// Nothing here needs a GPU.
+// Package cuda is the ladder of matrix products on an NVIDIA GPU: its kernels, their settings, and the resources
+// that they need. Package kernels has the sources, package nvrtc compiles them, and package occupancy
+// computes how many blocks run at the same time. Nothing in this package needs a GPU.
 package cuda
 
 import (
@@ -40,8 +39,7 @@ type Rung struct {
 	// that a block can have. nil: the tile is used as it is.
 	fit    func(t Tile, s gemm.Shape) Tile
 	speeds map[string]Speed // by Tile.Name
-	// narrow is the share of its rate that the kernel keeps where it copies single elements;
-	// 0: that is not known.
+	// narrow is the share of the kernel's rate that is left if it copies single elements; 0 if unknown.
 	narrow  float64
 	threads func(t Tile) int
 	shared  func(t Tile) int // bytes that a launch asks for; nil: the kernel has its own
@@ -119,7 +117,7 @@ func (t Tile) Name() string {
 	return s
 }
 
-// block returns the threads of a block along an edge, where they are a square.
+// block returns the threads along an edge of a square block.
 func (t Tile) block() int {
 	switch {
 	case t.WM != 0:
@@ -202,8 +200,7 @@ func (r Rung) Program(t Tile, w Widths, arch int) (nvrtc.Program, error) {
 // TileArguments returns the last arguments of a kernel whose tile is given AtLaunch.
 func (t Tile) TileArguments() []int { return []int{t.BM, t.BN, t.BK} }
 
-// Fitted returns the setting with which the rung computes a product of the shape where it is
-// to have the tile.
+// Fitted returns the setting with which the rung computes a product of the shape if the tile is given.
 func (r Rung) Fitted(t Tile, s gemm.Shape) Tile {
 	if r.fit == nil {
 		return t

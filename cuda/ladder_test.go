@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write the table of registers of this ho
 // archs are the compute capabilities that every kernel is compiled for, if the compiler knows them.
 var archs = []int{75, 80, 86, 89, 90}
 
-// TestLadder wants every file of the ladders to be a rung, and settings that a block and
-// the registers of any GPU have room for.
+// TestLadder checks that every file of the ladders is a rung, and that its settings fit in a block
+// and in the registers of any GPU.
 func TestLadder(t *testing.T) {
 	for _, typ := range []string{"f32", "f64", "gf256"} {
 		var files []string
@@ -179,7 +179,7 @@ func reduces(t *testing.T, l *nvrtc.Library, typ, name string) {
 	}
 }
 
-// compile compiles one kernel and notes what it takes.
+// compile compiles one kernel and stores the resources that it needs.
 func compile(t *testing.T, l *nvrtc.Library, r Rung, tile Tile, w Widths, arch int, to map[string]string) {
 	t.Helper()
 	p, err := r.Program(tile, w, arch)

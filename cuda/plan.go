@@ -32,8 +32,7 @@ type Plan struct {
 	// of 16 bytes, without conditions, then save more time than the copy takes.
 	LayA, LayB Layout
 	gemm.Shape
-	// Ignored says why a setting that gemm tune found is not used; empty where there is
-	// none, or where it is.
+	// Ignored is the reason why a setting that gemm tune found is not used; empty if it is, or if there is none.
 	Ignored string
 }
 
@@ -45,9 +44,9 @@ type Layout struct{ Rows, LD int }
 var errShapeLimit = fmt.Errorf("cuda: the shape is beyond what kernels count: m, n and k are at most %d, n of gf256 %d",
 	math.MaxInt32/2, math.MaxInt32)
 
-// Plan returns how the rung computes a product of the shape on the GPU with the parameters,
-// which are resolved. The error is a gemm.ErrParam where they do not fit the rung, and a
-// gemm.ErrUnavailable where the GPU does not have what they need.
+// Plan returns how the rung computes a product of the shape on the GPU with the resolved parameters. The error is a
+// gemm.ErrParam if the parameters do not fit the rung, and a gemm.ErrUnavailable if the GPU cannot fulfil
+// them.
 func (r Rung) Plan(g GPU, s gemm.Shape, a, b, c Operand, p gemm.Params) (Plan, error) {
 	limit, columns := math.MaxInt32/2, math.MaxInt32/2
 	if r.Type == "gf256" { // its columns are counted in 64 bits
@@ -141,7 +140,7 @@ func (p Plan) Resolved(asked gemm.Params) gemm.Params {
 	return out
 }
 
-// PartialBytes returns the bytes of the sums of the parts of k; 0 where it is not cut.
+// PartialBytes returns the bytes of the partial sums of C; 0 if k is not divided.
 func (p Plan) PartialBytes() int64 {
 	if p.Split <= 1 {
 		return 0
@@ -149,7 +148,7 @@ func (p Plan) PartialBytes() int64 {
 	return int64(p.Rung.Size()) * int64(p.Split) * int64(p.M) * int64(p.N)
 }
 
-// fits returns an ErrUnavailable where a block with the setting wants more than the GPU has
+// fits returns an ErrUnavailable if a block with the setting wants more than the GPU has
 // for one.
 func (r Rung) fits(t Tile, g GPU) error {
 	if threads := r.Threads(t); threads > g.BlockThreads && g.BlockThreads > 0 {
@@ -174,8 +173,8 @@ func AlignedLD(n, size int) int {
 // bytes returns the size of the layout with elements of size bytes.
 func (l Layout) bytes(size int) int64 { return int64(size) * int64(l.Rows) * int64(l.LD) }
 
-// lay decides which operands are laid out anew, and changes where they lie then: none where
-// the GPU's memory does not hold them.
+// lay decides which operands are copied to a new layout, and changes their descriptions. It copies none if the
+// GPU's memory has no room.
 func (p *Plan) lay(g GPU, a, b *Operand) {
 	const bandwidth = 3e12 // bytes a second read and written
 	r := p.Rung

@@ -59,7 +59,7 @@ func TestProduct(t *testing.T) {
 	}
 }
 
-// TestBarriers wants barriers of the rungs, and of no others, whose kernels have one.
+// TestBarriers checks that exactly the rungs whose kernels have a barrier are said to have one.
 func TestBarriers(t *testing.T) {
 	comment := regexp.MustCompile(`//.*`)
 	for _, typ := range []string{"f32", "f64", "gf256"} {

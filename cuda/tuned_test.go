@@ -143,7 +143,7 @@ func TestTunedPlans(t *testing.T) {
 			t.Errorf("%s: the tuned tile is used", name)
 		}
 	}
-	// As many parts as were tuned, where there is work for them.
+	// As many parts as were tuned, if there is work for them.
 	for k, want := range map[int]int{8192: 6, 4096: 6, 320: 5, 64: 1} {
 		if got := plan(h200, gemm.Shape{M: 8, N: 8, K: k}, open); got.Split != want || got.Tile.Name() != deep.Tile {
 			t.Errorf("k = %d: %d parts of %s, want %d", k, got.Split, got.Tile, want)

@@ -65,7 +65,7 @@ func (m Matrix) Mul(b Matrix) Matrix {
 
 // Inverse returns the matrix whose product with m is the identity, by Gauss–Jordan
 // elimination in 2n³ multiply-adds. Arithmetic is exact, so that any element but zero
-// is as good a pivot as another. The error is ErrSingular where there is no inverse.
+// is as good a pivot as another. The error is ErrSingular if there is no inverse.
 // It panics unless m is square.
 func (m Matrix) Inverse() (Matrix, error) {
 	if m.Rows != m.Cols {

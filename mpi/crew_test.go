@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestChunks wants the chunks of a step to cover its columns once each, and no more of
-// them than a ticket can count.
+// TestChunks checks that the chunks of a step cover its columns once each, and that a ticket can
+// count them.
 func TestChunks(t *testing.T) {
 	for _, s := range [][3]int{{1, 1, 1}, {512, 512, 512}, {1024, 1000, 512}, {3, 145, 7}, {1 << 20, 1 << 18, 1 << 12}} {
 		m, n, k := s[0], s[1], s[2]
@@ -34,7 +34,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestNote has many take the chunks of many epochs, and wants each to be taken once, with
+// TestNote lets many goroutines take the chunks of many epochs. Each chunk must be taken once, with
 // the step that it belongs to.
 func TestNote(t *testing.T) {
 	const epochs, chunks, takers = 300, 7, 4

@@ -37,7 +37,7 @@ type local[T gemm.Element] struct {
 	whole bool
 }
 
-// Serial variants on several threads, where it is not by parallel/rows.
+// Serial variants on several threads, if it is not by parallel/rows.
 var threaded = map[string]string{packedName: threadName, "serial/strassen": "parallel/strassen"}
 
 const (

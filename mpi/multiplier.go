@@ -42,7 +42,7 @@ type product[T gemm.Element] interface {
 	place() error
 	// multiply computes the product once and notes in r what that took.
 	multiply(r *clock) error
-	// collect brings C to rank 0 where it is not there yet.
+	// collect brings C to rank 0 if it is not there yet.
 	collect() error
 	close() error
 	// plan returns what the ranks are predicted to do.
@@ -55,7 +55,7 @@ type prediction struct {
 	skew       []plan.Traffic // of Cannon; nil of others
 	bound      float64        // elements
 	rooted     bool           // operands begin and end on rank 0
-	grid       plan.Grid      // of the ranks that compute; 0×0 where rows alone are shared out
+	grid       plan.Grid      // of the ranks that compute; 0×0 if rows alone are shared out
 	busy       int            // ranks with terms to compute
 	steps      int            // of which each but the first may be sent while another is computed
 	overlapped bool

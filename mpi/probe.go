@@ -94,7 +94,7 @@ func (j *Job) PingPong(bytes int) ([]float64, error) {
 	return out, nil
 }
 
-// network returns what messages between ranks 0 and 1 take; none where there is one rank.
+// network returns what messages between ranks 0 and 1 take; none if there is one rank.
 func (j *Job) network() (plan.Network, error) {
 	var found []plan.PingPong
 	for _, bytes := range PingPongSizes {

@@ -97,7 +97,7 @@ func understood(v gemm.Variant, p gemm.Params) gemm.Params {
 	return out
 }
 
-// forVariants calls f for those that have all of the parameters. It fails where none has.
+// forVariants calls f for those that have all of the parameters. It fails if none has.
 func forVariants(t *testing.T, p gemm.Params, f func(t *testing.T, v gemm.Variant)) {
 	t.Helper()
 	none := true
@@ -251,7 +251,7 @@ func TestRanksHalve(t *testing.T) {
 	}
 }
 
-// TestBoundOf wants the bound of the local variant, and room for the additions of parts.
+// TestBoundOf checks that the bound is the local variant's plus the additions of parts.
 func TestBoundOf(t *testing.T) {
 	const n, u = 5000, 0x1p-53
 	v := named(t, "mpi/summa")
@@ -333,7 +333,7 @@ func TestRanksReplication(t *testing.T) {
 	}
 }
 
-// TestRanksUsed counts the ranks that have terms where there are fewer rows than ranks.
+// TestRanksUsed counts the ranks that have terms if there are fewer rows than ranks.
 func TestRanksUsed(t *testing.T) {
 	forRank0(t)
 	for name, used := range map[string]int{
@@ -391,7 +391,7 @@ func TestLittleShared(t *testing.T) {
 	underMPI(t, 2, "^TestRanks(Little|Strided)$", "-x", cramped+"=yes")
 }
 
-// TestRanksLittle wants ranks to compute each its own part, and rows of srumma to say that
+// TestRanksLittle checks that each rank computes its own part, and that rows of srumma say that
 // panels are sent, why, and what to do.
 func TestRanksLittle(t *testing.T) {
 	forRank0(t)
@@ -403,7 +403,7 @@ func TestRanksLittle(t *testing.T) {
 	})
 }
 
-// wantSent wants a row that says that owners of panels send them, and why.
+// wantSent checks that a row says that owners of panels send them, and why.
 func wantSent(t *testing.T, d gemm.Distribution, why string) {
 	t.Helper()
 	says := func(w string) bool {
@@ -423,7 +423,8 @@ func TestWindowless(t *testing.T) {
 	underMPI(t, 2, "^TestRanksUnshared$", "--mca", "osc", "^sm", "-x", roomy+"=yes")
 }
 
-// TestRanksWindowless wants products all the same, and rows that say how.
+// TestRanksWindowless checks that products are right without windows, and that rows say how they
+// were computed.
 func TestRanksWindowless(t *testing.T) {
 	forRank0(t)
 	v := named(t, "mpi/srumma")
@@ -437,7 +438,8 @@ func TestRanksWindowless(t *testing.T) {
 	gemmtest.Run(t, ofType(v, theJob.Size()), gemm.Params{"panel": 4})
 }
 
-// TestRanksUnshared wants the schedule dynamic to do without help if MPI shares no memory.
+// TestRanksUnshared checks that the schedule dynamic works without help from other ranks if MPI
+// shares no memory.
 func TestRanksUnshared(t *testing.T) {
 	forRank0(t)
 	forVariants(t, gemm.Params{"schedule": dynamic}, func(t *testing.T, v gemm.Variant) {
@@ -518,8 +520,8 @@ func TestRanksBytes(t *testing.T) {
 	})
 }
 
-// TestRanksBounds wants no product below the lower bound of those ranks that take part,
-// where rows, columns and terms divide evenly.
+// TestRanksBounds checks that no product sends less than the lower bound of its ranks, if rows,
+// columns and terms divide evenly.
 func TestRanksBounds(t *testing.T) {
 	forRank0(t)
 	forVariants(t, nil, func(t *testing.T, v gemm.Variant) {
@@ -713,7 +715,7 @@ func TestRanksGemm(t *testing.T) {
 	}
 }
 
-// TestRanksFarAlpha wants the product where α brings back what A·B loses.
+// TestRanksFarAlpha checks products in which α brings back what A·B loses.
 func TestRanksFarAlpha(t *testing.T) {
 	forRank0(t)
 	m, err := gemm.New[float64](named(t, "mpi/summa"), nil)
@@ -916,7 +918,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestAlike wants an error that names the rank that differs.
+// TestAlike checks that the error names the rank that differs.
 func TestAlike(t *testing.T) {
 	one := greeting{Arguments: []string{"-x"}, Revision: "1", Mask: "avx2"}
 	for want, change := range map[string]func(*greeting){

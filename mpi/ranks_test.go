@@ -153,8 +153,8 @@ func settings(v gemm.Variant) []gemm.Params {
 	return []gemm.Params{nil, other}
 }
 
-// TestLimit wants ranks to end themselves that hear nothing of rank 0, or wait for it in a
-// product, and not before the limit.
+// TestLimit checks that ranks that receive nothing from rank 0, or wait for it in a product, end
+// themselves, and not before the limit.
 func TestLimit(t *testing.T) {
 	for run, want := range map[string]string{
 		"Silent": "rank 1 ends itself: a word of rank 0 takes longer than the limit of 20ms and 50ms of grace",

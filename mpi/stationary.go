@@ -23,7 +23,7 @@ type stationary[T gemm.Element] struct {
 	panels   []plan.Panel     // of k
 	together int              // panels that are multiplied at once, at most
 	steps    []plan.Span      // runs of panels that are
-	a, b     []gemm.Matrix[T] // this rank's, by panel; empty where another holds it
+	a, b     []gemm.Matrix[T] // this rank's, by panel; empty if another holds it
 	as, bs   []gemm.Matrix[T] // room for those of others: of one step and the next
 	c        gemm.Matrix[T]
 	first    int // step

@@ -80,7 +80,7 @@ func (p *Pool) place(worker int) int {
 }
 
 // Placement returns the processors of the workers, in their order and separated by
-// commas; empty where the system chooses them.
+// commas; empty if the system chooses them.
 func (p *Pool) Placement() string {
 	var parts []string
 	for _, processor := range p.places {

@@ -39,8 +39,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestPinned wants each worker on its processor, in every loop, and the caller's
-// thread as it was when the loop is over.
+// TestPinned checks that each worker is on its processor in every loop, and that the caller's
+// thread is as before after the loop.
 func TestPinned(t *testing.T) {
 	before := cpu.Allowed()
 	for _, affinity := range []string{closeBy, spread} {
@@ -79,7 +79,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestPinnedProduct wants a variant's record to say where its workers were.
+// TestPinnedProduct checks that a variant's record says where its workers were.
 func TestPinnedProduct(t *testing.T) {
 	for _, v := range Variants() {
 		m, err := gemm.New[float64](v, gemm.Params{"threads": 2, "affinity": closeBy})

@@ -51,7 +51,7 @@ func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], e
 }
 
 // packedField is serial/packed in GF(2⁸) on a team. A task is a block of columns of
-// B by all of A, or by a sliver of it where there are few blocks.
+// B by all of A, or by a sliver of it if there are few blocks.
 type packedField struct {
 	serial.PackedField
 	toucher[gf256.Elem]

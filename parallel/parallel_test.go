@@ -21,7 +21,7 @@ import (
 // nonFinite says what the variants do with NaN and Inf that do not propagate them.
 var nonFinite = map[string]gemmtest.NonFinite{"parallel/strassen": gemmtest.Spreads}
 
-// TestThreadsAreLimited wants an error for more workers than memory has room for.
+// TestThreadsAreLimited checks that more workers than fit in memory are an error.
 func TestThreadsAreLimited(t *testing.T) {
 	for _, v := range Variants() {
 		for _, threads := range []int{0, mostThreads + 1, math.MaxInt} {
@@ -68,7 +68,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestLocalTypes wants an error for a local variant that lacks the type.
+// TestLocalTypes checks that a local variant without the type is an error.
 func TestLocalTypes(t *testing.T) {
 	for _, v := range []gemm.Variant{rowsVariant(), tilesVariant()} {
 		if m, err := gemm.New[gf256.Elem](v, gemm.Params{"local": "serial/hinted"}); m != nil ||
@@ -176,7 +176,8 @@ var runs = map[string]func(p *Pool, workers, n int, body func(worker, lo, hi int
 	"Run": (*Pool).Run, "RunOwn": (*Pool).RunOwn,
 }
 
-// TestRun wants every index exactly once, and no worker in two calls at a time.
+// TestRun checks that every index is computed exactly once, and that no worker is in two calls at a
+// time.
 func TestRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for name, run := range runs {
@@ -209,8 +210,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunOwn wants each worker to begin with its own share, and the others to take what
-// one that is late has not begun.
+// TestRunOwn checks that each worker begins with its own share, and that the others take over what
+// a late worker has not begun.
 func TestRunOwn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	p := NewPool(3)
@@ -255,7 +256,7 @@ func TestRunAtOnce(t *testing.T) {
 	}
 }
 
-// TestRunPanics wants the panic of a body at the caller, and a pool that still works.
+// TestRunPanics checks that the caller gets the panic of a body, and that the pool still works.
 func TestRunPanics(t *testing.T) {
 	p := NewPool(3)
 	for name, run := range runs {

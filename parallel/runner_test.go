@@ -47,7 +47,7 @@ func lame(state int32) (h *runner, gone func()) {
 	}
 }
 
-// TestTakeBack wants the caller to compute what a runner has not begun, under each loop.
+// TestTakeBack checks that the caller computes what a runner has not begun, under each loop.
 func TestTakeBack(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, state := range []int32{spinning, parked} {
@@ -80,7 +80,8 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
-// TestTakeBackPanics wants the panic of the caller's own part, and nothing run after it.
+// TestTakeBackPanics checks that the panic of the caller's own part is returned, and that nothing
+// runs after it.
 func TestTakeBackPanics(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	_, gone := lame(spinning)
@@ -95,8 +96,8 @@ func TestTakeBackPanics(t *testing.T) {
 	}
 }
 
-// TestReady wants short loops to be shared while the first runner spins, and otherwise ever
-// more seldom.
+// TestReady checks that short loops are shared while the first runner spins, and otherwise more and
+// more rarely.
 func TestReady(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	h, gone := lame(parked)
@@ -127,7 +128,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestIdleHandsEnd wants runners that have nothing to do to end, and new ones to work.
+// TestIdleHandsEnd checks that idle runners end, and that new ones work.
 func TestIdleHandsEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	p := NewPool(4)
@@ -176,7 +177,7 @@ func TestBell(t *testing.T) {
 	}
 }
 
-// TestOneProcessor wants two workers on one processor to take hardly longer than one.
+// TestOneProcessor checks that two workers on one processor take hardly longer than one.
 func TestOneProcessor(t *testing.T) {
 	const n = 192
 	for _, v := range []gemm.Variant{packedVariant(), rowsVariant(), tilesVariant(), strassenVariant()} {

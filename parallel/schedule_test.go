@@ -84,8 +84,8 @@ func TestNewSchedule(t *testing.T) {
 	}
 }
 
-// TestFor wants every index exactly once, chunks that are within the loop, and no
-// worker in two calls at a time, under every schedule.
+// TestFor checks, under every schedule, that every index is computed exactly once, that chunks are
+// within the loop, and that no worker is in two calls at a time.
 func TestFor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -185,7 +185,7 @@ func TestForNested(t *testing.T) {
 	}
 }
 
-// TestForPanics wants the panic of a body as the error, and a pool that still works.
+// TestForPanics checks that the panic of a body is the error, and that the pool still works.
 func TestForPanics(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, name := range Schedules() {
@@ -211,8 +211,8 @@ func TestForPanics(t *testing.T) {
 	}
 }
 
-// TestForCancelled wants no chunk begun after the context's end, and the context's
-// error just where one is left.
+// TestForCancelled checks that no chunk begins after the context's end, and that the error is the
+// context's only if a chunk is left.
 func TestForCancelled(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		p := NewPool(workers)
@@ -287,7 +287,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestTimeline wants the chunks of a loop in the timeline of its context.
+// TestTimeline checks that the chunks of a loop are in the timeline of its context.
 func TestTimeline(t *testing.T) {
 	var line gemm.Timeline
 	if err := NewPool(2).For(gemm.WithTimeline(t.Context(), &line), 10, Static(2), func(_, _, _ int) {}); err != nil {

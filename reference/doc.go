@@ -42,7 +42,7 @@
 //
 //   - A library that is older than the processor may take it for a far lesser
 //     one. OpenBLAS and BLIS are told to use their kernels for AVX-512 or AVX2
-//     where they would not and that promises to be faster (OPENBLAS_CORETYPE,
+//     if they would not and that promises to be faster (OPENBLAS_CORETYPE,
 //     BLIS_ARCH_TYPE). The kernel used is in Resolved. A kernel that is slow all the
 //     same, as those of MKL are on processors of other makers, is a warning in the
 //     row.

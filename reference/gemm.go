@@ -44,7 +44,7 @@ func (s *scalars[T]) invoke(routine uintptr, a, b, c unsafe.Pointer) {
 }
 
 // newShared opens l in this process and returns its product. The error is an
-// ErrUnavailable where l is not there or cannot use that many threads.
+// ErrUnavailable if l is not there or cannot use that many threads.
 func newShared[T gemm.Float](l *library, threads int) (*multiplier[T], error) {
 	r, err := l.open()
 	if err != nil {

@@ -88,7 +88,7 @@ func slowMKL(kernel string, sets []cpu.ISA) string {
 }
 
 // threadingLayer returns the layer to use with a library of the given files: GNU's
-// where it is there, else the sequential one. MKL ends the process when a layer
+// if it is there, else the sequential one. MKL ends the process when a layer
 // that it is told to use is missing, and does not load libgomp itself.
 func threadingLayer(p place, files []string) (int, error) {
 	has := func(part string) bool {

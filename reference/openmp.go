@@ -19,7 +19,7 @@ import (
 // are on the stacks of threads. It serves one measurement at a time.
 type OpenMP struct{ process *process }
 
-// NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable where
+// NewOpenMP starts the process; Close ends it. The error is a gemm.ErrUnavailable if
 // there is no gcc or no libgomp, and elsewhere than on Linux.
 func NewOpenMP() (*OpenMP, error) {
 	p, err := newOpenMPProcess()

@@ -15,7 +15,7 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// openMP returns the process that measures libgomp, or skips the test where there is
+// openMP returns the process that measures libgomp, or skips the test if there is
 // none.
 func openMP(t *testing.T) *OpenMP {
 	t.Helper()
@@ -88,8 +88,8 @@ func TestOpenMPRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenMPAsItComes sets a variable that libgomp reads, and wants it to reach the
-// program only where it is handed on.
+// TestOpenMPAsItComes sets a variable that libgomp reads. It must reach the program only if it is
+// handed on.
 func TestOpenMPAsItComes(t *testing.T) {
 	t.Setenv("OMP_THREAD_LIMIT", "1")
 	o := openMP(t)
@@ -116,7 +116,7 @@ func TestOpenMPAsItComes(t *testing.T) {
 	}
 }
 
-// TestOpenMPElsewhere wants the reason and the remedy where libgomp cannot be measured.
+// TestOpenMPElsewhere checks that there is a reason and a remedy if libgomp cannot be measured.
 func TestOpenMPElsewhere(t *testing.T) {
 	openMP(t)
 	other := openMPProgram

@@ -25,7 +25,7 @@ type peer struct {
 
 // take returns the library in a process of its own, one that is idle or a new one,
 // with that many threads. It is the caller's until it is given back. The error is an
-// ErrUnavailable where l is not there or cannot use that many threads.
+// ErrUnavailable if l is not there or cannot use that many threads.
 func (l *library) take(program string, threads int) (*peer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,14 +21,14 @@ import (
 	"gemm/internal/gemmtest"
 )
 
-// What those who measure ask for where it is there.
+// What those who measure ask for if it is there.
 var (
 	_ gemm.Repeater = (*run[float64])(nil)
 	_ gemm.Warner   = (*multiplier[float64])(nil)
 	_ gemm.Warner   = (*separate[float64])(nil)
 )
 
-// own returns the program of libraries, or skips the test where there is none.
+// own returns the program of libraries, or skips the test if there is none.
 func own(t testing.TB) string {
 	t.Helper()
 	file, err := program()
@@ -236,8 +236,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestDead kills the process, and wants its row's error and a new process for the
-// next.
+// TestDead kills the process. Its row must have an error, and the next one a new process.
 func TestDead(t *testing.T) {
 	x := staged[float64](t, openBLAS, 1)
 	ctx := context.Background()

@@ -38,7 +38,7 @@ var peerProgram = cProgram{name: "peer", source: peerSource, compilers: []string
 // program returns the file of the compiled peerProgram.
 var program = sync.OnceValues(peerProgram.file)
 
-// cProgram is a small program in C that is compiled where it is needed.
+// cProgram is a small program in C that is compiled if it is needed.
 type cProgram struct {
 	name      string
 	source    []byte

@@ -55,7 +55,7 @@ func newReedSolomon(threads int) (gemm.Multiplier[gf256.Elem], error) {
 	return &reedSolomon{options: options}, nil
 }
 
-// Multiply implements gemm.Multiplier. The error is an ErrUnavailable where m + k is more
+// Multiply implements gemm.Multiplier. The error is an ErrUnavailable if m + k is more
 // than 256.
 func (x *reedSolomon) Multiply(ctx context.Context, c, a, b gemm.Matrix[gf256.Elem]) error {
 	if err := cmp.Or(gemm.CheckShapes(c, a, b), ctx.Err()); err != nil {

@@ -94,7 +94,7 @@ func TestReedSolomonConcurrent(t *testing.T) {
 	}
 }
 
-// TestReedSolomonErrors wants C as it was where the library cannot compute it.
+// TestReedSolomonErrors checks that C is unchanged if the library cannot compute it.
 func TestReedSolomonErrors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	x, err := newReedSolomon(1)

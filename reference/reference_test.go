@@ -34,7 +34,7 @@ func need(t testing.TB, l *library) *routines {
 // libraries lists the C libraries in the order of Variants. Its last variant, which is Go, is left out.
 var libraries = []*library{openBLAS, mkl, blis}
 
-// places returns this process and, where there is a C compiler, one for a library.
+// places returns this process and, if there is a C compiler, one for a library.
 func places(t *testing.T) []place {
 	out := []place{new(here)}
 	if file, err := program(); err == nil {

@@ -46,7 +46,7 @@ func (p Packed[T]) Multiply(ctx context.Context, c, a, b gemm.Matrix[T]) error {
 		block.View[T]{Data: c.Data, Row: c.Stride, Col: 1})
 }
 
-// Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand where it is so
+// Gemm implements gemm.Gemmer. α multiplies the sums of products, or an operand if it is so
 // large or so small that they would leave the range (see block.Rescale).
 func (p Packed[T]) Gemm(ctx context.Context, tA, tB blas.Transpose, alpha T, a, b gemm.Matrix[T], beta T,
 	c gemm.Matrix[T]) error {

@@ -27,7 +27,7 @@ type recursion[T gemm.Float] struct {
 	leaf   leaf[T]
 
 	products []combination    // of a scheme that is an algorithm
-	engine   *block.Engine[T] // that folds their additions; nil where none is folded
+	engine   *block.Engine[T] // that folds their additions; nil if none is folded
 
 	kernel kernel.Kernel[T]
 	loop   block.Loop
@@ -241,7 +241,7 @@ func divideOnce[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gem
 	return nil
 }
 
-// summed returns a sum of quarters, in to where it has more than one.
+// summed returns a sum of quarters, in to if it has more than one.
 func (r *descent[T]) summed(to gemm.Matrix[T], quarters [4]gemm.Matrix[T], parts []part) gemm.Matrix[T] {
 	sum := quarters[parts[0].quarter]
 	for _, p := range parts[1:] {
@@ -408,24 +408,22 @@ func (s scheme) model(shape gemm.Shape, cutoff int, leaf func(gemm.Shape) gemm.M
 	return model
 }
 
-// bound returns the bound on the error of the recursion, normwise: of an element
-// of C against max|A|·max|B|. The differences of the schemes cancel, so that there
-// is none componentwise (Higham, 2nd ed., section 23.2.2).
+// bound returns the bound on the error of the recursion. It is normwise: for an element of C, compared with
+// max|A|·max|B|. There is no componentwise bound, since the differences of the schemes cancel (Higham,
+// 2nd ed., section 23.2.2).
 //
-// Worst follows the rounding errors through the recursion, to all orders, from
-// the leaf's k·γ_k up; its first-order part is
+// Worst follows the rounding errors through the recursion, to all orders, beginning with k·γ_k of the
+// leaf. Its first-order part is
 //
 //	F = first(first(…(k₀²)…))
 //
-// for a leaf of k₀ terms. A peeled term adds its product, and one rounding of an
-// element of C, which is at most k; the peeled rows and columns of C are classical
-// products.
+// for a leaf of k₀ terms. A peeled term adds its product and one rounding of an element of C, which is at
+// most k. The peeled rows and columns of C are classical products.
 //
-// Random: to first order the error of an element is Σ w_i·δ_i over all roundings
-// δ_i, with Σ|w_i| ≤ F and every |w_i| ≤ W, the largest weight, so that
-// Σ w_i² ≤ W·F. With δ_i independent, of mean zero and |δ_i| ≤ u, Hoeffding's
-// inequality gives |Σ w_i·δ_i| ≤ λ·u·√(W·F) but for a probability of
-// 2·exp(−λ²/2) an element; what is left of Worst, its higher orders, is added.
+// Random: to first order, the error of an element is Σ w_i·δ_i over all roundings δ_i, with Σ|w_i| ≤ F.
+// Every |w_i| is at most W, the largest weight, so Σ w_i² ≤ W·F. If the δ_i are independent with mean
+// zero and |δ_i| ≤ u, Hoeffding's inequality gives |Σ w_i·δ_i| ≤ λ·u·√(W·F), except with a probability
+// of 2·exp(−λ²/2) per element. The higher orders of Worst are added.
 func (s scheme) bound() gemm.Bound {
 	return gemm.Bound{
 		Kind: gemm.Normwise,

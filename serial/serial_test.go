@@ -386,8 +386,8 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestBoundsChecks has the compiler report the bounds checks that it keeps, and
-// wants none in the innermost loops of the rows that are added.
+// TestBoundsChecks has the compiler report the bounds checks that it keeps. There must be
+// none in the innermost loops that add rows.
 func TestBoundsChecks(t *testing.T) {
 	command, err := exec.LookPath("go")
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"gemm/internal/cpu"
 )
 
-// TestProducts wants of the algorithm what those who compute its products rely on.
+// TestProducts checks the properties of the algorithm that callers which compute its products rely
+// on.
 func TestProducts(t *testing.T) {
 	var met [4]bool
 	for i, x := range strassen.products() {

@@ -7,9 +7,9 @@ import (
 	"gemm"
 )
 
-// winograd is strassen in Winograd's form, which uses sums again and gets by with
-// 15 additions, the least that is possible for seven products (Probert, On the
-// Additive Complexity of Matrix Multiplication, SIAM J. Comput. 5(2), 1976):
+// winograd is strassen in Winograd's form, which uses sums several times. It has 15 additions, the least
+// that is possible with seven products (Probert, On the Additive Complexity of Matrix Multiplication,
+// SIAM J. Comput. 5(2), 1976):
 //
 //	S₁ = A₂₁ + A₂₂   S₂ = S₁ − A₁₁   S₃ = A₁₁ − A₂₁   S₄ = A₁₂ − S₂
 //	T₁ = B₁₂ − B₁₁   T₂ = B₂₂ − T₁   T₃ = B₂₂ − B₁₂   T₄ = T₂ − B₂₁
@@ -21,35 +21,33 @@ import (
 //
 //	C₁₁ = P₁ + P₂   C₁₂ = U₄ + P₃   C₂₁ = U₃ − P₄   C₂₂ = U₃ + P₅
 //
-// A level adds four quarters of A, four of B and seven of C. For n = 2^ℓ·n₀ that
-// makes 7^ℓ·(2n₀³ + 5n₀²) − 5n² operations. Five of the additions of C follow each other,
-// for each tile while a cache has it: they read five quarters and write three, which makes
-// 48·(n/2)² elements of traffic a level in place of 69.
+// A level adds four quarters of A, four of B and seven of C. For n = 2^ℓ·n₀ that makes
+// 7^ℓ·(2n₀³ + 5n₀²) − 5n² operations. Five of the additions of C follow each other, for each tile while
+// a cache has it. Together they read five quarters and write three. So the traffic is 48·(n/2)² elements
+// per level, compared with 69.
 //
-// The order below needs two temporaries, X and Y, with the products in the
-// quarters of C (Boyer, Dumas, Pernet and Zhou, Memory Efficient Scheduling of
-// Strassen-Winograd's Matrix Multiplication Algorithm, ISSAC 2009, table 1, after
-// Douglas, Heroux, Slishman and Smith, GEMMW, 1994): m·max(k, n)/4 + kn/4 elements
-// a level, (m·max(k, n) + kn)/3 at most.
+// The order below needs two temporaries, X and Y; the products are formed in the quarters of C (Boyer,
+// Dumas, Pernet and Zhou, Memory Efficient Scheduling of Strassen-Winograd's Matrix Multiplication
+// Algorithm, ISSAC 2009, table 1, after Douglas, Heroux, Slishman and Smith, GEMMW, 1994). They take
+// m·max(k, n)/4 + kn/4 elements per level, and at most (m·max(k, n) + kn)/3 in all.
 //
-// Using sums again makes them larger: 18 takes the place of strassen's 12,
+// Sums of sums are larger, so the error bound has 18 in place of strassen's 12:
 //
 //	|Ĉ − C| ≤ [18^ℓ·(k₀² + 6k₀) − 6k]·u·max|A|·max|B| + O(u²)
 //
 // (Higham, 2nd ed., theorem 23.3). NaN and Inf spread as in strassen.
 //
-// Its additions are not folded into the leaf: a sum that is used again has to be
-// there, and without them the sums have 14 terms each of A, B and C, strassen's 12. With
-// two levels and more it is ahead of strassen over packed all the same, of which only the
-// last is folded. To form those that are used once, T₃ and T₄, as they are packed changed
-// nothing.
+// The additions are not folded into the leaf. A sum that is used several times must be stored; without
+// stored sums there would be 14 terms each of A, B and C, compared with 12 in strassen. With two or more
+// levels it is faster than strassen over packed nevertheless, which folds the last level only. T₃ and
+// T₄ are used once; forming them while they are packed made no difference.
 func winograd[T gemm.Float](r *descent[T], ctx context.Context, c, a, b [4]gemm.Matrix[T], work []T) error {
 	a11, a12, a21, a22 := a[0], a[1], a[2], a[3]
 	b11, b12, b21, b22 := b[0], b[1], b[2], b[3]
 	c11, c12, c21, c22 := c[0], c[1], c[2], c[3]
 	m, n, k := c11.Rows, c11.Cols, a11.Cols
 	x, _ := temporary(work, m, k)
-	p1, _ := temporary(work, m, n) // where X was, once it has been used
+	p1, _ := temporary(work, m, n) // in place of X, which is no longer needed
 	y, work := temporary(work[m*max(k, n):], k, n)
 
 	r.add(addition[T]{x, a11, -1, a21})                      // S₃
@@ -120,9 +118,8 @@ var winogradScheme = scheme{
 		return growth{
 			worst: (u3+p3)*(1+u) + 18*k*u,
 			first: 18*g.first + 89*k,
-			// P₆ is a product of operands up to 3, the last sums are at most 18k on the
-			// way, and an element of S₁ or T₁, at most 2, enters three products with
-			// factors of 6 in all.
+			// P₆ is a product of operands up to 3. The last sums are at most 18k on the way. An element of S₁ or T₁
+			// is at most 2, and enters three products with factors of 6 in all.
 			weight: max(9*g.weight, 18*k, 12),
 		}
 	},

@@ -1,4 +1,3 @@
-// Command gemm-cuda computes on NVIDIA GPUs what gemm asks it for. It is a program of its
-// own because it is linked with the driver, without which it does not start: build it with
-// the tag cuda (make build).
+// Command gemm-cuda computes products on NVIDIA GPUs for gemm. It is a separate program because it is linked
+// with the CUDA driver and does not start without it. Build it with the tag cuda (make build).
 package main

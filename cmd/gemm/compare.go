@@ -211,7 +211,7 @@ func runCompare(c *cli.Context) error {
 }
 
 // summarise writes the rows of the largest shape of the first experiment, the ladder
-// where there is one, and what there is to read.
+// if there is one, and what there is to read.
 func summarise(w io.Writer, rows []compare.Record, paths []string) error {
 	largest := 0.0
 	terms := func(r compare.Record) float64 { return float64(r.M) * float64(r.N) * float64(r.K) }

@@ -65,7 +65,7 @@ var explainDefaults = map[string]string{"sizes": "4096", "type": "f32,f64"}
 // explainShares are the flags that both measuring and explaining have.
 var explainShares = []string{"sizes", "type", "maxregs", "json", "force"}
 
-// checkExplain returns an error where a flag is there that only measuring has, or only
+// checkExplain returns an error if a flag is there that only measuring has, or only
 // explaining.
 func checkExplain(c *cli.Context) error {
 	var explains []string
@@ -166,7 +166,7 @@ func parseCapability(c *cli.Context) (occupancy.Capability, error) {
 	return capability, nil
 }
 
-// checkFile returns an error where --json FILE and --force do not go together with what is
+// checkFile returns an error if --json FILE and --force do not go together with what is
 // there.
 func checkFile(c *cli.Context) error {
 	name := c.String("json")
@@ -228,7 +228,7 @@ func parseBytes(flag, text string) (int, error) {
 	return n * unit, nil
 }
 
-// checkReplace returns an error where the file is there and --force is not.
+// checkReplace returns an error if the file is there and --force is not.
 func checkReplace(c *cli.Context, name string) error {
 	if err := checkRegular(name); err != nil {
 		return err
@@ -244,7 +244,7 @@ func countersFlag() cli.Flag {
 		Usage: "run each row once more under NVIDIA's profiler, ncu, and add its counters to the record"}
 }
 
-// checkProfiler returns an error where --counters cannot be had.
+// checkProfiler returns an error if --counters cannot be had.
 func checkProfiler(c *cli.Context) error {
 	if !c.Bool("counters") {
 		return nil

@@ -253,7 +253,7 @@ func family(name string) []gemm.Variant {
 // addressable is the memory that a process can address on the machines of today.
 const addressable = 1 << 47
 
-// checkMemory returns an error where need, in bytes, is more than what is
+// checkMemory returns an error if need, in bytes, is more than what is
 // available; it says what to do.
 func checkMemory(what string, need float64, remedy string) error {
 	have := float64(cpu.Available())
@@ -346,7 +346,7 @@ func mantissa(text string) string {
 	return digits
 }
 
-// factorFlag returns the flag of a factor with the value that it has where it is not given.
+// factorFlag returns the flag of a factor with the value that it has if it is not given.
 func factorFlag(name string, value factor, defaultText, usage string) cli.Flag {
 	return &cli.GenericFlag{Name: name, Value: &value, DefaultText: defaultText, Usage: "`FACTOR`: factor of " + usage}
 }

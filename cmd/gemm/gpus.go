@@ -51,7 +51,7 @@ func onGPU(ctx context.Context, v gemm.Variant) error {
 	return remote.Check(s, v)
 }
 
-// checkDevices returns an error where --device asks for a GPU that is not there; where there
+// checkDevices returns an error if --device asks for a GPU that is not there; where there
 // is none at all, the rows say so.
 func checkDevices(c *cli.Context, cases []compare.Case) error {
 	if !c.IsSet("device") {

@@ -47,9 +47,8 @@ func infoCommand() *cli.Command {
 type information struct {
 	Schema int          `json:"schema"`
 	Host   compare.Host `json:"host"`
-	// The processors that are online and those that this process may run on, in the
-	// order in which threads are placed, and who shares which cache; null where they
-	// are not known.
+	// The processors that are online, those that this process may use, in the order in which threads are placed,
+	// and the processors that share each cache; null if unknown.
 	Processors []cpu.Processor `json:"processors"`
 	Allowed    []int           `json:"processors_allowed"`
 	Shared     []cpu.CacheSets `json:"caches_shared"`
@@ -440,7 +439,7 @@ func shared(c compare.Cache, sharing []cpu.CacheSets) string {
 	return text + ": " + strings.Join(parts, " and ")
 }
 
-// limit says how much memory the control group grants, where there is a limit.
+// limit says how much memory the control group grants, if there is a limit.
 func limit(n int64) string {
 	if n == 0 {
 		return ""

@@ -275,7 +275,7 @@ func choices(param string, variants []gemm.Variant) []string {
 }
 
 // onGPUExperiment returns the experiment of the first parameter that has several values; empty
-// where there is none.
+// if there is none.
 func onGPUExperiment(sweep map[string][]any) compare.Experiment {
 	for _, of := range []struct {
 		param      string

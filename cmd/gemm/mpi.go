@@ -124,7 +124,7 @@ func abandon(stderr io.Writer, reason string) {
 // jobKey is the key of the job in a context.
 type jobKey struct{}
 
-// jobOf returns the job that this process is a rank of; nil where it is none.
+// jobOf returns the job that this process is a rank of; nil if it is none.
 func jobOf(ctx context.Context) *mpi.Job {
 	job, _ := ctx.Value(jobKey{}).(*mpi.Job)
 	return job
@@ -180,7 +180,7 @@ func oversubscribeFlag() cli.Flag {
 		Usage: fmt.Sprintf("allow --np more than %d ranks for each processor of this host", mostRanks)}
 }
 
-// lead returns what the driver of rank 0 needs to lead the others; nil where this process
+// lead returns what the driver of rank 0 needs to lead the others; nil if this process
 // is no rank. A row may take as long as the limit says. show shows the rows that there are
 // when the ranks are given up.
 func lead(c *cli.Context, limit time.Duration, show func() error) (*compare.Lead, error) {

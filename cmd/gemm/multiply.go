@@ -51,7 +51,7 @@ func multiplyCommand() *cli.Command {
 
 // product is what multiply is asked to compute.
 type product struct {
-	a, b, c     *matfile.File // c is nil where β is 0
+	a, b, c     *matfile.File // c is nil if β is 0
 	out         string
 	variant     string // empty: the fastest
 	alpha, beta float64
@@ -303,7 +303,7 @@ func choose[T gemm.Element](ctx context.Context, p product) (gemm.Variant, gemm.
 }
 
 // fastest returns the production variant that multiplies matrices of medium size
-// in the least time. In the field, where none is a Gemmer, it tries every variant.
+// in the least time. In the field, if none is a Gemmer, it tries every variant.
 func fastest[T gemm.Element](ctx context.Context) (gemm.Variant, gemm.Params, error) {
 	const size, calls = 192, 3
 	var best gemm.Variant

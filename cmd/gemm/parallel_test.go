@@ -114,8 +114,8 @@ func TestParallelExperiments(t *testing.T) {
 	}
 }
 
-// TestMostTimelines wants rows with a timeline to be counted, and no others: shapes and
-// types have baselines each, which have none.
+// TestMostTimelines checks that only rows with a timeline are counted. The baselines of each shape
+// and type have none.
 func TestMostTimelines(t *testing.T) {
 	args := func(chunks int) []string {
 		text := "0"

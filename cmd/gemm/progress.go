@@ -31,7 +31,7 @@ const (
 	besidesBar = 34
 )
 
-// lineEvery is the time between two lines of progress where there is no bar.
+// lineEvery is the time between two lines of progress if there is no bar.
 const lineEvery = 5 * time.Minute
 
 // newProgress returns the progress of measuring the given number of cases.

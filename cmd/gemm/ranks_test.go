@@ -344,7 +344,7 @@ func TestRanks(t *testing.T) {
 	s.gone()
 }
 
-// TestOptionsOfRanks wants every parameter to reach the ranks.
+// TestOptionsOfRanks checks that every parameter reaches the ranks.
 func TestOptionsOfRanks(t *testing.T) {
 	s := newSession(t)
 	r := s.run(nil, s.program, "mpi", "--np", "2", "--sizes", "40", "--time", "1ms", "--threads", "2", "--local",
@@ -377,7 +377,8 @@ func TestOptionsOfRanks(t *testing.T) {
 	}
 }
 
-// TestRanksHalveParts wants parts that are halved to be verified by a bound for that.
+// TestRanksHalveParts checks that parts that are halved are verified with the bound of the halving
+// algorithm.
 func TestRanksHalveParts(t *testing.T) {
 	s := newSession(t) // before the caches, and with them the compiler's, are elsewhere
 	variables := tunedHost(t)
@@ -401,7 +402,8 @@ func TestRanksHalveParts(t *testing.T) {
 	}
 }
 
-// TestRanksWithErrors wants one line and the right status of what cannot be.
+// TestRanksWithErrors checks that requests that cannot be fulfilled give one line and the right
+// status.
 func TestRanksWithErrors(t *testing.T) {
 	for _, test := range []struct {
 		args   func(s *session) []string
@@ -663,7 +665,7 @@ func TestKilledDriver(t *testing.T) {
 	}
 }
 
-// TestListAndInfoOfRanks wants what is there to be told.
+// TestListAndInfoOfRanks checks that list and info show what is available.
 func TestListAndInfoOfRanks(t *testing.T) {
 	s := newSession(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -58,7 +58,7 @@ func seconds(s float64) string {
 	}
 }
 
-// outcome returns an error where rows are wrong or failed, or none of them is ok.
+// outcome returns an error if rows are wrong or failed, or none of them is ok.
 func outcome(rows []compare.Record) error {
 	var bad []compare.Record
 	ok := 0

@@ -7,7 +7,7 @@ import (
 	"gemm/internal/output"
 )
 
-// checkRegular returns an error where name is there and is not a regular file, which
+// checkRegular returns an error if name is there and is not a regular file, which
 // must not be replaced by one: a device, for example.
 func checkRegular(name string) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {

@@ -17,8 +17,8 @@ import (
 	"gemm/reference"
 )
 
-// TestOverheads wants the probes of each number of threads that rows of the family
-// parallel have, once.
+// TestOverheads checks that the probes of each number of threads that rows of the family parallel
+// have run once.
 func TestOverheads(t *testing.T) {
 	threads := []gemm.Param{{Name: "threads", Default: 1, Min: 1}}
 	serial, parallel := gemm.Variant{Name: "serial/x"}, gemm.Variant{Name: "parallel/x", Params: threads}
@@ -116,7 +116,7 @@ func TestOverheadsInTurn(t *testing.T) {
 	}
 }
 
-// TestGuidedChunks wants as many chunks as loops have.
+// TestGuidedChunks checks that the number of chunks is that of the loops.
 func TestGuidedChunks(t *testing.T) {
 	for _, workers := range []int{1, 2, 3, 16} {
 		for _, n := range []int{1, 2, 3, 100, 4097} {

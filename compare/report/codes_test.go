@@ -216,7 +216,7 @@ var codesSentences = []sentence{
 			"- **`tiled` → `word`**", "- **`word` → `tuned`**"}, nil},
 }
 
-// TestCodesDrawings looks at the figures of codes: who is drawn where, and by what limits.
+// TestCodesDrawings checks which coders and limits are drawn in each figure of codes.
 func TestCodesDrawings(t *testing.T) {
 	doc := encoded()
 	want := "codes-64-KiB codes-1-MiB codes-width codes-rungs"

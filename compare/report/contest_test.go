@@ -179,7 +179,7 @@ func TestContestHidesNothing(t *testing.T) {
 	}
 }
 
-// TestContestFigures wants a figure of each group of cubes.
+// TestContestFigures checks that each group of cubes has a figure.
 func TestContestFigures(t *testing.T) {
 	for _, id := range []string{"square-f64-1", "square-f64-2", "square-f32-1"} {
 		if _, ok := drawingOf(t, peersDocument(), id).(chart.Curve); !ok {

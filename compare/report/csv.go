@@ -134,7 +134,7 @@ func csvEnd(r compare.Record, end int) string {
 	return csvNumber(r.CI[end])
 }
 
-// prediction returns what the model said of r, NaN where it said nothing.
+// prediction returns the model's prediction for r; NaN if there is none.
 func prediction(r compare.Record) compare.Predicted {
 	if r.Predicted == nil {
 		nan := math.NaN()

@@ -418,7 +418,8 @@ var rankSentences = []sentence{
 		[]string{"| ping-pong | bytes=64 ranks=2 |"}, noRank},
 }
 
-// TestNetworkFit wants what times were made of, and neither part below 0.
+// TestNetworkFit checks that the fit finds the constants that the times were made from, and that no
+// part is negative.
 func TestNetworkFit(t *testing.T) {
 	fitted := func(at func(bytes float64) float64) analysis.Network {
 		w := analysis.Network{Sizes: []int{1, 100, 10000, 1000000}}

@@ -88,8 +88,8 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestDrawingsOfHosts wants a set of figures for each host, of its own rows, with
-// IDs that are names of files whatever the host is called.
+// TestDrawingsOfHosts checks that each host has a set of figures of its own rows, with IDs that are
+// file names whatever the host is called.
 func TestDrawingsOfHosts(t *testing.T) {
 	doc := twoHosts()
 	for i, h := range doc.Hosts {
@@ -160,7 +160,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestRatesOfParameters wants a series for each set of parameters.
+// TestRatesOfParameters checks that each set of parameters has a series.
 func TestRatesOfParameters(t *testing.T) {
 	doc := reporttest.Planted(reporttest.Row("serial/blocked", 64, 1e-6, param("block", 16)),
 		reporttest.Row("serial/blocked", 128, 1e-6, param("block", 16)),
@@ -283,7 +283,7 @@ func TestDrawingFormats(t *testing.T) {
 	}
 }
 
-// TestScalingFigures wants what is drawn of times that are known.
+// TestScalingFigures compares what is drawn with known times.
 func TestScalingFigures(t *testing.T) {
 	doc := reporttest.Many(append(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4}, "schedule", "static"),
 		reporttest.Row("serial/packed", 256, 2e-3, reporttest.Experiment("strong")))...)

@@ -497,7 +497,7 @@ func TestGPUOrder(t *testing.T) {
 	}
 }
 
-// TestGoals wants a goal to fail on one figure below it, and not to be met while one is
+// TestGoals checks that a goal is failed if one figure is below it, and not met while one is
 // missing.
 func TestGoals(t *testing.T) {
 	at := func(ratio float64) analysis.Reached { return analysis.Reached{Place: "here", Ratio: ratio} }
@@ -536,7 +536,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestGPUFigures wants those that the chapter places, and the peak at the top.
+// TestGPUFigures checks that the chapter's figures exist, with the peak at the top.
 func TestGPUFigures(t *testing.T) {
 	want := "gpu-ladder-f32 gpu-rates-f32 gpu-rates-tf32 gpu-sgemm gpu-host-f32 gpu-ladder-f64 gpu-rates-f64 gpu-host-f64"
 	if got := strings.Join(ids(figures.Drawings(accelerated(false), "en")), " "); got != want {

@@ -88,7 +88,7 @@ func TestCheckHTML(t *testing.T) {
 // pipe matches a pipe that ends a cell.
 var pipe = regexp.MustCompile(`(^|[^\\])\|`)
 
-// TestMarkdown wants rectangular tables and links that have their ends.
+// TestMarkdown checks that tables are rectangular and that links have their targets.
 func TestMarkdown(t *testing.T) {
 	for name, doc := range reports(t) {
 		for _, lang := range text.Languages {
@@ -133,7 +133,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestTeXCompiles wants a document of TeX of records with every mark of TeX in them.
+// TestTeXCompiles compiles a document whose records contain every special character of TeX.
 func TestTeXCompiles(t *testing.T) {
 	doc := reports(t)["evil"]
 	for _, lang := range text.Languages {

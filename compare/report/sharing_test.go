@@ -17,7 +17,7 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// resolvedAs says what was run.
+// resolvedAs sets the resolved parameters.
 func resolvedAs(p gemm.Params) func(*compare.Record) {
 	return func(r *compare.Record) { r.Resolved = p }
 }
@@ -325,8 +325,8 @@ var sharingSentences = []sentence{
 		[]string{"It chose, over 2 rows: dynamic 16 in 1, static in 1. `static` is 0.500 (0.500–0.500) times as fast as `auto`", "| auto\u00a0→\u00a0dynamic\u00a016 |"}, nil},
 }
 
-// TestRerunMeasuresTheSame wants commands that sweep what their tables are about, as
-// `gemm parallel` tells one experiment from another.
+// TestRerunMeasuresTheSame checks that the printed commands sweep the parameters of their tables,
+// and that `gemm parallel` names the same experiment.
 func TestRerunMeasuresTheSame(t *testing.T) {
 	measures := func(command string) string {
 		words := strings.Fields(command)
@@ -373,7 +373,7 @@ func TestRerunMeasuresTheSame(t *testing.T) {
 	}
 }
 
-// TestImbalance wants what the load predicts of a loop that was played by it.
+// TestImbalance checks the imbalance of a loop that follows the load against the prediction.
 func TestImbalance(t *testing.T) {
 	for _, load := range []int{0, 1, 9} {
 		trace := played(100, 4, "static", load, 1e-6)
@@ -389,8 +389,8 @@ func TestImbalance(t *testing.T) {
 	}
 }
 
-// TestTimelineIsDrawn wants a panel a schedule, a lane a worker and every span in it,
-// and workers that cannot be left out.
+// TestTimelineIsDrawn checks that there is a panel for each schedule, a lane for each worker and
+// every span in it, and that no worker is left out.
 func TestTimelineIsDrawn(t *testing.T) {
 	doc := tracedAs("static", "guided")
 	doc.Traces[0].Spans = append(doc.Traces[0].Spans, gemm.Span{Worker: 7, To: 1, End: 1},
@@ -415,8 +415,8 @@ func TestTimelineIsDrawn(t *testing.T) {
 	}
 }
 
-// TestTracesThatSayNothing wants no figure, and no failure, of traces without spans,
-// workers or time.
+// TestTracesThatSayNothing checks that traces without spans, workers or time give no figure and no
+// failure.
 func TestTracesThatSayNothing(t *testing.T) {
 	doc := reporttest.Many()
 	whole := tracedAs("static").Traces[0]

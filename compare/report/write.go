@@ -177,7 +177,7 @@ func typeset(w io.Writer, r document.Report, drawings []chart.Drawing, date time
 	return err
 }
 
-// complaint returns the first line of TeX's output that says what is wrong.
+// complaint returns the first line of TeX's output that is an error message.
 func complaint(output []byte) string {
 	for line := range strings.Lines(string(output)) {
 		if strings.HasPrefix(line, "!") {

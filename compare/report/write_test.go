@@ -205,8 +205,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestWrite wants the files of all formats but PDF, those that it names, and the
-// same bytes again.
+// TestWrite checks that the files of all formats except PDF are written and named, and that a
+// second run writes the same bytes.
 func TestWrite(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "new", "folder"), t.TempDir()
 	paths, err := Write(a, drawable(), WriteOptions{})
@@ -275,7 +275,8 @@ func TestWriteFormats(t *testing.T) {
 	}
 }
 
-// TestWriteErrors wants one line that names the value, and nothing half-written.
+// TestWriteErrors checks that an error is one line that names the value, and that nothing is half
+// written.
 func TestWriteErrors(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o644); err != nil {
@@ -303,7 +304,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// TestNoTeX wants to be told what to install before anything is written.
+// TestNoTeX checks that the error names the package to install, before anything is written.
 func TestNoTeX(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	dir := t.TempDir()
@@ -316,7 +317,7 @@ func TestNoTeX(t *testing.T) {
 	}
 }
 
-// TestTeXFails wants TeX's own complaint on one line, and the former PDF intact.
+// TestTeXFails checks that the error has TeX's message on one line, and that the old PDF is intact.
 func TestTeXFails(t *testing.T) {
 	bin, dir := t.TempDir(), t.TempDir()
 	script := "#!/bin/sh\necho 'This is a TeX'\necho '! Undefined control sequence.'\nexit 1\n"

@@ -97,8 +97,8 @@ func TestFarLargeproduct(t *testing.T) {
 	}
 }
 
-// TestVoid wants no assurance of a limit that zeros are within, and one of those that are
-// smaller than some element.
+// TestVoid checks that a limit that zeros also pass verifies nothing, and that a limit smaller than
+// some element does.
 func TestVoid(t *testing.T) {
 	alternating, ones := make([]float32, 1001), make([]float32, 1001)
 	for i := range ones {

@@ -161,8 +161,8 @@ func signs(n int, seed, stream uint64) []float64 {
 	return s
 }
 
-// allocate returns a zero matrix on huge pages where the system gives them, and on
-// pages that nobody has accessed where it is large.
+// allocate returns a zero matrix, on huge pages if the system has them. The pages of a large matrix have not
+// been touched.
 func allocate[T gemm.Element](rows, cols, ld int) gemm.Matrix[T] {
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: ld}
 	if rows > 0 && cols > 0 {

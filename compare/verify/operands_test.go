@@ -7,8 +7,8 @@ import (
 	"gemm/gf256"
 )
 
-// TestDrawBytes wants every element of the field to be drawn, about as often as the others,
-// in rows of any length.
+// TestDrawBytes checks that all elements of the field are drawn about equally often, in rows of any
+// length.
 func TestDrawBytes(t *testing.T) {
 	const n = 1<<16 + 5
 	o := Draw[gf256.Elem](layout(1, n, 1, "nn", 1, 0, 0), 3, nil)

@@ -332,7 +332,7 @@ func twoProd(a, b float64) (p, e float64) {
 // isEmpty reports whether m has no elements, however many rows or columns it has.
 func isEmpty[T gemm.Element](m gemm.Matrix[T]) bool { return m.Rows == 0 || m.Cols == 0 }
 
-// widened returns op(m) in float64, sharing m's data where that is possible.
+// widened returns op(m) in float64, sharing m's data if that is possible.
 func widened[T gemm.Float](m gemm.Matrix[T], trans blas.Transpose) gemm.Matrix[float64] {
 	if isEmpty(m) && trans == blas.NoTrans {
 		return gemm.NewMatrix[float64](m.Rows, m.Cols)
@@ -371,7 +371,7 @@ func widen[T gemm.Float](w []float64, row []T) {
 	}
 }
 
-// maxAbs returns the largest magnitude in m, NaN where there is a NaN.
+// maxAbs returns the largest magnitude in m, NaN if there is a NaN.
 func maxAbs[T gemm.Float](m gemm.Matrix[T]) float64 {
 	if isEmpty(m) {
 		return 0

@@ -32,13 +32,13 @@ type Limit struct {
 type Verdict struct {
 	Limit
 	Residual float64 // the largest error found, normalised as Limit.Kind says
-	Reason   string  // why it is not OK; empty where it is
+	Reason   string  // why it is not OK; empty if it is
 	// Weak: the limit is so wide that an element that is lost would pass.
 	Weak bool
 	// Void: the limit is no smaller than any element, so that zeros would pass: it proves
 	// nothing.
 	Void bool
-	// Note says what the check accepted or left open; empty where there is nothing to say.
+	// Note says what the check accepted or could not decide; empty if there is nothing to say.
 	Note string
 }
 
@@ -128,8 +128,8 @@ func LimitOf[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha,
 // maxInteger is the magnitude of the integers that are multiplied at most.
 const maxInteger = 64
 
-// ExactIntegers returns the magnitude, a power of two, of integers that v multiplies without
-// rounding; 0 where there is none.
+// ExactIntegers returns the largest magnitude, a power of two, of integers that v multiplies without rounding;
+// 0 if there is none.
 func ExactIntegers[T gemm.Element](v gemm.Variant, s gemm.Shape, p gemm.Params, alpha, beta float64) int {
 	u := gemm.TypeOf[T]().UnitRoundoff
 	if u == 0 || alpha != math.Trunc(alpha) || beta != math.Trunc(beta) {

@@ -301,8 +301,8 @@ func TestEmptyAndZeroProducts(t *testing.T) {
 	}
 }
 
-// TestLongEmptyProducts wants products without elements to be checked at once, whatever their
-// other dimensions are: loops over these, and memory for them, have no end.
+// TestLongEmptyProducts checks that products without elements are verified at once, whatever their
+// other dimensions are: loops over these, or memory for them, would have no end.
 func TestLongEmptyProducts(t *testing.T) {
 	t.Run("f32", longEmptyProducts[float32])
 	t.Run("f64", longEmptyProducts[float64])
@@ -484,8 +484,7 @@ func TestWeakIsSaidOfProbesTooWide(t *testing.T) {
 	}
 }
 
-// TestInfiniteScale wants no assurance where what an error is measured against is beyond the
-// range: nothing can be said of the result.
+// TestInfiniteScale checks that nothing is verified if the scale of the error is beyond the range.
 func TestInfiniteScale(t *testing.T) {
 	a, b := gemm.NewMatrix[float64](1, 3), gemm.NewMatrix[float64](3, 1)
 	copy(a.Data, []float64{1e154, -1e154, 5})
@@ -527,8 +526,8 @@ func TestFarMagnitudes(t *testing.T) {
 	}
 }
 
-// TestUnderflow wants α·(A·B) and (α·A)·B to pass alike where products underflow before α
-// multiplies them, and no error beyond that.
+// TestUnderflow checks that both α·(A·B) and (α·A)·B pass if products underflow before α multiplies
+// them, and that a larger error does not.
 func TestUnderflow(t *testing.T) {
 	const tiny, large = 0x1p-560, 0x1p50
 	a, b, c := gemm.NewMatrix[float64](1, 2), gemm.NewMatrix[float64](2, 1), gemm.NewMatrix[float64](1, 1)

@@ -22,7 +22,7 @@ type Backend struct {
 // NewBackend returns a Backend that has taken no GPU yet.
 func NewBackend() *Backend { return &Backend{map[int]*Device{}} }
 
-// Device returns the GPU of that number. The error is an ErrUnavailable where there is none.
+// Device returns the GPU with the number. The error is an ErrUnavailable if there is none.
 func (b *Backend) Device(number int) (*Device, error) {
 	if d := b.devices[number]; d != nil {
 		return d, nil
@@ -135,7 +135,7 @@ func Describe() (cuda.System, error) {
 	return s, nil
 }
 
-// openBLAS opens cuBLAS for the device where it is not open yet.
+// openBLAS opens cuBLAS for the device if it is not open yet.
 func (d *Device) openBLAS() (err error) {
 	if d.blas != nil {
 		return nil

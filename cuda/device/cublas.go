@@ -13,7 +13,7 @@ import (
 	"gemm/internal/dl"
 )
 
-// cublasSearch says what is tried in order.
+// cublasSearch is what is tried, in this order.
 var cublasSearch = dl.Search{
 	Title: "cuBLAS", Variable: "GEMM_CUBLAS",
 	Names: []string{
@@ -52,8 +52,8 @@ const (
 	tf32Math    = 3
 )
 
-// openCuBLAS opens the library that GEMM_CUBLAS names, or the first that there is. The error
-// is an ErrUnavailable that names what was tried.
+// openCuBLAS opens the library that GEMM_CUBLAS names, or the first one that exists. The error is an
+// ErrUnavailable that lists what was tried.
 func openCuBLAS() (library, error) { return dl.Find(cublasSearch, openLibrary) }
 
 func openLibrary(name string) (l library, err error) {

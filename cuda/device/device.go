@@ -177,7 +177,7 @@ var errLost = errors.New("cuda: the GPU is lost to this process")
 // process to the GPU is reliable, and another process has to be started.
 func (d *Device) Lost() bool { return d.usable() != nil }
 
-// usable returns an error where the GPU is lost.
+// usable returns an error if the GPU is lost.
 func (d *Device) usable() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,7 +251,7 @@ func between(from, to cu.Event) (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), failed("cuEventElapsedTime", err)
 }
 
-// rings takes the rings where they are not taken yet.
+// rings allocates the rings if that has not been done.
 func (d *Device) rings() (err error) {
 	for _, r := range []**ring{&d.up, &d.down} {
 		if *r == nil {
@@ -280,8 +280,8 @@ func (d *Device) room() (int64, error) {
 	return max(0, free-reserve), failed("cuMemGetInfo", err)
 }
 
-// allocate takes memory of the device, 16 bytes or more. The error is an errMemory, before
-// anything is taken, where there is not enough.
+// allocate returns memory of the device, 16 bytes or more. If there is not enough, the error is an errMemory, and
+// nothing is allocated.
 func (d *Device) allocate(bytes int64) (memory, error) {
 	room, err := d.room()
 	if err != nil {
@@ -300,8 +300,8 @@ func (d *Device) allocate(bytes int64) (memory, error) {
 	return memory{at, bytes}, nil
 }
 
-// void fills memory with what is not a number. Products read rows to the end of the unit of 16 bytes
-// that their last elements lie in, and C only where they are to: nothing may come of it.
+// void fills memory with NaN. Products read matrix rows to the end of the 16-byte unit that contains the last
+// element, and C only if β is not 0; what they read there must not change a result.
 func (d *Device) void(m memory, stream cu.Stream) error {
 	return failed("cuMemsetD8Async", cu.MemsetD8Async(m.at, 0xff, m.bytes, stream))
 }
@@ -394,7 +394,7 @@ func (d *Device) Close() (err error) {
 		destroyStream(&d.stream))
 }
 
-// destroyEvent gives an event back, where it has been made.
+// destroyEvent destroys an event, if it was created.
 func destroyEvent(e *cu.Event) error {
 	if *e == (cu.Event{}) {
 		return nil
@@ -402,7 +402,7 @@ func destroyEvent(e *cu.Event) error {
 	return failed("cuEventDestroy", cu.DestroyEvent(e))
 }
 
-// destroyStream gives a stream back, where it has been made.
+// destroyStream destroys a stream, if it was created.
 func destroyStream(s *cu.Stream) error {
 	if *s == (cu.Stream{}) {
 		return nil

@@ -181,7 +181,7 @@ func (e *rungEngine) bits(x float64) uint64 {
 	return uint64(math.Float32bits(float32(x)))
 }
 
-// lay takes memory for op(A) and op(B) where they are not taken as they are stored.
+// lay allocates memory for op(A) and op(B) if they are not read in their own layout.
 func (e *rungEngine) lay(s gemm.Shape) (err error) {
 	e.laid = [2]laid{}
 	element := map[string]string{"f32": "float", "f64": "double"}[e.rung.Type]

@@ -22,7 +22,7 @@ type nvml struct {
 	reasons func(device uintptr, reasons *uint64) int32
 }
 
-// openNVML opens the library once a process; nil where there is none.
+// openNVML opens the library once in a process; nil if there is none.
 var openNVML = sync.OnceValue(func() *nvml {
 	at, err := dl.Open("libnvidia-ml.so.1")
 	if err != nil {
@@ -43,7 +43,7 @@ var openNVML = sync.OnceValue(func() *nvml {
 	return l
 })
 
-// driverVersion returns the version of the kernel driver; empty where it is not known.
+// driverVersion returns the version of the kernel driver; empty if it is not known.
 func driverVersion() string {
 	l, text := openNVML(), make([]byte, 80)
 	if l == nil || l.version(&text[0], uint32(len(text))) != 0 {
@@ -59,8 +59,8 @@ type monitor struct {
 	device uintptr
 }
 
-// newMonitor finds the GPU, by its place on the bus; nil where that cannot be, and nothing is
-// known of its memory and clocks.
+// newMonitor finds the GPU by its position on the bus. If that is not possible, it returns nil, and memory and
+// clocks are unknown.
 func newMonitor(at cu.Device) *monitor {
 	m := &monitor{nvml: openNVML()}
 	bus, err := busID(at)
@@ -70,7 +70,7 @@ func newMonitor(at cu.Device) *monitor {
 	return m
 }
 
-// free returns how many bytes of memory are free now; 0 where that is not known.
+// free returns the free memory in bytes; 0 if it is not known.
 func (m *monitor) free() int64 {
 	var bytes [3]uint64
 	if m == nil || m.memory(m.device, &bytes) != 0 {
@@ -120,7 +120,7 @@ func (m *monitor) sample(c *clocks) {
 	}
 }
 
-// median returns the median clock; 0 where none was read.
+// median returns the median clock; 0 if none was read.
 func (c *clocks) median() int {
 	if len(c.mhz) == 0 {
 		return 0

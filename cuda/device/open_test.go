@@ -26,7 +26,7 @@ func opened(t *testing.T) *Device {
 	return d
 }
 
-// TestTaken wants a context on the GPU from open to Close, and none for what Describe says.
+// TestTaken checks that there is a context on the GPU from open to Close, and none for Describe.
 func TestTaken(t *testing.T) {
 	d, err := find(0)
 	gemmtest.Require(t, "cuda", err)
@@ -61,7 +61,7 @@ func TestTaken(t *testing.T) {
 	active(before, "closed")
 }
 
-// TestRefused wants calls that are refused to leave the GPU usable.
+// TestRefused checks that the GPU is usable after calls that were refused.
 func TestRefused(t *testing.T) {
 	d := opened(t)
 	refused := func(what string, call func() error) {

@@ -202,7 +202,7 @@ func (x *conveyor[T]) up(ctx context.Context) error {
 	return nil
 }
 
-// bring begins to bring panel i of the operand that moves, and of C where that is read.
+// bring starts the copy of panel i of the operand that is cut, and of C if it is read.
 func (x *conveyor[T]) bring(ctx context.Context, i int, o operands) error {
 	first, n := x.cut.Panel(x.all, i)
 	if x.all.K > 0 {

@@ -166,7 +166,7 @@ type placed struct {
 	users  int
 	layout layout
 	room   memory
-	begin  memory // C before a product, where that is read
+	begin  memory // C before a product, if that is read
 	next   int    // set of the next product
 	last   int    // and of the last
 	by     any    // the Run that computed the last product
@@ -189,8 +189,8 @@ func copied[T gemm.Element](rows, cols int) int64 {
 	return int64(gemm.TypeOf[T]().Size) * int64(rows) * int64(cols)
 }
 
-// Stage implements gemm.Stager. The operands must not change while the Run is open: others of
-// the same operands share what is on the device.
+// Stage implements gemm.Stager. The operands must not change while the Run is open: products with the same
+// operands share the copies on the device.
 func (p *product[T]) Stage(ctx context.Context, c, a, b gemm.Matrix[T]) (gemm.Run, error) {
 	if err := gemm.CheckShapes(c, a, b); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (p *product[T]) stage(ctx context.Context, op operation, c, a, b gemm.Matri
 	}
 	r := &staged[T]{p: p, op: op, c: c, phases: map[string]time.Duration{}}
 	if p.top && op.beta == 0 {
-		// Twice: what is compiled and loaded the first time is there the second.
+		// Twice: the second product finds compiled and loaded kernels.
 		for range 2 {
 			begin := time.Now()
 			err := p.inPanels(ctx, op, a, b, c)

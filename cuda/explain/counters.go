@@ -47,12 +47,12 @@ const kernelPattern = `regex:.*(gemm|gemv|cutlass|xmma|nvjet|sm[0-9]+_).*`
 // besideKernels are the kernels of this program that are no rung's main one.
 var besideKernels = []string{"align", "transpose", "pack_a", "pack_b", "reduce", "peak"}
 
-// profileTimeout is how long a row may take under the profiler, which runs each launch
-// several times and keeps what it writes in between.
+// profileTimeout is the time limit of a row under the profiler, which runs each launch several times and
+// restores memory in between.
 const profileTimeout = 10 * time.Minute
 
-// profilerArgs returns the arguments of the profiler before those that say what it runs.
-// What it has to say goes into the file log: standard output is the worker's.
+// profilerArgs returns the arguments of the profiler before the command that it runs. The profiler writes to the
+// file log: standard output belongs to the worker.
 func profilerArgs(log string) []string {
 	return []string{
 		"--log-file", log, "--csv", "--page", "raw", "--print-units", "base",
@@ -107,7 +107,7 @@ func Counters(ctx context.Context, k compare.Case, row compare.Record, seed uint
 	return counters, err
 }
 
-// complaintOf returns the first error that the profiler's log names; empty where it names none.
+// complaintOf returns the first error in the profiler's log; empty if there is none.
 func complaintOf(log string) string {
 	for line := range strings.Lines(log) {
 		if text, ok := strings.CutPrefix(line, "==ERROR=="); ok {

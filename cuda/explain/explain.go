@@ -13,7 +13,7 @@ import (
 	"gemm/cuda/occupancy"
 )
 
-// Task says what is explained.
+// Task is what a call explains.
 type Task struct {
 	Capability      occupancy.Capability
 	Rungs           []cuda.Rung

@@ -24,8 +24,8 @@ func (compiler) Compile(p nvrtc.Program) (nvrtc.Image, error) {
 	return nvrtc.Image{Kernels: map[string]nvrtc.Kernel{"gemm": {Registers: 64}}}, nil
 }
 
-// TestExplained wants the shapes, waves, rooflines, limits of registers and padding that are
-// asked for in the rows and in the tables.
+// TestExplained checks that the shapes, waves, rooflines, limits of registers and padding that the
+// command line sets are in the rows and tables.
 func TestExplained(t *testing.T) {
 	task := Task{
 		Capability: occupancy.Capability{Major: 8}, Rungs: cuda.Ladder("f64"),

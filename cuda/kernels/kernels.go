@@ -1,7 +1,7 @@
-// Package kernels holds the sources of the CUDA kernels, one file a rung of the ladder:
-// each is one step over the file before it, so that diff of two neighbours is the step.
-// They are CUDA C++ without headers, which NVRTC compiles for the GPU at hand; block sizes
-// are macros that the host sets.
+// Package kernels has the sources of the CUDA kernels, one file for each rung of the ladder. Each file changes
+// one thing compared with the file before, so the diff of two neighbours is the lesson. The sources
+// are CUDA C++ without headers; NVRTC compiles them for the GPU at run time. Block sizes are macros
+// that the host sets.
 package kernels
 
 import (
@@ -12,8 +12,7 @@ import (
 //go:embed f32/*.cu f64/*.cu gf256/*.cu
 var files embed.FS
 
-// Transpose is the source of the kernel that lays an operand out anew where it is stored
-// transposed.
+// Transpose is the source of the kernel that copies a transposed operand to a new layout.
 //
 //go:embed transpose.cu
 var Transpose string

@@ -26,7 +26,7 @@ type Compiler interface {
 // at any time. A file that is incomplete, or that another user can have written, is compiled again.
 type Cache struct {
 	Compiler
-	Folder string // is made where it is missing
+	Folder string // is made if it is missing
 	// Lost is the first error of the disk, which fails no product: nothing is kept then.
 	Lost error
 }
@@ -64,7 +64,7 @@ func (c *Cache) key(p Program) string {
 	if named, ok := c.Compiler.(interface{ Name() string }); ok {
 		compiler = named.Name()
 	}
-	// Lengths go before what they are of, so that no two programs look alike.
+	// Every part is preceded by its length, so that different programs have different sums.
 	h := sha256.New()
 	for _, part := range append([]string{compiler, p.Name, p.Source, fmt.Sprint(p.Arch)}, p.Options...) {
 		fmt.Fprintf(h, "%d %s ", len(part), part)
@@ -72,7 +72,7 @@ func (c *Cache) key(p Program) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Compile returns the image of the program, from the disk where it is there.
+// Compile returns the image of the program, from the disk if it is there.
 func (c *Cache) Compile(p Program) (Image, error) {
 	key := c.key(p)
 	file := filepath.Join(c.Folder, key+".cubin")
@@ -98,7 +98,7 @@ func (c *Cache) lose(err error) {
 	}
 }
 
-// errCorrupt: a file is not what was written.
+// errCorrupt is the error of a file that is damaged.
 var errCorrupt = errors.New("nvrtc: the file is not whole")
 
 func read(file, key string) (Image, error) {

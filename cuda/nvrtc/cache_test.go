@@ -69,7 +69,7 @@ func TestCache(t *testing.T) {
 	compile(base, 1, "another compiler")
 }
 
-// TestCorrupt wants files that were damaged to be compiled again, and mended.
+// TestCorrupt checks that damaged files are compiled again and replaced.
 func TestCorrupt(t *testing.T) {
 	p := Program{Name: "a.cu", Source: "x", Arch: 80}
 	for what, damage := range map[string]func(data []byte) []byte{
@@ -110,7 +110,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestNoRoom wants an image where the disk takes none, and an error where there is none.
+// TestNoRoom checks that there is an image if the disk is full, and an error if there is none.
 func TestNoRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -136,8 +136,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestWritableByOthers wants images that another user can have written compiled again, and
-// the reason said.
+// TestWritableByOthers checks that an image that another user may have written is compiled again,
+// with a reason.
 func TestWritableByOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no modes here")

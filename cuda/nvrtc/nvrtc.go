@@ -18,8 +18,7 @@ import (
 // place of those that are searched for.
 const Variable = "GEMM_NVRTC"
 
-// search says what is tried in order: names for the system's loader, and patterns of paths
-// where toolkits put the library.
+// search is what is tried, in this order: names for the system's loader, and paths in toolkits.
 var search = dl.Search{
 	Title: "NVRTC", Variable: Variable,
 	Names: []string{
@@ -45,8 +44,8 @@ var found struct {
 	*Library
 }
 
-// Find opens the library that GEMM_NVRTC names, or the first that there is, once a
-// process. The error is an ErrUnavailable that names what was tried.
+// Find opens the library that GEMM_NVRTC names, or the first one that exists, once in a process. The error is an
+// ErrUnavailable that lists what was tried.
 func Find() (*Library, error) {
 	found.Lock()
 	defer found.Unlock()
@@ -58,7 +57,7 @@ func Find() (*Library, error) {
 	return l, err
 }
 
-// Program is one source and what it is compiled for.
+// Program is one source and the options with which it is compiled.
 type Program struct {
 	Name    string // in messages, such as 01_naive.cu
 	Source  string

@@ -47,7 +47,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestSpills wants a kernel that is denied registers to have spills.
+// TestSpills checks that a kernel with too few registers has spills.
 func TestSpills(t *testing.T) {
 	l := library(t)
 	const hungry = `extern "C" __global__ void sum(const float *x, float *y) {

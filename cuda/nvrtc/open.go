@@ -24,8 +24,8 @@ type functions struct {
 
 // open opens the library of that name or path.
 func open(name string) (*Library, error) {
-	// The library opens another one by name, which is next to it where a toolkit is, and
-	// found nowhere else where there is none.
+	// The library opens another library by name. It is in the same folder in a toolkit; without a toolkit the loader
+	// does not find it.
 	others, err := filepath.Glob(filepath.Join(filepath.Dir(name), "libnvrtc-builtins.so*"))
 	if err != nil {
 		return nil, err
@@ -65,14 +65,14 @@ func (l *Library) failed(code int32, call string) error {
 	return fmt.Errorf("nvrtc: %s: %s", call, l.text(code))
 }
 
-// compile returns the cubin and what the compiler said, also where it failed.
+// compile returns the cubin and the compiler's messages, also after an error.
 func (l *Library) compile(source, name string, options []string) (code []byte, log string, err error) {
 	var program uintptr
 	if err := l.failed(l.create(&program, source, name, 0, nil, nil), "nvrtcCreateProgram"); err != nil {
 		return nil, "", err
 	}
 	defer l.destroy(&program)
-	// The texts stay where they are until the compiler has read them.
+	// The texts are pinned until the compiler has read them.
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	texts := make([]*byte, len(options)+1)

@@ -112,7 +112,7 @@ func Capabilities() []Capability {
 	return known
 }
 
-// LimitsOf returns the limits of a capability; ErrCapability where they are not known.
+// LimitsOf returns the limits of a capability; ErrCapability if they are not known.
 func LimitsOf(c Capability) (Limits, error) {
 	i := slices.Index(Capabilities(), c)
 	if i < 0 {

@@ -300,7 +300,7 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	// A sweep does not look at what it sweeps, but at the others.
+	// A sweep reads the kernel's other resources only, not the one that it varies.
 	if _, err := Sweep(Capability{8, 6}, Kernel{256, 300, 0}, Registers); err != nil {
 		t.Error(err)
 	}
@@ -331,8 +331,8 @@ func place(l Limits, k Kernel) int {
 	}
 }
 
-// TestProperties draws kernels: as many blocks as can be placed, what they take is there,
-// and a kernel that takes more has no more blocks.
+// TestProperties draws random kernels. The number of blocks must be as many as can be placed; their resources must
+// exist; and a kernel that needs more must not have more blocks.
 func TestProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -374,8 +374,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestSweep wants the steps to have all values that there are, and what is within a step to
-// be as it says.
+// TestSweep checks that the steps have all possible values, and that every value within a step has
+// the result of the step.
 func TestSweep(t *testing.T) {
 	for _, c := range Capabilities() {
 		l := limits(t, c)

@@ -89,7 +89,7 @@ func (w *Worker) command(ctx context.Context, argument string) (*exec.Cmd, error
 	return cmd, nil
 }
 
-// describe asks the worker for what it finds.
+// describe requests a description of the system from the worker.
 func (w *Worker) describe(interruptible context.Context) (s cuda.System, err error) {
 	ctx, cancel := context.WithTimeout(interruptible, describeTime)
 	defer cancel()
@@ -131,7 +131,7 @@ func refusal(cmd *exec.Cmd, err error, stdout, reason string) error {
 	return gemm.Unavailablef("%s", text)
 }
 
-// Check returns an error where s lacks what v needs: a GPU that is new enough, and the
+// Check returns an error if s lacks what v needs: a GPU that is new enough, and the
 // compiler or the library.
 func Check(s cuda.System, v gemm.Variant) error {
 	_, algorithm, _ := strings.Cut(v.Name, "/")

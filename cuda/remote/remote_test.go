@@ -9,7 +9,7 @@ import (
 	"gemm/cuda"
 )
 
-// TestCheck wants what a variant lacks named.
+// TestCheck checks that the error names what a variant lacks.
 func TestCheck(t *testing.T) {
 	old := cuda.System{NVRTC: "13.0", Missing: []string{"no cuBLAS among libcublas.so.13"},
 		GPUs: []cuda.GPU{{Capability: "7.5"}}}

@@ -80,7 +80,7 @@ type task[T kernel.Float] struct {
 	packA   func(worker, lo, hi int) // packChunks and updateTasks of the job, made once:
 	update  func(worker, lo, hi int) // a function that is made is an allocation
 	job     job[T]
-	sum     sum[T] // of the job, where it has one
+	sum     sum[T] // of the job, if it has one
 	product []T    // of sums, where no target is fresh
 }
 

@@ -18,8 +18,8 @@ import (
 // goroutines is a Loop of three workers.
 var goroutines = dealtTo(3)
 
-// loops returns what the products of a test run on: under the race detector not on the caller
-// alone, where there is nothing to find.
+// loops returns the loops that the products of a test run on. With the race detector, the loop on the
+// caller alone is left out: it has no races.
 func loops() map[string]Loop {
 	all := map[string]Loop{"serial": Serial, "goroutines": goroutines}
 	if gemmtest.Raced {
@@ -240,8 +240,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestParts wants the parts to touch what the product does: all of C, and buffers
-// that then hold what is packed.
+// TestParts checks that the parts of the first touch reach what a product uses: all of C, and the
+// buffers that later hold packed blocks.
 func TestParts(t *testing.T) {
 	e := New(kernel.Best[float64](), Blocking{16, 8, 24, 0, 1}, Serial)
 	own := e.take()

@@ -13,7 +13,7 @@ type Idle[W any] struct {
 	more sync.Pool
 }
 
-// Take returns a workspace, which is the caller's until Give; nil where there is none.
+// Take returns a workspace, which is the caller's until Give; nil if there is none.
 func (i *Idle[W]) Take() *W {
 	if w := i.kept.Swap(nil); w != nil {
 		return w

@@ -67,7 +67,7 @@ func shiftOf[T kernel.Float](alpha T, ea, eb, k int) int {
 	return min(0, max(e, room))
 }
 
-// exponent returns the least e for which the finite elements are below 2^e; 0 where all are 0.
+// exponent returns the least e for which the finite elements are below 2^e; 0 if all are 0.
 func (v View[T]) exponent(ctx context.Context, rows, cols int) (int, error) {
 	var most T
 	for i := range rows {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRescale multiplies matrices of equal elements whose product with α is in the range,
-// and wants it, though A·B or α·A is not.
+// although A·B or α·A is not.
 func TestRescale(t *testing.T) {
 	t.Run("f64", func(t *testing.T) {
 		for _, x := range [][4]float64{ // α, A, B and α·A·B

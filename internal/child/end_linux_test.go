@@ -99,7 +99,7 @@ func TestFollowNobody(t *testing.T) {
 	}
 }
 
-// wantGone wants the process to end.
+// wantGone checks that the process ends.
 func wantGone(t *testing.T, pid string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -134,7 +134,7 @@ func TestRunEndsGroup(t *testing.T) {
 	}
 }
 
-// TestStart wants the end of a command, and the error of one that is not there.
+// TestStart checks the end of a command, and the error of a command that does not exist.
 func TestStart(t *testing.T) {
 	ended, err := Start(exec.Command("sh", "-c", "exit 3"), syscall.SIGKILL)
 	if err != nil {

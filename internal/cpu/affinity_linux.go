@@ -9,7 +9,7 @@ import (
 )
 
 // Allowed returns the processors that the calling thread may run on, by the kernel's
-// numbers; none where they are not known.
+// numbers; none if they are not known.
 func Allowed() []int {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {

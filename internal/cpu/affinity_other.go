@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Allowed returns the processors that the calling thread may run on; none where they
+// Allowed returns the processors that the calling thread may run on; none if they
 // are not known.
 func Allowed() []int { return nil }
 

@@ -78,7 +78,7 @@ func facts(fsys fs.FS, cores int, id cpuid.CPUInfo) Facts {
 }
 
 // text returns the contents of a file without the white space round them, or ""
-// where it cannot be read.
+// if it cannot be read.
 func text(fsys fs.FS, name string) string {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 
 // features are what the processor and the operating system must have for each
 // instruction set on amd64. The operating system's part is that it saves the
-// wide registers of a thread; cpuid.Supports denies the feature where it does not.
+// wide registers of a thread; cpuid.Supports denies the feature if it does not.
 var features = []struct {
 	isa  ISA
 	need []cpuid.FeatureID

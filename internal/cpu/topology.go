@@ -85,7 +85,7 @@ type CacheSets struct {
 }
 
 // SharedCaches returns who shares which cache, smallest level first, in the order of
-// Topology; none where it is not known. Caches of instructions are left out.
+// Topology; none if it is not known. Caches of instructions are left out.
 func SharedCaches() []CacheSets { return sharedCaches(os.DirFS("/"), Topology()) }
 
 func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {

@@ -68,7 +68,8 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// TestTopologyHere wants this machine's processors once each, and the places among them.
+// TestTopologyHere checks that this machine's processors are listed once each, and that the places
+// contain them.
 func TestTopologyHere(t *testing.T) {
 	var ids []int
 	for _, p := range Topology() {

@@ -59,7 +59,7 @@ func Find[L any](s Search, open func(name string) (L, error)) (L, error) {
 		strings.Join(s.Names, ", "), broken, s.Remedy, s.Variable)
 }
 
-// regular returns an error where name is the path of something that is there and is no
+// regular returns an error if name is the path of something that is there and is no
 // regular file.
 func regular(name string) error {
 	if !strings.Contains(name, "/") {

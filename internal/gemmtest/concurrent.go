@@ -43,7 +43,7 @@ func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error
 // hung is how long a few small products may take before they are taken for ones that never end.
 var hung = time.Minute
 
-// inTime returns what f returns, or an error where that takes too long.
+// inTime returns what f returns, or an error if that takes too long.
 func inTime(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

@@ -53,7 +53,7 @@ func Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 	Suite{}.Run(t, v, params...)
 }
 
-// Run checks v with each of the params, its defaults where there are none, for
+// Run checks v with each of the params, its defaults if there are none, for
 // every element type that it has. A variant that is unavailable is skipped: use
 // Require first where that may be a failure.
 func (s Suite) Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {

@@ -302,7 +302,7 @@ func (x *sharing) Multiply(ctx context.Context, c, a, b gemm.Matrix[float64]) er
 	return ctx.Err()
 }
 
-// TestConcurrentFaults wants multipliers that goroutines must not share to be found.
+// TestConcurrentFaults checks that multipliers that goroutines must not share are found.
 func TestConcurrentFaults(t *testing.T) {
 	defer func(before time.Duration) { hung = before }(hung)
 	hung = time.Second
@@ -412,8 +412,8 @@ func (staging) Repeat(context.Context, int) (cost gemm.Cost, err error) { return
 func (staging) Distribution() (d gemm.Distribution)                     { return d }
 func (staging) Close() error                                            { return nil }
 
-// TestDeclaredFaults wants every optional interface that is declared and not there to be named,
-// and every one that is there and not declared.
+// TestDeclaredFaults checks that every optional interface that is declared but missing is named,
+// and every one that is there but not declared.
 func TestDeclaredFaults(t *testing.T) {
 	bare := textbook[float64]{kind: floatKind[float64]()}
 	const all = gemm.Stages | gemm.Touches | gemm.Explains | gemm.Warns | gemm.Repeats

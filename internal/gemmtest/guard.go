@@ -57,7 +57,7 @@ func newGuarded[T gemm.Element](kind kind[T], rows, cols, gap int, element func(
 	return g
 }
 
-// changed returns an error where an element of the buffer is not as it was, those
+// changed returns an error if an element of the buffer is not as it was, those
 // of the matrix aside if they may be written.
 func (g guarded[T]) changed(name string, writable bool) error {
 	for at, x := range g.whole {

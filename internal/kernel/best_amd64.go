@@ -10,8 +10,7 @@ import (
 	"gemm/internal/kernel/gf"
 )
 
-// Best returns the fastest kernel of this build for the instruction set that
-// cpu.Detect chose.
+// Best returns the fastest kernel for the instruction set that cpu.Detect chose.
 func Best[T Float]() Kernel[T] {
 	isa := detected()
 	var zero T
@@ -55,12 +54,11 @@ func bestF64(isa cpu.ISA) Kernel[float64] {
 	return k
 }
 
-// BestField returns the fastest kernel in GF(2⁸) of this build for the instruction set
-// that cpu.Detect chose.
+// BestField returns the fastest kernel in GF(2⁸) for the instruction set that cpu.Detect chose.
 func BestField() Field { return fieldOf(detected(), slices.Contains(cpu.Supported(), cpu.AVX2)) }
 
-// fieldOf returns the kernel for an instruction set of a processor with or without the
-// Galois-field instructions, of which AVX512 says nothing.
+// fieldOf returns the kernel for an instruction set. gfni says whether the processor has the
+// Galois-field instructions, which AVX-512 does not imply.
 func fieldOf(isa cpu.ISA, gfni bool) Field {
 	switch isa {
 	case cpu.AVX512:
@@ -79,7 +77,7 @@ func fieldOf(isa cpu.ISA, gfni bool) Field {
 	}
 }
 
-// Fetch has a row fetched into the second level of cache, and does not wait for it.
+// Fetch prefetches a row into L2, and does not wait for it.
 func Fetch(row []gf256.Elem) { gf.Fetch(gf256.Bytes(row)) }
 
 func matrixWords(rows int) int { return rows }
@@ -110,7 +108,7 @@ func packNibbles(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 func detected() cpu.ISA {
 	isa, err := cpu.Detect()
 	if err != nil {
-		return cpu.Generic // the command has said so
+		return cpu.Generic // the command has reported the error
 	}
 	return isa
 }

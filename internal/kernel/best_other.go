@@ -10,5 +10,5 @@ func Best[T Float]() Kernel[T] { return portable[T]() }
 // BestField returns the fastest kernel in GF(2⁸) of this build.
 func BestField() Field { return portableField() }
 
-// Fetch does nothing: a row is fetched as it is read.
+// Fetch does nothing; other processors have no prefetch here.
 func Fetch([]gf256.Elem) {}

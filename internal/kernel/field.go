@@ -7,13 +7,13 @@ import (
 	"gemm/gf256"
 )
 
-// Into says how a micro-kernel in GF(2⁸) writes C.
+// Into is the way in which a micro-kernel in GF(2⁸) writes C.
 type Into uint8
 
 const (
 	IntoSet    Into = iota // C ← A·B
 	IntoAdd                // C ← C + A·B
-	IntoStream             // C ← A·B past the caches, so that the lines of C need not be read
+	IntoStream             // C ← A·B with non-temporal stores, so that the lines of C need not be read
 )
 
 // Field is a micro-kernel of products in GF(2⁸). It keeps a tile of C in registers for the whole of
@@ -21,9 +21,9 @@ const (
 // multiplication, a table or a matrix.
 type Field struct {
 	Name   string // instructions and tile, as in "gfni512-24x64"
-	MR, NR int    // rows and columns of a full tile; those of C are a multiple of NR
+	MR, NR int    // rows and columns of a full tile; n of Run is a multiple of NR
 
-	words func(rows int) int // of a packed column of a sliver
+	words func(rows int) int // words of a packed column of a sliver
 	pack  func(rows, k int, dst []uint64, a []gf256.Elem, lda int)
 	run   func(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8)
 }
@@ -56,20 +56,20 @@ func (f *Field) Run(rows, k, n int, a []uint64, b []gf256.Elem, ldb int, c []gf2
 	f.run(rows, k, n, a, gf256.Bytes(b), ldb, gf256.Bytes(c), ldc, uint8(into))
 }
 
-// Streams reports whether all rows of C, ldc apart, begin on a line of a cache.
+// Streams reports whether every row of C, with stride ldc, begins at a cache line.
 func Streams(c []gf256.Elem, ldc int) bool {
 	const line = 64
 	return (uintptr(unsafe.Pointer(unsafe.SliceData(c)))|uintptr(ldc))%line == 0
 }
 
-// Slivers returns how m rows, m above 0, are cut into slivers; see Kernel.Slivers.
+// Slivers returns how m > 0 rows are divided into slivers; see Kernel.Slivers.
 func (f *Field) Slivers(m int) (height, taller, slivers int) { return cut(m, f.MR) }
 
 // Words returns the number of words of a packed column of a sliver with the given rows.
 func (f *Field) Words(rows int) int { return f.words(rows) }
 
-// Pack packs the rows×k sliver of A whose row i begins at a[i·lda] into k·Words(rows)
-// words of dst, a column after the other. It panics where a slice is too short.
+// Pack packs the rows×k sliver of A whose row i begins at a[i·lda] into k·Words(rows) words of dst, one
+// column after another. It panics if a slice is too short.
 func (f *Field) Pack(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 	if rows <= 0 || k <= 0 {
 		return

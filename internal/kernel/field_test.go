@@ -89,8 +89,8 @@ func onLine(x []gf256.Elem) []gf256.Elem {
 	return x
 }
 
-// TestFieldStreams wants a panic, and C as it was, where a row of C does not begin on a line
-// of a cache.
+// TestFieldStreams checks that there is a panic, and C is unchanged, if a row of C does not begin
+// at a cache line.
 func TestFieldStreams(t *testing.T) {
 	f := BestField()
 	lines := onLine(make([]gf256.Elem, 2*256+64))
@@ -113,8 +113,8 @@ func TestFieldStreams(t *testing.T) {
 	}
 }
 
-// TestFieldPreconditions wants a panic, and C as it was, for what the kernel cannot
-// compute and slices that are too short.
+// TestFieldPreconditions checks that there is a panic, and C is unchanged, for arguments that the
+// kernel cannot compute and for slices that are too short.
 func TestFieldPreconditions(t *testing.T) {
 	f := BestField()
 	const k = 3

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// portable returns the kernel in Go.
+// portable returns the kernel in portable Go.
 func portable[T Float]() Kernel[T] {
 	return Kernel[T]{
 		Name: "go-2x4", MR: 2, NR: 4, Lanes: 1, together: 1,
@@ -40,7 +40,7 @@ func portable[T Float]() Kernel[T] {
 	}
 }
 
-// portableTiles computes tiles, the packed and full ones by go2x4.
+// portableTiles computes tiles: go2x4 if they are full and packed, otherwise dots.
 func portableTiles[T Float](t *Tiles[T]) {
 	a, c := t.A, t.C
 	for s := range t.Slivers {
@@ -96,13 +96,12 @@ func dots[T Float](m, n, k int, alpha T, a []T, aRow, aCol int, b []T, bRow int,
 //
 // and then C ← α·sum + β·C.
 //
-// Register plan: eight sums, two elements of A and one of B, of the sixteen
-// floating-point registers that amd64 has. Eight sums are as many as two
-// multiply-adds a cycle with a latency of four cycles need, and the largest tile
-// that the compiler keeps in registers without a fused multiply-add, where every
-// product takes a register of its own: 3×4 and 4×4 spill and run at two thirds
-// of the speed. Four steps of l a round share the loop's overhead, and the
-// conversion of the slices to arrays leaves one bounds check a round.
+// Register plan: eight sums, two elements of A and one of B, in the sixteen floating-point registers of
+// amd64. Two multiply-adds per cycle with a latency of four cycles need eight sums. 2×4 is also the
+// largest tile that the compiler keeps in registers: without fused multiply-add each product takes a
+// register too, and 3×4 and 4×4 spill and reach two thirds of the speed. Four steps of l share the
+// overhead of one loop iteration. The conversion of slices to arrays leaves one bounds check per
+// iteration.
 func go2x4[T Float](kc int, alpha T, a, b []T, beta T, c []T, ldc int) {
 	a, b = a[:2*kc], b[:4*kc]
 	c0 := (*[4]T)(c)

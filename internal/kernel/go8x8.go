@@ -6,14 +6,14 @@ import (
 	"gemm/gf256"
 )
 
-// portableField returns the micro-kernel in GF(2⁸) in Go.
+// portableField returns the micro-kernel in GF(2⁸) in portable Go.
 func portableField() Field {
 	return Field{Name: "go-8x8", MR: 8, NR: 8, words: func(int) int { return 256 }, pack: packWords, run: go8x8}
 }
 
-// packWords packs column l of a sliver of up to eight rows as a table of 256 words: byte
-// i of word x is the product of x and element (i, l). Each power of two is twice the one
-// before, and the other words are sums of those.
+// packWords packs column l of a sliver of up to eight rows as a table of 256 words. Byte i of word x is
+// x times element (i, l). The entry of each power of two is twice the one before, and the other
+// entries are sums of these.
 func packWords(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 	for l := range k {
 		var power uint64
@@ -26,15 +26,15 @@ func packWords(rows, k int, dst []uint64, a []gf256.Elem, lda int) {
 			for x := range v {
 				table[v+x] = table[x] ^ power
 			}
-			// Each byte times t, with t⁸ = t⁴ + t³ + t² + 1.
+			// Multiply each byte by t, with t⁸ = t⁴ + t³ + t² + 1.
 			power = power&0x7f7f7f7f7f7f7f7f<<1 ^ power>>7&0x0101010101010101*0x1d
 		}
 	}
 }
 
-// go8x8 computes a sliver of up to eight rows, which packWords packed: one look-up and
-// one addition for an element of B multiply it by eight elements of A. The sums of eight
-// columns, a word each, are then transposed into words of eight rows.
+// go8x8 computes a sliver of up to eight rows that packWords packed. One look-up and one addition
+// multiply an element of B by eight elements of A. Each column of C has its sums in one word; eight
+// words are then transposed into eight rows.
 func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, into uint8) {
 	for j := 0; j < n; j += 8 {
 		var s0, s1, s2, s3, s4, s5, s6, s7 uint64
@@ -61,9 +61,8 @@ func go8x8(rows, k, n int, a []uint64, b []byte, ldb int, c []byte, ldc int, int
 	}
 }
 
-// transpose exchanges byte i of word j with byte j of word i, by exchanging blocks of 4×4
-// bytes, then of 2×2 in those and single bytes in those (Warren, Hacker's Delight, 2nd
-// ed., section 7-3).
+// transpose exchanges byte i of word j with byte j of word i. It exchanges blocks of 4×4 bytes, then
+// blocks of 2×2 within them, then single bytes (Warren, Hacker's Delight, 2nd ed., section 7-3).
 func transpose(x *[8]uint64) {
 	for step, mask := 4, uint64(0xffffffff); step > 0; step, mask = step/2, mask^mask<<(4*step) {
 		for i := range 8 {

@@ -134,7 +134,7 @@ func filled[T Float](n int, x T) []T {
 	return s
 }
 
-// TestRunScalars wants NaN for α and β that are NaN.
+// TestRunScalars checks that the result is NaN if α or β is NaN.
 func TestRunScalars(t *testing.T) {
 	k := Best[float64]()
 	nan := math.NaN()
@@ -152,7 +152,8 @@ func TestRunScalars(t *testing.T) {
 	}
 }
 
-// TestPreconditions wants a panic, and C as it was, for slices that are too short.
+// TestPreconditions checks that there is a panic, and C is unchanged, for slices that are too
+// short.
 func TestPreconditions(t *testing.T) {
 	k := Best[float64]()
 	const depth = 5
@@ -330,8 +331,8 @@ func testAdd[T Float](t *testing.T) {
 	}
 }
 
-// TestAddPreconditions wants a panic, and nothing written, for slices that are too
-// short.
+// TestAddPreconditions checks that there is a panic, and nothing is written, for slices that are
+// too short.
 func TestAddPreconditions(t *testing.T) {
 	k := Best[float64]()
 	const rows, cols, stride = 3, 5, 7

@@ -11,14 +11,14 @@ import (
 	"gemm"
 )
 
-// The format is RFC 4180, read leniently: lines that start with # are comments,
-// empty lines are skipped, blanks round a number and a byte order mark are
-// ignored. There is no line of column titles.
+// The format is RFC 4180, with some extensions: lines that begin with # are comments, empty lines are
+// skipped, and blanks around a number and a byte order mark are ignored. There is no line of column
+// titles.
 
 // csvBody marks a .csv file; there is no header to remember.
 type csvBody struct{}
 
-// csvReader returns a reader from the start of data.
+// csvReader returns a reader at the beginning of data.
 func csvReader(data *io.SectionReader) (*csv.Reader, error) {
 	text, err := textReader(data)
 	if err != nil {
@@ -31,8 +31,8 @@ func csvReader(data *io.SectionReader) (*csv.Reader, error) {
 	return r, nil
 }
 
-// csvError returns err, of the reading of a row, in the words of this package. The row has the
-// given number of fields, and want is the number in the first row.
+// csvError translates err, the error of reading a row, into an error of this package. The row has the
+// given number of fields, and the first row has want.
 func csvError(err error, fields, want int) error {
 	var fault *csv.ParseError
 	switch {
@@ -91,7 +91,7 @@ func readCSV[T gemm.Element](f *File, _ csvBody, m gemm.Matrix[T]) error {
 	return nil
 }
 
-// writeCSV writes m, a row a line.
+// writeCSV writes m, one matrix row a line.
 func writeCSV[T gemm.Element](w *bufio.Writer, m gemm.Matrix[T]) error {
 	if m.Rows == 0 || m.Cols == 0 {
 		return fmt.Errorf("CSV cannot say the shape %v; write .npy or .mtx", m)

@@ -1,17 +1,16 @@
-// Package matfile reads and writes matrices in files: NumPy's .npy, Matrix
-// Market's .mtx and .csv. The extension of the name says which.
+// Package matfile reads and writes matrices in files: NumPy's .npy, Matrix Market's .mtx, and .csv. The
+// file name's extension selects the format.
 //
-// Reading is in two steps, so that the caller can refuse a matrix that it has no
-// room for: Open reads the header, holds it against the size of the file and
-// says what is there; Read allocates and reads the elements. Writing goes to a
-// temporary file that replaces the old one when it is whole.
+// Reading has two steps, so that the caller can refuse a matrix that does not fit in memory. Open reads
+// the header, compares it with the size of the file, and returns the shape and type. Read allocates the
+// matrix and reads the elements. Write writes a temporary file, which replaces the old file when it is
+// complete.
 //
-// Errors are one line: the file, the line or offset, the value, and what to do.
+// An error is one line with the file, the line or offset, the value, and what to do.
 //
-// The formats are parsed here for the sake of that. npyio v0.9.0, which reads
-// .npy, takes data that are cut off between two elements for zeros, panics on a
-// header without a line end and does not know version 3; it is what the tests
-// compare with. No Go library for Matrix Market reads both its formats in every
+// These errors are the reason why the formats are parsed here. npyio v0.9.0, a library for .npy, reads
+// zeros if data are cut off between two elements, panics if a header has no line end, and does not know
+// version 3; the tests compare with it. No Go library for Matrix Market reads both formats with every
 // real field and symmetry.
 package matfile
 
@@ -29,12 +28,11 @@ import (
 	"gemm"
 )
 
-// File is a matrix in an open file whose header has been read and found
-// consistent with the file's size.
+// File is a matrix in an open file. Its header has been read and agrees with the file's size.
 type File struct {
 	Rows, Cols int
-	// Type is the narrowest element type that holds the elements: f32 or f64 as
-	// stored in .npy, gf256 for bytes there, f64 for text.
+	// Type is the narrowest element type that holds the elements. For .npy it is f32 or f64 as stored, and
+	// gf256 for bytes; for text it is f64.
 	Type string
 
 	name string
@@ -43,15 +41,14 @@ type File struct {
 	file io.Closer
 }
 
-// Open opens the matrix file called name and reads its shape and type; of a .csv,
-// which has no header, it counts the rows and columns. The product Rows·Cols·8
-// fits in an int; whether it fits in memory is for the caller to decide. When ctx
-// ends, Open and a later Read of the file return its error.
+// Open opens the matrix file called name and reads its shape and type. A .csv file has no header, so Open
+// counts its rows and columns. Rows·Cols·8 fits in an int; the caller decides whether it fits in
+// memory. If ctx ends, Open and a later Read of the file return its error.
 func Open(ctx context.Context, name string) (*File, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(name) // before it is opened: to open a pipe blocks until somebody writes to it
+	info, err := os.Stat(name) // before it is opened: opening a pipe blocks until another process writes to it
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +84,7 @@ func (r interruptible) ReadAt(p []byte, offset int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, offset)
 }
 
-// parse reads the header of the file called name with the given data.
+// parse reads the header from data; name is the name of the file.
 func parse(name string, data *io.SectionReader) (*File, error) {
 	f := &File{name: name, data: data}
 	var err error
@@ -105,10 +102,9 @@ func parse(name string, data *io.SectionReader) (*File, error) {
 	return f, nil
 }
 
-// Read returns the matrix in f. Elements of another floating-point type are
-// rounded to T. A finite element that T cannot hold, because it would become an
-// infinity or a zero, is an error. Elements of the field are read from bytes in
-// .npy and from integers below 256 in text, and from nothing else.
+// Read returns the matrix in f. Elements of another floating-point type are rounded to T. A finite
+// element that would become an infinity or a zero is an error. Elements of GF(2⁸) are read only from
+// bytes in .npy files and from integers below 256 in text.
 func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	m := gemm.NewMatrix[T](f.Rows, f.Cols)
 	var err error
@@ -126,8 +122,7 @@ func Read[T gemm.Element](f *File) (gemm.Matrix[T], error) {
 	return m, nil
 }
 
-// CheckName returns an error unless name has the extension of a format that this
-// package knows.
+// CheckName returns an error unless name has the extension of a known format.
 func CheckName(name string) error {
 	switch extension(name) {
 	case ".npy", ".mtx", ".csv":
@@ -139,8 +134,8 @@ func CheckName(name string) error {
 // extension returns the extension of name in lower case.
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
-// checkShape returns an error unless a rows×cols matrix can be addressed: no
-// dimension negative, and 8·rows·cols an int.
+// checkShape returns an error unless a rows×cols matrix can be addressed: both dimensions are not
+// negative, and 8·rows·cols fits in an int.
 func checkShape(rows, cols int) error {
 	if rows < 0 || cols < 0 {
 		return fmt.Errorf("shape %d×%d is negative; the file is corrupt", rows, cols)

@@ -17,24 +17,24 @@ import (
 // The format is described in Boisvert, Pozo and Remington, The Matrix Market
 // Exchange Formats: Initial Design, NISTIR 5935, 1996.
 
-// mtxBody says how the entries of a .mtx file are to be read.
+// mtxBody describes the entries of a .mtx file.
 type mtxBody struct {
-	coordinate bool   // row, column and value a line; otherwise a value a line, column by column
+	coordinate bool   // each line has row, column and value; otherwise a value, column by column
 	pattern    bool   // no values: every entry is 1
 	integer    bool   // the values are integers
 	symmetry   string // general, symmetric, skew-symmetric
 	entries    int
 }
 
-// lines reads a text line by line and counts.
+// lines reads a text line by line and counts the lines.
 type lines struct {
 	text   *bufio.Reader
 	number int // of the last line read, from 1
 }
 
-// next returns the fields of the next line that has any and is no comment; nil at
-// the end. The first line, though it begins like a comment, is none. A comment may
-// be of any length, another line as long as the buffer of the reader.
+// next returns the fields of the next line that is neither empty nor a comment, and nil at the end. The
+// first line begins like a comment but is not one. A comment may have any length, another line at most
+// the size of the reader's buffer.
 func (l *lines) next() ([]string, error) {
 	for {
 		line, err := l.text.ReadSlice('\n')
@@ -58,8 +58,7 @@ func (l *lines) next() ([]string, error) {
 	}
 }
 
-// mtxStart reads the banner and the size line from the start of data and returns
-// them with the lines that follow.
+// mtxStart reads the banner and the size line. It returns them and a reader of the lines after them.
 func mtxStart(data *io.SectionReader) (banner, sizes []string, l *lines, err error) {
 	text, err := textReader(data)
 	if err != nil {
@@ -128,7 +127,7 @@ func (f *File) parseMTX() error {
 	default:
 		body.entries = f.Rows * f.Cols
 	}
-	// The last line may lack its end.
+	// The last line may have no line end.
 	if int64(body.entries) > (f.data.Size()+1)/int64(shortest) {
 		return fmt.Errorf("line %d: %d entries do not fit in a file of %d bytes; it is cut off or corrupt",
 			l.number, body.entries, f.data.Size())
@@ -137,8 +136,8 @@ func (f *File) parseMTX() error {
 	return nil
 }
 
-// readMTX reads the entries into m, which is zero. Entries of a coordinate file
-// that name the same place are added, as elsewhere.
+// readMTX reads the entries into m, which is zero. If several entries of a coordinate file have the same
+// place, they are added, as in other programs.
 func readMTX[T gemm.Element](f *File, body mtxBody, m gemm.Matrix[T]) error {
 	_, _, l, err := mtxStart(f.data)
 	if err != nil {
@@ -252,7 +251,7 @@ func isInf[T gemm.Element](x T) bool {
 	return false
 }
 
-// mtxIndex returns the index from 0 that text gives from 1.
+// mtxIndex returns the index, counted from 0, for a text that counts from 1.
 func mtxIndex(text string, limit int) (int, error) {
 	i, err := strconv.Atoi(text)
 	if err != nil || i < 1 || i > limit {

@@ -15,20 +15,20 @@ import (
 	"gemm/gf256"
 )
 
-// The format is NumPy's NEP 1 (numpy.lib.format): a magic string, a version, the
-// length of a header that is a Python dictionary literal, and the elements.
+// The format is NumPy's NEP 1 (numpy.lib.format): a magic string, a version, the length of the header, the
+// header (a Python dictionary literal), and the elements.
 
 // npyMagic is the first six bytes of every .npy file.
 const npyMagic = "\x93NUMPY"
 
-// npyHeaderLimit is the longest header read. NumPy's own limit is 10000 bytes;
-// the header of a plain matrix has fewer than 128.
+// npyHeaderLimit is the largest header length that is read. NumPy's own limit is 10000 bytes; the header
+// of a plain matrix has fewer than 128.
 const npyHeaderLimit = 1 << 16
 
-// npyTypes are NumPy's names of the types.
+// npyTypes are the names of the element types in NumPy.
 var npyTypes = map[string]string{"f32": "float32", "f64": "float64", "gf256": "uint8"}
 
-// npyBody says where the elements of a .npy file are and how they are stored.
+// npyBody describes where the elements of a .npy file are and how they are stored.
 type npyBody struct {
 	offset  int64
 	fortran bool // column by column
@@ -129,8 +129,8 @@ var (
 	npyRecords = regexp.MustCompile(`['"]descr['"]\s*:\s*[\[(]`)
 )
 
-// npyDictionary returns the items of a Python dictionary of the keys descr, a string,
-// fortran_order, True or False, and shape, a tuple, here without its parentheses.
+// npyDictionary returns the items of a Python dictionary with the keys descr (a string), fortran_order
+// (True or False) and shape (a tuple, returned without its parentheses).
 func npyDictionary(text string) (map[string]string, error) {
 	if npyRecords.MatchString(text) {
 		return nil, errors.New("elements are records; save one field of them as float64")
@@ -163,14 +163,13 @@ func npyDictionary(text string) (map[string]string, error) {
 	return items, nil
 }
 
-// npyShape returns the two dimensions that a Python tuple without its
-// parentheses lists.
+// npyShape returns the two dimensions in a Python tuple without its parentheses.
 func npyShape(tuple string) ([2]int, error) {
 	var dims []int
 	for text := range strings.SplitSeq(tuple, ",") {
-		text = strings.TrimSuffix(strings.TrimSpace(text), "L") // Python 2 wrote long integers so
+		text = strings.TrimSuffix(strings.TrimSpace(text), "L") // Python 2 wrote long integers with an L
 		if text == "" {
-			continue // after the comma that ends (5,)
+			continue // after the last comma of (5,)
 		}
 		dim, err := strconv.Atoi(text)
 		if err != nil {
@@ -203,7 +202,7 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 			npyTypes[f.Type], gemm.TypeOf[T]().Name)
 	}
 	if f.Rows == 0 || f.Cols == 0 {
-		return nil // however long the other dimension is
+		return nil // whatever the other dimension is
 	}
 	r := bufio.NewReaderSize(io.NewSectionReader(f.data, body.offset, f.data.Size()-body.offset), 1<<16)
 	outer, inner := f.Rows, f.Cols
@@ -230,8 +229,8 @@ func readNPY[T gemm.Element](f *File, body npyBody, m gemm.Matrix[T]) error {
 	return nil
 }
 
-// npyFloat returns the function that reads a stored float as a T, or nil where
-// none is stored.
+// npyFloat returns the function that reads a stored float as a T. It returns nil if the elements are not
+// floats.
 func npyFloat[T gemm.Float](body npyBody) func([]byte) (T, error) {
 	switch body.size {
 	case 4:

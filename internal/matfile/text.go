@@ -14,11 +14,9 @@ import (
 	"gemm/gf256"
 )
 
-// This file has what .csv and .mtx have in common: the encoding of the text and
-// the syntax of numbers.
+// Common to .csv and .mtx are the encoding of the text and the syntax of numbers.
 
-// textReader returns a reader of the text in data, from its start and after a
-// byte-order mark.
+// textReader returns a reader of the text in data. It skips a byte order mark.
 func textReader(data *io.SectionReader) (*bufio.Reader, error) {
 	r := bufio.NewReaderSize(io.NewSectionReader(data, 0, data.Size()), 1<<16)
 	start, err := r.Peek(3)
@@ -35,7 +33,7 @@ func textReader(data *io.SectionReader) (*bufio.Reader, error) {
 	return r, nil
 }
 
-// element returns the T that text writes.
+// element returns the T that text denotes.
 func element[T gemm.Element](text string) (T, error) {
 	var v T
 	switch p := any(&v).(type) {
@@ -57,10 +55,9 @@ func element[T gemm.Element](text string) (T, error) {
 	return v, nil
 }
 
-// number returns the float of the given bits that text writes: a decimal number
-// whose exponent follows e or, in Fortran, d; or an infinity or a NaN as C prints
-// them. Case does not matter. The underscores and hexadecimal digits of Go's
-// numbers are no part of these formats.
+// number returns the float with the given bits that text denotes. text is a decimal number, whose exponent
+// follows e or, in Fortran, d; or an infinity or a NaN as C prints it. Upper and lower case are equal.
+// Underscores and hexadecimal digits, as in Go's numbers, are not permitted.
 func number(text string, bits int) (float64, error) {
 	if isNaN(text) {
 		return math.NaN(), nil
@@ -83,8 +80,8 @@ func number(text string, bits int) (float64, error) {
 	return x, nil
 }
 
-// isNaN reports whether text is NaN as C prints it: with or without a sign, and
-// with or without more about it in parentheses.
+// isNaN reports whether text is NaN as C prints it: with or without a sign, and with or without
+// parentheses after it.
 func isNaN(text string) bool {
 	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
 		text = text[1:]
@@ -96,7 +93,7 @@ func isNaN(text string) bool {
 	return note == "" || len(note) > 1 && note[0] == '(' && strings.IndexByte(note, ')') == len(note)-1
 }
 
-// writesZero reports whether text, which is a decimal number, writes zero.
+// writesZero reports whether the decimal number text denotes zero.
 func writesZero(text string) bool {
 	if i := strings.IndexAny(text, "eEdD"); i >= 0 {
 		text = text[:i]
@@ -104,8 +101,8 @@ func writesZero(text string) bool {
 	return !strings.ContainsAny(text, "123456789")
 }
 
-// outOfRange says that the value would become another, an infinity or zero, as a
-// float of the given bits.
+// outOfRange returns the error of a value that would become other, an infinity or zero, as a float with the
+// given bits.
 func outOfRange(value string, bits int, other float64) error {
 	remedy := "scale the matrix"
 	if bits == 32 {
@@ -117,8 +114,8 @@ func outOfRange(value string, bits int, other float64) error {
 	return fmt.Errorf("%s is out of the range of f%d and would become infinite; %s", value, bits, remedy)
 }
 
-// appendElement appends v as the shortest text that reads back as v, infinities
-// and NaN as C, NumPy and MATLAB write and read them.
+// appendElement appends the shortest text that reads back as v. Infinities and NaN are written as in C,
+// NumPy and MATLAB.
 func appendElement[T gemm.Element](buf []byte, v T) []byte {
 	switch v := any(v).(type) {
 	case float32:

@@ -10,9 +10,8 @@ import (
 	"gemm/internal/output"
 )
 
-// Writable returns an error unless Write can be expected to write name: the
-// extension is known, what exists already is a file and no device, and the
-// folder is there and can be written to.
+// Writable returns an error if Write could not write name. It checks that the extension is known, that an
+// existing file is a regular file, and that the folder exists and is writable.
 func Writable(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -20,9 +19,9 @@ func Writable(name string) error {
 	return output.Writable(name)
 }
 
-// Write writes m to the file called name, in the format that its extension says.
-// The file is replaced when the new one is whole and on the disk; an error leaves
-// what was there, and so does the end of ctx before the last element is written.
+// Write writes m to the file called name, in the format that its extension selects. The new file replaces
+// the old one when it is complete and on disk. After an error, or if ctx ends before the last element
+// is written, the old file is unchanged.
 func Write[T gemm.Element](ctx context.Context, name string, m gemm.Matrix[T]) error {
 	if err := CheckName(name); err != nil {
 		return err

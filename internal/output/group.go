@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Group is files that come into being together. Its zero value has none.
+// Group is a set of files that get their names together. The zero value is empty.
 type Group struct{ pending []*Pending }
 
-// Create adds a file that will be called name, as the function Create makes it.
+// Create adds a file that will be called name; see the function Create.
 func (g *Group) Create(name string, perm fs.FileMode) (*Pending, error) {
 	p, err := Create(name, perm)
 	if err == nil {
@@ -19,9 +19,8 @@ func (g *Group) Create(name string, perm fs.FileMode) (*Pending, error) {
 	return p, err
 }
 
-// Commit brings all files to the disk and then gives them their names, replacing what has
-// them. An error or a context that ends before the first has its name leaves all to
-// Discard.
+// Commit writes all files to disk, and then renames them to their names, replacing existing files. After an
+// error, or if ctx ends before the first has its name, Discard removes all of them.
 func (g *Group) Commit(ctx context.Context) error {
 	for _, p := range g.pending {
 		if ctx.Err() != nil {
@@ -45,15 +44,15 @@ func (g *Group) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Discard removes the files that have not got their names.
+// Discard removes the files that do not have their names yet.
 func (g *Group) Discard() {
 	for _, p := range g.pending {
 		p.Discard()
 	}
 }
 
-// syncFolder brings the names in a folder to the disk, on systems and file systems where
-// that is possible. Files are synced before, so that only a name can be lost.
+// syncFolder writes the names in a folder to disk, on systems and file systems that can. The files are
+// synced before, so only a name can be lost.
 func syncFolder(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestGroup wants all files of a group to get their names or none.
+// TestGroup checks that either all files of a group get their names or none.
 func TestGroup(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}

@@ -14,23 +14,23 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrInUse: another process holds the lock of a file.
+// ErrInUse says that another process holds the lock of a file.
 var ErrInUse = errors.New("is in use")
 
-// Lock is held by the one process that may change a file over a longer time. The operating
-// system releases it when the process ends, however it ends.
+// Lock is a lock on a file for the process that may change it over a longer time. The operating system
+// releases it when the process ends, for any reason.
 type Lock struct {
-	file *flock.Flock // nil where the file system has no locks
+	file *flock.Flock // nil if the file system has no
 }
 
-// lockHead begins what is in the file of a lock: who holds it.
+// lockHead is the beginning of the text in a lock file, which names the holder.
 const lockHead = "gemm: process "
 
-// NewLock locks the file called name for this process. It does not wait: where another process
-// holds the lock, the error wraps ErrInUse and names that process. The lock is a file next to
-// the one that it is for. One that a killed process left does not count.
+// NewLock locks the file called name for this process. It does not wait: if another process holds the lock,
+// the error wraps ErrInUse and names that process. The lock is a file next to the locked one. A lock
+// file of a killed process does not count.
 //
-// Where the file system has no locks, nothing is locked, and there is no error.
+// If the file system has no locks, nothing is locked, and there is no error.
 func NewLock(name string) (*Lock, error) {
 	target, _, err := resolve(name)
 	if err != nil {
@@ -50,12 +50,12 @@ func NewLock(name string) (*Lock, error) {
 			return nil, Unwritable(name, err)
 		case !held:
 			return nil, inUse(name, path)
-		case !stands(file): // its last holder has just removed it
+		case !stands(file): // the last holder has just removed it
 			release(file)
 			continue
 		}
 		host, _ := os.Hostname()
-		// Where the file is another user's, it keeps what it says: the lock holds all the same.
+		// A file of another user keeps its text; the lock is held nevertheless.
 		_ = os.WriteFile(path, fmt.Appendf(nil, "%s%d on %s\n", lockHead, os.Getpid(), host), Permissions)
 		return &Lock{file}, nil
 	}
@@ -66,16 +66,16 @@ func (l *Lock) Release() {
 	if l == nil || l.file == nil {
 		return
 	}
-	_ = os.Remove(l.file.Path()) // while it is held: the next process makes another
+	_ = os.Remove(l.file.Path()) // before it is released: the next process creates another
 	release(l.file)
 	l.file = nil
 }
 
-// checkLock returns an error where path is there and is nothing that NewLock has written.
+// checkLock returns an error if path exists and was not written by NewLock.
 func checkLock(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return nil // NewLock says what is wrong
+		return nil // NewLock reports the error
 	}
 	if info.Mode().IsRegular() {
 		if text, err := os.ReadFile(path); err != nil || len(text) == 0 || strings.HasPrefix(string(text), lockHead) {
@@ -85,7 +85,7 @@ func checkLock(path string) error {
 	return fmt.Errorf("%s: has the name of a lock and is none of this program: move it away", path)
 }
 
-// inUse says which process holds the lock at path of the file called name.
+// inUse returns the error that names the process that holds the lock at path of the file called name.
 func inUse(name, path string) error {
 	holder := "another process"
 	if text, err := os.ReadFile(path); err == nil {
@@ -101,9 +101,9 @@ func lockless(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK)
 }
 
-// hold locks what this process has just created at path. held is false where a sweep was
-// faster. The lock is nil where there is none: a file system without locks, which is not swept,
-// and Windows, where nothing can remove an open file.
+// hold locks the file that this process has just created at path. held is false if a sweep was faster. lock
+// is nil in two cases: the file system has no locks (it is never swept), and on Windows, where no
+// process can remove an open file.
 func hold(path string) (lock *flock.Flock, held bool) {
 	if runtime.GOOS == "windows" {
 		return nil, true
@@ -121,8 +121,8 @@ func hold(path string) (lock *flock.Flock, held bool) {
 	return lock, true
 }
 
-// abandoned returns the lock of the file at path if it is a regular file, older than the time,
-// and no process holds its lock; else nil. The caller removes the file and releases the lock.
+// abandoned returns the lock of the file at path if it is a regular file, is older than before, and no
+// process holds its lock; otherwise nil. The caller removes the file and releases the lock.
 func abandoned(path string, before time.Time) *flock.Flock {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
@@ -139,7 +139,7 @@ func abandoned(path string, before time.Time) *flock.Flock {
 	return lock
 }
 
-// stands reports whether the file that is locked still has its name.
+// stands reports whether the locked file still has its name.
 func stands(lock *flock.Flock) bool {
 	locked, err := lock.Stat()
 	if err != nil {
@@ -149,9 +149,9 @@ func stands(lock *flock.Flock) bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
-// release gives up a lock, which may be nil.
+// release releases a lock, which may be nil.
 func release(lock *flock.Flock) {
 	if lock != nil {
-		_ = lock.Close() // the system releases it at the end of the process at the latest
+		_ = lock.Close() // at the latest the system releases it at the end of the process
 	}
 }

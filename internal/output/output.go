@@ -1,15 +1,15 @@
-// Package output writes files that others rely on: records, reports, matrices, shards and
+// Package output writes files that must never be half written: records, reports, matrices, shards and
 // settings.
 //
-// A file is written under a temporary name in its own folder, brought to the disk and then
-// renamed. An error, a full disk or a killed process leaves what was there before. A file that
-// is replaced keeps its permissions. A symbolic link is followed: the file that it names is
-// written, and the link stays.
+// A file is written under a temporary name in the same folder, synced to disk, and then renamed. After an
+// error, with a full disk, or if the process is killed, the old file is unchanged. A file that is
+// replaced keeps its permissions. If the name is a symbolic link, the file that it points to is
+// replaced, and the link stays.
 //
-// A killed process leaves temporary files, lock files and scratch folders. The package removes
-// them at the next start, and nothing else. What it removes has a name of a fixed form with 16
-// random hexadecimal digits, is older than the sweep, and has a lock that no process holds:
-// while a process lives, it holds the lock of everything that it has created here.
+// A killed process leaves temporary files, lock files and scratch folders. The next start removes them,
+// and nothing else: a file is removed only if its name has the fixed form with 16 random hexadecimal
+// digits, if it is older than the sweep, and if no process holds its lock. A process holds the lock of
+// everything that it has created here while it lives.
 package output
 
 import (
@@ -24,21 +24,21 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Permissions of a new file, before the umask.
+// Permissions are the permissions of a new file, before the umask.
 const Permissions fs.FileMode = 0o644
 
-// Pending is a file under a temporary name. Commit gives it the name that it is for.
+// Pending is a file under a temporary name. Commit renames it to its name.
 type Pending struct {
 	file   *os.File
-	name   string       // as the caller wrote it
-	target string       // the file to come; no link
-	lock   *flock.Flock // of the temporary file; nil where the file system has none
+	name   string       // as the caller gave it
+	target string       // the final file; not a
+	lock   *flock.Flock // of the temporary file; nil if
 	done   bool
 }
 
-// Create returns a temporary file that is to replace the file called name. A file that is
-// there already gives it its permissions; otherwise they are perm before the umask. The caller
-// calls Discard in the end, whatever happens.
+// Create returns a temporary file that will replace the file called name. It gets the permissions of an
+// existing file; otherwise they are perm before the umask. The caller must call Discard at the end in
+// any case.
 func Create(name string, perm fs.FileMode) (*Pending, error) {
 	target, old, err := resolve(name)
 	if err != nil {
@@ -56,24 +56,24 @@ func Create(name string, perm fs.FileMode) (*Pending, error) {
 			return nil, Unwritable(name, err)
 		}
 		lock, held := hold(file.Name())
-		if !held { // a sweep has taken it before it was locked
+		if !held { // a sweep has removed it before it was locked
 			_ = file.Close()
 			continue
 		}
-		if old != nil { // what the umask has taken; where it fails, fewer may read the file
+		if old != nil { // undo the umask; if it fails, fewer users may read the file
 			_ = file.Chmod(perm)
 		}
 		return &Pending{file: file, name: name, target: target, lock: lock}, nil
 	}
 }
 
-// Write implements io.Writer. The error names the file to come.
+// Write implements io.Writer. The error names the final file.
 func (p *Pending) Write(b []byte) (int, error) {
 	n, err := p.file.Write(b)
 	return n, Unwritable(p.name, err)
 }
 
-// WriteAt implements io.WriterAt. The error names the file to come.
+// WriteAt implements io.WriterAt. The error names the final file.
 func (p *Pending) WriteAt(b []byte, off int64) (int, error) {
 	n, err := p.file.WriteAt(b, off)
 	return n, Unwritable(p.name, err)
@@ -82,16 +82,16 @@ func (p *Pending) WriteAt(b []byte, off int64) (int, error) {
 // ReadAt implements io.ReaderAt.
 func (p *Pending) ReadAt(b []byte, off int64) (int, error) { return p.file.ReadAt(b, off) }
 
-// sync brings what has been written to the disk. The error names the file to come.
+// sync writes the file to disk. The error names the final file.
 func (p *Pending) sync() error { return Unwritable(p.name, p.file.Sync()) }
 
-// Commit brings the file to the disk and gives it its name. It replaces the file that has the
-// name. After an error that file is as it was.
+// Commit writes the file to disk and renames it to its name, replacing an existing file. After an error
+// the existing file is unchanged.
 func (p *Pending) Commit() error {
 	if err := p.sync(); err != nil {
 		return err
 	}
-	if runtime.GOOS == "windows" { // renames no open file
+	if runtime.GOOS == "windows" { // cannot rename an open file
 		_ = p.file.Close()
 	}
 	if err := os.Rename(p.file.Name(), p.target); err != nil {
@@ -103,7 +103,7 @@ func (p *Pending) Commit() error {
 	return nil
 }
 
-// Discard removes the temporary file, unless Commit has given it its name.
+// Discard removes the temporary file, unless Commit has renamed it.
 func (p *Pending) Discard() {
 	if p.done {
 		return
@@ -114,8 +114,8 @@ func (p *Pending) Discard() {
 	release(p.lock)
 }
 
-// Write replaces the file called name by one with the data, whole or not at all, and removes
-// what killed processes left of it. A new file has the permissions perm before the umask.
+// Write replaces the file called name by a file with the data, completely or not at all. It also removes what
+// killed processes left of it. A new file has the permissions perm before the umask.
 func Write(name string, data []byte, perm fs.FileMode) error {
 	Sweep(name)
 	p, err := Create(name, perm)
@@ -129,8 +129,8 @@ func Write(name string, data []byte, perm fs.FileMode) error {
 	return p.Commit()
 }
 
-// Writable returns an error unless a file called name can be expected to be written: what has
-// the name is a regular file, and the folder is there and can be written to.
+// Writable returns an error if a file called name could not be written. It checks that an existing file is
+// a regular file, and that the folder exists and is writable.
 func Writable(name string) error {
 	p, err := Create(name, Permissions)
 	if err != nil {
@@ -140,11 +140,10 @@ func Writable(name string) error {
 	return nil
 }
 
-// resolve returns the file that name stands for, with symbolic links followed, and what is
-// there, nil where nothing is: the last of the links may name no file yet. What is there is a
-// regular file.
+// resolve follows symbolic links and returns the file that name points to, and its info, or nil if it does
+// not exist: the last link may point to nothing. An existing file must be a regular file.
 func resolve(name string) (target string, info fs.FileInfo, err error) {
-	// A device or a pipe may have a link that names no file, as in /proc.
+	// In /proc, a device or a pipe may have a link that points to no file.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return "", nil, fmt.Errorf("%s: is not a regular file; name another", name)
 	}
@@ -177,7 +176,7 @@ func resolve(name string) (target string, info fs.FileInfo, err error) {
 	return "", nil, fmt.Errorf("%s: cannot be written: more than %d symbolic links follow one another", name, most)
 }
 
-// fault says why a file cannot be written.
+// fault is the reason why a file cannot be written.
 type fault struct {
 	name string
 	err  error
@@ -186,8 +185,8 @@ type fault struct {
 func (f *fault) Error() string { return fmt.Sprintf("%s: cannot be written: %v", f.name, f.err) }
 func (f *fault) Unwrap() error { return f.err }
 
-// Unwritable says why name cannot be written, without the name of the temporary file that
-// stands in for it. It is nil where err is, and err where that says so already.
+// Unwritable returns an error that says why name cannot be written, without the temporary file's name. It is
+// nil if err is nil, and err if that already says so.
 func Unwritable(name string, err error) error {
 	var said *fault
 	if err == nil || errors.As(err, &said) {

@@ -14,7 +14,7 @@ import (
 // Scratch is a folder for files that nobody needs after this process.
 type Scratch struct {
 	Path string
-	lock *flock.Flock // of the marker; nil where the file system has none
+	lock *flock.Flock // of the marker; nil if the file system has none
 }
 
 // marker is the file in each scratch folder that its process locks.

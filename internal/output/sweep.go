@@ -54,7 +54,7 @@ func Sweep(name string) {
 // whose names are accepted.
 func SweepFolder(dir string, accepts func(base string) bool) {
 	began := time.Now()
-	entries, _ := os.ReadDir(dir) // where it cannot be read, nothing is removed
+	entries, _ := os.ReadDir(dir) // if it cannot be read, nothing is removed
 	for _, entry := range entries {
 		base, ok := toCome(entry.Name())
 		if !ok || !accepts(base) {

@@ -29,7 +29,7 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 			x := new([96]float32)
 			return func() { fmaF32AVX2(repetitions, factorA, factorB, x) }
 		}}, true
-	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // which has GFNI
+	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // the list has AVX2; AVX512 alone does not imply GFNI
 		return loop{isa, 2 * 1024 * repetitions, func() func() {
 			x := new([1024]uint8)
 			return func() { affineAVX512(repetitions, double, half, 3, x) }
@@ -52,8 +52,8 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 	return loop{}, false
 }
 
-// Multiplication by 2 and by its inverse in GF(2⁸) as matrices of 8×8 bits: bit i of the
-// product is the parity of byte 7 − i of the matrix and the factor.
+// Multiplication by 2 and by its inverse in GF(2⁸), as matrices of 8×8 bits. Bit i of the product is the
+// parity of the factor AND byte 7 − i of the matrix.
 const (
 	double = 0x80018284_88102040
 	half   = 0x02050911_20408001

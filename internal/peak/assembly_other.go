@@ -4,5 +4,5 @@ package peak
 
 import "gemm/internal/cpu"
 
-// assembly returns no loop: they are written for amd64 only.
+// assembly returns no loop: there is assembly for amd64 only.
 func assembly(string, cpu.ISA) (loop, bool) { return loop{}, false }

@@ -1,9 +1,7 @@
-// Package peak measures what the machine can do at most: multiply-adds that
-// never leave the registers, and memory traffic that no cache holds. The speed of
-// a product is quoted as a share of these.
+// Package peak measures the limits of the machine: the rate of multiply-adds on registers, and the bandwidth
+// of memory. The speed of a product is reported as a share of them.
 //
-// Both are of the machine and not of this program's kernels: GEMM_CPU does not
-// lower them.
+// Both are limits of the machine, not of this program's kernels: GEMM_CPU does not lower them.
 package peak
 
 import (
@@ -24,31 +22,29 @@ import (
 // loop is a loop of multiply-adds on registers.
 type loop struct {
 	isa   cpu.ISA
-	flops float64 // of one call, two a multiply-add; one of elements of GF(2⁸)
-	// start returns a call of the loop with accumulators of its own. A call takes
-	// a few tens of microseconds, because assembly cannot be interrupted and the
-	// collector would wait for it.
+	flops float64 // operations of a call: two per multiply-add, one per multiply-add in GF(2⁸)
+	// start returns a call of the loop with accumulators of its own. A call takes a few tens of microseconds:
+	// assembly cannot be preempted, and the garbage collector would wait for it.
 	start func() (call func())
 }
 
-// repetitions are the rounds over all accumulators in a call of a loop.
+// repetitions is the number of rounds over all accumulators in a call of a loop.
 const repetitions = 8192
 
-// Factors of the multiply-adds. Neither overflow nor subnormal numbers, which
-// some processors are slow at, come of them in any number of rounds.
+// The factors of the multiply-adds. With them, no number of rounds leads to overflow or to subnormal
+// numbers, which are slow on some processors.
 const (
 	factorA = 1.0 / 3
 	factorB = 5.0 / 7
 )
 
-// FMA returns the rate of multiply-adds, in GFLOP/s of all threads together, and
-// the instruction set in which it was reached: the widest that the processor has,
-// or Generic where no loop is written for it.
+// FMA returns the rate of multiply-adds, in GFLOP/s of all threads together, and the instruction set of the
+// loop: the widest one of the processor, or Generic if there is no loop for it.
 //
-// pipe is the element type, f32, f64 or gf256. The rate of gf256 is 10⁹ multiplications a
-// second, each with its addition. It measures for about d, in bursts that
-// all threads begin together, and returns the median of the bursts, or NaN when ctx
-// ends before. threads must not exceed GOMAXPROCS: they would share processors.
+// pipe is the element type, f32, f64 or gf256. For gf256 the rate is 10⁹ multiplications with addition per
+// second. FMA measures for about d, in bursts that all threads begin together, and returns the median
+// of the bursts. It returns NaN if ctx ends before. threads must not exceed GOMAXPROCS; otherwise they
+// would share processors.
 func FMA(ctx context.Context, pipe string, threads int, d time.Duration) (gflops float64, isa cpu.ISA) {
 	l := widest(pipe, cpu.Supported())
 	rate := together(ctx, threads, d, func(int) func() float64 {
@@ -61,8 +57,7 @@ func FMA(ctx context.Context, pipe string, threads int, d time.Duration) (gflops
 	return rate / 1e9, l.isa
 }
 
-// widest returns the loop for the pipe in the first of the instruction sets that
-// one is written for.
+// widest returns the loop for the pipe in the first of the instruction sets that has one.
 func widest(pipe string, sets []cpu.ISA) loop {
 	if pipe != "f32" && pipe != "f64" && pipe != "gf256" {
 		panic(fmt.Sprintf("peak: no pipe %q, only f32, f64 and gf256", pipe))
@@ -84,7 +79,7 @@ func widest(pipe string, sets []cpu.ISA) loop {
 	}}
 }
 
-// doubles are the elements of GF(2⁸) times 2.
+// doubles is the table of the elements of GF(2⁸) times 2.
 var doubles = func() (table [256]uint8) {
 	for i := range table {
 		table[i] = gf256.Mul(gf256.New(2), gf256.New(uint8(i))).Byte()
@@ -92,8 +87,8 @@ var doubles = func() (table [256]uint8) {
 	return table
 }()
 
-// lookUp8 sets x[i] = table[x[i]] ^ b for every i, n times: what is looked up depends on
-// what was before, so that no look-up can be left out.
+// lookUp8 sets x[i] = table[x[i]] ^ b for every i, n times. Each look-up depends on the one before, so the
+// compiler cannot drop any.
 func lookUp8(n int, table *[256]uint8, b uint8, x *[8]uint8) {
 	x0, x1, x2, x3, x4, x5, x6, x7 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
 	for range n {
@@ -103,9 +98,9 @@ func lookUp8(n int, table *[256]uint8, b uint8, x *[8]uint8) {
 	*x = [8]uint8{x0, x1, x2, x3, x4, x5, x6, x7}
 }
 
-// portable is the loop in Go: twelve sums and two factors fit into the sixteen
-// registers of amd64. Other 64-bit architectures have 32 registers, and get the
-// 24 sums that four pipes of four to six cycles want.
+// portable returns the loop in Go. Twelve sums and two factors fit into the sixteen registers of amd64. Other
+// 64-bit architectures have 32 registers and get 24 sums, enough for four pipes with a latency of four
+// to six cycles.
 func portable[T float32 | float64]() loop {
 	if runtime.GOARCH == "amd64" {
 		return loop{cpu.Generic, 2 * 12 * repetitions, func() func() {
@@ -119,9 +114,9 @@ func portable[T float32 | float64]() loop {
 	}}
 }
 
-// multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses
-// that where the architecture is one that always can. A product of a and b that
-// is added, as in the assembly, it would compute once.
+// multiplyAdd12 sets x[i] = x[i]·a + b for every i, n times. The compiler fuses this if the architecture always
+// has the instruction. The assembly adds a·b to x[i]; the compiler would compute that product only
+// once.
 func multiplyAdd12[T float32 | float64](n int, a, b T, x *[12]T) {
 	x0, x1, x2, x3, x4, x5 := x[0], x[1], x[2], x[3], x[4], x[5]
 	x6, x7, x8, x9, x10, x11 := x[6], x[7], x[8], x[9], x[10], x[11]
@@ -148,15 +143,14 @@ func multiplyAdd24[T float32 | float64](n int, a, b T, x *[24]T) {
 		x21, x22, x23}
 }
 
-// bursts is the number of bursts that count; one more goes before them, in which
-// the clock settles.
+// bursts is the number of bursts that count. One more comes before them, in which the clock frequency
+// settles.
 const bursts = 5
 
-// together runs a worker on each of a number of locked threads and returns what
-// they do in a second, all together: the median of the bursts. Each worker calls
-// prepare once, and in a burst the step that it returned until its share of d is
-// over; a step returns how much it did. When ctx ends, the bursts end and there is no
-// rate: it returns NaN. A long prepare looks at ctx itself.
+// together runs a worker on each of a number of locked threads, and returns the median of what all of them
+// do in a second, over the bursts. Each worker calls prepare once. In a burst it repeats the step that
+// prepare returned, until its share of d is over; a step returns how much it did. If ctx ends, the
+// bursts end and the result is NaN. A long prepare must check ctx itself.
 func together(ctx context.Context, threads int, d time.Duration,
 	prepare func(worker int) (step func() float64)) float64 {
 	var begin [1 + bursts]sync.WaitGroup

@@ -9,23 +9,22 @@ import (
 	"gemm/internal/cpu"
 )
 
-// block is the number of elements that a worker streams between two looks at the
-// clock, about 100 µs of work.
+// block is the number of elements that a worker streams between two readings of the clock, about 100 µs of
+// work.
 const block = 1 << 16
 
-// TriadBytes returns the size in bytes of arrays that are far larger than the last
-// cache, of which the size is given.
+// TriadBytes returns a size in bytes for arrays that are far larger than a last cache of the given size.
 func TriadBytes(cache int64) int64 { return max(64<<20, 4*cache) }
 
-// Triad returns the memory bandwidth in GB/s (10⁹ bytes) of the loop
-// a[i] = b[i] + s·c[i] over three arrays of float64 of the given number of bytes
-// each, which together must be far larger than the last cache.
+// Triad returns the memory bandwidth in GB/s (10⁹ bytes) of the loop a[i] = b[i] + s·c[i] over three arrays
+// of float64. Each array has the given number of bytes; together they must be far larger than the last
+// cache.
 //
-// As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High Performance
-// Computers, 1995) it counts 24 bytes per element: two loads and a store. The line that a processor
-// reads before it writes a part of it is not counted, so the bus may carry up to a third more.
-// Every thread streams its own part, which it touched first. It measures for about d, like FMA. It
-// returns NaN if there is no memory for the arrays, or if ctx ends.
+// As in STREAM (McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers,
+// 1995) it counts 24 bytes per element: two loads and a store. The line that a processor reads before it
+// writes a part of it is not counted, so the bus may carry up to a third more. Every thread streams its
+// own part, which it touched first. Triad measures for about d, like FMA. It returns NaN if there is no
+// memory for the arrays, or if ctx ends.
 func Triad(ctx context.Context, threads int, bytes int64, d time.Duration) (gbps float64) {
 	if have := cpu.Available(); have > 0 && 3*bytes > have || bytes > math.MaxInt/3 {
 		return math.NaN()
@@ -55,8 +54,8 @@ func Triad(ctx context.Context, threads int, bytes int64, d time.Duration) (gbps
 	return rate / 1e9
 }
 
-// touch sets all a[i] to 0, b[i] to 1 and c[i] to 2 unless ctx ends before: of large arrays it
-// takes seconds. b and c are as long as a.
+// touch sets all a[i] to 0, b[i] to 1 and c[i] to 2, unless ctx ends before: for large arrays it takes
+// seconds. b and c are as long as a.
 func touch(ctx context.Context, a, b, c []float64) {
 	for from := 0; from < len(a) && ctx.Err() == nil; from += block {
 		for i := from; i < min(from+block, len(a)); i++ {

@@ -57,9 +57,9 @@ type Sampler struct {
 	// Call does the work the given number of times and returns the time taken. It
 	// is called on the goroutine that calls Warm and Burst.
 	Call func(ctx context.Context, times int) (time.Duration, error)
-	// Before, where it is not nil, is called before every sample, outside of its time.
+	// Before, if it is not nil, is called before every sample, outside of its time.
 	Before func()
-	// Kept, where it is not nil, is called after every sample that Burst keeps.
+	// Kept, if it is not nil, is called after every sample that Burst keeps.
 	Kept func()
 	// Unlocked does not lock the goroutine to a thread. It is for a Call that starts goroutines and
 	// waits for them: from a locked thread they start one after the other.

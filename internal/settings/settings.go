@@ -2,7 +2,7 @@
 // the programs use it.
 //
 // It is one JSON file a processor model, in the folder gemm of the user's folder for
-// configuration (os.UserConfigDir). Whatever is wrong with the file, or where there is
+// configuration (os.UserConfigDir). Whatever is wrong with the file, or if there is
 // none, the settings that are computed from the caches serve: no product fails for it. The
 // package prints nothing; a command that computes shows Load's error.
 //
@@ -34,7 +34,7 @@ const Schema = 1
 // Variable is the environment variable that switches the settings off and on.
 const Variable = "GEMM_TUNED"
 
-// Load returns the settings of this host, read once: none where there is no file,
+// Load returns the settings of this host, read once: none if there is no file,
 // no folder for it, or GEMM_TUNED is off. The error is one line that says what is
 // wrong with the file and what helps; there are no settings then.
 var Load = sync.OnceValues(func() (tuned.Settings, error) {
@@ -57,7 +57,7 @@ func enabled(value string) (bool, error) {
 }
 
 // Read returns what the file of this host has now, whether it is in use or not;
-// no settings where there is none. The error is Load's.
+// no settings if there is none. The error is Load's.
 func Read() (tuned.Settings, error) {
 	host := thisHost()
 	path, err := pathOf(host)
@@ -146,7 +146,7 @@ func Save(s tuned.Settings) (string, error) {
 }
 
 // Writable returns an error unless Save can be expected to succeed. It makes the
-// folder where there is none.
+// folder if there is none.
 func Writable() error {
 	path, err := prepared(thisHost())
 	if err != nil {
@@ -174,7 +174,7 @@ func prepared(host tuned.Host) (string, error) {
 	return path, nil
 }
 
-// Path returns where the settings of this host are kept, or an error where the
+// Path returns where the settings of this host are kept, or an error if the
 // user has no folder for configuration.
 func Path() (string, error) { return pathOf(thisHost()) }
 
@@ -214,7 +214,7 @@ func unwritable(path string, err error) error {
 	return advised(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
 }
 
-// advised says what helps where the settings cannot be written. It is nil where err is.
+// advised says what helps where the settings cannot be written. It is nil if err is.
 func advised(err error) error {
 	if err == nil {
 		return nil

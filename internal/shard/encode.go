@@ -17,7 +17,7 @@ import (
 // Encoding is what Encode is to make of what.
 type Encoding struct {
 	File         string // to be encoded
-	Dir          string // for the shards; made where it is not there
+	Dir          string // for the shards; made if it is not there
 	Data, Parity int    // shards
 	Matrix       Matrix
 	Force        bool // replace the shards that are there

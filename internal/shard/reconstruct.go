@@ -107,7 +107,7 @@ type Reconstruction struct {
 
 // Reconstruct verifies the shards in a folder and makes the file of them, and the lost
 // shards. What it makes gets its name when all is whole and on the disk. The report is of
-// before, and nil where there is none.
+// before, and nil if there is none.
 func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, error) {
 	if err := rec.checkFile(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 	return r, c.reconstruct(ctx, rec, r)
 }
 
-// checkFile returns an error where the file is not to be written over what is there.
+// checkFile returns an error if the file is not to be written over what is there.
 func (rec Reconstruction) checkFile() error {
 	if rec.File == "" {
 		return nil
@@ -160,7 +160,7 @@ func (rec Reconstruction) checkFile() error {
 	return nil
 }
 
-// checkRepair returns an error where a lost shard's place is taken.
+// checkRepair returns an error if a lost shard's place is taken.
 func (rec Reconstruction) checkRepair(r *Report) error {
 	for _, i := range r.Lost() {
 		info, err := os.Stat(filepath.Join(rec.Dir, Name(i)))

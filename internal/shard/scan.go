@@ -297,7 +297,7 @@ func (r *Report) Enough() error {
 	return nil
 }
 
-// Ranges returns ascending integers as text, as 0-3,7; none where there are none.
+// Ranges returns ascending integers as text, as 0-3,7; none if there are none.
 func Ranges(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {

@@ -294,7 +294,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// TestFaults does something to the shards of a 4+2 code and wants it said.
+// TestFaults damages the shards of a 4+2 code in several ways. Each must be reported.
 func TestFaults(t *testing.T) {
 	c := newCoder(t)
 	data := random(4000, 1)

@@ -47,7 +47,7 @@ func (s GPUSetting) String() string {
 	return text
 }
 
-// params returns the parameters that ask for the setting; none where it is empty.
+// params returns the parameters that ask for the setting; none if it is empty.
 func (s GPUSetting) params() gemm.Params {
 	p := gemm.Params{}
 	if s.Tile != "" {
@@ -92,7 +92,7 @@ type GPUTrial struct {
 	Status compare.Status `json:"status"`
 	Reason string         `json:"reason,omitempty"`
 	Gflops compare.Number `json:"gflops"`
-	Ratio  compare.Number `json:"ratio"` // the default's time over the candidate's; null where one has none
+	Ratio  compare.Number `json:"ratio"` // the default's time over the candidate's; null if one has none
 }
 
 // GPUChoice is what a search came to.
@@ -535,7 +535,7 @@ func (d *Device) record(doc compare.Document) error {
 	return d.Records.Put(doc.Records...)
 }
 
-// Failed returns an error where the default of a search could not be measured.
+// Failed returns an error if the default of a search could not be measured.
 func (g GPUResult) Failed() error {
 	var first GPUChoice
 	n := 0

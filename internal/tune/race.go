@@ -111,7 +111,7 @@ func (r race) over(ratios []float64) bool {
 // Gain is the outcome of a race: how many times as fast as the incumbent the candidate is.
 type Gain struct {
 	Ratio compare.Number `json:"ratio"` // the incumbent's time over the candidate's; null without samples
-	CI    *[2]float64    `json:"ci"`    // 95 % interval of the ratio; null where there are too few pairs
+	CI    *[2]float64    `json:"ci"`    // 95 % interval of the ratio; null if there are too few pairs
 	Pairs int            `json:"pairs"`
 }
 
@@ -169,7 +169,7 @@ type axis struct {
 	of              func(b *block.Blocking) *int
 	least, greatest int
 	step            int // it is a multiple of
-	length          int // of the dimension that it cuts, where it is measured
+	length          int // of the dimension that it cuts, if it is measured
 }
 
 // even returns the size of the pieces of the dimension, if blocks have the given size: the engine
@@ -216,7 +216,7 @@ func descend(start block.Blocking, axes []axis,
 }
 
 // crossing returns the first of n steps for which holds, which holds for all that
-// follow, by bisection; n where there is none.
+// follow, by bisection; n if there is none.
 func crossing(n int, holds func(i int) (bool, error)) (int, error) {
 	lo, hi := 0, n
 	for lo < hi {

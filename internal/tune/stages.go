@@ -407,7 +407,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 }
 
 // settleCutoff keeps the cutoff that was found, where it proves faster than the
-// default at a size that only one of them halves. best is 0 where none was found.
+// default at a size that only one of them halves. best is 0 if none was found.
 func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
 	strassen gemm.Variant) error {
 	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}

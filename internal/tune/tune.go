@@ -63,7 +63,7 @@ type Choice struct {
 type tuner struct {
 	options Options
 	Result
-	cutoff int // of Strassen's algorithm where it is not tuned
+	cutoff int // of Strassen's algorithm if it is not tuned
 }
 
 // stage is a part of tuning.

@@ -126,7 +126,7 @@ func (s Settings) Find(typ, kernel string) (Tune, bool) {
 	return s.Tuned[i], true
 }
 
-// index returns the index of the type and kernel, -1 where they are not there.
+// index returns the index of the type and kernel, -1 if they are not there.
 func (s Settings) index(typ, kernel string) int {
 	return slices.IndexFunc(s.Tuned, func(t Tune) bool { return t.Type == typ && t.Kernel == kernel })
 }
@@ -152,7 +152,7 @@ func Use(s Settings) { inUse.Store(&s) }
 // Disable has For and ForKernel find nothing. See Use.
 func Disable() { Use(Settings{}) }
 
-// InUse returns what Use was given last, no settings where it was not called.
+// InUse returns what Use was given last, no settings if it was not called.
 func InUse() Settings {
 	if s := inUse.Load(); s != nil {
 		return *s

@@ -32,7 +32,7 @@ func (c *Comm) Finalize() error { return errNone }
 func (c *Comm) Quiet() (*Comm, error) { return nil, errNone }
 
 // Split returns the communicator of the ranks that gave the same colour, in the order of
-// their keys; nil where the colour is negative.
+// their keys; nil if the colour is negative.
 func (c *Comm) Split(_, _ int) (*Comm, error) { return nil, errNone }
 
 // NewGrid makes a p×q grid of the ranks of c, row by row.

@@ -25,7 +25,7 @@ static int begin(int *provided) {
 }
 
 // make_type makes the type of rows of cols elements: side by side, or a vector of them,
-// stride apart. extent, where it is not 0, is how far apart two of them lie, in elements.
+// stride apart. extent, if it is not 0, is how far apart two of them lie, in elements.
 static int make_type(int kind, int vector, int rows, int cols, int stride, MPI_Aint extent, MPI_Datatype *out) {
 	MPI_Datatype t, resized;
 	int e = vector ? MPI_Type_vector(rows, cols, stride, base(kind), &t)
@@ -267,7 +267,7 @@ func (c *Comm) Quiet() (*Comm, error) {
 }
 
 // Split returns the communicator of the ranks that gave the same colour, in the order of
-// their keys; nil where the colour is negative.
+// their keys; nil if the colour is negative.
 func (c *Comm) Split(colour, key int) (*Comm, error) {
 	of := C.int(colour)
 	if colour < 0 {
@@ -357,7 +357,7 @@ type typeKey struct {
 	extent int
 }
 
-// typed returns the type of a derived layout. extent, where it is not 0, is how far
+// typed returns the type of a derived layout. extent, if it is not 0, is how far
 // apart two of them lie, in elements.
 func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
 	key := typeKey{kind: kind, layout: l, extent: extent}
@@ -583,7 +583,7 @@ func (h handle) gather(kind element, mine unsafe.Pointer, n int, all unsafe.Poin
 	}
 }
 
-// slice returns nil where there are no elements: empi takes the address of the first of
+// slice returns nil if there are no elements: empi takes the address of the first of
 // any other.
 func slice[T any](xs []T) []T {
 	if len(xs) == 0 {

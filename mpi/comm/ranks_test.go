@@ -63,7 +63,7 @@ func ranks(t *testing.T) {
 	}
 }
 
-// must ends this rank where there is an error, and mpirun ends the others, which would wait
+// must ends this rank if there is an error, and mpirun ends the others, which would wait
 // for it.
 func must(what string, err error) {
 	if err == nil {
@@ -544,8 +544,8 @@ func TestRanksLong(t *testing.T) {
 	})
 }
 
-// TestRanksErrors wants errors that say what is wrong, on every communicator, and messages
-// that go on.
+// TestRanksErrors checks that errors name the cause, on every communicator, and that messages still
+// work afterwards.
 func TestRanksErrors(t *testing.T) {
 	ranks(t)
 	grid, err := all.NewGrid(1, all.Size())

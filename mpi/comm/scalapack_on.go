@@ -29,7 +29,7 @@ typedef struct {
 	char *(*core)(void), *(*config)(void);
 } scalapack;
 
-// look_up finds the functions of an open library, and returns 1 where it has not got all.
+// look_up finds the functions of an open library, and returns 1 if it has not got all.
 static int look_up(uintptr_t handle, scalapack *s) {
 	memset(s, 0, sizeof *s);
 	s->handle = (void *)handle;
@@ -56,7 +56,7 @@ static void file_of(scalapack *s, const char *symbol, char *text, size_t size) {
 // longest_version is more than any MPI writes.
 enum { longest_version = 1 << 14 };
 
-// other_mpi writes what MPI the library is made for, and returns 1 where it is not ours.
+// other_mpi writes what MPI the library is made for, and returns 1 if it is not ours.
 static int other_mpi(scalapack *s, char *text) {
 	char ours[MPI_MAX_LIBRARY_VERSION_STRING];
 	int (*version)(char *, int *), n;

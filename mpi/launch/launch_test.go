@@ -241,7 +241,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestLeftovers wants what an mpirun leaves that is killed to be removed, and nothing else.
+// TestLeftovers checks that the files of a killed mpirun are removed, and no others.
 func TestLeftovers(t *testing.T) {
 	temporary, notes := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temporary)

@@ -86,7 +86,7 @@ func (o *words) reason(state string) string {
 	return fmt.Sprintf("mpirun ended with %s: %s", state, o.last())
 }
 
-// why returns what a rank said of its end, after a colon; empty where none did.
+// why returns what a rank said of its end, after a colon; empty if none did.
 func (o *words) why() string {
 	if o.cause != "" {
 		return ": " + o.cause

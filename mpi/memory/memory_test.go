@@ -47,7 +47,7 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// TestRoom wants an error that says how much is needed if memory does not suffice.
+// TestRoom checks that the error says how much memory is needed if there is not enough.
 func TestRoom(t *testing.T) {
 	if err := Room[float64](1, "a matrix"); err != nil {
 		t.Error(err)

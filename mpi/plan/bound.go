@@ -7,20 +7,19 @@ import (
 	"gemm"
 )
 
-// Touched returns the fewest elements of A, B and C together that a set with that
-// fraction f ≤ 1 of the m·n·k terms can need. By Loomis and Whitney, a set that needs x,
-// y and z elements of the three has at most √(xyz) terms, and since an element of the
-// largest operand, of m·n for m ≥ n ≥ k, is in k terms, and so on, the set needs at least
-// the fraction f of each operand. The least x + y + z under these constraints is
+// Touched returns the smallest number of elements of A, B and C together that a given fraction
+// f ≤ 1 of the m·n·k terms needs. Terms that need x, y and z elements of the three operands are at
+// most √(xyz) in number (Loomis and Whitney). In addition, an element of the largest operand (m·n,
+// for m ≥ n ≥ k) is in k terms only, and so on; so at least the fraction f of each operand is
+// needed. The smallest x + y + z under these constraints is
 //
-//	f·(mn + mk) + nk          where n/m ≤ f
-//	2·√(mnk²·f) + mn·f        where k²/mn ≤ f ≤ n/m
-//	3·(mnk·f)^(2/3)           where f ≤ k²/mn
+//	f·(mn + mk) + nk          if n/m ≤ f
+//	2·√(mnk²·f) + mn·f        if k²/mn ≤ f ≤ n/m
+//	3·(mnk·f)^(2/3)           if f ≤ k²/mn
 //
-// with f = 1/P the D of Al Daas, Ballard, Grigori, Kumar and Rouse, Brief Announcement:
-// Tight Memory-Independent Parallel Matrix Multiplication Communication Lower Bounds,
-// SPAA 2022; with proofs, arXiv 2205.13407. Their proof uses nothing of 1/P but that it
-// is a fraction of the terms.
+// For f = 1/P it is D in Al Daas, Ballard, Grigori, Kumar and Rouse, Brief Announcement: Tight
+// Memory-Independent Parallel Matrix Multiplication Communication Lower Bounds, SPAA 2022 (proofs:
+// arXiv 2205.13407). Their proof holds for every fraction.
 func Touched(s gemm.Shape, fraction float64) float64 {
 	d := []float64{float64(s.M), float64(s.N), float64(s.K)}
 	slices.Sort(d)
@@ -38,32 +37,30 @@ func Touched(s gemm.Shape, fraction float64) float64 {
 	}
 }
 
-// BoundSpread returns a lower bound on the elements that some rank sends and receives
-// where no element is on two ranks at first, or at last, and either all ranks compute
-// equally many terms or all have equal parts of the operands:
+// BoundSpread returns a lower bound on the elements that some rank sends and receives:
 //
 //	Touched(1/P) − (mn + mk + nk)/P
 //
-// for some rank has at most 1/P of the operands and at least 1/P of the terms: what it
-// needs of A and B beyond its part it has to receive, what it adds to C beyond it, to
-// send. The ranks are those that take part. Where neither terms nor operands divide
-// evenly, a product can stay below the bound.
+// It holds if no element is on two ranks at the beginning or at the end, and if all ranks have equal
+// numbers of terms or equal parts of the operands. Then some rank has at most 1/P of the operands
+// and at least 1/P of the terms. It must receive what it needs of A and B beyond its part, and send
+// what it adds to C beyond its part. P is the number of ranks with work. If neither terms nor
+// operands divide evenly, a product can stay below the bound.
 func BoundSpread(s gemm.Shape, ranks int) float64 {
 	share := 1 / float64(ranks)
 	return max(0, Touched(s, share)-share*elements(s))
 }
 
-// BoundRooted returns a lower bound on the elements that rank 0 sends and receives where
-// it has both operands at first and all of C at last, and the terms are shared out evenly
-// over all ranks, or over all but 0.
+// BoundRooted returns a lower bound on the elements that rank 0 sends and receives, if it has both
+// operands at the beginning and all of C at the end. The terms are divided evenly over all ranks,
+// or over all except rank 0.
 //
-// The other ranks have nothing at first: each element of A and B that one of their terms
-// needs leaves rank 0 at least once, and to each element of C that one of them adds to,
-// something comes back. So rank 0 sends and receives at least what their terms touch
-// together: Touched(1 − 1/P) where rank 0 computes its share, and all three operands
-// where it computes none. Alone it has nothing to send. The ranks are those that take
-// part; where rank 0 has more than 1/P of the terms, as rows that divide unevenly may
-// give it, it can stay below the bound.
+// The other ranks have nothing at the beginning. So rank 0 sends each element of A and B that their
+// terms need at least once, and for each element of C that they add to it receives at least one. The
+// bound is what these terms touch: Touched(1 − 1/P) if rank 0 computes its share, and all three
+// operands if it computes nothing. A single rank sends nothing. P is the number of ranks with work.
+// If rank 0 has more than 1/P of the terms, because rows divide unevenly, it can stay below the
+// bound.
 func BoundRooted(s gemm.Shape, ranks int, works bool) float64 {
 	switch {
 	case ranks == 1 || empty(s):

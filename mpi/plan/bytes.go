@@ -18,9 +18,8 @@ import (
 // If M, N or K is 0, no rank has any. Rank 0 is the root.
 type Traffic struct{ Sent, Recv, Messages int64 }
 
-// P2PRows predicts p2p-rows: rank 0 sends each other worker that has rows of A its rows
-// and B, and gets its rows of C back. The workers are all ranks, or all but 0 where the
-// master does not work.
+// P2PRows predicts p2p-rows: rank 0 sends B and some rows of A to each other worker, and receives
+// rows of C. The workers are all ranks, or all except rank 0 if the master is idle.
 //
 //	M = 3, 3 ranks   rank     0              1                2
 //	idle master      sends    A₁ B, A₂ B     C₁ (2 rows)      C₂ (1 row)
@@ -30,9 +29,9 @@ func P2PRows(s gemm.Shape, ranks int, works bool) []Traffic {
 	return p2pRows(s, ranks, works, 1, s.M)
 }
 
-// P2PRowsOverlap predicts p2p-rows-overlap, which cuts K into panels of at most width
-// columns of A and rows of B, the first ones shorter, and the rows of C into pieces of at
-// most width: as many bytes in more messages.
+// P2PRowsOverlap predicts p2p-rows-overlap, which sends the same bytes in more messages. K is cut
+// into panels of at most width columns of A and rows of B; the first ones are shorter. The rows of C
+// are cut into pieces of at most width.
 //
 //	M = 3, K = 5, width 2   rank 0 → 1: A₁[:,0:1], B[0:1,:], A₁[:,1:3], B[1:3,:], A₁[:,3:5], B[3:5,:]
 //	2 ranks                 rank 1 → 0: C₁[0:2,:], C₁[2:3,:]
@@ -66,8 +65,8 @@ func p2pRows(s gemm.Shape, ranks int, works bool, panels int64, width int) []Tra
 	return out
 }
 
-// ScatterRows predicts scatter-rows: ⌈M/P⌉ rows of A, padded, and B to each rank in one
-// Scatter; as many rows of C back in one Gather.
+// ScatterRows predicts scatter-rows. One Scatter sends B and ⌈M/P⌉ rows of A, padded, to each rank.
+// One Gather returns as many rows of C.
 //
 //	M = 3, 2 ranks   rank       0                     1
 //	Scatter          before     A₀ B A₁ B             ·
@@ -78,8 +77,8 @@ func ScatterRows(s gemm.Shape, ranks int) []Traffic {
 	return scatter(s, ranks, Grid{ranks, 1, 1})
 }
 
-// ScatterBlocks predicts scatter-blocks: rank (i, j) gets ⌈M/p⌉ rows of A and ⌈N/q⌉
-// columns of B, padded, in one Scatter, and returns its block of C in one Gather.
+// ScatterBlocks predicts scatter-blocks. One Scatter sends ⌈M/p⌉ rows of A and ⌈N/q⌉ columns of B,
+// padded, to rank (i, j). One Gather returns its block of C.
 //
 //	2×2              rank       0                           1         2         3
 //	Scatter          before     A₀ B₀ A₀ B₁ A₁ B₀ A₁ B₁     ·         ·         ·
@@ -105,10 +104,9 @@ func scatter(s gemm.Shape, ranks int, g Grid) []Traffic {
 	return out
 }
 
-// GridBlocks predicts grid-blocks: A's row blocks go down column 0 of the grid and then
-// along the rows, B's column blocks along row 0 and then down the columns; C's blocks
-// come back along the rows, and then up column 0. Columns whose widths differ take two
-// calls.
+// GridBlocks predicts grid-blocks. Blocks of rows of A go down column 0 of the grid, then along the
+// rows. Blocks of columns of B go along row 0, then down the columns. Blocks of C return along the
+// rows, then up column 0. Columns with two different widths need two calls.
 //
 //	2×2               rank      0         1         2         3
 //	ScatterRows       column 0  A → A₀              A₁
@@ -153,8 +151,8 @@ func GridBlocks(s gemm.Shape, ranks int, g Grid) []Traffic {
 	return out
 }
 
-// BcastRows predicts bcast-rows: rows of A to all ranks, B by Bcast in panels of at most
-// width rows, rows of C back.
+// BcastRows predicts bcast-rows. Rows of A are scattered, B is broadcast in panels of at most width
+// rows, and rows of C are gathered.
 //
 //	K = 3, width 2, 3 ranks     rank      0         1         2
 //	ScatterRows                           A → A₀    A₁        A₂
@@ -180,9 +178,9 @@ func BcastRows(s gemm.Shape, ranks, width int) []Traffic {
 	return out
 }
 
-// Summa predicts summa, for operands that are spread over the grid already: each rank
-// gets the columns of A of the others in its row and the rows of B of the others in its
-// column, a panel at a time, and sends its own. C stays where it is computed.
+// Summa predicts summa, for operands that are distributed over the grid already. A panel at a time,
+// each rank sends its columns of A along its row of the grid and its rows of B down its column, and
+// receives the panels of the others. C stays where it is computed.
 //
 //	2×2, K = 4, width 2     rank      0         1         2         3
 //	panel [0,2)             rows      A₀₀ →     A₀₀       A₁₀ →     A₁₀
@@ -228,8 +226,8 @@ func Srumma(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	return out
 }
 
-// SrummaSent predicts srumma if owners send their panels: what a rank fetches is a message
-// of the rank that owns it.
+// SrummaSent predicts srumma if the owners send their panels. Every panel that a rank needs is then a
+// message from its owner.
 func SrummaSent(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	out := Srumma(s, ranks, g, width)
 	if empty(s) {
@@ -248,8 +246,8 @@ func SrummaSent(s gemm.Shape, ranks int, g Grid, width int) []Traffic {
 	return out
 }
 
-// calls returns the number of panels of k that are at places of the grid: with their rows
-// of B in a row of it, their columns of A in a column.
+// calls returns the number of panels of k for whose owners at returns true. row is the row of the
+// grid that holds the panel's rows of B, col the column that holds its columns of A.
 func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
 	panels := int64(0)
 	for i := range g.P {
@@ -262,17 +260,16 @@ func calls(s gemm.Shape, g Grid, width int, at func(row, col int) bool) int64 {
 	return panels
 }
 
-// Cannon predicts cannon on a q×q grid, for operands that are spread over it already:
-// the q steps, before each of which but the first A moves one column to the left and B
-// one row up, and apart from them the skew, which moves row i of A by i columns and
-// column j of B by j rows.
+// Cannon predicts cannon on a q×q grid, for operands that are distributed over it already. Before
+// each of the q steps, except the first, A moves one column to the left and B one row up. The skew is
+// counted separately: it moves row i of A by i columns, and column j of B by j rows.
 //
 //	2×2           rank     0              1              2              3
 //	spread                 A₀₀ B₀₀        A₀₁ B₀₁        A₁₀ B₁₀        A₁₁ B₁₁
 //	skewed                 A₀₀ B₀₀        A₀₁ B₁₁        A₁₁ B₁₀        A₁₀ B₀₁
 //	step 1                 A₀₁ B₁₀        A₀₀ B₀₁        A₁₀ B₀₀        A₁₁ B₁₁
 //
-// The k-block of rank (i, j) is i+j at first, and one more at every step, modulo q.
+// Rank (i, j) has block i+j of k at first, and the next one at every step, modulo q.
 func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
 	steps, skew = make([]Traffic, ranks), make([]Traffic, ranks)
 	if empty(s) {
@@ -283,7 +280,7 @@ func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
 		i, j, _ := g.At(r)
 		first, last := (i+j)%q, (i+j+q-1)%q
 		for _, side := range []int64{part(s.M, q, i), part(s.N, q, j)} {
-			// Of the q blocks, the first is not received and the last not sent.
+			// A rank does not receive the first of the q blocks, and does not send the last.
 			if side > 0 {
 				steps[r].add(side*(int64(s.K)-part(s.K, q, last)), side*(int64(s.K)-part(s.K, q, first)),
 					2*int64(min(q, s.K))-sign(part(s.K, q, last))-sign(part(s.K, q, first)))
@@ -300,8 +297,8 @@ func Cannon(s gemm.Shape, ranks int, g Grid) (steps, skew []Traffic) {
 	return steps, skew
 }
 
-// Layers predicts 25d: summa in each layer, on its part of K, and then a ReduceScatter
-// of C over the layers, which leaves each of them its part of the rows.
+// Layers predicts 25d: summa in each layer, on its part of K; then a ReduceScatter of C over the
+// layers, after which each layer has a part of the rows.
 //
 //	1×1×2, M = 3      rank      0                           1
 //	summa                       C⁰ = A[:,0:k/2]·B[0:k/2]    C¹ = A[:,k/2:k]·B[k/2:k]
@@ -346,8 +343,8 @@ func (t *Traffic) bcast(elements, calls int64, ranks int, root bool) {
 	}
 }
 
-// exchange adds the Bcasts for all of k, which the ranks hold in even parts. An index of k has side
-// elements.
+// exchange adds the Bcasts for all of k, which the ranks hold in even parts. There are side elements
+// for each index of k.
 func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
 	if ranks > 1 && side > 0 {
 		own := part(k, ranks, rank)
@@ -355,10 +352,10 @@ func (t *Traffic) exchange(side int64, k, ranks, rank int, calls int64) {
 	}
 }
 
-// swap adds a message out and one in.
+// swap adds a message sent and a message received.
 func (t *Traffic) swap(out, in int64) { t.add(out, in, sign(out)+sign(in)) }
 
-// empty says that a product has no terms.
+// empty reports whether a product has no terms.
 func empty(s gemm.Shape) bool { return s.M == 0 || s.N == 0 || s.K == 0 }
 
 // part returns the length of the i-th part of Split.
@@ -372,7 +369,7 @@ func pieces(n, width int) int64 { return int64(ceil(n, width)) }
 // levels returns ⌈log₂ ranks⌉.
 func levels(ranks int) int64 { return int64(bits.Len(uint(ranks - 1))) }
 
-// widths returns how many lengths but 0 the parts of Split have.
+// widths returns how many different lengths, except 0, the parts of Split have.
 func widths(n, parts int) int64 {
 	if n > parts && n%parts != 0 {
 		return 2
@@ -380,5 +377,5 @@ func widths(n, parts int) int64 {
 	return sign(int64(n))
 }
 
-// sign returns 1 of what is more than 0.
+// sign returns 1 if n is positive, and 0 if it is 0.
 func sign(n int64) int64 { return min(n, 1) }

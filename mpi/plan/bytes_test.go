@@ -150,7 +150,7 @@ func through(g plan.Grid, i, j int) (out []int) {
 	return out
 }
 
-// The variants, call by call. They are only run where there are terms.
+// The variants, call by call. They are only run if there are terms.
 
 func runP2P(s gemm.Shape, ranks int, works bool, panels []plan.Span, width int) cluster {
 	c := make(cluster, ranks)
@@ -479,7 +479,7 @@ func TestNothingMoves(t *testing.T) {
 	}
 }
 
-// TestSentIsReceived: where nothing is broadcast, all that is sent is received once.
+// TestSentIsReceived: if nothing is broadcast, all that is sent is received once.
 func TestSentIsReceived(t *testing.T) {
 	once := []string{"p2p-rows", "p2p-rows, master works", "p2p-rows-overlap", "scatter-rows", "scatter-blocks", "cannon",
 		"cannon's skew"}

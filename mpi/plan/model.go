@@ -2,8 +2,8 @@ package plan
 
 import "math"
 
-// Network is what a message costs: seconds before its first byte, and bytes a second.
-// Nothing crosses the zero Network.
+// Network is the cost of a message: the latency in seconds, and the bandwidth in bytes per second.
+// With the zero Network, no message can be sent.
 type Network struct{ Latency, Bandwidth float64 }
 
 // Time returns the predicted seconds of a rank, for its traffic in elements of size bytes and the
@@ -27,23 +27,23 @@ func Time(t Traffic, elementBytes int, n Network, compute float64, steps int, ov
 	return max(comm, compute) + min(comm, compute)/float64(max(steps, 1))
 }
 
-// PingPong is the time of one message, one way: half of there and back.
+// PingPong is the time of a message in one direction: half of a round trip.
 type PingPong struct {
 	Bytes   int
 	Seconds float64
 }
 
-// Fit returns the network whose latency and bandwidth, neither below 0, leave the least
-// sum of squared relative errors
+// Fit returns the network with the smallest sum of squared relative errors,
 //
 //	Σ ((latency + bytes/bandwidth)/seconds − 1)²
 //
-// so that short messages count as much as long ones. The zero Network is the result without
-// samples. A sample without a time is left out. The bandwidth is +Inf if longer messages take no
-// longer. If all messages have one size, all of the time is attributed to the bandwidth.
+// in which short messages count as much as long ones. Latency and bandwidth are not negative. A sample
+// without a time is ignored; without samples the result is the zero Network. The bandwidth is +Inf
+// if longer messages take no longer. If all messages have one size, all of the time is attributed to
+// the bandwidth.
 func Fit(samples []PingPong) Network {
-	// The normal equations for the latency and the seconds of a byte: with u = 1/t and
-	// v = bytes/t, the sums of u·u, u·v, v·v, u and v.
+	// The normal equations for the latency and the seconds per byte contain the sums of u·u, u·v, v·v, u
+	// and v, with u = 1/t and v = bytes/t.
 	var uu, uv, vv, su, sv float64
 	for _, p := range samples {
 		if !(p.Seconds > 0) {
@@ -63,7 +63,7 @@ func Fit(samples []PingPong) Network {
 	} else {
 		latency = su / uu
 	}
-	// The least of a sum of squares within a corner is on the side that it is beyond.
+	// If the minimum has a negative coordinate, the minimum under the constraints has 0 there.
 	switch {
 	case latency < 0:
 		latency, each = 0, sv/vv

@@ -1,6 +1,6 @@
-// Package plan says who owns what, and what is sent where: rows, columns and blocks,
-// grids of ranks, panels and the order of steps. It is arithmetic alone, apart from the
-// transport, and is tested without one.
+// Package plan decides which rank owns which elements, and what is sent to whom: rows, columns and
+// blocks, grids of ranks, panels, and the order of steps. It is pure arithmetic without any
+// communication, and is tested without MPI.
 package plan
 
 import (
@@ -12,14 +12,14 @@ import (
 	"gemm"
 )
 
-// Span is the indices Lo ≤ i < Hi.
+// Span is the range of indices Lo ≤ i < Hi.
 type Span struct{ Lo, Hi int }
 
 // Len returns the number of indices.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
-// Split returns the i-th of parts of n indices that are shared out evenly: the first
-// n mod parts have one more than the others.
+// Split returns the i-th of parts of n indices that are divided evenly: the first n mod parts have one
+// index more than the others.
 //
 //	Split(10, 4, i): [0,3) [3,6) [6,8) [8,10)
 func Split(n, parts, i int) Span {
@@ -36,7 +36,7 @@ func Spans(n, parts int) []Span {
 	return out
 }
 
-// Owner returns the part of Split(n, parts) that index i is in.
+// Owner returns the number of the part of Split(n, parts) that contains index i.
 func Owner(n, parts, i int) int {
 	least, more := n/parts, n%parts
 	if i < more*(least+1) {
@@ -45,8 +45,7 @@ func Owner(n, parts, i int) int {
 	return more + (i-more*(least+1))/least
 }
 
-// Grid is P×Q ranks in C layers, one behind the other: rank (i, j) of layer l is
-// (l·P + i)·Q + j.
+// Grid is P×Q ranks in each of C layers. Rank (i, j) of layer l is (l·P + i)·Q + j.
 //
 //	2×3, one layer      layer 0   layer 1 of 2×2×2
 //	0 1 2               0 1       4 5
@@ -56,15 +55,15 @@ type Grid struct{ P, Q, C int }
 // Ranks returns the number of ranks.
 func (g Grid) Ranks() int { return g.P * g.Q * g.C }
 
-// At returns the place of a rank.
+// At returns the coordinates of a rank.
 func (g Grid) At(rank int) (i, j, layer int) {
 	return rank / g.Q % g.P, rank % g.Q, rank / (g.P * g.Q)
 }
 
-// Rank returns the rank at a place.
+// Rank returns the rank with the coordinates.
 func (g Grid) Rank(i, j, layer int) int { return (layer*g.P+i)*g.Q + j }
 
-// String returns "PxQ", or "PxQxC" of several layers.
+// String returns "PxQ", or "PxQxC" if there are several layers.
 func (g Grid) String() string {
 	if g.C > 1 {
 		return fmt.Sprintf("%dx%dx%d", g.P, g.Q, g.C)
@@ -102,11 +101,10 @@ func ParseGrid(text string) (Grid, error) {
 	return Grid{p, q, 1}, nil
 }
 
-// Layered returns the grid of all of the ranks in which the rank that receives most
-// receives least in 25d, of those whose copies of C are at most replication (0: any
-// number) and take at most room elements on a rank (0: any number); the one of the
-// fewest layers and the squarest among equals. Where replication does not divide the
-// ranks, as many as it divides are used.
+// Layered returns the grid for 25d in which the rank that receives most receives least. Every grid
+// that it considers has at most replication copies of C, with at most room elements of copies on a
+// rank; 0 means any number. Among equal grids it chooses fewer layers, then the squarest. If
+// replication does not divide the number of ranks, it uses as many ranks as replication divides.
 func Layered(ranks int, s gemm.Shape, replication int, room float64) Grid {
 	lo, hi := 1, ranks
 	if replication > 0 {
@@ -138,24 +136,23 @@ func Layered(ranks int, s gemm.Shape, replication int, room float64) Grid {
 
 func abs(x int) int { return max(x, -x) }
 
-// layeredReceived returns the elements that a rank receives in 25d where everything
-// divides.
+// layeredReceived returns the elements that a rank receives in 25d if everything divides.
 func layeredReceived(g Grid, s gemm.Shape) float64 {
 	p, q, c := float64(g.P), float64(g.Q), float64(g.C)
 	m, n, k := float64(s.M)/p, float64(s.N)/q, float64(s.K)/c
 	return m*k*(1-1/q) + k*n*(1-1/p) + m*n*(1-1/c)
 }
 
-// Panel is a range of k that is broadcast at once: one column of ranks holds A's, one
-// row of ranks holds B's.
+// Panel is a range of k that is broadcast at once. One column of ranks holds its columns of A, and one
+// row of ranks its rows of B.
 type Panel struct {
 	K   Span
-	Col int // that holds the columns K of A
-	Row int // that holds the rows K of B
+	Col int // the column of the grid with the columns K of A
+	Row int // the row of the grid with the rows K of B
 }
 
-// Panels cuts the range k, whose columns of A are shared out over q columns of ranks and
-// whose rows of B over p rows, into panels of at most width that no two ranks share.
+// Panels cuts the range k into panels of at most width. The columns of A are divided over q columns of
+// ranks and the rows of B over p rows; every panel has one owner of each.
 //
 //	Panels([0,10), 2, 3, 4): [0,4) [4,5) | [5,7) [7,10): A's cuts are at 4 and 7, B's at 5
 func Panels(k Span, p, q, width int) []Panel {
@@ -164,7 +161,7 @@ func Panels(k Span, p, q, width int) []Panel {
 	for at := 0; at < n; {
 		col, row := Owner(n, q, at), Owner(n, p, at)
 		a, b := Split(n, q, col), Split(n, p, row)
-		// Panels of a stretch that one pair of ranks holds are alike.
+		// Panels of a range with one pair of owners differ by at most one index.
 		from, to := max(a.Lo, b.Lo), min(a.Hi, b.Hi)
 		pieces := ceil(to-from, width)
 		for i := range pieces {
@@ -176,8 +173,7 @@ func Panels(k Span, p, q, width int) []Panel {
 	return out
 }
 
-// Steps puts panels together that follow each other and are equally wide, two at a time or
-// one.
+// Steps combines panels that follow each other and have equal widths, two at a time or one.
 //
 //	Steps([0,4) [4,5) [5,7) [7,9), 2): [0,1) [1,2) [2,4), the last of the columns [5,9)
 func Steps(panels []Panel, together int) []Span {
@@ -193,18 +189,17 @@ func Steps(panels []Panel, together int) []Span {
 	return out
 }
 
-// ceil returns ⌈n/width⌉, also where n + width overflows.
+// ceil returns ⌈n/width⌉, even if n + width overflows.
 func ceil(n, width int) int { return n/width + min(n%width, 1) }
 
-// Chunks cuts n indices into ranges of at most width, all alike to within one.
+// Chunks cuts n indices into ranges of at most width that differ by at most one index.
 func Chunks(n, width int) []Span {
 	return Spans(n, ceil(n, width))
 }
 
-// Growing cuts n indices into ranges of at most width, of which the first is a quarter as
-// wide and each is at most twice as wide as the one before: who waits for the first has
-// little to wait for, and the next arrives while it is worked on. The others are alike to
-// within one.
+// Growing cuts n indices into ranges of at most width. The first range is a quarter as wide, and each
+// is at most twice as wide as the one before. So the wait for the first is short, and each next range
+// arrives while the one before is computed. The others differ by at most one index.
 //
 //	Growing(20, 8): [0,2) [2,6) [6,13) [13,20)
 func Growing(n, width int) []Span {
@@ -220,8 +215,8 @@ func Growing(n, width int) []Span {
 	return out
 }
 
-// Busy returns how many of the ranks have terms to compute where rows and columns of C
-// are shared out over a grid, with all of k.
+// Busy returns how many ranks have terms to compute if rows and columns of C are divided over the grid,
+// with all of k on each rank.
 func Busy(g Grid, s gemm.Shape) int {
 	if s.K == 0 {
 		return 0

@@ -273,8 +273,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestGrowing wants ranges that cover all indices, of which none is too wide for the one
-// before, and the first much narrower than the others.
+// TestGrowing checks that the ranges cover all indices, that none is too wide for the one before,
+// and that the first is much narrower than the others.
 func TestGrowing(t *testing.T) {
 	for n := range 50 {
 		for width := 1; width < 60; width++ {

@@ -79,8 +79,8 @@ func (v *View) DataLimit(r compare.Record) float64 {
 	return math.NaN()
 }
 
-// DeviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s, the
-// highest where several runs measured it; NaN where none did.
+// DeviceCopy returns the measured bandwidth of copies within the GPU's memory in GB/s. Of several runs it is
+// the highest; without a measurement it is NaN.
 func (v *View) DeviceCopy() float64 {
 	fastest := math.NaN()
 	for _, w := range v.Bandwidths {
@@ -133,8 +133,8 @@ func SameCode(rows []compare.Record, p Problem) []compare.Record {
 	return slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return r.K != p.K || r.M != p.M })
 }
 
-// AtWidths returns the widths of shards at which several codes were measured, ascending, and
-// the rows of these; where there is none, all rows.
+// AtWidths returns the widths of shards at which several codes were measured, ascending, and the rows with
+// these widths. If there is no such width, it returns all rows.
 func AtWidths(rows []compare.Record) (widths []int, at []compare.Record) {
 	codes := map[int]int{}
 	for _, p := range Distinct(rows, Alone) {

@@ -168,7 +168,7 @@ func (m Match) Row(variant string) (compare.Record, bool) {
 	return compare.Record{}, false
 }
 
-// Peer returns the row of a peer; false where it has no speed or we have none.
+// Peer returns the row of a peer; false if it has no speed or we have none.
 func (m Match) Peer(variant string) (compare.Record, bool) {
 	for _, r := range m.Peers {
 		if r.Variant == variant && r.Speed() && m.Own.Speed() {
@@ -189,12 +189,12 @@ func (m Match) best() (compare.Record, bool) {
 	return best, best.Median.Known()
 }
 
-// Share returns the part of the ceiling that a row reaches, NaN where it is not known.
+// Share returns the part of the ceiling that a row reaches, NaN if it is not known.
 func Share(r compare.Record) float64 { return Known(r, r.PercentPeak) / 100 }
 
 // mean is a geometric mean of ratios with its 95 % interval.
 type mean struct {
-	Ratio, Lo, Hi float64 // NaN where there is none
+	Ratio, Lo, Hi float64 // NaN if there is none
 	Count         int
 }
 
@@ -263,7 +263,7 @@ func (c Contest) Scaling(m Match) (float64, bool) {
 	return math.NaN(), false
 }
 
-// SpeedAt returns our GFLOP/s on one thread for n×n matrices, NaN where it was not
+// SpeedAt returns our GFLOP/s on one thread for n×n matrices, NaN if it was not
 // measured.
 func (c Contest) SpeedAt(typ string, n int) float64 {
 	for _, m := range c.Matches {

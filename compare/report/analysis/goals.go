@@ -122,7 +122,7 @@ func libraryGoals(c Contest, typ string) []Goal {
 	return goals
 }
 
-// ahead returns the ratio to the fastest library, NaN where there is none.
+// ahead returns the ratio to the fastest library, NaN if there is none.
 func ahead(m Match) float64 {
 	best, ok := m.best()
 	if !ok {

@@ -80,8 +80,7 @@ func (v *View) Pipe(name string) (compare.Ceiling, bool) {
 	return highest, highest.Gflops > 0
 }
 
-// TileOf names the tile that a row was run with, with its stages and parts of k where it
-// says them.
+// TileOf returns the name of the tile that ran, with its stages and parts of k if they are known.
 func TileOf(r compare.Record) string {
 	value := func(name string) any { return cmp.Or(r.Resolved[name], r.Params[name]) }
 	var parts []string
@@ -109,13 +108,13 @@ func Held(r compare.Record) string {
 // arithmetic of the type.
 type Facing struct {
 	Problem
-	CPU    compare.Record // without a speed where none was measured
+	CPU    compare.Record // without a speed if none was measured
 	Kernel compare.Record // the quickest with operands on the GPU
 	Copied compare.Record // the quickest with operands in the memory of the host
 }
 
 // CopiedApart is the time of a product whose operands and result are copied one after the
-// other, NaN where the copies were not timed.
+// other, NaN if the copies were not timed.
 func CopiedApart(r compare.Record) float64 {
 	to, ok := r.Phases["h2d"]
 	from, too := r.Phases["d2h"]
@@ -198,7 +197,7 @@ func Wins(all []Facing, of func(Facing) float64) (from int, sizes []int) {
 	return from, sizes
 }
 
-// ladderSize is the size at which the ladder is read, where it was measured.
+// ladderSize is the size at which the ladder is read, if it was measured.
 const ladderSize = 4096
 
 // LeastGain is what a rung has to gain over the one before it to be said to gain.

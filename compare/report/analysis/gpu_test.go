@@ -33,7 +33,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestGains wants no gain from what is slower, level or less than leastGain.
+// TestGains checks that a row that is slower, level, or faster by less than leastGain has no gain.
 func TestGains(t *testing.T) {
 	nan := math.NaN()
 	for _, test := range []struct {
@@ -51,8 +51,8 @@ func TestGains(t *testing.T) {
 	}
 }
 
-// TestRungs wants one row a variant and shape, in the order of the ladder, that with its
-// parameters at their defaults, of plain products alone.
+// TestRungs checks that there is one row for each variant and shape, in the order of the ladder. It
+// is the row of a plain product with default parameters.
 func TestRungs(t *testing.T) {
 	v := Views(reporttest.Planted(
 		reporttest.Kernel("cublas", 64, 1e-3),
@@ -73,7 +73,7 @@ func TestRungs(t *testing.T) {
 	}
 }
 
-// TestWins wants the size from which on the GPU is ahead at every size.
+// TestWins checks that the result is the size from which on the GPU is faster at every size.
 func TestWins(t *testing.T) {
 	at := func(n int, ratio float64) Facing {
 		return Facing{Problem: cubeOf("f32", n), CPU: reporttest.Row("serial/packed", n, 1e-3),
@@ -95,8 +95,8 @@ func TestWins(t *testing.T) {
 	}
 }
 
-// TestCopies wants the lesser of copies that overlap and those that do not, and NaN where
-// neither was timed.
+// TestCopies checks that the smaller of the times with and without overlap is taken, and NaN if
+// neither was measured.
 func TestCopies(t *testing.T) {
 	for _, test := range []struct {
 		change func(*compare.Record)
@@ -114,7 +114,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestDigits wants decimal digits, and NaN where there is no error or none is known.
+// TestDigits checks the number of decimal digits. It is NaN if there is no error or it is unknown.
 func TestDigits(t *testing.T) {
 	a, b := reporttest.Kernel("naive", 64, 1, func(r *compare.Record) { r.Residual = 1e-7 }),
 		reporttest.Kernel("tf32-wmma", 64, 1)

@@ -39,8 +39,8 @@ func TestOnePoint(t *testing.T) {
 	}
 }
 
-// TestResiduals wants what is measured over what is fitted, less 1, and relative errors
-// that count alike: the fraction of two points between theirs.
+// TestResiduals checks that a residual is the measured value divided by the fitted one, minus 1,
+// and that relative errors have equal weight: the fraction of two points is between theirs.
 func TestResiduals(t *testing.T) {
 	l := amdahl([]int{2, 16}, []float64{0.6, 0.1})
 	if !(l.Serial > KarpFlatt(10, 16) && l.Serial < KarpFlatt(1/0.6, 2)) {

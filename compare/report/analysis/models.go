@@ -8,8 +8,8 @@ import (
 	"gemm/compare"
 )
 
-// Predictions returns the ratios of operations, accesses and traffic that the
-// models of two rows predict, NaN where they do not.
+// Predictions returns the predicted ratios of operations, accesses and traffic of two rows; NaN if a model
+// is missing.
 func Predictions(before, after compare.Record) [4]float64 {
 	nan := math.NaN()
 	if before.Predicted == nil || after.Predicted == nil {
@@ -32,7 +32,7 @@ type Standing struct {
 	compare.Record
 	Intensity float64 // executed operations a byte of predicted traffic
 	Rate      float64 // executed operations a second, in 10⁹
-	Limit     float64 // the smaller of peak and intensity times bandwidth; NaN where one is not known
+	Limit     float64 // the smaller of peak and intensity times bandwidth; NaN if one is not known
 	Memory    bool    // the bandwidth is the smaller
 }
 
@@ -81,7 +81,7 @@ func Class(r compare.Record) string {
 	return ""
 }
 
-// Cutoff returns the cut-off of a row of the sweep, 0 where it has none.
+// Cutoff returns the cut-off of a row of the sweep, 0 if it has none.
 func Cutoff(r compare.Record) int {
 	n, _ := r.Params["cutoff"].(int)
 	return n
@@ -101,7 +101,7 @@ func ErrorRatio(r, base compare.Record) float64 {
 	return float64(r.Residual) / scale / float64(base.Residual)
 }
 
-// Digits is the number of decimal digits that a row's error leaves, NaN where it is not
+// Digits is the number of decimal digits that a row's error leaves, NaN if it is not
 // known or there is none.
 func Digits(r compare.Record) float64 {
 	if !r.Speed() || !(r.Residual > 0) {

@@ -190,7 +190,7 @@ type extreme struct {
 	Ratio float64
 }
 
-// Ends returns the rows of the least and the greatest ratio, of those where it is finite.
+// Ends returns the rows with the least and the greatest finite ratio.
 func Ends(rows []compare.Record, ratio func(compare.Record) float64) (least, most extreme, ok bool) {
 	for _, r := range rows {
 		x := ratio(r)
@@ -250,11 +250,11 @@ func (v *View) Couples(typ, first, second string) []Duel {
 type Hiding struct {
 	Duel            // blocking and overlapped
 	Compute float64 // seconds
-	Share   float64 // of the communication; NaN where there is none to hide
-	Lo, Hi  float64 // 95 % interval; NaN where there are too few samples
+	Share   float64 // of the communication; NaN if there is none to hide
+	Lo, Hi  float64 // 95 % interval; NaN if there are too few samples
 }
 
-// hidden is the formula: 1 − (overlapped − compute)/(blocking − compute), NaN where the
+// hidden is the formula: 1 − (overlapped − compute)/(blocking − compute), NaN if the
 // blocking product takes no longer than its computing.
 func hidden(blocking, overlapped, compute float64) float64 {
 	if !(blocking > compute) {

@@ -10,7 +10,8 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// TestPortions wants the report's equations, and its condition as it is in full.
+// TestPortions compares the result with the report's equations, and its condition with the full
+// form.
 func TestPortions(t *testing.T) {
 	if got := RowPortion(6, 10, 4, 3); got != (portion{6*4/3. + 4*10, 2 * 6 * 4 * 10 / 3.}) {
 		t.Errorf("rows: %v", got)
@@ -36,7 +37,7 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// TestSides wants grids of one layer alone.
+// TestSides checks that only grids of one layer count.
 func TestSides(t *testing.T) {
 	for grid, want := range map[any][2]int{"2x4": {2, 4}, "2x2x2": {}, "auto": {}, "0x3": {}, "3": {}, 4: {}, nil: {}} {
 		p, q, ok := Sides(grid)
@@ -46,7 +47,8 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// TestHidden wants the formula, and NaN where there is nothing to hide or no number.
+// TestHidden compares the result with the formula. It is NaN if there is nothing to hide or a
+// number is missing.
 func TestHidden(t *testing.T) {
 	nan := math.NaN()
 	for _, test := range [][4]float64{ // blocking, overlapped, compute, share
@@ -90,8 +92,8 @@ func TestHides(t *testing.T) {
 	}
 }
 
-// TestCouples wants pairs of one turn, experiment and problem whose common parameters are
-// equal, both timed.
+// TestCouples checks that pairs are of one turn, experiment and problem, have equal common
+// parameters, and are both timed.
 func TestCouples(t *testing.T) {
 	first := func() compare.Record {
 		return reporttest.Row("mpi/p2p-rows", 256, 1e-3,
@@ -130,8 +132,8 @@ func TestCouples(t *testing.T) {
 	}
 }
 
-// TestPhaseSpread wants the longest and shortest of the ranks that have a phase, and the
-// rank that its phases take longest together.
+// TestPhaseSpread checks the longest and shortest time of the ranks that have a phase, and the rank
+// whose phases take longest together.
 func TestPhaseSpread(t *testing.T) {
 	r := compare.Record{Phases: map[string]float64{"compute": 9, "collect": 4}}
 	if most, least, ok := PhaseSpread(r, "compute"); !ok || most != 9 || least != 9 {
@@ -152,7 +154,7 @@ func TestPhaseSpread(t *testing.T) {
 	}
 }
 
-// TestTrait wants the names of those parameters that tell rows apart.
+// TestTrait checks that only the names of parameters that distinguish rows are returned.
 func TestTrait(t *testing.T) {
 	rows := slices.Concat(reporttest.Raced("summa", map[int]float64{2: 1, 4: 1}, "local", "serial/packed", "panel", 64),
 		reporttest.Raced("summa", map[int]float64{8: 1}, "local", "serial/packed", "panel", 128))

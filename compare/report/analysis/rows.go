@@ -40,8 +40,7 @@ func (v *View) Guest(experiment compare.Experiment) string {
 	return OverThreads.Family
 }
 
-// Constants returns the parameters, but for those named, that all rows which have
-// them share.
+// Constants returns the parameters with the same value in all rows that have them, except those named.
 func Constants(rows []compare.Record, but ...string) gemm.Params {
 	out := gemm.Params{}
 	several := map[string]bool{}
@@ -176,7 +175,7 @@ func Quickest(rows []compare.Record, p Problem, keep func(compare.Record) bool) 
 }
 
 // Speed returns a row's speed in the unit of its type: GFLOP/s, or for the field
-// of bytes Gmul/s. It is absent where the row is not ok.
+// of bytes Gmul/s. It is absent if the row is not ok.
 func Speed(r compare.Record) (compare.Number, string) {
 	value, unit := r.Gflops, "GFLOP/s"
 	if r.Type == "gf256" {

@@ -149,7 +149,7 @@ func (s Series) Legend() string {
 	return Algorithm(s.Variant)
 }
 
-// Setting returns what a row was asked to do and did, but for its place on the axis.
+// Setting returns the requested and the actual parameters of a row, without the one on the axis.
 func (s Series) Setting(r compare.Record) string {
 	if s.Axis == OverThreads {
 		return SettingOf(r)

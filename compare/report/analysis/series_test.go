@@ -10,7 +10,8 @@ import (
 	"gemm/compare/report/reporttest"
 )
 
-// TestMainSize wants the size that the most variants have, and the largest of those.
+// TestMainSize checks that the size that most variants have is returned; if there are several, the
+// largest.
 func TestMainSize(t *testing.T) {
 	at := func(n int, variants ...string) []compare.Record {
 		var rows []compare.Record
@@ -43,8 +44,8 @@ func TestBestSerial(t *testing.T) {
 	}
 }
 
-// TestPairings wants rows that two experiments have once, from the one that has more of
-// them, and none of a parameter that does not vary.
+// TestPairings checks that a row that two experiments have appears once, in the experiment with
+// more rows, and that a parameter that does not vary has no pair.
 func TestPairings(t *testing.T) {
 	rows := slices.Concat(
 		reporttest.Swept("strong", "schedule", []any{"static", "dynamic"}, []float64{1, 2}),
@@ -59,8 +60,8 @@ func TestPairings(t *testing.T) {
 	}
 }
 
-// TestCrowded wants the report to call those threads too many that a measurement warns
-// of, down to the part of a processor.
+// TestCrowded checks that the report calls the same numbers of threads too many as the warnings of
+// a measurement, down to a fraction of a processor.
 func TestCrowded(t *testing.T) {
 	doc := reporttest.Many(reporttest.Scaled("strong", map[int]float64{1: 1, 2: 0.5, 4: 0.4})...)
 	for _, test := range []struct {

@@ -159,7 +159,7 @@ const (
 // Comparison is the comparison of a row with another.
 type Comparison struct {
 	Ratio   float64 // the first row's median over the second's: above 1 where the second is faster
-	Lo, Hi  float64 // 95 % interval of the ratio; NaN where a row has none of its median
+	Lo, Hi  float64 // 95 % interval of the ratio; NaN if a row has none of its median
 	P       float64 // two-sided, of Mann and Whitney's test; NaN without samples
 	Outcome Outcome
 }

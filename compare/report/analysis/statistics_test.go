@@ -78,8 +78,8 @@ func TestCompete(t *testing.T) {
 	}
 }
 
-// TestCompeteTurn wants the turn of rows that share one, and of rows that do not a
-// ratio and no more, however far they are apart.
+// TestCompeteTurn checks that rows that share a turn have it, and that other rows have only a
+// ratio, however different their times are.
 func TestCompeteTurn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	a, b := about(rng, 30, 1, 0.01), about(rng, 30, 3, 0.01)

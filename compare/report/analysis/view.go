@@ -88,7 +88,7 @@ func (v *View) Baseline(rows []compare.Record) (compare.Record, bool) {
 // view only.
 type View struct {
 	compare.Host
-	Suffix       string // of anchors: empty, or "-" and the host's id where there are several
+	Suffix       string // of anchors: empty, or "-" and the host's id if there are several
 	Runs         []compare.RunInfo
 	Records      []compare.Record
 	Measurements []compare.Measurement

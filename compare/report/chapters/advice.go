@@ -61,8 +61,8 @@ func (b *Builder) advise(a Advice) document.Text {
 	return sentence
 }
 
-// row names a variant, linked to the table of the first host that has its rows, those
-// of the ladder where there are any.
+// row names a variant, with a link to the table of the first host that has its rows; rows of the ladder are
+// preferred.
 func (b *Builder) row(variant string) document.Text {
 	target := ""
 	for _, v := range b.Views {

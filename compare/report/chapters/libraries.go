@@ -13,8 +13,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// contest is the section on interleaved measurements with libraries: who took part, means over
-// shapes, where a library is ahead, and all shapes.
+// contest is the section on interleaved measurements with libraries: the contenders, means over shapes, the
+// shapes at which a library is faster, and all shapes.
 func (b *Builder) contest(v *analysis.View) []document.Section {
 	c := analysis.NewContest(v)
 	if len(c.Matches) == 0 {
@@ -36,7 +36,7 @@ func (b *Builder) contest(v *analysis.View) []document.Section {
 	return sections
 }
 
-// contenders is the table of who took part, by what each said of itself.
+// contenders is the table of the contenders, with the version that each reports.
 func (b *Builder) contenders(c analysis.Contest) document.Table {
 	t := document.Table{
 		ID: "table-contenders" + c.Suffix, Caption: b.Say("contenders.caption"),

@@ -43,7 +43,7 @@ func (b *Builder) Measured() document.Section {
 	return s
 }
 
-// machine is the table of what is known of a host.
+// machine is the table of a host's properties.
 func (b *Builder) machine(v *analysis.View) document.Table {
 	t := document.Table{ID: "table-machine" + v.Suffix, Caption: b.Say("machine.caption"),
 		Columns: b.Columns("property", "value")}
@@ -186,7 +186,7 @@ func (b *Builder) sampling(s *document.Section, v *analysis.View) {
 	}
 }
 
-// runs adds the table of the runs and of the versions of what they used.
+// runs adds the table of the runs, with the versions of the software that they used.
 func (b *Builder) runs(s *document.Section, v *analysis.View) {
 	if len(v.Runs) == 0 {
 		s.Text(b.Say("runs.none"))

@@ -202,8 +202,7 @@ func sweptParams(rows []compare.Record) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// param returns a parameter that a row was asked to have as a cell, the schedule with
-// what was run where that is another.
+// param returns the cell of a requested parameter. If another schedule ran, the cell has both.
 func (b *Builder) param(r compare.Record, name string) document.Text {
 	switch value, ok := r.Params[name]; {
 	case name == "placement":
@@ -254,7 +253,7 @@ func (b *Builder) Ci(r compare.Record) string {
 }
 
 // over returns how many times faster r is than a variant on the same case, on
-// one thread; NaN where either was not timed.
+// one thread; NaN if either was not timed.
 func (b *Builder) over(rows []compare.Record, r compare.Record, variant string) float64 {
 	p := analysis.ProblemOf(r)
 	p.Threads = 1

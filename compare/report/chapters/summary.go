@@ -10,8 +10,8 @@ import (
 	"gemm/compare/report/text"
 )
 
-// Summary is the chapter for those who read one: what went wrong, first; what was
-// run; what was fastest.
+// Summary is the chapter for readers of one chapter only: first the errors, then what was measured, then
+// the fastest variants.
 func (b *Builder) Summary() document.Section {
 	s := b.Section("summary", 1)
 	rows := b.Doc.Records

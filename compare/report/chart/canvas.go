@@ -25,7 +25,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Chart is what a figure shows: a Curve, Bars or Lanes.
+// Chart is the content of a figure: a Curve, Bars, Stacks or Lanes.
 type Chart interface {
 	height() vg.Length
 	draw(c draw.Canvas)
@@ -59,7 +59,7 @@ func SVG(w io.Writer, ch Chart, title string) error {
 	if _, err := canvas.WriteTo(&buf); err != nil {
 		return err
 	}
-	// The library names one font and no substitute for it, and gives no title.
+	// The library names one font without an alternative, and gives no title.
 	svg := svgText.ReplaceAllStringFunc(buf.String(), func(element string) string {
 		part := svgText.FindStringSubmatch(element)
 		size, err := strconv.ParseFloat(part[2], 64)
@@ -76,8 +76,7 @@ func SVG(w io.Writer, ch Chart, title string) error {
 	return err
 }
 
-// svgText matches an element of text as the library writes it: its place, the size
-// of its letters, its colour and its characters.
+// svgText matches a text element that the library wrote: its position, size, colour and characters.
 var svgText = regexp.MustCompile(`(<text x="[^"]*" y="[^"]*" transform="scale\(1, -1\)")\s+style="font-family:[^"]*font-size:([0-9.]+)px([^"]*)">([^<]*)</text>`)
 
 // PNG writes ch as a PNG image of 200 dots an inch on white.
@@ -97,8 +96,8 @@ func PDF(w io.Writer, ch Chart) error {
 	return err
 }
 
-// fixPDFDate makes the PDF documents of equal drawings equal: the library writes the time of day
-// into each, and its fonts in the order of a map.
+// fixPDFDate makes the PDF documents of equal drawings equal. Otherwise the library writes the time of day
+// into each, and its fonts in the random order of a map.
 var fixPDFDate = sync.OnceFunc(func() {
 	epoch := time.Unix(0, 0).UTC()
 	fpdf.SetDefaultCreationDate(epoch)
@@ -122,8 +121,7 @@ func (c latin1Canvas) FillString(f font.Face, at vg.Point, str string) {
 	c.Canvas.FillString(f, at, string(encoded))
 }
 
-// lettering returns the style of text of the given size in points, its anchor at
-// the given alignment.
+// lettering returns a text style with the given size in points and alignment.
 func lettering(size float64, x text.XAlignment, y text.YAlignment) text.Style {
 	return text.Style{
 		Color:   Ink,
@@ -153,15 +151,15 @@ var Palette = []color.RGBA{
 	{0x8C, 0x6D, 0x4F, 0xFF}, // brown
 }
 
-// Look is how a series is told from its neighbours: by colour, marker and dashes.
+// Look distinguishes a series from the others: by colour, marker and dashes.
 type Look struct {
 	Color  color.RGBA
 	Marker Marker
 	Dashes []vg.Length // lengths of dash and gap; nil: a full line
 }
 
-// LookOf returns the i-th Look. Colours come round after 7 and markers after 8,
-// so that the first 56 differ in both or in one.
+// LookOf returns the i-th Look. Colours repeat after 7 and markers after 8, so the first 56 differ in colour or
+// marker.
 func LookOf(i int) Look {
 	l := Look{Color: Palette[i%len(Palette)], Marker: Marker(i % int(markers))}
 	if i/len(Palette)%2 == 1 {
@@ -193,9 +191,9 @@ const (
 	OpenSquare
 	InvertedTriangle
 	OpenDiamond
-	markers // how many there are
+	markers // the number of markers
 	stroke  // a short line, for limits
-	Bare    // none: of a line that no data is on
+	Bare    // no marker: a line without data
 )
 
 // DrawGlyph draws m at the point, open markers filled with the colour of the

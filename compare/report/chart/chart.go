@@ -1,6 +1,5 @@
-// Package chart draws the kinds of figure that a report has, curves, bars, stacks and lanes,
-// as SVG, PNG and PDF. It knows nothing of records. The same chart gives the same
-// bytes.
+// Package chart draws the figures of a report (curves, bars, stacks and lanes) as SVG, PNG and PDF. It does not
+// know records. The same chart gives the same bytes.
 package chart
 
 import (
@@ -16,20 +15,20 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Point is a datum with the interval of its Y: Lo = Hi = Y where that is not known.
+// Point is a datum with the interval of its Y. If the interval is unknown, Lo = Hi = Y.
 type Point struct{ X, Y, Lo, Hi float64 }
 
-// Series is the points of one label, one at least, X ascending.
+// Series is the points of one label, at least one, in ascending order of X.
 type Series struct {
 	Label  string
 	Look   Look
 	Points []Point
 }
 
-// Limit is a line that data is read against, y = Level.
+// Limit is a horizontal line y = Level for comparison with the data.
 type Limit struct {
 	Level float64
-	Label string // beside the line, or above it where it is the top
+	Label string // right of the line, or above it if it is the top
 }
 
 // Curve shows series over a logarithmic x. The label of a series is next to its last point.
@@ -41,15 +40,15 @@ type Curve struct {
 	LogY           bool      // y is logarithmic
 	Series         []Series
 	Scattered      bool  // the points of a series are not joined by lines
-	Limit          Limit // its Level 0: none
-	// the limit is the top of the y axis, unless data is above it; one that is not logarithmic
-	// starts at 0
+	Limit          Limit // Level 0: no limit
+	// If Top is set, the limit is the top of the y axis, unless data are above it. A y axis that is not
+	// logarithmic then begins at 0.
 	Top   bool
-	Slope Slope // its Rise 0: none
+	Slope Slope // Rise 0: no slope
 }
 
-// Slope is the line y = Rise·x up to the Limit, which then starts where the two
-// meet: together they are a roofline.
+// Slope is the line y = Rise·x up to the Limit. The line of the Limit then begins where both meet; together
+// they are a roofline.
 type Slope struct {
 	Rise  float64
 	Label string // along the line
@@ -110,7 +109,7 @@ func (ch Curve) draw(c draw.Canvas) {
 		p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	}
 
-	// The labels have the right of the drawing to themselves.
+	// The labels are in a column at the right of the drawing.
 	type entry struct {
 		label string
 		look  Look
@@ -170,7 +169,7 @@ func (ch Curve) grid(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// limits draws what data is read against.
+// limits draws the limit and the slope.
 func (ch Curve) limits(c draw.Canvas, p *plot.Plot) {
 	if ch.Limit.Level <= 0 {
 		return
@@ -179,7 +178,7 @@ func (ch Curve) limits(c draw.Canvas, p *plot.Plot) {
 	from, y := c.Min.X, c.Y(p.Y.Norm(ch.Limit.Level))
 	if ch.Slope.Rise > 0 {
 		from = c.X(p.X.Norm(ch.Limit.Level / ch.Slope.Rise))
-		// The slope enters at the left or at the bottom, whichever it meets first.
+		// The slope begins at the left or at the bottom, whichever it meets first.
 		x := max(p.X.Min, p.Y.Min/ch.Slope.Rise)
 		low := vg.Point{X: c.X(p.X.Norm(x)), Y: c.Y(p.Y.Norm(x * ch.Slope.Rise))}
 		c.StrokeLine2(style, low.X, low.Y, from, y)
@@ -225,9 +224,9 @@ type Bars struct {
 	Title  string
 	XLabel string
 	Log    bool         // x is logarithmic and bars start at 1, not at 0
-	Rates  bool         // values are no multiples: there is no line at 1, and no × behind them
-	Colors []color.RGBA // that bars are numbered by
-	Names  []string     // of the colours; nil: the labels say it all
+	Rates  bool         // values are not multiples: no line at 1, and no × after the numbers
+	Colors []color.RGBA // Bar.Color is an index into it
+	Names  []string     // of the colours; nil: the labels are enough
 	Groups []Group
 }
 
@@ -284,7 +283,7 @@ func (ch Bars) draw(c draw.Canvas) {
 			lowest, highest = min(lowest, b.Lo), max(highest, b.Hi)
 		}
 	}
-	// An interval may take half as much again as the bars; what is beyond is cut off.
+	// An interval may be up to 1.5 times as long as the bars; the rest is cut off.
 	p.X.Max = max(p.X.Max, min(highest, 1.5*p.X.Max))
 	if ch.Log {
 		p.X.Min = min(p.X.Min, max(lowest, p.X.Min/1.5))
@@ -301,7 +300,7 @@ func (ch Bars) draw(c draw.Canvas) {
 	}
 
 	c = titled(c, ch.Title)
-	c = draw.Crop(c, 0, -28, 0, 0) // values stand right of the longest bar
+	c = draw.Crop(c, 0, -28, 0, 0) // room for the value at the longest bar
 	c = keyed(c, ch.Names, ch.Colors)
 	p.Add(over(ch.grid), over(ch.data))
 	p.Draw(labelled(c, p, ch.XLabel, ""))
@@ -316,7 +315,7 @@ func (ch Bars) grid(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// data draws the bars with their values, and the line of no difference or of nothing.
+// data draws the bars with their values, and a line at 1 or at 0.
 func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	start := 0.0
@@ -343,7 +342,7 @@ func (ch Bars) data(c draw.Canvas, p *plot.Plot) {
 				lo := max(b.Lo, p.X.Min)
 				end = x(min(b.Hi, p.X.Max))
 				c.StrokeLine2(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)}, x(lo), middle, end, middle)
-				if b.Hi > p.X.Max { // an arrow: it goes on
+				if b.Hi > p.X.Max { // an arrow: the interval is longer
 					c.StrokeLines(draw.LineStyle{Color: Ink, Width: vg.Points(0.9)},
 						[]vg.Point{{X: end - 3, Y: middle + 2}, {X: end, Y: middle}, {X: end - 3, Y: middle - 2}})
 				}
@@ -375,21 +374,20 @@ func newPlot() *plot.Plot {
 	return p
 }
 
-// over is a plotter made of a function.
+// over makes a plotter of a function.
 type over func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements plot.Plotter.
 func (f over) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 
-// titled writes the title at the top left of c and returns what is left of c.
+// titled writes the title at the top left of c and returns the rest of c.
 func titled(c draw.Canvas, title string) draw.Canvas {
 	c = draw.Crop(c, 2, -2, 2, -2)
 	c.FillText(lettering(titleSize, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, title)
 	return draw.Crop(c, 0, 0, 0, -18)
 }
 
-// keyed writes the names of colours at the top of c, if there are any, and returns what
-// is left of c.
+// keyed writes the names of the colours at the top of c, if there are any, and returns the rest of c.
 func keyed(c draw.Canvas, names []string, colors []color.RGBA) draw.Canvas {
 	if len(names) == 0 {
 		return c
@@ -423,19 +421,18 @@ func labelled(c draw.Canvas, p *plot.Plot, x, y string) draw.Canvas {
 	return rest
 }
 
-// write draws text whose style is centred on y by the middle of its small
-// letters. (The library centres the line with its leading.)
+// write draws text. If the style is centred on y, the middle of the small letters is at y. (The library
+// centres the line with its leading.)
 func write(c draw.Canvas, style text.Style, at vg.Point, s string) {
 	at.Y += style.Font.Size / 8
 	c.FillText(style, at, s)
 }
 
-// spread returns the places nearest to those wanted (ascending; least sum of
-// squares) that are at least gap apart and within [lo, hi]. Where there is no
-// room for all they go beyond hi.
+// spread returns the positions nearest to the wanted ones (ascending; least sum of squares) that are at
+// least gap apart and within [lo, hi]. If there is no room for all, they extend beyond hi.
 //
-// With i·gap taken off, the places must only not descend: that is isotonic
-// regression, which pooling adjacent violators solves.
+// After i·gap is subtracted, the positions must only be ascending. That is isotonic regression, which the
+// pool-adjacent-violators algorithm solves.
 func spread(wanted []vg.Length, gap, lo, hi vg.Length) []vg.Length {
 	type pool struct {
 		sum vg.Length
@@ -463,8 +460,8 @@ func spread(wanted []vg.Length, gap, lo, hi vg.Length) []vg.Length {
 	return places
 }
 
-// sizeTicks returns a tick for each size on a logarithmic axis, labelled where
-// there is room: the ends first, then powers of two, then the others.
+// sizeTicks returns a tick for each size on a logarithmic axis. Labels are given in this order while there is
+// room: the ends, powers of two, the others.
 func sizeTicks(sizes []float64, lo, hi float64) []plot.Tick {
 	place := func(x float64) float64 { return math.Log(x/lo) / math.Log(hi/lo) }
 	rank := func(i int) int {
@@ -497,9 +494,9 @@ func sizeTicks(sizes []float64, lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks returns the ticks of a logarithmic axis: at all digits of all decades,
-// labelled at the powers of ten, and where fewer than three of those are in range
-// at 2 and 5 times them too, or else at all digits.
+// logTicks returns the ticks of a logarithmic axis, at all digits of all decades. Powers of ten are
+// labelled. If fewer than three of them are in range, 2 and 5 times a power of ten are labelled too; if
+// that is still not enough, all digits are.
 func logTicks(lo, hi float64) []plot.Tick {
 	type mark struct{ digit, exponent int }
 	var marks []mark
@@ -529,9 +526,9 @@ func logTicks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// linearTicks returns labelled ticks 1, 2 or 5 times a power of ten apart, the
-// widest of which three steps go into lo to hi, and the ends of the axis: the tick
-// at or below lo, and a little more than hi. What is flat is given some height.
+// linearTicks returns labelled ticks that are 1, 2 or 5 times a power of ten apart, the widest distance with at
+// least three steps between lo and hi. from is the tick at or below lo, and to is a little above hi. If
+// lo equals hi, the axis has some height nevertheless.
 func linearTicks(lo, hi float64) (ticks []plot.Tick, from, to float64) {
 	if thin := 0.1*math.Abs(hi) - (hi - lo); thin > 0 {
 		lo, hi = lo-thin/2, hi+thin/2

@@ -135,7 +135,8 @@ func checkSVG(t *testing.T, name string, svg []byte) []string {
 	}
 }
 
-// TestLabels wants every label in the SVG, and sees to it that checkSVG sees.
+// TestLabels checks that every label is in the SVG, and that checkSVG finds a label that is
+// missing.
 func TestLabels(t *testing.T) {
 	var svg bytes.Buffer
 	if err := SVG(&svg, charts["curve"], ""); err != nil {
@@ -171,7 +172,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestPNG wants the size of the chart, a white corner and something drawn.
+// TestPNG checks the size of the chart, that a corner is white, and that something is drawn.
 func TestPNG(t *testing.T) {
 	for name, ch := range charts {
 		var buf bytes.Buffer
@@ -197,8 +198,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// TestLanes wants a run of thousands of chunks drawn as what can be seen of it, and no
-// stretch of a worker's time lost.
+// TestLanes checks that of thousands of chunks only what can be seen is drawn, and that no part of
+// a worker's time is lost.
 func TestLanes(t *testing.T) {
 	chunks := Lanes{Panels: []Panel{{Label: "many", End: 1, Lanes: make([][]Busy, 40)}}}
 	for i := range chunks.Panels[0].Lanes {
@@ -229,7 +230,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestPDF wants a document without the time of day and with × as one byte.
+// TestPDF checks that the document has no time of day, and × as one byte.
 func TestPDF(t *testing.T) {
 	var buf bytes.Buffer
 	if err := PDF(&buf, charts["curve"]); err != nil {
@@ -309,7 +310,7 @@ func TestThreeDigits(t *testing.T) {
 	}
 }
 
-// TestLooks wants the first 56 looks to differ.
+// TestLooks checks that the first 56 looks differ.
 func TestLooks(t *testing.T) {
 	seen := map[[2]any]int{}
 	for i := range 56 {

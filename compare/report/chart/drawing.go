@@ -2,10 +2,9 @@ package chart
 
 import "io"
 
-// Drawing is a figure made from records. It is drawn when it is written, and
-// always to the same bytes.
+// Drawing is a figure made from records. It is drawn when it is written, always with the same bytes.
 type Drawing struct {
-	ID    string // that a Figure refers to; the base name of the figure's files
+	ID    string // referred to by a Figure; the base name of the files
 	Title string // in the language of the report
 	Chart Chart
 }

@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lanes shows when the workers of several runs were busy: a panel a run, a lane a
-// worker, over one axis of time. What of a lane is not busy until the end of its run
-// is faint.
+// Lanes shows when the workers of several runs were busy: a panel for each run and a lane for each worker, over
+// one time axis. The idle time of a lane until the end of its run is faint.
 type Lanes struct {
 	Title  string
 	XLabel string // the unit of time in it
@@ -25,16 +24,16 @@ type Panel struct {
 	Lanes [][]Busy // by worker, each in the order of time
 }
 
-// Busy is a stretch of time in which a worker works on one thing.
+// Busy is an interval of time in which a worker computes one chunk.
 type Busy struct{ From, To float64 }
 
 const (
 	panelHead = 13.0 // points, for a panel's label
 	panelGap  = 6.0
-	laneRoom  = 150.0 // points that the lanes of one panel may take before they get thinner
+	laneRoom  = 150.0 // largest height of the lanes of a panel; more lanes are thinner
 	laneMost  = 11.0
 	laneLeast = 3.0
-	hairline  = 0.4 // points below which nothing is seen
+	hairline  = 0.4 // points; shorter lines cannot be seen
 )
 
 // lane returns the height of a lane of p, in points.
@@ -56,8 +55,7 @@ func (ch Lanes) draw(c draw.Canvas) {
 	p := newPlot()
 	p.X.Padding, p.Y.Padding = 0, 2
 	p.Y.LineStyle.Width, p.Y.Tick.LineStyle.Width = 0, 0
-	// One unit of y is a point. The workers of a panel are numbered as far as there
-	// is room for their numbers.
+	// One unit of y is a point. Workers are numbered if there is room for their numbers.
 	var numbers plot.ConstantTicks
 	at, end := 0.0, 0.0
 	for _, panel := range ch.Panels {
@@ -83,8 +81,8 @@ func (ch Lanes) draw(c draw.Canvas) {
 	p.Draw(labelled(c, p, ch.XLabel, "worker"))
 }
 
-// data draws the panels. Adjacent stretches that look like one are drawn as one, so a run with
-// thousands of chunks is no larger than one with a few.
+// data draws the panels. Neighbouring intervals that look like one are drawn as one, so a run with thousands of
+// chunks makes no larger file than one with a few.
 func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	box := func(from, to, top, bottom float64, color color.RGBA) {
@@ -92,7 +90,7 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 		c.SetColor(color)
 		c.Fill(r.Path())
 	}
-	unit := (p.X.Max - p.X.Min) / c.Size().X.Points() // of time, a point
+	unit := (p.X.Max - p.X.Min) / c.Size().X.Points() // the time of one point
 	at := 0.0
 	for i, panel := range ch.Panels {
 		write(c, lettering(labelSize, draw.XLeft, draw.YCenter),
@@ -105,7 +103,7 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 				box(b.From, b.To, top, bottom, Palette[i%len(Palette)])
 			}
 			for k := 1; k < len(lane); k++ {
-				wide := 3 * unit // both must be, for the line between them to be seen
+				wide := 3 * unit // both must be this wide, or the line between them is invisible
 				if a, b := lane[k-1], lane[k]; a.To-a.From > wide && b.To-b.From > wide && b.From-a.To < hairline*unit {
 					c.StrokeLine2(draw.LineStyle{Color: Paper, Width: vg.Points(0.5)}, x(b.From), y(top), x(b.From), y(bottom))
 				}
@@ -118,7 +116,7 @@ func (ch Lanes) data(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// seen returns lane with stretches joined that are less than gap apart.
+// seen returns the lane, with intervals joined that are less than gap apart.
 func seen(lane []Busy, gap float64) []Busy {
 	var out []Busy
 	for _, b := range lane {

@@ -8,22 +8,22 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Stacks shows what values are made of: horizontal bars of parts, one after the other.
+// Stacks shows the parts of values: horizontal bars of parts, one after the other.
 type Stacks struct {
 	Title  string
 	XLabel string
-	Colors []color.RGBA // of the parts, as many at least
+	Colors []color.RGBA // of the parts, at least as many
 	Names  []string     // of the parts
 	Stacks []Stack
 }
 
-// Stack is one bar; its parts are not below 0.
+// Stack is one bar. Its parts are not negative.
 type Stack struct {
 	Label string
 	Parts []float64
 }
 
-// used returns the numbers of the parts that some bar has.
+// used returns the numbers of the parts that at least one bar has.
 func (ch Stacks) used() []int {
 	var out []int
 	for i := range ch.Names {

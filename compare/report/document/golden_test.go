@@ -64,7 +64,7 @@ func TestHTMLGolden(t *testing.T) {
 	if err := HTML(&buf, specimen(), specimenDrawings()); err != nil {
 		t.Fatal(err)
 	}
-	// The style and the figure are tested where they are made.
+	// The packages that make the style and the figure test them.
 	page := regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(buf.String(), "<style/>")
 	page = regexp.MustCompile(`(?s)(<svg [^>]*>).*?</svg>`).ReplaceAllString(page, "$1</svg>")
 	reporttest.Golden(t, "report.html.golden", []byte(page))
@@ -90,7 +90,7 @@ func TestHTMLColors(t *testing.T) {
 	}
 }
 
-// TestMissingDrawing wants an error where a report shows what is not there.
+// TestMissingDrawing checks that a report with a drawing that does not exist is an error.
 func TestMissingDrawing(t *testing.T) {
 	if err := HTML(io.Discard, specimen(), nil); err == nil || !strings.Contains(err.Error(), "gflops-serial-f64") {
 		t.Errorf("got %v", err)

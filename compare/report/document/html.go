@@ -61,8 +61,7 @@ const (
 	folded   = 150
 )
 
-// foldOf returns the fold of a table, nil where it is short. rows names
-// their number.
+// foldOf returns the fold of a table, nil if it is short. rows formats the number of its rows.
 func foldOf(t Table, rows func(int) string) *htmlFold {
 	if len(t.Rows) <= foldable {
 		return nil

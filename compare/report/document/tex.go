@@ -20,10 +20,9 @@ type texDocument struct {
 	Chinese bool // it has characters that need the fonts of ctex
 }
 
-// TeX writes r for xelatex, which is to run twice. It needs TeX Live's
-// recommended packages of LaTeX, and ctex where there is Chinese in it; figures are
-// read from figures/<id>.pdf. Tables are set in the largest type, and turned only
-// if they must be, so that they are no wider than the page.
+// TeX writes r for xelatex, which must run twice. It needs the recommended LaTeX packages of TeX Live, and ctex
+// if r contains Chinese. Figures are read from figures/<id>.pdf. A table is set in the largest type in
+// which it fits on the page, and is rotated only if it must be.
 func TeX(w io.Writer, r Report) error {
 	t, err := template.New("report").Delims("<<", ">>").Funcs(template.FuncMap{
 		"tex":  texString,
@@ -182,7 +181,7 @@ func units(s string) float64 {
 	return n
 }
 
-// texRow returns a row of a table: what is best on grey, what is wrong in red.
+// texRow returns a row of a table, with the best values on grey and wrong results in red.
 func texRow(r Row) string {
 	cells := make([]string, len(r.Cells))
 	for i, cell := range r.Cells {

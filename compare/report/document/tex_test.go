@@ -53,8 +53,8 @@ next:
 	return b.String()
 }
 
-// FuzzTeX wants what is escaped to print as it was, and to hold nothing that TeX
-// takes for a command, a comment or a ligature.
+// FuzzTeX checks that escaped text prints unchanged, and contains nothing that TeX reads as a
+// command, a comment or a ligature.
 func FuzzTeX(f *testing.F) {
 	for _, seed := range []string{
 		"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\\textbackslash{}", "{}", "--- '' `` <<>> ,, ?` !`",
@@ -100,8 +100,8 @@ func TestTeXAccents(t *testing.T) {
 	}
 }
 
-// TestFit wants tables of any width on the page, and narrow ones upright in large
-// type.
+// TestFit checks that tables of any width fit on the page, and that narrow ones are upright and in
+// large type.
 func TestFit(t *testing.T) {
 	table := func(columns int, cell Text, numeric bool) Table {
 		var table Table

@@ -26,7 +26,7 @@ func Codes(width int) string {
 	return "codes-" + analysis.Anchor(number.ByteSize(float64(width)))
 }
 
-// lookOfCoder is how a coder is drawn: the library in the colour of what is read against.
+// lookOfCoder returns the look of a coder. The library has the colour of limits.
 func lookOfCoder(c analysis.Coder) chart.Look {
 	if c.Variant == analysis.ReedSolomon {
 		look := chart.Look{Color: chart.Ink, Marker: chart.OpenDiamond}

@@ -7,7 +7,7 @@ import (
 	"gemm/compare/report/chart"
 )
 
-// TestRelative wants an interval that is as wide as both allow.
+// TestRelative checks that the interval is as wide as both intervals allow.
 func TestRelative(t *testing.T) {
 	r := compare.Record{Median: 2, CI: &[2]float64{1, 4}}
 	base := compare.Record{Median: 6, CI: &[2]float64{3, 12}}

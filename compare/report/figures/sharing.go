@@ -32,7 +32,7 @@ type scalingCurve struct {
 	point     func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool)
 }
 
-// spanned returns a ratio as a point, with its interval where it has one.
+// spanned returns a ratio as a point, with its interval if it has one.
 func spanned(x int, c analysis.Comparison) chart.Point {
 	pt := chart.Point{X: float64(x), Y: c.Ratio, Lo: c.Ratio, Hi: c.Ratio}
 	if c.Lo <= c.Ratio && c.Ratio <= c.Hi {

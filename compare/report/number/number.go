@@ -1,5 +1,5 @@
-// Package number writes numbers as a reader of a report wants them: rounded, with units, and
-// with a dash for what is not there.
+// Package number formats numbers for readers of a report: rounded, with units, and with a dash for a missing
+// value.
 package number
 
 import (
@@ -43,7 +43,7 @@ func Revision(git string) string {
 	return hash[:min(12, len(hash))] + dirty
 }
 
-// Significant returns x with three significant digits, absent where it is not
+// Significant returns x with three significant digits, absent if it is not
 // finite. Very small and very large numbers are given as 1.23e-16.
 func Significant(x float64) string {
 	switch {
@@ -92,7 +92,7 @@ func ByteSize(n float64) string {
 	return text + " " + units[i]
 }
 
-// Extent returns "lo – hi", absent where there is none.
+// Extent returns "lo – hi", absent if there is none.
 func Extent(lo, hi float64, format func(float64) string) string {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return Absent
@@ -126,7 +126,7 @@ func Nanoseconds(r compare.Record) document.Text {
 	return Times(float64(r.Median), r.CI[0], r.CI[1])
 }
 
-// Settled returns a setting as a cell, in one line where it is short.
+// Settled returns a setting as a cell, in one line if it is short.
 func Settled(text string) document.Text {
 	const short = 20 // characters
 	switch {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// CheckHTML reads a page as an XML parser does that knows the empty elements of HTML, and returns
-// what is wrong with it.
+// CheckHTML reads a page with an XML parser that knows the empty elements of HTML, and returns its errors.
 func CheckHTML(page, lang string) error {
 	decoder := xml.NewDecoder(strings.NewReader(page))
 	decoder.Strict, decoder.AutoClose, decoder.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity

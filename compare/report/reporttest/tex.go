@@ -15,9 +15,9 @@ import (
 	"gemm/internal/child"
 )
 
-// CompileTeX runs xelatex on a document with its figures. It wants no error, no character that
-// the fonts lack, and no line that runs more than over points off the page. It skips where there
-// is no xelatex, and in short runs.
+// CompileTeX runs xelatex on a document with its figures. The test fails for an error, for a character that the
+// fonts lack, and for a line that is wider than the page by more than over points. It is skipped
+// without xelatex, and with -short.
 func CompileTeX(t *testing.T, document func(io.Writer) error, drawings []chart.Drawing, over float64) {
 	t.Helper()
 	if testing.Short() {

@@ -1,7 +1,6 @@
-// Package text says the sentences of reports. The sentences are in a file for
-// each language, by keys. Their arguments have names, so that each language has
-// them in its own order, and sentences about a number of things have the plural
-// forms of the language.
+// Package text has the sentences of reports, in one file for each language. A sentence has a key, and
+// arguments with names, so each language can order them as it needs. Sentences with a number have
+// the plural forms of the language.
 package text
 
 import (
@@ -146,8 +145,7 @@ func (s *Speaker) Has(key string) bool {
 	return ok
 }
 
-// Word returns the message for a value that records have, or the value itself
-// where there is no message for it.
+// Word returns the message for a value of a record, or the value itself if there is no message.
 func (s *Speaker) Word(prefix, value string) document.Text {
 	if !s.Has(prefix + value) {
 		return document.Escape(value)

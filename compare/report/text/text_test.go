@@ -16,7 +16,7 @@ import (
 	"gemm/compare/report/document"
 )
 
-// TestLanguagesAgree wants every message in every language, with the same arguments.
+// TestLanguagesAgree checks that every message exists in every language, with the same arguments.
 func TestLanguagesAgree(t *testing.T) {
 	en := loaded().args["en"]
 	for _, lang := range Languages {
@@ -77,8 +77,8 @@ var says = map[string]struct{ key, args int }{
 	"add": {1, 4},
 }
 
-// TestCalls wants every call in the code of reports to name a message that exists,
-// and to give it the arguments that it has.
+// TestCalls checks that every call in the code of reports names an existing message and gives it
+// the arguments that it has.
 func TestCalls(t *testing.T) {
 	en := loaded().args["en"]
 	var calls []call
@@ -185,8 +185,8 @@ func callOf(fset *token.FileSet, n *ast.CallExpr) (call, bool) {
 	return c, true
 }
 
-// patternOf returns a regular expression for the keys that an expression may be:
-// its literals, and anything for what is computed.
+// patternOf returns a regular expression for the keys that an expression can have: its literals, and anything
+// for computed parts.
 func patternOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

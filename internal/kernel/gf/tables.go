@@ -7,10 +7,10 @@ import (
 	"gemm/gf256"
 )
 
-// Matrices returns, for each element a, the linear map x ↦ a·x as the 8×8 matrix over
-// GF(2) that VGF2P8AFFINEQB takes: the byte 7−i of the word is row i, whose bit j says
-// whether bit j of x enters bit i of a·x. Column j is a·xʲ. (VGF2P8MULB would multiply
-// modulo 0x11b.)
+// Matrices returns, for each element a, the linear map x ↦ a·x as an 8×8 matrix over GF(2), in the form
+// that VGF2P8AFFINEQB reads. Byte 7−i of the word is row i; bit j of this byte is 1 if bit j of x
+// contributes to bit i of a·x. Column j is a·xʲ. (The instruction VGF2P8MULB has another polynomial,
+// 0x11b.)
 var Matrices = sync.OnceValue(func() *[256]uint64 {
 	table := new([256]uint64)
 	for a := range table {
@@ -24,10 +24,10 @@ var Matrices = sync.OnceValue(func() *[256]uint64 {
 	return table
 })
 
-// Nibbles returns, for each element a, four words: the 16 bytes a·v, v = 0 to 15, and
-// the 16 bytes a·(v·x⁴), the tables in which PSHUFB looks up the products with the low
-// and the high half of a byte (Plank, Greenan and Miller, Screaming Fast Galois Field
-// Arithmetic Using Intel SIMD Instructions, FAST 2013).
+// Nibbles returns two tables of 16 bytes for each element a, as four words: a·v, and a·(v·x⁴), for v = 0
+// to 15. In these tables PSHUFB looks up the products with the low and with the high half of a byte
+// (Plank, Greenan and Miller, Screaming Fast Galois Field Arithmetic Using Intel SIMD Instructions,
+// FAST 2013).
 var Nibbles = sync.OnceValue(func() *[256][4]uint64 {
 	table := new([256][4]uint64)
 	for a := range 256 {

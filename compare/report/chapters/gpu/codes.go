@@ -34,7 +34,7 @@ func Codes(base *chapters.Builder, v *analysis.View) []document.Section {
 	return sections
 }
 
-// codesMachine says by which instructions was multiplied, and what they and memory give.
+// codesMachine is the section on the instructions used, their peak rate, and the bandwidth of memory.
 func (b *builder) codesMachine(v *analysis.View, rows []compare.Record) (document.Section, bool) {
 	s := b.Of(v, "codes-machine", "codes-machine.title")
 	var kernels []document.Text
@@ -295,7 +295,7 @@ func (b *builder) codesFacing(s *document.Section, rows []compare.Record) {
 	s.Add(document.Paragraph{Text: sentence})
 }
 
-// codesLadder is the rungs of the GPU in their order, what each gains and what it takes.
+// codesLadder is the section on the rungs of the GPU in their order: the gain and the resources of each.
 func (b *builder) codesLadder(v *analysis.View, _ []compare.Record) (document.Section, bool) {
 	rows := v.CodeLadder()
 	steps := analysis.Climbs(rows)

@@ -55,7 +55,7 @@ func (b *builder) noGPU(v *analysis.View) document.Section {
 	return s
 }
 
-// gpuMachine is the table of what is known of the GPU, and how it ran.
+// gpuMachine is the table of the GPU's properties and of its clocks during the run.
 func (b *builder) gpuMachine(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-machine", "gpu-machine.title")
 	s.Text(b.Say("gpu-machine.intro"))

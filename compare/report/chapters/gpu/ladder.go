@@ -15,7 +15,7 @@ import (
 	"gemm/compare/report/text"
 )
 
-// gpuLadder is the section on the rungs in their order, what each gains and what it takes.
+// gpuLadder is the section on the rungs in their order: the gain and the resources of each.
 func (b *builder) gpuLadder(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-ladder", "gpu-ladder.title")
 	s.Text(b.Say("gpu-ladder.intro", text.Args{"Gain": fmt.Sprintf("%g %%", 100*analysis.LeastGain)}))
@@ -148,8 +148,7 @@ func (b *builder) limits(r compare.Record) document.Text {
 	return b.Join(names)
 }
 
-// gpuWhy is the section on the rungs that do not gain: what speaks for one reason or
-// another, and where nothing does.
+// gpuWhy is the section on the rungs without a gain, with the evidence for each possible reason.
 func (b *builder) gpuWhy(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "gpu-why", "gpu-why.title")
 	s.Text(b.Say("gpu-why.intro"))
@@ -196,8 +195,8 @@ func (b *builder) why(c analysis.Climb) document.Text {
 	return sentence + document.Join(append(notes, reasons...), "")
 }
 
-// differences returns what of the records of two rungs may account for the second being
-// no faster, and what is known besides.
+// differences returns the differences of two rungs' records that may explain why the second is not faster,
+// and other known facts.
 func (b *builder) differences(before, after compare.Record) (reasons, notes []document.Text) {
 	if before.GPU == nil || after.GPU == nil {
 		return nil, nil

@@ -22,7 +22,7 @@ func (b *builder) held(variant string) document.Text {
 	return b.Say("mpi-bytes.ofroot")
 }
 
-// bytes is the section on what was sent.
+// bytes is the section on the bytes that ranks sent.
 func (b *builder) bytes(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-bytes", "mpi-bytes.title")
 	s.Text(b.Say("mpi-bytes.intro"))
@@ -127,7 +127,7 @@ func (b *builder) shares(v *analysis.View) (document.Section, bool) {
 	return s, found
 }
 
-// modelled is the section on predicted times and what they come from.
+// modelled is the section on predicted times and the constants of their model.
 func (b *builder) modelled(v *analysis.View) (document.Section, bool) {
 	s := b.Of(v, "mpi-model", "mpi-model.title")
 	s.Text(b.Say("mpi-model.intro"))

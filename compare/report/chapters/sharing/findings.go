@@ -26,8 +26,8 @@ func (b *builder) findings(v *analysis.View) (document.Section, bool) {
 	return s, true
 }
 
-// finding is one of them: its name and verdict, and what was measured or, where
-// nothing was, what to type.
+// finding is one finding: its name and verdict, and the evidence; without measurements, the command that makes
+// them.
 func (b *builder) finding(key string, v analysis.Verdict, command string, evidence ...document.Text) document.Text {
 	word := []string{analysis.Unmeasured: "finding.unmeasured", analysis.Undecided: "finding.undecided",
 		analysis.Supported: "finding.supported", analysis.Partly: "finding.partly", analysis.Refuted: "finding.refuted"}[v]
@@ -248,8 +248,8 @@ func (b *builder) reduction(v *analysis.View) document.Text {
 	return b.between(v, "reduction", analysis.CollapseReduce, analysis.CollapseAtomic, 1)
 }
 
-// automatic: gcc's auto is static; ours measures. There is nothing to judge: it says
-// what was chosen and how that stands to static.
+// automatic is the finding on the schedule auto: gcc's is static, ours measures. There is no verdict, only the
+// schedules that it chose and its speed compared with static.
 func (b *builder) automatic(v *analysis.View) document.Text {
 	rows := v.Pick(func(r compare.Record) bool { return r.Params["schedule"] == "auto" && r.Speed() })
 	if len(rows) == 0 {

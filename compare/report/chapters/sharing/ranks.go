@@ -35,8 +35,7 @@ func Ranks(base *chapters.Builder, v *analysis.View) []document.Section {
 	return sections
 }
 
-// place returns the cells of a row of the family mpi that say what it is: its variant,
-// setting, size and ranks.
+// place returns the cells that identify a row of the family mpi: variant, setting, size and ranks.
 func place(v *analysis.View, r compare.Record) []document.Text {
 	return []document.Text{
 		document.Literal(r.Variant), number.Settled(v.Trait(r.Variant, r.Params)),

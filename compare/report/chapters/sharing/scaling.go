@@ -18,7 +18,7 @@ func (b *builder) strong(a analysis.Axis) func(*analysis.View) (document.Section
 	}
 }
 
-// weak says what they bring where every one of them has the same work.
+// weak is the section on weak scaling, in which every worker has the same work.
 func (b *builder) weak(a analysis.Axis) func(*analysis.View) (document.Section, bool) {
 	return func(v *analysis.View) (document.Section, bool) {
 		return b.scaling(v, a, "weak", (*analysis.View).WeakSeries)

@@ -75,8 +75,7 @@ func (b *builder) nodes(s *document.Section, v *analysis.View, kind string) {
 	}
 }
 
-// called returns the value of a parameter for prose, a number with the name of what it
-// is.
+// called returns the value of a parameter for prose: a number is followed by its unit or noun.
 func (b *builder) called(r compare.Record, param string) document.Text {
 	if n, ok := r.Params[param].(int); ok && n != 0 {
 		return document.Escape(fmt.Sprintf("%s=%d", param, n))

@@ -1,5 +1,5 @@
-// Command column generates the product of rows with one column for
-// gemm/internal/kernel/f32 and f64, for one element type and one instruction set.
+// Command column generates the product of matrix rows with one column for gemm/internal/kernel/f32 and
+// f64, for one element type and one instruction set.
 //
 //	column -type f64 -isa avx512 -pkg f64 -out column_avx512_amd64.s -stubs column_avx512_amd64.go
 package main
@@ -14,7 +14,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// generator holds what the element type and the instruction set decide.
+// generator has the properties of the element type and the instruction set.
 type generator struct {
 	isa    string // as in the names of functions
 	size   int    // bytes of an element
@@ -66,14 +66,14 @@ func main() {
 	Generate()
 }
 
-// together is the number of rows that are computed at once, and of sums each.
+// together is the number of rows that are computed at once, and sums the number of sums of each.
 const together, sums = 4, 2
 
 func (g *generator) generate() {
 	name, typ, lanes := "column"+g.isa, fmt.Sprintf("float%d", 8*g.size), g.width/g.size
 	window := name + "Window"
 	if g.isa == "AVX2" {
-		// A vector that begins lanes−n elements into it has its first n elements set.
+		// The window of masks: a vector that begins at element lanes−n of it has its first n elements set.
 		GLOBL(window, RODATA|NOPTR)
 		for i := range 2 * lanes {
 			var mask uint64
@@ -203,7 +203,7 @@ func (g *generator) address(name string) Op {
 	return component.Addr
 }
 
-// rest adds the products of the last k elements, fewer than a vector.
+// rest adds the products of the last k elements, which are fewer than a vector.
 func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row [together]reg.GPVirtual,
 	sum [together]reg.VecVirtual) {
 	from := g.vector()
@@ -250,8 +250,8 @@ func (g *generator) rest(window string, k, x reg.Register, at reg.GPVirtual, row
 	}
 }
 
-// write stores α times the sums, in spill, plus β·C, one element at a time, and leaves
-// the comparison of the rows to come with 0.
+// write stores α times the sums in spill, plus β·C, one element at a time. Afterwards the flags have the
+// comparison of the remaining rows with 0.
 func (g *generator) write(rows, c, ldc reg.Register, spill Mem) {
 	bits := GP64()
 	if g.size == 8 {

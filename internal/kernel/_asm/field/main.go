@@ -1,6 +1,6 @@
-// Command field generates the micro-kernels of gemm/internal/kernel/gf, products in
-// GF(2⁸), for one instruction set: a function that computes a sliver of rows, with a
-// loop for each number of rows, and for few of them one for each small k.
+// Command field generates the micro-kernels of gemm/internal/kernel/gf, products in GF(2⁸), for one
+// instruction set. The result is a function that computes a sliver. It has a loop for each number of
+// rows, and for few rows also one for each small k.
 //
 //	field -isa gfni512 -pkg gf -out gfni512_amd64.s -stubs gfni512_amd64.go
 package main
@@ -15,40 +15,40 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// generator holds what the instruction set decides.
+// generator has the properties of the instruction set.
 type generator struct {
 	rows    int  // of a full sliver
 	vectors int  // in a row of a tile
-	wide    int  // tiles of so many rows or fewer are twice as wide where there is room
-	wider   int  // and of so many, four times
+	wide    int  // tiles with at most this many rows are twice as wide, if there is room
+	wider   int  // tiles with at most this many rows are four times as wide
 	small   int  // vectors in a row of a small tile, or 0: there are none
 	width   int  // bytes of a vector
 	packed  int  // bytes of an element of packed A
-	steady  bool // small tiles leave it to hardware to fetch B
+	steady  bool // small tiles leave the prefetch of B to the hardware
 
 	vector func(i int) reg.VecPhysical
 	move   func(from, to Op)
-	stream func(from, to Op) // move, past the caches
+	stream func(from, to Op) // move, as a non-temporal store
 	begin  func()            // nil, or what comes before all tiles
 	hold   func(t shape)     // nil, or keeps A in registers for all small tiles
-	// multiply adds A·B, for one step of k or two from the first on, to the sums of a
-	// tile; where set, A·B becomes the sums.
+	// multiply adds A·B to the sums of a tile, for one step of k or for two beginning with first. If set
+	// is true, A·B replaces the sums.
 	multiply func(t shape, first, steps int, set bool)
 }
 
-// A small tile is of so many rows of C and of B at most. Its k is unrolled.
+// A small tile has at most this many rows of C and of B. Its loop over k is unrolled.
 const (
 	smallRows = 2
 	smallK    = 4
 )
 
-// shape is a tile's: so many rows, and vectors in each. A small one has a k, others 0.
+// shape is the shape of a tile: rows, and vectors in each row. k is set for small tiles only.
 type shape struct {
 	rows, vectors, k int
 }
 
-// shape returns the widest tile of so many rows. The steps of few rows are so short that
-// the loop's own instructions count.
+// shape returns the widest tile with that many rows. A step with few rows is so short that the loop's
+// own instructions matter.
 func (g *generator) shape(rows int) shape {
 	switch {
 	case rows <= g.wider:
@@ -60,12 +60,12 @@ func (g *generator) shape(rows int) shape {
 	}
 }
 
-// sum is the register of a vector of the tile.
+// sum returns the register of a vector of the tile.
 func (g *generator) sum(t shape, row, vector int) reg.VecPhysical {
 	return g.vector(row*t.vectors + vector)
 }
 
-// from is a vector of B, in one of up to four steps.
+// from returns the address of a vector of B, in one of up to four steps.
 func (g *generator) from(step, vector int) Mem {
 	m := Mem{Base: bAt, Disp: vector * g.width}
 	switch step {
@@ -77,14 +77,14 @@ func (g *generator) from(step, vector int) Mem {
 	return m
 }
 
-// load loads a vector of B and fetches ahead of it.
+// load loads a vector of B and prefetches the data after it.
 func (g *generator) load(t shape, step, vector int, to Op) {
 	g.move(g.from(step, vector), to)
 	g.fetch(t, step, vector)
 }
 
-// fetch fetches, by lines of a cache, what is 256 bytes ahead of a vector of B: hardware
-// loses the rows of B where they are many or share the sets of the cache.
+// fetch prefetches the cache line 256 bytes after a vector of B. The hardware does not follow the rows of
+// B if there are many of them, or if they share cache sets.
 func (g *generator) fetch(t shape, step, vector int) {
 	if !(t.k > 0 && g.steady) && vector*g.width%64 == 0 {
 		ahead := g.from(step, vector)
@@ -93,7 +93,7 @@ func (g *generator) fetch(t shape, step, vector int) {
 	}
 }
 
-// element is where element i of a column of the sliver is packed.
+// element returns the address of element i of a packed column of the sliver.
 func (g *generator) element(t shape, step, i int) Mem {
 	return Mem{Base: aAt, Disp: g.packed * (step*t.rows + i)}
 }
@@ -152,10 +152,10 @@ func main() {
 	Generate()
 }
 
-// gfni512: 24 rows of one vector: one load of B serves 24 affine transformations, each
-// of which takes its matrix from memory. Fewer rows have more vectors, which share a
-// matrix in a register. Two steps of k share the addition to a sum, so that the port that
-// adds is never what limits. Small tiles have all of A in registers.
+// gfni512 has 24 rows of one vector: one load of B is used by 24 affine transformations, each with its
+// matrix from memory. Tiles with fewer rows have more vectors, which share a matrix in a register. Two
+// steps of k share one addition to a sum, so the port that adds is never the limit. Small tiles have
+// all of A in registers.
 func gfni512() *generator {
 	g := &generator{rows: 24, vectors: 1, wide: 12, wider: 4, small: 2, width: 64, packed: 8, steady: true}
 	g.vector = func(i int) reg.VecPhysical { return zmm[i] }
@@ -212,7 +212,7 @@ func gfni512() *generator {
 	return g
 }
 
-// broadcasts returns the hold that broadcasts the words of A into registers.
+// broadcasts returns the hold function that broadcasts the words of A into registers.
 func (g *generator) broadcasts(to []reg.VecPhysical) func(t shape) {
 	return func(t shape) {
 		for i := range t.rows * t.k {
@@ -221,8 +221,8 @@ func (g *generator) broadcasts(to []reg.VecPhysical) func(t shape) {
 	}
 }
 
-// gfni256: 6 rows of two vectors. A matrix is broadcast once for all vectors of a row, or
-// for all small tiles.
+// gfni256 has 6 rows of two vectors. A matrix is broadcast once for all vectors of a row, or for all
+// small tiles.
 func gfni256() *generator {
 	g := &generator{rows: 6, vectors: 2, wide: 2, small: 2, width: 32, packed: 8}
 	g.vector = func(i int) reg.VecPhysical { return ymm[i] }
@@ -255,7 +255,7 @@ func gfni256() *generator {
 	return g
 }
 
-// stepwise returns the multiplication by steps of k one after the other.
+// stepwise returns the multiplication that computes one step of k after the other.
 func stepwise(multiply func(t shape, step int, set bool)) func(t shape, first, steps int, set bool) {
 	return func(t shape, first, steps int, set bool) {
 		for step := range steps {
@@ -264,7 +264,7 @@ func stepwise(multiply func(t shape, step int, set bool)) func(t shape, first, s
 	}
 }
 
-// nibbles selects the low nibbles of bytes.
+// nibbles is the mask of the low nibbles of bytes.
 func nibbles() Mem {
 	m := GLOBL("nibbles", RODATA|NOPTR)
 	for i := range 4 {
@@ -273,12 +273,12 @@ func nibbles() Mem {
 	return m
 }
 
-// avx2: 4 rows of two vectors. A product is the sum of two look-ups, of the products
-// with the low nibbles and with the high ones. The nibbles are separated once for all
-// rows, and a table is loaded once for two vectors of a row.
+// avx2 has 4 rows of two vectors. A product is the sum of two look-ups: in the products with the low
+// nibbles, and in those with the high ones. The nibbles are separated once for all rows, and a table
+// is loaded once for two vectors of a row.
 //
-// The number of these operations is what limits, and their order counts: two vectors go
-// through each step side by side. Small tiles are slow enough for hardware to fetch B.
+// The number of these operations is the limit, and their order matters: each step is done for both
+// vectors together. Small tiles are so slow that the hardware prefetches B in time.
 func avx2() *generator {
 	g := &generator{rows: 4, vectors: 2, wide: 2, small: 2, width: 32, packed: 32, steady: true}
 	nibbles := nibbles()
@@ -326,8 +326,8 @@ func avx2() *generator {
 	return g
 }
 
-// ssse3: avx2 with half the bytes. A look-up overwrites its table, which is loaded
-// anew for each.
+// ssse3 is avx2 with half the vector length. A look-up overwrites its table, which is then loaded
+// again.
 func ssse3() *generator {
 	g := &generator{rows: 4, vectors: 2, width: 16, packed: 32}
 	nibbles := nibbles()
@@ -391,7 +391,7 @@ func (g *generator) function(name, doc, isa string) {
 	Label("done")
 	CMPB(into(), U8(intoStream))
 	JNE(LabelRef("end"))
-	SFENCE() // these stores are no later than others that follow
+	SFENCE() // the non-temporal stores happen before all later ones
 	Label("end")
 	if isa != "ssse3" {
 		VZEROUPPER()
@@ -399,7 +399,7 @@ func (g *generator) function(name, doc, isa string) {
 	RET()
 }
 
-// label names a place in the loop over tiles of a shape.
+// label returns a label in the loop over tiles of a shape.
 func label(place string, t shape) string {
 	name := fmt.Sprintf("%s%dx%d", place, t.rows, t.vectors)
 	if t.k > 0 {
@@ -408,8 +408,8 @@ func label(place string, t shape) string {
 	return name
 }
 
-// tiles generates the loops over the tiles of a sliver of n rows: the wide ones, the narrow
-// one that is left, and the small ones.
+// tiles generates the loops over the tiles of a sliver of n rows: first the wide ones, then the narrow
+// one that remains, then the small ones.
 func (g *generator) tiles(n int) {
 	wide, narrow := g.shape(n), shape{rows: n, vectors: g.vectors}
 	small := shape{rows: n, vectors: g.small}
@@ -449,11 +449,11 @@ func (g *generator) tiles(n int) {
 	}
 }
 
-// bytes are the columns of a tile.
+// bytes returns the bytes of a tile row.
 func (g *generator) bytes(t shape) U32 { return U32(t.vectors * g.width) }
 
-// again goes back where there are columns for another tile, and sets the zero flag where
-// none is left.
+// again jumps back if there are columns for another tile. It sets the zero flag if no columns are
+// left.
 func (g *generator) again(t shape) {
 	CMPQ(columns, g.bytes(t))
 	JGE(LabelRef(label("tile", t)))
@@ -467,7 +467,7 @@ const (
 	intoStream
 )
 
-// into is the parameter of that name.
+// into returns the parameter into.
 func into() Op {
 	p, err := Param("into").Resolve()
 	if err != nil {
@@ -476,8 +476,8 @@ func into() Op {
 	return p.Addr
 }
 
-// tile generates one tile, and goes on to the columns after it. Only narrow ones are written
-// past the caches: what comes from memory is best read a line of each row at a time.
+// tile generates one tile, and advances to the columns after it. Only narrow tiles use non-temporal
+// stores: B is best read from memory one cache line of each row at a time.
 func (g *generator) tile(t shape) {
 	Label(label("tile", t))
 	MOVQ(a, aAt)
@@ -521,7 +521,7 @@ func (g *generator) tile(t shape) {
 	SUBQ(g.bytes(t), columns)
 }
 
-// unrolled generates the small tiles of one k, which do not add to C.
+// unrolled generates the small tiles for one k. They do not add to C.
 func (g *generator) unrolled(t shape) {
 	Label(label("small", t))
 	MOVQ(a, aAt)

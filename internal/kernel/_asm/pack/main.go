@@ -1,6 +1,6 @@
-// Command pack generates the copies and sums that pack operands for the micro-kernels
-// of gemm/internal/kernel/f32 and f64, for one element type. They are bound by loads
-// and stores, so that AVX2 serves AVX-512 as well.
+// Command pack generates the copies and sums that pack operands for the micro-kernels of
+// gemm/internal/kernel/f32 and f64, for one element type. Loads and stores limit them, so AVX2 is as
+// fast as AVX-512.
 //
 //	pack -type f64 -pkg f64 -out pack_amd64.s -stubs pack_amd64.go
 package main
@@ -44,7 +44,7 @@ func scalar(size int, from, to Mem, through reg.GPVirtual) {
 	MOVL(through.As32(), to)
 }
 
-// duplicate generates the copy of a block as it is.
+// duplicate generates the copy of a block in the same order.
 func duplicate(size int, typ string) {
 	TEXT("copyAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, src []%[1]s, lds int)", typ))
 	Doc("copyAVX2 copies a block of rows×cols; see kernel.Copy.")
@@ -94,9 +94,9 @@ func duplicate(size int, typ string) {
 	RET()
 }
 
-// split generates the copy of a block into slivers of so many vectors a row. It goes along
-// rows, over all slivers: neighbours share lines of a cache, which would be gone until
-// the second one is copied where rows compete for the sets.
+// split generates the copy of a block into slivers with that many vectors a row. It copies a whole row,
+// over all slivers, before the next: neighbouring slivers share cache lines. If rows compete for cache
+// sets, these lines would be evicted before the second sliver is copied.
 func split(size int, typ string, vectors int) {
 	name := fmt.Sprintf("split%dAVX2", vectors*width/size)
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows, slivers int, dst []%[1]s, next int, src []%[1]s, lds int)", typ))
@@ -222,7 +222,7 @@ func transpose(size int, typ string) {
 	RET()
 }
 
-// add generates the sum of a block and a multiple of another.
+// add generates the sum of one block and a multiple of another.
 func add(size int, typ string) {
 	TEXT("addAVX2", NOSPLIT, fmt.Sprintf("func(rows, cols int, dst []%[1]s, ldd int, x []%[1]s, ldx int, alpha %[1]s, y []%[1]s, ldy int)", typ))
 	Doc("addAVX2 adds a multiple of a block to another; see kernel.Add.")

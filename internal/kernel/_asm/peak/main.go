@@ -1,5 +1,5 @@
-// Command peak generates the loops of gemm/internal/peak: multiply-adds on registers and
-// nothing else, one loop for each instruction set and element type.
+// Command peak generates the loops of gemm/internal/peak, which consist of multiply-adds on registers
+// only: one loop for each instruction set and element type.
 package main
 
 import (
@@ -50,8 +50,8 @@ func main() {
 	Generate()
 }
 
-// affine generates the loop of products in GF(2⁸) by bit matrices, two of which are added at
-// a time, as AVX-512 can.
+// affine generates the loop of products in GF(2⁸) by bit matrices. Two products are added at a time, as
+// AVX-512 can.
 func affine(isa string, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op),
 	add func(p, q, sum reg.VecVirtual)) {
 	elements := accumulators * width
@@ -128,8 +128,8 @@ func lookUp(move func(ops ...Op)) {
 	})
 }
 
-// repeat generates n rounds of a step on each accumulator, which begin and end in x, and
-// the return.
+// repeat generates n rounds of a step on each accumulator, and the return. The accumulators are loaded
+// from x and stored to x.
 func repeat(n reg.Register, x Mem, width, accumulators int, vector func() reg.VecVirtual, move func(ops ...Op),
 	step func(sum reg.VecVirtual)) {
 	sums := make([]reg.VecVirtual, accumulators)

@@ -1,6 +1,6 @@
-// Command tiles generates the micro-kernels of gemm/internal/kernel/f32 and f64 for
-// one element type and one instruction set: a function that computes rows of tiles,
-// with a loop for tiles of each height and width.
+// Command tiles generates the micro-kernels of gemm/internal/kernel/f32 and f64 for one element type and
+// one instruction set. The result is a function that computes rows of tiles, with a loop for tiles of
+// each height and width.
 //
 //	tiles -type f64 -isa avx512 -pkg f64 -out avx512_amd64.s -stubs avx512_amd64.go
 package main
@@ -15,14 +15,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// generator holds what the element type and the instruction set decide.
+// generator has the properties of the element type and the instruction set.
 type generator struct {
 	isa     string // as in the names of functions
 	size    int    // bytes of an element
 	width   int    // bytes of a vector
 	mr      int    // rows of a full tile
 	vectors int    // vectors in a row of a full tile
-	unroll  int    // steps of k a round
+	unroll  int    // steps of k per iteration
 
 	vector    func(i int) reg.VecPhysical
 	spare     int // the first register that holds neither sums nor B
@@ -59,8 +59,8 @@ var (
 	cAt     = reg.R11 // element (0, 0) of the tile
 	columns = reg.R12 // to come
 	scratch = reg.R13
-	fetch   = reg.RBP // what is asked for ahead of its use
-	ahead   = reg.R14 // bytes from what is read of B to what is asked for
+	fetch   = reg.RBP // address to prefetch
+	ahead   = reg.R14 // distance of the prefetch of B, in bytes
 )
 
 // The fields of kernel.Tiles, as bytes from its beginning; β follows α.
@@ -85,16 +85,16 @@ const (
 // The variables on the stack.
 var (
 	height  Mem // of the sliver of A
-	taller  Mem // slivers to come that are as high
+	taller  Mem // remaining slivers with this height
 	slivers Mem // to come
 	aBase   Mem // element (0, 0) of the sliver
 	aStep   Mem // bytes from it to the next one
 	cBase   Mem // element (0, 0) of the row of tiles
-	limit   Mem // steps that are to come when all of the tile of C has been asked for
-	next    Mem // of the sliver of A to come, what is to be asked for
-	nextBy  Mem // bytes from that to what is to be asked for then
-	nextEnd Mem // where the column of lines ends, behind the last row
-	nextTop Mem // bytes from there to the first row's next line
+	limit   Mem // remaining steps when all of the tile of C has been prefetched
+	next    Mem // next address to prefetch in the next sliver of A
+	nextBy  Mem // bytes from there to the following one
+	nextEnd Mem // end of the column of cache lines, behind the last row
+	nextTop Mem // bytes from there to the next line of the first row
 )
 
 // field loads a field of the function's argument.
@@ -148,8 +148,8 @@ func main() {
 
 func (g *generator) lanes() int { return g.width / g.size }
 
-// window lays out the masks of AVX2: a vector that begins lanes−n elements into it
-// has its first n elements set.
+// window defines the masks of AVX2: a vector that begins at element lanes−n of the window has its first
+// n elements set.
 func (g *generator) window() {
 	GLOBL("window", RODATA|NOPTR)
 	for i := range 2 * g.lanes() {
@@ -259,7 +259,7 @@ func (g *generator) function() {
 	RET()
 }
 
-// shift is the power of two of an element's size.
+// shift returns log₂ of the size of an element.
 func (g *generator) shift() Op { return U8(map[int]int{4: 2, 8: 3}[g.size]) }
 
 // rows generates the loops for a row of tiles of r rows.
@@ -302,8 +302,8 @@ func (g *generator) rows(r int) {
 	}
 }
 
-// mask makes the mask of the last of v vectors, for columns that end in it: in K1,
-// or, with AVX2, as the address of the mask in columns.
+// mask computes the mask of the last of v vectors, in which the columns end: in K1, or with AVX2 as the
+// address of the mask, in columns.
 func (g *generator) mask(v int) {
 	if g.isa == "AVX512" {
 		MOVQ(columns, reg.RCX)
@@ -320,14 +320,14 @@ func (g *generator) mask(v int) {
 	LEAQ(Mem{Base: scratch, Index: columns, Scale: uint8(g.size)}, columns)
 }
 
-// sum is the register of row i and vector j of the tile.
+// sum returns the register of row i and vector j of the tile.
 func (g *generator) sum(i, j int) reg.VecPhysical { return g.vector(i*g.vectors + j) }
 
-// b is the register of vector j of a row of B.
+// b returns the register of vector j of a row of B.
 func (g *generator) b(j int) reg.VecPhysical { return g.vector(g.mr*g.vectors + j) }
 
-// tile generates the computation of one tile of r rows and v vectors; the last
-// vector is masked or whole.
+// tile generates the computation of one tile of r rows and v vectors. The last vector is whole or
+// masked.
 func (g *generator) tile(label string, r, v int, masked bool) {
 	for i := range r {
 		for j := range v {
@@ -390,7 +390,7 @@ func (g *generator) tile(label string, r, v int, masked bool) {
 	g.write(label, r, v, masked)
 }
 
-// step generates one step of k: v vectors of B, r broadcasts of A, r·v multiply-adds.
+// step generates one step of k: v loads of B, r broadcasts of A, and r·v multiply-adds.
 func (g *generator) step(r, v int, masked bool) {
 	for j := range v {
 		from := Mem{Base: bAt, Disp: j * g.width}
@@ -432,7 +432,7 @@ func (g *generator) step(r, v int, masked bool) {
 	}
 }
 
-// load loads the elements of the last vector that belong to the matrix.
+// load loads the elements of the last vector that are in the matrix.
 func (g *generator) load(from Mem, to reg.VecPhysical) {
 	switch {
 	case g.isa == "AVX512" && g.size == 8:
@@ -450,7 +450,7 @@ func (g *generator) load(from Mem, to reg.VecPhysical) {
 	}
 }
 
-// store stores them. With AVX2 the mask is in the spare register.
+// store stores these elements. With AVX2 the mask is in the spare register.
 func (g *generator) store(from reg.VecPhysical, to Mem) {
 	switch {
 	case g.isa == "AVX512" && g.size == 8:
@@ -472,7 +472,7 @@ func (g *generator) write(label string, r, v int, masked bool) {
 	betaAt := Mem{Base: aTop, Disp: fieldAlpha + g.size}
 	g.broadcast(betaAt, beta)
 	field(fieldLDC, scratch)
-	// β is 0 where its bits but the sign are.
+	// β is 0 if all its bits except the sign are 0.
 	if g.size == 8 {
 		MOVQ(betaAt, bAt)
 		MOVQ(cAt, aTop)
