@@ -1,11 +1,11 @@
-# Targets and the variables that they read; `make help` prints both. A variable is
-# given after the target: make report PROFILE=full
+# Targets and their variables; `make help` prints both. Variables follow the target, such as
+# make report PROFILE=full.
 ## PROFILE=quick    report: quick (two to three minutes), full, parallel, mpi, cuda or gf256
 ## OUT=report       report, bench-peers, check-report: the folder
-## RESUME=          report, bench-peers: anything continues the records in OUT; empty replaces them
-## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto where it can
-## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto where there is a CUDA toolkit or a driver
-## DEPS=yes         report, bench-peers, test, mpich, hosts, lint, deps, check-report: no leaves the system packages alone
+## RESUME=          report, bench-peers: any value continues the records in OUT; empty replaces them
+## MPI=auto         build, report, bench-peers, test, lint: yes with MPI, no without, auto if it is installed
+## CUDA=auto        build, report, bench-peers, lint: yes with bin/gemm-cuda, no without, auto if there is a CUDA toolkit or a driver
+## DEPS=yes         report, bench-peers, test, mpich, hosts, lint, deps, check-report: no installs nothing
 ## FUZZTIME=30s     fuzz: how long each target runs
 ## GO=go            the Go command
 PROFILE  ?= quick
@@ -20,18 +20,18 @@ export MPI CUDA DEPS GO
 
 SCRIPTS := .ci/run $(wildcard scripts/*.sh examples/*/*.sh examples/*/*.sbatch)
 
-# It runs staticcheck too. It is installed apart from this module, which does not have what
-# it imports; the first installation takes one to three minutes.
+# Includes staticcheck. It is installed outside of this module, so that its imports are not ours.
+# The first installation takes one to three minutes.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-# With its revision, for the records, unless git is absent or does not trust the
-# folder's owner: go build would refuse.
+# The revision is added for the records, unless git is missing or does not trust the owner of the
+# folder; go build would fail then.
 VCS := -buildvcs=$(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 
-# Pure Go, unless with MPI. Looked up in the recipe, when make deps has been.
+# Pure Go without MPI. Evaluated in the recipe, after make deps.
 BUILD = $(if $(filter yes,$(shell MPI=$(MPI) GO=$(GO) scripts/mpi.sh)),CGO_ENABLED=1 $(GO) build -tags mpi,CGO_ENABLED=0 $(GO) build)
 
-# The packages that have files with the tag cuda, and a command on them, where it can.
+# The packages with files for the tag cuda, and a command on them if they can be compiled.
 CUDA_PACKAGES := ./cmd/gemm-cuda ./cuda/device
 with_cuda = @flags="$$(scripts/cuda.sh)" || exit 1; [ "$$flags" = no ] || { eval "export $$flags"; set -x; $(1); }
 
@@ -47,24 +47,23 @@ report: deps build ## measure every way to multiply that this host can run, and 
 	bin/gemm compare --profile $(PROFILE) --out $(OUT) $(if $(RESUME),--resume,--force)
 	@echo "The report is $(OUT)/report.html, for a browser, and $(OUT)/report.tex, for xelatex."
 
-# Which packages run plain, which under the race detector and which under the checks of cgo:
-# see scripts/test.sh.
+# scripts/test.sh describes which packages run under the race detector and the checks of cgo.
 test: ## run every test: plain, under the race detector, and with every instruction set of this host
 	@scripts/deps.sh run test
 	scripts/test.sh
 
-mpich: ## build with MPICH, where it is, and compare products whose windows MPICH makes with exact ones
+mpich: ## build with MPICH, if it is installed, and check products that use its windows
 	@scripts/deps.sh mpich
 	scripts/mpich.sh
 
-hosts: ## run ranks on two hosts, which are network namespaces of this one, as root, and cut one off
+hosts: ## run ranks on two network namespaces as two hosts (needs root), and cut one off
 	@scripts/deps.sh run hosts
 	scripts/hosts.sh
 
 gonum-tests: ## run gonum's own tests of its matrices and of its LAPACK on our BLAS
 	scripts/gonum-tests.sh
 
-build: ## build bin/gemm, with MPI where it can, and bin/gemm-cuda where it can
+build: ## build bin/gemm, with MPI if it is installed, and bin/gemm-cuda if CUDA is
 	$(BUILD) $(VCS) -o bin/ ./cmd/gemm
 	@rm -f bin/gemm-cuda
 	$(call with_cuda,$(GO) build -tags cuda $(VCS) -o bin/ ./cmd/gemm-cuda)
@@ -72,7 +71,7 @@ build: ## build bin/gemm, with MPI where it can, and bin/gemm-cuda where it can
 deps: ## name the system packages that are missing, and install them as root or by password-less sudo (DEPS=no: skip)
 	@scripts/deps.sh run
 
-lint: ## check format, vet and golangci-lint, with MPI and with CUDA too where it can, and the scripts
+lint: ## check format, vet and golangci-lint, also with MPI and with CUDA if they are installed, and the scripts
 	@scripts/deps.sh lint
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w is due for: $$unformatted" >&2; exit 1; }
 	CGO_ENABLED=0 GOBIN="$$PWD/bin/lint" $(GO) install $(GOLANGCI)
@@ -81,9 +80,9 @@ lint: ## check format, vet and golangci-lint, with MPI and with CUDA too where i
 	@if [ "$$(scripts/mpi.sh)" = yes ]; then set -x; $(GO) vet -tags mpi ./... && bin/lint/golangci-lint run --build-tags mpi ./...; fi
 	$(call with_cuda,$(GO) vet -tags cuda $(CUDA_PACKAGES) && bin/lint/golangci-lint run --build-tags cuda $(CUDA_PACKAGES))
 	@for script in $(SCRIPTS); do bash -n $$script || exit 1; done
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "shellcheck is not there: left out" >&2; fi
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SCRIPTS); else echo "lint: shellcheck is not installed; the scripts are not checked" >&2; fi
 
-generate: ## write the generated code anew
+generate: ## generate the generated code again
 	$(GO) generate ./...
 
 docs: ## render the pages of docs/, the tables of the READMEs and results/README.md from the records in results/

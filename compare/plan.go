@@ -275,7 +275,7 @@ func Profiles() []Profile {
 			Budget:   cudaBudget,
 			Ceilings: 300 * time.Millisecond,
 			Types:    []string{"f32", "f64"},
-			Keep:     besideGPU,
+			Keep:     inCUDAProfile,
 			studies:  slices.Concat(blockStudies, stageStudies, registerStudies, cacheStudies),
 		},
 		{
@@ -373,10 +373,10 @@ func encodes(c Case) bool {
 	return c.OnDevice() && c.Shape == rungsCode
 }
 
-// besideGPU reports whether the profile cuda has the case: all that a GPU computes, and our
+// inCUDAProfile reports whether the profile cuda has the case: all that a GPU computes, and our
 // production variant on all processors for cubes up to 4096. Larger ones would take longer than all
 // the rest.
-func besideGPU(c Case) bool {
+func inCUDAProfile(c Case) bool {
 	return c.OnDevice() || c.Variant.Role == gemm.Production && c.shared() && c.Shape == gemm.Cube(c.N) && c.N <= 4096
 }
 

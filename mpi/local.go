@@ -197,7 +197,7 @@ func (t *task[T]) compute(k *clock, c, a, b gemm.Matrix[T], add bool, pending ..
 	}
 	return k.during(computing, func() error {
 		if len(pending) == 0 || t.spare || t.local.whole {
-			return t.beside(func() error { return t.local.part(k, c, a, b, add) }, pending)
+			return t.overlap(func() error { return t.local.part(k, c, a, b, add) }, pending)
 		}
 		for lo := 0; lo < c.Cols; lo += pieceCols {
 			s := plan.Span{Lo: lo, Hi: min(lo+pieceCols, c.Cols)}
@@ -219,12 +219,12 @@ func (t *task[T]) computeTwo(k *clock, c gemm.Matrix[T], a, b [2]gemm.Matrix[T],
 		return nil
 	}
 	return k.during(computing, func() error {
-		return t.beside(func() error { return t.local.partTwo(k, c, a, b, add) }, pending)
+		return t.overlap(func() error { return t.local.partTwo(k, c, a, b, add) }, pending)
 	})
 }
 
-// beside computes a part in one call on the spare processor, while messages are in flight.
-func (t *task[T]) beside(part func() error, pending []*comm.Request) error {
+// overlap computes a part in one call on the spare processor, while messages are in flight.
+func (t *task[T]) overlap(part func() error, pending []*comm.Request) error {
 	if len(pending) > 0 && t.spare {
 		return t.aside(part, pending)
 	}

@@ -29,7 +29,7 @@ type task[T gemm.Element] struct {
 	local   *local[T]      // nil of a variant without the parameter
 	crew    *crew[T]       // nil: every rank computes its own part alone
 	spare   bool           // this rank has more processors than threads that compute
-	places  []int          // of the thread with the messages, and of the one that computes beside it; nil: anywhere
+	places  []int          // of the thread with the messages, and of the one that computes at the same time; nil: anywhere
 }
 
 // close gives back what the ranks have in common.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Looks at a report as its readers do: report.html in headless Chromium, 1280 and
-# 390 pixels wide, light and dark; report.tex through xelatex. What comes of it is
-# in DIR/check, to be looked at; it fails where a page is wider than its window, or
-# where the compilation fails, overflows its margins, lacks a character or does not
-# know a reference. A program that is absent is left out, and said to be.
+# Renders a report as its readers see it: report.html in headless Chromium, 1280 and 390 pixels
+# wide, light and dark; report.tex with xelatex. The results are in DIR/check; look at them. The
+# script fails if a page is wider than its window. It also fails if xelatex fails, text overflows
+# the margins, a character is missing or a reference is undefined. If a program is not installed,
+# its part is skipped with a message.
 #
 #   scripts/check-report.sh DIR
 set -euo pipefail
@@ -34,9 +34,9 @@ browse() {
 		--blink-settings="preferredColorScheme=$scheme" --window-size="$width,$height" "$@" 2>"$scratch/browser.log"
 }
 
-# page WIDTH writes a page that holds the report in a frame of that width, which no
-# least window size of a browser limits, and that, once loaded, says how large the
-# report is and what sticks out of it.
+# page WIDTH writes a page with the report in a frame of that width; browsers limit the width of a
+# window, but not of a frame. When it has loaded, the page reports the size of the report and the
+# elements that are too wide.
 page() {
 	cat <<-HTML
 		<!doctype html><meta charset="utf-8"><style>body{margin:0}iframe{border:0;display:block}</style>

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Prints what goes before go build for the CUDA worker to compile, in one line for a shell,
+# Prints the variables with which go build compiles the CUDA worker, in one line for a shell:
 #
 #   eval "$(scripts/cuda.sh) go build -tags cuda -o bin/ ./cmd/gemm-cuda"
 #
-# and otherwise no and, to standard error, why.
+# If the worker cannot be compiled, it prints no, and the reason to standard error.
 #
 #   scripts/cuda.sh [13|12|11]
 #
-# It takes cuda.h from CUDA_HOME, or else from the usual folders of a toolkit, from where
-# pkg-config or the compiler finds one, or from NVIDIA's package for pip, which it fetches
-# into .cuda and compares with its checksum. A number asks for that package. What it prints
-# links with a stand-in for libcuda with the functions that cuda.h declares, so that a
-# program built where there is neither driver nor GPU runs where there are.
+# cuda.h is taken from the first of these places: CUDA_HOME; the usual folders of a toolkit; the
+# paths of pkg-config or the compiler; NVIDIA's package for pip. The package is fetched into .cuda
+# and compared with its checksum. A number selects this package and its version. The program is
+# linked with a replacement of libcuda that has the functions of cuda.h. So it can be built on a
+# host without driver and GPU, and runs on hosts that have them.
 #
-# CUDA=no has it print no, CUDA=auto fetch nothing where there is no driver either, and
-# CUDA=yes fail where it prints no.
+# CUDA=no: print no. CUDA=auto: fetch nothing if there is no driver either. CUDA=yes: fail instead
+# of printing no.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 shim="$PWD/cuda/device/include"

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Names the system packages that are missing and installs them where it may.
+# Names the system packages that are missing, and installs them if permitted.
 #
 #   scripts/deps.sh [run|test|mpich|hosts|lint|report]...
 #
-# run     the libraries that the rows of the family reference are measured with, and
-#         what gemm is built with and run by on several ranks
-# test    what `make test` uses besides: a C compiler, for the race detector, and pip,
+# run     the libraries of the family reference; Open MPI and a C compiler, to build and
+#         run gemm on several ranks
+# test    needed by make test in addition: a C compiler for the race detector, and pip
 #         for the compiler of CUDA kernels
-# mpich   what `make mpich` uses: another MPI, which does not become the default
-# hosts   what `make hosts` uses besides
-# lint    what `make lint` uses besides: shellcheck, for the scripts
-# report  what `make check-report` uses: a browser and a TeX
+# mpich   needed by make mpich: another MPI, which does not become the default
+# hosts   needed by make hosts in addition
+# lint    needed by make lint in addition: shellcheck
+# report  needed by make check-report: a browser and TeX
 #
-# Nothing here is needed to build or to run gemm: a library that is absent is a
-# row that says so. It installs as root, or through sudo where that asks for no
-# password; otherwise it prints the line to type. It uses the package sources as
-# they are, and it exits with 0 whatever comes of it, so that a host without a
-# network goes on. DEPS=no skips all of it.
+# gemm builds and runs without all of them: the row of a missing library says that it is missing.
+# Packages are installed if the script runs as root or sudo needs no password. Otherwise it prints
+# the command to type. It uses the configured package sources, and always exits with 0, so that a
+# host without a network can continue. DEPS=no skips everything.
 set -euo pipefail
 
 # grep -q would not read to the end, and who writes to it would fail.
@@ -67,7 +66,7 @@ apt() {
 		-o DPkg::Lock::Timeout=60 "$@" </dev/null 2>&1
 }
 
-# known prints those of the packages that the sources have.
+# known prints the packages that the sources have.
 known() {
 	local package
 	for package in "$@"; do

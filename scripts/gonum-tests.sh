@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs gonum's own tests of its matrices and of its LAPACK on our BLAS. A copy of
-# gonum's module stands in for the one in the module cache, which cannot be changed;
-# blas/testdata/main_test.go, laid into the copy, puts gemm/blas into use and fails
-# where a routine of it was not called.
+# Runs gonum's own tests of its matrices and of its LAPACK with our BLAS. The module cache is
+# read-only, so a copy of gonum's module replaces it. The file blas/testdata/main_test.go is added
+# to the copy. It selects gemm/blas, and fails if one of its routines was not called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs gemm mpi on two hosts, which are network namespaces of this one, joined by a pair of
-# virtual interfaces: products of mpi/srumma over TCP, with and without windows, and the end
-# of all processes when one host is cut off in the middle of a product.
+# Runs gemm mpi on two hosts, which are network namespaces of this one, connected by a pair of
+# virtual interfaces. It tests products of mpi/srumma over TCP, with and without windows. It also
+# tests that all processes end when one host is cut off in the middle of a product.
 #
 # It needs root, ip, nsenter, unshare and Open MPI (Debian: iproute2, util-linux, openmpi-bin,
-# libopenmpi-dev). Without them it says so and does nothing, but fails if GEMM_TEST_REQUIRE
-# has hosts.
+# libopenmpi-dev). Without them it prints a message and does nothing, or fails if
+# GEMM_TEST_REQUIRE has hosts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go="${GO:-go}"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints yes where gemm is to be built with MPI, and otherwise no and, to standard
-# error, why: yes where pkg-config finds Open MPI and there are a C compiler and mpirun.
-# MPI=yes and MPI=no decide it without a look; any other value has it looked.
+# Prints yes if gemm is built with MPI: pkg-config finds Open MPI, and there are a C compiler and
+# mpirun. Otherwise it prints no, and the reason to standard error. MPI=yes and MPI=no set the
+# answer without a check.
 case "${MPI:-}" in yes | no) echo "$MPI" && exit ;; esac
 
 without() {

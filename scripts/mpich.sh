@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Builds gemm with MPICH, next to the Open MPI that the build takes otherwise, and has 3 and 4
-# ranks compute products of mpi/srumma, whose windows are the part of MPI in which libraries
-# differ most. Sizes are such that ranks have unequal parts. A row that is not ok
-# fails it.
+# Builds gemm with MPICH, next to the usual Open MPI, and computes products of mpi/srumma on 3 and 4
+# ranks. It uses windows, the part of MPI in which libraries differ most. With these sizes the
+# ranks have unequal parts. The script fails if a row is not ok.
 #
-# Without MPICH (Debian: mpich and libmpich-dev) it says so and does nothing, but fails if
+# Without MPICH (Debian: mpich and libmpich-dev) it prints a message and does nothing, or fails if
 # GEMM_TEST_REQUIRE has mpich.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fetches NVRTC, NVIDIA's compiler of CUDA kernels, into .nvrtc and prints its path, which
-# is for GEMM_NVRTC: for tests on a host without the CUDA toolkit.
+# Fetches NVRTC, NVIDIA's compiler of CUDA kernels, into .nvrtc, and prints its path. Set
+# GEMM_NVRTC to this path to run tests on a host without the CUDA toolkit.
 #
 #   scripts/nvrtc.sh [13|11]
 #
-# It asks pip for one package of NVIDIA's, and compares its checksum. Where that cannot be
-# had it says so, prints nothing and exits with 1.
+# One package of NVIDIA's is fetched by pip and compared with its checksum. If that fails, the
+# script prints only the reason, to standard error, and exits with 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

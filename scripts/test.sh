@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Runs every test of the module once, in the form that can find most, and the packages whose
-# code GEMM_CPU chooses once more for each choice of micro-kernels that this processor has:
+# Runs every test of the module once, in the form that finds most faults. Packages whose code
+# depends on GEMM_CPU run once more for each instruction set of this processor.
 #
-#   ranks   mpi and mpi/comm, where MPI can be built with: under Go's checks of the pointers
-#           that cgo passes
-#   raced   packages whose goroutines meet, and in which no test leaves anything out because
-#           of the race detector: under it, in a build without MPI
-#   plain   the others; those with goroutines, such as cmd/gemm, run under the race detector
-#           too, with -short
+#   ranks   mpi and mpi/comm, if MPI is there: with Go's checks of pointers passed to cgo
+#   raced   packages with goroutines whose tests all run under the race detector: with it, in a
+#           build without MPI
+#   plain   the others; those with goroutines, such as cmd/gemm, run also under the race
+#           detector, with -short
 #
 # MPI=no leaves MPI out. Without a C compiler there is no race detector, and all run plain.
 set -euo pipefail

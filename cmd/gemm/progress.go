@@ -25,10 +25,10 @@ type progress struct {
 	last   time.Time     // when the last one was written, or measuring began
 }
 
-// barWidth is the width of the bar in columns, and besidesBar that of the numbers next to it.
+// barWidth is the width of the bar in columns, and numbersWidth the width of the numbers next to it.
 const (
-	barWidth   = 16
-	besidesBar = 34
+	barWidth     = 16
+	numbersWidth = 34
 )
 
 // lineEvery is the time between two lines of progress if there is no bar.
@@ -74,7 +74,7 @@ func (p *progress) describe(what string) {
 		return
 	}
 	if width, _, err := term.GetSize(p.terminal); err == nil { // a longer line could not be replaced
-		what = what[:min(len(what), max(width-barWidth-besidesBar, 0))]
+		what = what[:min(len(what), max(width-barWidth-numbersWidth, 0))]
 	}
 	p.bar.Describe(what)
 }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Allowed returns the processors that the calling thread may run on, by the kernel's
-// numbers; none if they are not known.
+// Allowed returns the processors on which the calling thread may run, by the kernel's numbers; none if they are not known.
 func Allowed() []int {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {
@@ -37,7 +36,7 @@ func Pin(cpus []int) error {
 		if err != nil {
 			return err
 		}
-		// A thread may have ended since.
+		// A thread may have ended in the meantime.
 		if err := unix.SchedSetaffinity(id, &set); err != nil && err != unix.ESRCH {
 			return err
 		}

@@ -8,16 +8,13 @@ import (
 	"runtime"
 )
 
-// Allowed returns the processors that the calling thread may run on; none if they
-// are not known.
+// Allowed returns the processors on which the calling thread may run, by the kernel's numbers; none if they are not known.
 func Allowed() []int { return nil }
 
-// Pin has all threads of this process run on the given processors only, where the
-// system lets it.
+// Pin pins all threads of this process to the given processors, if the system can.
 func Pin([]int) error { return nil }
 
-// PinThread has the calling thread, and no other, run on the given processors only.
-// Only Linux lets it.
+// PinThread pins the calling thread only. Only Linux can do that.
 func PinThread([]int) error {
 	return fmt.Errorf("cpu: a thread cannot be pinned on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// group is a control group that limits this process: a folder of the file system
-// and the version of its files.
+// group is a control group that limits this process: its folder and the version of its files.
 type group struct {
 	dir string
 	v2  bool
@@ -60,8 +59,7 @@ func groups(fsys fs.FS, controller string) []group {
 	}
 }
 
-// mount returns the group that is mounted for the controller and the place where
-// it is, from proc_pid_mountinfo(5).
+// mount returns the group that is mounted for the controller and its mount point (proc_pid_mountinfo(5)).
 func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool) {
 	for line := range strings.Lines(text(fsys, "proc/self/mountinfo")) {
 		of, what, _ := strings.Cut(line, " - ")
@@ -77,8 +75,7 @@ func mount(fsys fs.FS, controller string, v2 bool) (root, point string, ok bool)
 	return "", "", false
 }
 
-// quota returns the processors' worth of time that the control groups grant; 0
-// where they set no limit.
+// quota returns the CPU time that the control groups grant, in processors; 0 if there is no limit.
 func quota(fsys fs.FS) float64 {
 	least := math.Inf(1)
 	for _, g := range groups(fsys, "cpu") {
@@ -102,10 +99,9 @@ func quota(fsys fs.FS) float64 {
 	return least
 }
 
-// memory returns the least limit on the bytes of the control groups, and the
-// least number of bytes that one of them has left. Both are math.MaxInt64 where
-// there is no limit. What a group holds of files and has not used of late can be
-// dropped, so it counts as left.
+// memory returns the least memory limit of the control groups, and the least number of bytes that one of them has left.
+// Both are math.MaxInt64 if there is no limit. File pages that a group has not used recently can be
+// dropped, so they count as left.
 func memory(fsys fs.FS) (limit, left int64) {
 	limit, left = math.MaxInt64, math.MaxInt64
 	for _, g := range groups(fsys, "memory") {
@@ -131,8 +127,8 @@ func memory(fsys fs.FS) (limit, left int64) {
 	return limit, left
 }
 
-// available returns the bytes that the machine and the control groups have left,
-// but at least one where they say anything.
+// available returns the bytes that the machine and the control groups have left, at least one; 0 if nothing is
+// known.
 func available(fsys fs.FS) int64 {
 	free := kibibytes(field(fsys, "proc/meminfo", "MemAvailable"))
 	if _, left := memory(fsys); free == 0 || left < free {

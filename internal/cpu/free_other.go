@@ -2,5 +2,5 @@
 
 package cpu
 
-// Free returns the bytes that a file in the folder may take; 0 if that is not known.
+// Free returns the free bytes of the file system of the folder; 0 if they are not known.
 func Free(string) int64 { return 0 }

@@ -4,7 +4,7 @@ package cpu
 
 import "golang.org/x/sys/unix"
 
-// Free returns the bytes that a file in the folder may take; 0 if that is not known.
+// Free returns the free bytes of the file system of the folder; 0 if they are not known.
 func Free(folder string) int64 {
 	var s unix.Statfs_t
 	if unix.Statfs(folder, &s) != nil {

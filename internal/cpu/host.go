@@ -17,9 +17,9 @@ import (
 // Facts describes a host. Unknown values are zero or empty. Outside of Linux only the model, the
 // cores and the name of the system are known, and the caches as the processor reports them.
 type Facts struct {
-	Model       string  // of the processor, as it names itself
-	Sockets     int     // packages with a processor that is online
-	NUMANodes   int     // memory nodes that are online
+	Model       string  // model name of the processor
+	Sockets     int     // online packages
+	NUMANodes   int     // online memory nodes
 	Cores       int     // processors that this process may run on
 	Quota       float64 // processors' worth of time that the control group grants; 0: no limit
 	Caches      []Cache // of the first of the Cores, smallest level first; no instruction caches
@@ -77,8 +77,7 @@ func facts(fsys fs.FS, cores int, id cpuid.CPUInfo) Facts {
 	return f
 }
 
-// text returns the contents of a file without the white space round them, or ""
-// if it cannot be read.
+// text returns the contents of a file without white space around them, or "" if it cannot be read.
 func text(fsys fs.FS, name string) string {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -87,7 +86,7 @@ func text(fsys fs.FS, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// number returns the integer that a file holds.
+// number returns the integer in a file.
 func number(fsys fs.FS, name string) (int64, bool) {
 	n, err := strconv.ParseInt(text(fsys, name), 10, 64)
 	return n, err == nil
@@ -162,8 +161,7 @@ func cacheBytes(size string) int64 {
 	return n << shift
 }
 
-// ownCaches returns the caches as the processor describes them. It does not say
-// who shares the last one.
+// ownCaches returns the caches as the processor reports them. It does not report which processors share the last one.
 func ownCaches(id cpuid.CPUInfo) []Cache {
 	var out []Cache
 	for _, c := range []Cache{
@@ -178,7 +176,7 @@ func ownCaches(id cpuid.CPUInfo) []Cache {
 	return out
 }
 
-// hugePages returns the policy that is in brackets: "always [madvise] never".
+// hugePages returns the policy in brackets: "always [madvise] never".
 func hugePages(policy string) string {
 	_, rest, _ := strings.Cut(policy, "[")
 	chosen, _, ok := strings.Cut(rest, "]")
@@ -188,7 +186,7 @@ func hugePages(policy string) string {
 	return chosen
 }
 
-// system names the distribution and the kernel.
+// system returns the distribution and the kernel.
 func system(fsys fs.FS) string {
 	name := runtime.GOOS
 	if kernel := text(fsys, "proc/sys/kernel/osrelease"); kernel != "" {

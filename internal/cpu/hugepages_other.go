@@ -4,8 +4,8 @@ package cpu
 
 import "unsafe"
 
-// HugePages does nothing: only Linux takes such advice.
+// HugePages does nothing: only Linux has this advice.
 func HugePages(unsafe.Pointer, uintptr) {}
 
-// Untouched does nothing: only Linux says that such bytes stay zeros.
+// Untouched does nothing: only on Linux do such pages become zeros.
 func Untouched(unsafe.Pointer, uintptr) {}

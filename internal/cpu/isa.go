@@ -15,9 +15,8 @@ import (
 // ISA is an instruction set of kernels. The values are those of GEMM_CPU and of records.
 type ISA string
 
-// The instruction sets, widest first. A kernel of one of them may use exactly
-// what is named here. AVX512 says nothing about the Galois-field instructions:
-// the first processors with AVX-512 have none.
+// The instruction sets, widest first. A kernel of one of them may use only the instructions that are named here. AVX512
+// does not include the Galois-field instructions: the first processors with AVX-512 did not have them.
 const (
 	AVX512     ISA = "avx512"      // AVX-512 F, BW, DQ and VL, and all of avx2-nogfni; 32 registers of 64 bytes
 	AVX2       ISA = "avx2"        // AVX2, FMA and GFNI; 16 registers of 32 bytes
@@ -26,9 +25,8 @@ const (
 	Generic    ISA = "generic"     // portable Go
 )
 
-// features are what the processor and the operating system must have for each
-// instruction set on amd64. The operating system's part is that it saves the
-// wide registers of a thread; cpuid.Supports denies the feature if it does not.
+// features are the features that the processor and the operating system need for each instruction set on amd64. The
+// operating system must save the wide registers of a thread; cpuid.Supports checks that.
 var features = []struct {
 	isa  ISA
 	need []cpuid.FeatureID
@@ -40,8 +38,7 @@ var features = []struct {
 	{Generic, nil},
 }
 
-// Supported returns the instruction sets of this processor, widest first; the
-// last one is Generic. GEMM_CPU has no say in it.
+// Supported returns the instruction sets of this processor, widest first; the last one is Generic. GEMM_CPU is ignored.
 func Supported() []ISA {
 	return supported(cpuid.CPU.Supports)
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// List returns processors as the kernel writes them, in their order and with ranges:
-// "0-3,8".
+// List formats processors in their order and with ranges, like the kernel: "0-3,8".
 func List(processors []int) string {
 	var parts []string
 	for i := 0; i < len(processors); {
@@ -24,8 +23,7 @@ func List(processors []int) string {
 	return strings.Join(parts, ",")
 }
 
-// ParseList returns the processors of a list as List writes it, none of one that is
-// malformed.
+// ParseList returns the processors of a list in this form; none if it is malformed.
 func ParseList(list string) []int {
 	var out []int
 	if list == "" {

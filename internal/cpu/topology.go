@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Processor is one processor of the machine and where it is. Numbers are the kernel's.
+// Processor is one processor of the machine, with its position. Numbers are those of the kernel.
 type Processor struct {
 	ID      int `json:"id"`
-	Node    int `json:"node"`    // of memory
+	Node    int `json:"node"`    // the NUMA node
 	Package int `json:"package"` // the socket
-	Core    int `json:"core"`    // the least of the processors that are threads of its core
+	Core    int `json:"core"`    // the least number of the hardware threads of its core
 }
 
 // Topology returns the online processors, sorted by NUMA node, package, core and number, so that
@@ -27,11 +27,10 @@ func Topology() []Processor { return topology(os.DirFS("/")) }
 // pinning threads does not change them.
 func Places() []int { return places(Topology(), began) }
 
-// began is the mask with which the process began.
+// began is the affinity mask at the start of the process.
 var began = Allowed()
 
-// places returns the allowed ones in the order of the processors, and after them those
-// of which nothing is known.
+// places returns the allowed processors in the order of processors, and then those that are not in it.
 func places(processors []Processor, allowed []int) []int {
 	var out []int
 	for _, p := range processors {
@@ -47,9 +46,8 @@ func places(processors []Processor, allowed []int) []int {
 	return out
 }
 
-// topology reads where the processors are from the files of a Linux file system. What
-// a file does not say is as on the simplest machine: one node, one package, and a core
-// for each processor.
+// topology reads the positions of the processors from the files of a Linux file system. If a file is missing, it assumes
+// the simplest machine: one node, one package, and a core for each processor.
 func topology(fsys fs.FS) []Processor {
 	const system = "sys/devices/system"
 	nodes := map[int]int{}
@@ -77,15 +75,15 @@ func topology(fsys fs.FS) []Processor {
 	return out
 }
 
-// CacheSets are the caches of one level and kind: the processors that share each.
+// CacheSets are the caches of one level and kind, each with the processors that share it.
 type CacheSets struct {
 	Level int     `json:"level"`
 	Kind  string  `json:"kind"` // data, unified
 	Sets  [][]int `json:"sets"`
 }
 
-// SharedCaches returns who shares which cache, smallest level first, in the order of
-// Topology; none if it is not known. Caches of instructions are left out.
+// SharedCaches returns which processors share which cache, smallest level first, in the order of Topology; none if it is
+// not known. Instruction caches are left out.
 func SharedCaches() []CacheSets { return sharedCaches(os.DirFS("/"), Topology()) }
 
 func sharedCaches(fsys fs.FS, of []Processor) []CacheSets {

@@ -2,6 +2,5 @@
 
 package cpu
 
-// Yield lets another thread that waits for this processor run, where the system can be
-// asked for it.
+// Yield lets another thread that waits for this processor run, if the system has such a call.
 func Yield() {}

@@ -18,17 +18,16 @@ import (
 	"gemm/gf256"
 )
 
-// sizes are tested in each dimension, all combined.
+// sizes are the values of each dimension; all combinations are tested.
 var sizes = []int{0, 1, 2, 3, 5, 17}
 
-// shapes are tested besides: primes, powers of two and their neighbours, and
-// long and flat ones.
+// shapes are tested in addition: primes, powers of two and their neighbours, long and flat ones.
 var shapes = [][3]int{
 	{31, 37, 41}, {32, 32, 32}, {33, 31, 32}, {64, 64, 64}, {65, 63, 66}, {67, 1, 71},
 	{1, 127, 3}, {127, 3, 1}, {2, 5, 129}, {1, 1, 300}, {61, 67, 0}, {100, 2, 2}, {2, 100, 7},
 }
 
-// shapes returns what the suite multiplies, m, n and k each.
+// shapes returns the shapes m, n, k that the suite multiplies.
 func (s Suite) shapes() [][3]int {
 	all := slices.Clone(shapes)
 	own := slices.Clone(s.Sizes)
@@ -55,8 +54,7 @@ func call(f func() error) (err error) {
 	return f()
 }
 
-// product multiplies guarded copies of a and b and returns what is wrong. check
-// judges the result.
+// product multiplies guarded copies of a and b and returns the fault, if any. check tests the result.
 func product[T gemm.Element](u under[T], m, n, k int, gaps [3]int, a, b func(i, j int) T,
 	check func(c gemm.Matrix[T]) error) error {
 	ga, gb := newGuarded(u.kind, m, k, gaps[0], a), newGuarded(u.kind, k, n, gaps[1], b)
@@ -163,8 +161,8 @@ func exact[T gemm.Element](u under[T], rng *rand.Rand, shape, gap [3]int) error 
 	})
 }
 
-// checkShapeErrors wants ErrShape, and nothing written, for operands that are
-// malformed or do not conform.
+// checkShapeErrors checks that malformed operands, and operands that do not conform, give ErrShape, and that nothing is
+// written.
 func checkShapeErrors[T gemm.Element](u under[T]) error {
 	type operands [3]gemm.Matrix[T] // C, A, B
 	short := func(m gemm.Matrix[T]) []T { return m.Data[:(m.Rows-1)*m.Stride+m.Cols-1] }
@@ -207,8 +205,7 @@ func checkShapeErrors[T gemm.Element](u under[T]) error {
 	return nil
 }
 
-// checkCancelled wants the context's error from a context that is cancelled, and
-// a product from the next one.
+// checkCancelled checks that a cancelled context gives the context's error, and the next context a product.
 func checkCancelled[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const m, n, k = 9, 8, 7
@@ -226,8 +223,8 @@ func checkCancelled[T gemm.Element](u under[T]) error {
 	return exact(u, rng, [3]int{m, n, k}, [3]int{})
 }
 
-// checkEmpty wants products without elements to be done at once, whatever their other
-// dimensions: where a loop goes over these, it does not end.
+// checkEmpty checks that products without elements return at once, whatever their other dimensions are. A loop over such
+// a dimension would not end.
 func checkEmpty[T gemm.Element](u under[T]) error {
 	const long = math.MaxInt >> 8
 	ctx, cancel := context.WithCancel(context.Background())
@@ -252,8 +249,7 @@ func checkEmpty[T gemm.Element](u under[T]) error {
 	return nil
 }
 
-// emptyGemm computes C ← 2·op(A)·op(B) + 3·C of op(A) and op(B), where the multiplier is a
-// Gemmer.
+// emptyGemm computes C ← 2·op(A)·op(B) + 3·C if the multiplier is a Gemmer.
 func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c gemm.Matrix[T]) error {
 	if t != blas.NoTrans {
 		a.Rows, a.Cols, a.Stride = a.Cols, a.Rows, a.Rows
@@ -270,10 +266,10 @@ func emptyGemm[T gemm.Element](m gemm.Multiplier[T], t blas.Transpose, a, b, c g
 	return nil
 }
 
-// endless is the time in which what takes microseconds has to end.
+// endless is the time limit of a call that should take microseconds.
 var endless = 30 * time.Second
 
-// ends returns f's error, or one that says that f does not return.
+// ends returns f's error, or an error if f does not return.
 func ends(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- call(f) }()
@@ -285,8 +281,7 @@ func ends(f func() error) error {
 	}
 }
 
-// listened is a context that is cancelled once its error has been asked for a number of
-// times.
+// listened is a context that is cancelled after a number of calls of Err.
 type listened struct {
 	context.Context
 	left atomic.Int64
@@ -307,7 +302,7 @@ func checkHeard[T gemm.Element](u under[T]) error {
 	if u.s.OneCall {
 		return nil
 	}
-	const few = 3 // looks before the loop, for the whole product and a part of it
+	const few = 3 // checks before the loop, for the whole product and for a part
 	for _, shape := range [][3]int{{1, 1 << 12, 1 << 12}, {1 << 11, 1 << 11, 1}, {1 << 8, 1 << 8, 1 << 7}} {
 		m, n, k := shape[0], shape[1], shape[2]
 		a, b, c := gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](k, n), gemm.NewMatrix[T](m, n)
@@ -322,8 +317,8 @@ func checkHeard[T gemm.Element](u under[T]) error {
 	return nil
 }
 
-// checkModel checks that the predictions are numbers that can be: an algorithm
-// touches each operand at least once, and a larger cache never adds traffic.
+// checkModel checks that predictions are possible: an algorithm accesses each operand at least once, and a larger cache
+// does not increase the traffic.
 func checkModel[T gemm.Element](u under[T]) error {
 	if u.v.Model == nil {
 		return errors.New("there is no model")

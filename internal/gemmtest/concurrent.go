@@ -40,10 +40,10 @@ func (p problem[T]) solve(u under[T], ctx context.Context) (busy bool, err error
 	return false, err
 }
 
-// hung is how long a few small products may take before they are taken for ones that never end.
+// hung is the time after which a few small products are considered to hang.
 var hung = time.Minute
 
-// inTime returns what f returns, or an error if that takes too long.
+// inTime returns the error of f, or an error if f takes too long.
 func inTime(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -55,8 +55,7 @@ func inTime(f func() error) error {
 	}
 }
 
-// interrupted is a context that calls another function once, where the product looks at the
-// context for the left-th time.
+// interrupted is a context that calls another function once, at the left-th check of the product.
 type interrupted struct {
 	context.Context
 	left atomic.Int64
@@ -75,7 +74,7 @@ func (c *interrupted) Err() error {
 func checkConcurrent[T gemm.Element](u under[T]) error {
 	rng := rand.New(rand.NewPCG(13, 14))
 	var problems []problem[T]
-	// The last one is beyond what packed computes in one go.
+	// The last one is too large for the direct path of packed.
 	for _, s := range [][3]int{{9, 8, 7}, {33, 21, 40}, {2, 700, 400}} {
 		p := newProblem(u.kind, rng, s[0], s[1], s[2])
 		busy, err := p.solve(u, context.Background())
@@ -83,14 +82,14 @@ func checkConcurrent[T gemm.Element](u under[T]) error {
 		case busy:
 			return errors.New("is busy before the first product")
 		case err != nil:
-			return nil // the other checks find what is wrong with a product alone
+			return nil // the other checks find the fault of a single product
 		}
 		problems = append(problems, p)
 	}
 	return errors.Join(checkWithin(u, problems), checkStorm(u, problems))
 }
 
-// checkWithin begins products while another one is under way, and waits for them there.
+// checkWithin starts products while another one is running, and waits for them within it.
 func checkWithin[T gemm.Element](u under[T], problems []problem[T]) error {
 	for _, outer := range problems {
 		for looks := int64(1); looks <= 2; looks++ {
@@ -116,7 +115,7 @@ func checkWithin[T gemm.Element](u under[T], problems []problem[T]) error {
 	return nil
 }
 
-// checkStorm has goroutines multiply without regard for one another.
+// checkStorm runs products on several goroutines without any synchronization.
 func checkStorm[T gemm.Element](u under[T], problems []problem[T]) error {
 	const goroutines, rounds = 4, 2
 	var right atomic.Int64

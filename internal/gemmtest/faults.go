@@ -2,14 +2,14 @@ package gemmtest
 
 import "gemm"
 
-// Fault breaks a right result.
+// Fault damages a right result.
 type Fault[T gemm.Element] struct {
 	Name  string
 	Plant func(c gemm.Matrix[T])
 }
 
-// Faults are the kinds that every check has to find, in matrices of three rows and columns or
-// more. other and bad are elements that no right result has.
+// Faults are the damages that every check must find, in matrices of three rows and columns or more. other and bad are
+// elements that no right result has.
 func Faults[T gemm.Element](other, bad T) []Fault[T] {
 	return []Fault[T]{
 		{"one wrong element", func(c gemm.Matrix[T]) { c.Set(c.Rows/3, c.Cols/2+1, other) }},

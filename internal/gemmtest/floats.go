@@ -12,7 +12,7 @@ import (
 	"gemm"
 )
 
-// floatKind is a floating-point type.
+// floatKind returns the properties of a floating-point type.
 func floatKind[T gemm.Float]() kind[T] {
 	var sentinel T
 	switch p := any(&sentinel).(type) {
@@ -84,8 +84,7 @@ func largest[T gemm.Float](m gemm.Matrix[T]) float64 {
 	return most
 }
 
-// within returns an error unless every element of c is within the bound, of the
-// kind given, of p.
+// within returns an error if an element of c differs from p by more than the bound of the kind.
 func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, bound float64) error {
 	if err := conforms(c, gemm.Matrix[T]{Rows: p.rows, Cols: p.cols}); err != nil {
 		return err
@@ -107,8 +106,8 @@ func within[T gemm.Float](c gemm.Matrix[T], p precise, kind gemm.BoundKind, boun
 	return nil
 }
 
-// checkRounded compares products of random numbers with higher precision, by the
-// bound for random operands.
+// checkRounded compares products of random numbers with a product in higher precision; the limit is the bound for
+// random operands.
 func checkRounded[T gemm.Float](u under[T]) error {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, shape := range u.s.shapes() {
@@ -130,8 +129,7 @@ func rounded[T gemm.Float](u under[T], rng *rand.Rand, shape, gap [3]int) error 
 	})
 }
 
-// checkNonFinite multiplies matrices of small integers with zeros, NaN and Inf
-// among them.
+// checkNonFinite multiplies matrices of small integers that contain zeros, NaN and Inf.
 func checkNonFinite[T gemm.Float](u under[T]) error {
 	if u.s.NonFinite == Undefined {
 		return nil
@@ -140,7 +138,7 @@ func checkNonFinite[T gemm.Float](u under[T]) error {
 	for _, shape := range [][3]int{{1, 1, 1}, {2, 3, 2}, {5, 7, 6}, {18, 17, 19}, {33, 34, 35}} {
 		for draw := range 15 {
 			m, n, k := shape[0], shape[1], shape[2]
-			// So few of them that about half of the elements of C are finite.
+			// With this probability, about half of the elements of C are finite.
 			rare := 0.3 / float64(k)
 			sprinkled := func(int, int) T {
 				switch x := rng.Float64(); {
@@ -233,7 +231,7 @@ type operation[T gemm.Float] struct {
 	alpha, beta T
 }
 
-// combinations returns every operation that checkGemm checks.
+// combinations returns all operations that checkGemm checks.
 func combinations[T gemm.Float]() (all []operation[T]) {
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans} {
@@ -245,7 +243,7 @@ func combinations[T gemm.Float]() (all []operation[T]) {
 	return all
 }
 
-// stored returns op's operand with rows×cols as op makes them.
+// stored returns the memory of an operand that is rows×cols after op.
 func stored[T gemm.Element](kind kind[T], t blas.Transpose, rows, cols, gap int, op gemm.Matrix[T]) guarded[T] {
 	if t == blas.NoTrans {
 		return newGuarded(kind, rows, cols, gap, op.At)
@@ -253,8 +251,7 @@ func stored[T gemm.Element](kind kind[T], t blas.Transpose, rows, cols, gap int,
 	return newGuarded(kind, cols, rows, gap, func(i, j int) T { return op.At(j, i) })
 }
 
-// gemmOnce checks one operation. Where the contract says that an operand is not
-// read, it is NaN.
+// gemmOnce checks one operation. If the contract says that an operand is not read, it contains NaN.
 func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape [3]int, op operation[T]) error {
 	m, n, k := shape[0], shape[1], shape[2]
 	unread := func(int, int) T { return u.kind.sentinel }
@@ -290,7 +287,7 @@ func gemmOnce[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand, shape 
 	return nil
 }
 
-// gemmSpreads wants a NaN in C to remain one where β is not 0.
+// gemmSpreads checks that a NaN in C stays NaN if β is not 0.
 func gemmSpreads[T gemm.Float](u under[T], g gemm.Gemmer[T]) error {
 	for _, alpha := range []T{0, 1} {
 		a, b, c := gemm.NewMatrix[T](3, 4), gemm.NewMatrix[T](4, 5), gemm.NewMatrix[T](3, 5)
@@ -307,8 +304,8 @@ func gemmSpreads[T gemm.Float](u under[T], g gemm.Gemmer[T]) error {
 	return nil
 }
 
-// gemmErrors wants ErrShape, and nothing written, where op(A), op(B) and C do not
-// conform, and a cancelled context's error.
+// gemmErrors checks that op(A), op(B) and C that do not conform give ErrShape, that nothing is written, and that a
+// cancelled context gives its error.
 func gemmErrors[T gemm.Float](u under[T], g gemm.Gemmer[T], rng *rand.Rand) error {
 	const m, n, k = 3, 4, 5
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {

@@ -8,9 +8,8 @@ import (
 	"gemm"
 )
 
-// Fuzz fuzzes the variants: it draws one of them, an element type, shapes,
-// strides, parameters and operands. params limits an int parameter to what is
-// interesting in products of at most 96 elements a side.
+// Fuzz draws a variant, an element type, shapes, strides, parameters and operands. params limits int parameters to values
+// that matter in products with at most 96 elements a side.
 func Fuzz(f *testing.F, variants []gemm.Variant) {
 	for i := range variants {
 		f.Add(uint8(i), uint8(i), uint8(7), uint8(5), uint8(9), uint8(1), uint8(0), uint8(3), uint64(i))
@@ -48,13 +47,13 @@ func randomParams(v gemm.Variant, rng *rand.Rand) gemm.Params {
 	return p
 }
 
-// fuzzOnce makes one product.
+// fuzzOnce computes and checks one product.
 func fuzzOnce[T gemm.Element](t *testing.T, v gemm.Variant, p gemm.Params, kind kind[T], rng *rand.Rand,
 	shape, gap [3]int,
 	check func(under[T], *rand.Rand, [3]int, [3]int) error,
 ) {
 	m, err := gemm.New[T](v, p)
-	// A variant that a parameter names may have fewer types.
+	// A local variant, named by a parameter, may have fewer types.
 	if errors.Is(err, gemm.ErrUnavailable) || errors.Is(err, gemm.ErrType) && len(p) > 0 {
 		t.Skip(err)
 	}

@@ -21,41 +21,38 @@ import (
 	"gemm"
 )
 
-// NonFinite says what becomes of NaN and Inf.
+// NonFinite is the behaviour of a variant with NaN and Inf.
 type NonFinite int
 
 const (
-	// Propagates: an element of C is NaN, +Inf or −Inf exactly where IEEE
-	// arithmetic makes the sum of its k products so.
+	// Propagates: an element of C is NaN, +Inf or −Inf if and only if the sum of its k products is, in IEEE arithmetic.
 	Propagates NonFinite = iota
-	// SkipsZeros: as Propagates, but products with a zero of A are left out.
+	// SkipsZeros: like Propagates, but products with a zero of A are skipped.
 	SkipsZeros
-	// Spreads: an element whose sum is not finite is not finite, Inf may have
-	// become NaN, and both may have spread to other elements.
+	// Spreads: an element whose sum is not finite is not finite. Inf may become NaN, and both may spread to other elements.
 	Spreads
-	// Undefined: there is no promise, nor a check.
+	// Undefined: the behaviour is not defined and not checked.
 	Undefined
 )
 
 // Suite runs the conformance checks. The zero value is right for most variants.
 type Suite struct {
 	NonFinite NonFinite
-	Sizes     []int // of each dimension, besides those that every variant is tested with
-	// OneCall says that others compute the product, in one call that no context ends or in
-	// processes with contexts of their own.
+	Sizes     []int // additional values of each dimension
+	// OneCall says that the product is computed elsewhere, in one call that a context cannot end, or in processes with
+	// contexts of their own.
 	OneCall bool
-	Lacks   gemm.Capabilities // declared by the variant, but not to be had on this host
+	Lacks   gemm.Capabilities // declared by the variant, but missing on this host
 }
 
-// Run runs the suite's zero value.
+// Run runs the zero Suite.
 func Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 	t.Helper()
 	Suite{}.Run(t, v, params...)
 }
 
-// Run checks v with each of the params, its defaults if there are none, for
-// every element type that it has. A variant that is unavailable is skipped: use
-// Require first where that may be a failure.
+// Run checks v with each of the params (none: its defaults), for every element type that it has. If v is unavailable, the
+// test is skipped; call Require first if that may have to be a failure.
 func (s Suite) Run(t *testing.T, v gemm.Variant, params ...gemm.Params) {
 	t.Helper()
 	if len(params) == 0 {
@@ -100,7 +97,7 @@ func run[T gemm.Element](t *testing.T, s Suite, v gemm.Variant, p gemm.Params, k
 	}
 }
 
-// under is the multiplier under test. All checks use it, one after the other.
+// under is the multiplier under test. The checks use it one after the other.
 type under[T gemm.Element] struct {
 	m    gemm.Multiplier[T]
 	v    gemm.Variant
@@ -115,15 +112,15 @@ type named[T gemm.Element] struct {
 	check func(under[T]) error
 }
 
-// kind is what the suite must know of an element type.
+// kind has the properties of an element type that the suite needs.
 type kind[T gemm.Element] struct {
 	sentinel T              // fills guard zones, and C before a product
 	small    func(i int) T  // one of the elements for which products are exact
-	add, mul func(a, b T) T // exact for them
-	own      []named[T]     // checks of this type alone
+	add, mul func(a, b T) T // exact for these elements
+	own      []named[T]     // checks for this type only
 }
 
-// checks lists what u has to pass.
+// checks returns the checks for u.
 func (u under[T]) checks() []named[T] {
 	return append([]named[T]{
 		{"declared", checkDeclared[T]},

@@ -9,7 +9,7 @@ import (
 	"gemm/gf256"
 )
 
-// bits returns the representation of x, which tells NaNs apart.
+// bits returns the bits of x, which differ for different NaNs.
 func bits[T gemm.Element](x T) uint64 {
 	switch x := any(x).(type) {
 	case float32:
@@ -21,10 +21,10 @@ func bits[T gemm.Element](x T) uint64 {
 	}
 }
 
-// guarded is a matrix with guard zones round it and between its rows.
+// guarded is a matrix with guard zones around it and between its rows.
 type guarded[T gemm.Element] struct {
 	gemm.Matrix[T]
-	whole []T // the buffer that the matrix lies in
+	whole []T // the whole buffer
 	was   []T // copy of whole
 }
 
@@ -45,7 +45,7 @@ func newGuarded[T gemm.Element](kind kind[T], rows, cols, gap int, element func(
 	}
 	g.Matrix = gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: stride, Data: g.whole[guard : guard+need]}
 	if gap > 0 {
-		// As a block of a larger matrix has it: the data go on behind the last row.
+		// As in a block of a larger matrix, the data continue after the last row.
 		g.Data = g.whole[guard:]
 	}
 	for i := range rows {
@@ -57,8 +57,8 @@ func newGuarded[T gemm.Element](kind kind[T], rows, cols, gap int, element func(
 	return g
 }
 
-// changed returns an error if an element of the buffer is not as it was, those
-// of the matrix aside if they may be written.
+// changed returns an error if an element of the buffer has changed. If writable is true, the elements of the matrix may
+// change.
 func (g guarded[T]) changed(name string, writable bool) error {
 	for at, x := range g.whole {
 		if bits(x) == bits(g.was[at]) {

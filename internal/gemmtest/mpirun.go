@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mpirunLimit is how long the ranks of one call may take.
+// mpirunLimit is the time limit of the ranks of one call.
 const mpirunLimit = 3 * time.Minute
 
 // Mpirun runs the tests of this binary that match run on the given number of ranks, each on one
@@ -43,7 +43,7 @@ func MpirunStatus(t *testing.T, asRank string, ranks int, run string, options ..
 		"-test.short="+fmt.Sprint(testing.Short()))
 	cmd := exec.CommandContext(ctx, mpirun, args...)
 	cmd.Env = append(os.Environ(), asRank+"=1", "GOMAXPROCS=1")
-	// mpirun ends its ranks when it is asked to end, and leaves them when it is killed.
+	// mpirun ends its ranks after SIGTERM; after SIGKILL they would go on.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

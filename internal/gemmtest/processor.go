@@ -39,7 +39,7 @@ func OneProcessor(t *testing.T, build func() func()) {
 		for call := range 2 * calls {
 			i := call % 2
 			runtime.GOMAXPROCS(i + 1)
-			runs[i]() // wakes what the other one has parked
+			runs[i]() // wakes the workers that the other one has parked
 			begin := time.Now()
 			runs[i]()
 			shortest[i] = min(shortest[i], time.Since(begin))

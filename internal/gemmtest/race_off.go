@@ -2,5 +2,5 @@
 
 package gemmtest
 
-// Raced says that the test runs under the race detector.
+// Raced reports whether the test runs under the race detector.
 const Raced = false

@@ -11,14 +11,13 @@ import (
 // requireVariable names the environment variable that turns skips into failures.
 const requireVariable = "GEMM_TEST_REQUIRE"
 
-// features are what a host may lack and GEMM_TEST_REQUIRE may therefore name.
+// features are the features that a host may lack, which GEMM_TEST_REQUIRE may name.
 var features = []string{"mpi", "mpich", "hosts", "cuda", "nvrtc", "gcc", "openblas", "mkl", "blis", "scalapack",
 	"avx512", "avx2", "avx2-nogfni", "ssse3"}
 
-// Require ends a test whose host lacks a feature: missing says what is missing,
-// nil that nothing is. The test is skipped, but fails where the environment
-// variable GEMM_TEST_REQUIRE, a list with commas, has the feature. A name there
-// that is no feature fails too.
+// Require ends a test if the host lacks a feature; missing is the reason, nil if nothing is missing. The test is skipped. It
+// fails if the environment variable GEMM_TEST_REQUIRE, a comma-separated list, has the feature, or a name
+// that is no feature.
 func Require(t testing.TB, feature string, missing error) {
 	t.Helper()
 	fail, err := required(os.Getenv(requireVariable), feature)

@@ -20,7 +20,7 @@ var ErrInUse = errors.New("is in use")
 // Lock is a lock on a file for the process that may change it over a longer time. The operating system
 // releases it when the process ends, for any reason.
 type Lock struct {
-	file *flock.Flock // nil if the file system has no
+	file *flock.Flock // nil if the file system has no locks
 }
 
 // lockHead is the beginning of the text in a lock file, which names the holder.

@@ -31,8 +31,8 @@ const Permissions fs.FileMode = 0o644
 type Pending struct {
 	file   *os.File
 	name   string       // as the caller gave it
-	target string       // the final file; not a
-	lock   *flock.Flock // of the temporary file; nil if
+	target string       // the final file; not a link
+	lock   *flock.Flock // of the temporary file; nil if the file system has no locks
 	done   bool
 }
 

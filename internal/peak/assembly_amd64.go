@@ -29,7 +29,7 @@ func assembly(pipe string, isa cpu.ISA) (loop, bool) {
 			x := new([96]float32)
 			return func() { fmaF32AVX2(repetitions, factorA, factorB, x) }
 		}}, true
-	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // the list has AVX2; AVX512 alone does not imply GFNI
+	case pipe == "gf256" && isa == cpu.AVX512 && slices.Contains(cpu.Supported(), cpu.AVX2): // with GFNI
 		return loop{isa, 2 * 1024 * repetitions, func() func() {
 			x := new([1024]uint8)
 			return func() { affineAVX512(repetitions, double, half, 3, x) }

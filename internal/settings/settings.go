@@ -1,12 +1,10 @@
-// Package settings keeps what gemm tune measures on a host in a file, so that later runs of
-// the programs use it.
+// Package settings stores what gemm tune measures on a host in a file, so that later runs of the programs use it.
 //
-// It is one JSON file a processor model, in the folder gemm of the user's folder for
-// configuration (os.UserConfigDir). Whatever is wrong with the file, or if there is
-// none, the settings that are computed from the caches serve: no product fails for it. The
-// package prints nothing; a command that computes shows Load's error.
+// There is one JSON file for each processor model, in the folder gemm of the user's configuration folder
+// (os.UserConfigDir). If there is no file, or if the file has an error, settings are computed from the
+// caches, and no product fails. The package prints nothing; commands print the error of Load.
 //
-// The environment variable GEMM_TUNED=off has the file ignored.
+// With the environment variable GEMM_TUNED=off the file is ignored.
 package settings
 
 import (
@@ -27,16 +25,16 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Schema is the version of the file. Files of an older one are ignored like those
-// of a newer one: measuring takes a minute.
+// Schema is the version of the file. Files of other versions are ignored, older ones too: measuring takes only a
+// minute.
 const Schema = 1
 
 // Variable is the environment variable that switches the settings off and on.
 const Variable = "GEMM_TUNED"
 
-// Load returns the settings of this host, read once: none if there is no file,
-// no folder for it, or GEMM_TUNED is off. The error is one line that says what is
-// wrong with the file and what helps; there are no settings then.
+// Load returns the settings of this host, which are read once. There are none if there is no file or no folder for
+// it, if GEMM_TUNED is off, or if there is an error. The error is one line with the fault of the file and
+// the remedy.
 var Load = sync.OnceValues(func() (tuned.Settings, error) {
 	on, err := enabled(os.Getenv(Variable))
 	if !on || err != nil {
@@ -56,13 +54,13 @@ func enabled(value string) (bool, error) {
 	return false, fmt.Errorf("%s=%q: must be on or off; no tuned settings are used", Variable, value)
 }
 
-// Read returns what the file of this host has now, whether it is in use or not;
-// no settings if there is none. The error is Load's.
+// Read returns the settings in the file of this host, even if they are disabled; none if there is no file. The
+// error is that of Load.
 func Read() (tuned.Settings, error) {
 	host := thisHost()
 	path, err := pathOf(host)
 	if err != nil {
-		return tuned.Settings{}, nil // no folder for configuration has no file in it
+		return tuned.Settings{}, nil // without a configuration folder there is no file
 	}
 	s, err := read(path, host)
 	if err != nil {
@@ -98,8 +96,8 @@ func read(path string, host tuned.Host) (tuned.Settings, error) {
 	return parse(data, host)
 }
 
-// errCorrupt: the file is no JSON, or of other types. It does not say more: what package json
-// says has the names of types of this package.
+// errCorrupt is the error of a file that is not JSON, or has other types. The errors of package json are not shown,
+// since they contain names of Go types.
 var errCorrupt = errors.New("it is cut off or corrupt")
 
 // parse returns the settings in data, which must be of host.
@@ -126,8 +124,8 @@ func parse(data []byte, host tuned.Host) (tuned.Settings, error) {
 	return s, nil
 }
 
-// Save replaces the file of this host by s, whole or not at all, and returns its
-// path. What Load has answered stays as it is.
+// Save replaces the file of this host with s, completely or not at all, and returns its path. The result of Load
+// does not change.
 func Save(s tuned.Settings) (string, error) {
 	host := thisHost()
 	s.Schema, s.Host = Schema, host
@@ -145,8 +143,7 @@ func Save(s tuned.Settings) (string, error) {
 	return path, advised(output.Write(path, append(data, '\n'), output.Permissions))
 }
 
-// Writable returns an error unless Save can be expected to succeed. It makes the
-// folder if there is none.
+// Writable returns an error if Save could not succeed. It creates the folder if there is none.
 func Writable() error {
 	path, err := prepared(thisHost())
 	if err != nil {
@@ -155,8 +152,8 @@ func Writable() error {
 	return advised(output.Writable(path))
 }
 
-// prepared returns the path of host's file, in a folder that is there, and where
-// there is no other thing than a file.
+// prepared returns the path of host's file. It creates the folder, and checks that an existing file is a regular
+// file.
 func prepared(host tuned.Host) (string, error) {
 	path, err := pathOf(host)
 	if err != nil {
@@ -174,8 +171,7 @@ func prepared(host tuned.Host) (string, error) {
 	return path, nil
 }
 
-// Path returns where the settings of this host are kept, or an error if the
-// user has no folder for configuration.
+// Path returns the file of this host's settings, or an error if the user has no configuration folder.
 func Path() (string, error) { return pathOf(thisHost()) }
 
 func pathOf(host tuned.Host) (string, error) {
@@ -196,8 +192,7 @@ var thisHost = sync.OnceValue(func() tuned.Host {
 	return h
 })
 
-// fileOf returns the name of a host's file: the model and the caches, in letters, digits
-// and hyphens.
+// fileOf returns the name of a host's file: the model and the caches, in letters, digits and hyphens.
 func fileOf(h tuned.Host) string {
 	words := strings.FieldsFunc(strings.ToLower(h.CPU), func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
@@ -206,15 +201,15 @@ func fileOf(h tuned.Host) string {
 	return strings.ToLower(strings.Join(append([]string{name[:min(len(name), maxName)]}, h.Sizes()...), "-")) + ".json"
 }
 
-// maxName is the most that a file's name has of the model.
+// maxName is the largest length of the model in a file name.
 const maxName = 80
 
-// unwritable says that the settings cannot be written, and what helps.
+// unwritable returns the error of settings that cannot be written, with the remedy.
 func unwritable(path string, err error) error {
 	return advised(fmt.Errorf("%s cannot be written: %w", path, cause(err)))
 }
 
-// advised says what helps where the settings cannot be written. It is nil if err is.
+// advised adds the remedy to an error of writing the settings. It returns nil for nil.
 func advised(err error) error {
 	if err == nil {
 		return nil
@@ -222,7 +217,7 @@ func advised(err error) error {
 	return fmt.Errorf("%w; make its folder writable", err)
 }
 
-// cause returns err without the name of the file that it is about.
+// cause returns err without the file name.
 func cause(err error) error {
 	var fault *fs.PathError
 	if errors.As(err, &fault) {

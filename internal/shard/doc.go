@@ -27,8 +27,7 @@ import (
 type Coder struct {
 	// Multiplier computes parities and lost shards; Verify does without.
 	Multiplier gemm.Multiplier[gf256.Elem]
-	// Progress is told what is being done, and how many bytes of payload of how many are;
-	// nil is not.
+	// Progress is called with the current activity, and the done and total bytes of payload. It may be nil.
 	Progress func(what string, done, total int64)
 
 	block, buffer int // bytes, 0 for the defaults: tests take small ones
@@ -47,7 +46,7 @@ const defaultBuffer = 16 << 20
 func (c *Coder) blockBytes() int  { return cmp.Or(c.block, defaultBlock) }
 func (c *Coder) bufferBytes() int { return cmp.Or(c.buffer, defaultBuffer) }
 
-// meter counts what is done for Coder.Progress.
+// meter counts bytes for Coder.Progress.
 type meter struct {
 	mu          sync.Mutex
 	what        string
@@ -76,16 +75,16 @@ type transfer struct {
 	block  int          // bytes: rows are cut at multiples of it
 	in     []source     // rows of B
 	matrix gf256.Matrix // len(in) columns
-	out    [][]sink     // what takes each row of B, then of C
+	out    [][]sink     // the sinks of each row of B, then of C
 }
 
-// source reads the bytes of a row from off on. Calls are in the order of off and leave out
-// nothing; each but the last is for whole blocks.
+// source reads the bytes of a row from off on. Calls are in the order of off, without gaps; each except the last is for
+// whole blocks.
 type source interface {
 	read(p []byte, off int64) error
 }
 
-// sink writes the bytes of a row from offset off on. Its calls are those of a source.
+// sink writes the bytes of a row from offset off on. Calls are in the same order as those of a source.
 type sink interface {
 	write(p []byte, off int64) error
 }
@@ -96,10 +95,10 @@ type slice struct {
 	rows gemm.Matrix[gf256.Elem]
 }
 
-// probes is how many columns of a slice are computed twice.
+// probes is the number of columns of a slice that are computed twice.
 const probes = 16
 
-// errProduct: the multiplier computed something else than the product.
+// errProduct says that the result of the multiplier is wrong.
 var errProduct = errors.New("the product is wrong and was not kept: multiply by another variant")
 
 // probe returns an errProduct unless rows, the rows of B followed by those of C, are a product with
@@ -127,8 +126,8 @@ func probe(matrix gf256.Matrix, rows gemm.Matrix[gf256.Elem]) error {
 	return nil
 }
 
-// transfer runs t: while one slice is written the next is multiplied and the one after it
-// is read. The first error ends it.
+// transfer runs t. While one slice is written, the next is multiplied and the one after it is read. The first error ends
+// it.
 func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -136,13 +135,13 @@ func (c *Coder) transfer(ctx context.Context, t transfer, done *meter) error {
 	width := max(c.bufferBytes()/(height*t.block), 1) * t.block
 	width = int(min(int64(width), t.length))
 
-	const slices = 3 // channels have room for all, so that nobody waits to send
+	const slices = 3 // channels have room for all, so no stage waits to send
 	free, filled, multiplied := make(chan *slice, slices), make(chan *slice, slices), make(chan *slice, slices)
 	for range slices {
 		free <- &slice{rows: gemm.NewMatrix[gf256.Elem](height, width)}
 	}
 	var stages sync.WaitGroup
-	// After an error the slices still go round, so that the others do not wait for ever.
+	// After an error the slices still circulate, so the other stages do not wait for ever.
 	stage := func(from <-chan *slice, to chan<- *slice, work func(*slice) error) {
 		stages.Go(func() {
 			defer close(to)

@@ -14,18 +14,17 @@ import (
 	"gemm/internal/output"
 )
 
-// Encoding is what Encode is to make of what.
+// Encoding describes a call of Encode.
 type Encoding struct {
-	File         string // to be encoded
+	File         string // the file to encode
 	Dir          string // for the shards; made if it is not there
 	Data, Parity int    // shards
 	Matrix       Matrix
 	Force        bool // replace the shards that are there
 }
 
-// Encode makes the shards of a file. They get their names when all are whole and on the
-// disk; an error before that leaves nothing. A process that is killed leaves temporary
-// files, which are no shards and which the next Encode removes.
+// Encode makes the shards of a file. They get their names when all are complete and on disk; after an error none is
+// left. A killed process leaves temporary files, which are not shards; the next Encode removes them.
 func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	file, info, err := openFile(e.File)
 	if err != nil {
@@ -33,7 +32,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	}
 	defer file.Close()
 	set := Set{Data: e.Data, Parity: e.Parity, Matrix: e.Matrix, Length: info.Size(), Block: c.blockBytes()}
-	_, _ = rand.Read(set.ID[:]) // it never fails
+	_, _ = rand.Read(set.ID[:]) // this never fails
 	generator, err := set.generator()
 	if err != nil {
 		return Set{}, err
@@ -43,7 +42,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 	}
 	switch err := os.Mkdir(e.Dir, 0o777); {
 	case err == nil:
-		defer os.Remove(e.Dir) // nothing, once there is a shard
+		defer os.Remove(e.Dir) // has no effect once there is a shard
 	case !errors.Is(err, fs.ErrExist):
 		return Set{}, fmt.Errorf("%s: cannot be made: %w", e.Dir, cause(err))
 	}
@@ -52,7 +51,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 		return Set{}, err
 	}
 	defer lock.Release()
-	old, err := e.replaced(info) // again: only now nobody else writes them
+	old, err := e.replaced(info) // again: from now on no other process writes them
 	if err != nil {
 		return Set{}, err
 	}
@@ -98,7 +97,7 @@ func (c *Coder) Encode(ctx context.Context, e Encoding) (Set, error) {
 func (e Encoding) remove(old []found, n int) error {
 	for _, f := range old {
 		if i, named := index(f.name); !named || !f.intact || i < n {
-			continue // it is one of the new ones, or not ours by both its name and its header
+			continue // one of the new shards, or not ours by both name and header
 		}
 		if err := os.Remove(filepath.Join(e.Dir, f.name)); err != nil {
 			return fmt.Errorf("%s: cannot be removed: %w", filepath.Join(e.Dir, f.name), cause(err))
@@ -107,9 +106,9 @@ func (e Encoding) remove(old []found, n int) error {
 	return nil
 }
 
-// openFile opens a file to be encoded.
+// openFile opens the file to encode.
 func openFile(name string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(name) // before it is opened, which waits where it is a pipe
+	info, err := os.Stat(name) // before it is opened: opening a pipe blocks
 	switch {
 	case err != nil:
 		return nil, nil, unreadable(name, err)
@@ -127,14 +126,14 @@ func openFile(name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// changed reports whether the file is another than it was.
+// changed reports whether the file has been replaced or modified.
 func changed(file *os.File, before fs.FileInfo) bool {
 	now, err := file.Stat()
 	return err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
 
-// replaced returns the shards that are in the folder already. They are an error without
-// Force, and with it where the file to be encoded is among them.
+// replaced returns the shards that exist in the folder. Without Force they are an error; with Force there is an error if
+// the file to encode is one of them.
 func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
 	if _, err := os.Stat(e.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -160,8 +159,7 @@ func (e Encoding) replaced(file fs.FileInfo) ([]found, error) {
 	return old, nil
 }
 
-// newWriter adds the shard that h is of to the files to come in dir. No shard has the
-// temporary name of a file to come, whatever is in that file.
+// newWriter adds the shard with header h to the group of files, in dir. Temporary names are never names of shards.
 func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*writer, error) {
 	file, err := files.Create(filepath.Join(dir, Name(h.index)), permissions(mode))
 	if err != nil {
@@ -170,6 +168,6 @@ func newWriter(files *output.Group, dir string, h header, mode fs.FileMode) (*wr
 	return &writer{header: h, file: file}, nil
 }
 
-// permissions returns the permissions of a file that is made from one with mode: the owner may read
-// and write it.
+// permissions returns the permissions of a file that is made from a file with mode: the owner can read and write
+// it.
 func permissions(mode fs.FileMode) fs.FileMode { return mode.Perm()&0o666 | 0o600 }

@@ -7,8 +7,8 @@ import (
 	"gemm/internal/output"
 )
 
-// part is a range of a file of the size of a payload, from start on. As a source it reads zeros
-// after the end of the file; as a sink it writes nothing there.
+// part is a range of a file, from start on, with the size of a payload. As a source it reads zeros after the end of the
+// file; as a sink it writes nothing there.
 type part struct {
 	file interface {
 		io.ReaderAt
@@ -17,7 +17,7 @@ type part struct {
 	start, length int64 // length is the whole file's
 }
 
-// inside returns the bytes of p, from off of the part on, that the file has.
+// inside returns the bytes of p, at offset off of the part, that are within the file.
 func (f part) inside(p []byte, off int64) []byte {
 	return p[:max(0, min(int64(len(p)), f.length-f.start-off))]
 }
@@ -38,7 +38,7 @@ func (f part) write(p []byte, off int64) error {
 	return err
 }
 
-// lockFolder has this process be the one that writes shards in the folder.
+// lockFolder locks the folder, so that only this process writes shards in it.
 func lockFolder(dir string) (*output.Lock, error) {
 	return output.NewLock(filepath.Join(dir, "shards"))
 }

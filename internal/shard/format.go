@@ -85,21 +85,20 @@ func (m Matrix) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (m Matrix) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// ID is what the shards of one encoding of a file have in common. It is random: the same
-// file encoded twice has two.
+// ID identifies the shards of one encoding of a file. It is random: a file that is encoded twice has two IDs.
 type ID [16]byte
 
-// String returns the first digits, which people can compare.
+// String returns the first digits, enough for people to compare.
 func (id ID) String() string { return hex.EncodeToString(id[:4]) }
 
 // MarshalText implements encoding.TextMarshaler, with all digits.
 func (id ID) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(id[:])), nil }
 
-// Set is what the shards of a file have in common.
+// Set has the common properties of the shards of a file.
 type Set struct {
 	ID     ID     `json:"id"`
 	Data   int    `json:"data"`   // shards that are parts of the file
-	Parity int    `json:"parity"` // shards besides
+	Parity int    `json:"parity"` // parity shards
 	Matrix Matrix `json:"matrix"`
 	Length int64  `json:"length"` // bytes of the file
 	Block  int    `json:"block"`  // bytes under one checksum
@@ -108,8 +107,8 @@ type Set struct {
 // Shards returns the number of shards.
 func (s Set) Shards() int { return s.Data + s.Parity }
 
-// Payload returns the bytes of a shard's payload: the file's over the data shards, rounded
-// up. What the file does not fill is zeros.
+// Payload returns the bytes of a shard's payload: the file size divided by the data shards, rounded up. The rest is
+// zeros.
 func (s Set) Payload() int64 { return (s.Length-1)/int64(s.Data) + 1 }
 
 // Size returns the bytes of a shard.
@@ -118,12 +117,12 @@ func (s Set) Size() int64 { return s.table() + entryBytes*((s.Payload()-1)/int64
 // table returns the offset of the table.
 func (s Set) table() int64 { return headerBytes + s.Payload() }
 
-// String says what the shards are.
+// String describes the shards.
 func (s Set) String() string {
 	return fmt.Sprintf("%d+%d %s shards of a file of %d bytes, id %v", s.Data, s.Parity, s.Matrix, s.Length, s.ID)
 }
 
-// generator returns the matrix that the shards are products with.
+// generator returns the generator matrix of the code.
 func (s Set) generator() (gf256.Matrix, error) {
 	if s.Matrix == Cauchy {
 		return gf256.Cauchy(s.Data, s.Parity)
@@ -156,10 +155,10 @@ func (h header) encode() []byte {
 	return b
 }
 
-// isShard reports whether b begins as a shard does.
+// isShard reports whether b begins like a shard.
 func isShard(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 
-// damage is the error of a shard whose bytes are not those that were written.
+// damage is the error of a shard whose bytes have changed.
 type damage struct{ what string }
 
 func (d damage) Error() string { return "damaged: " + d.what }
@@ -227,8 +226,8 @@ func (r *reader) read(p []byte, off int64) error {
 	return nil
 }
 
-// readChecked reads the payload, in the order of off. The error is a damage where that
-// has not its checksum, or the system's.
+// readChecked reads the payload; off must ascend. The error is a damage if a checksum is wrong, or an error of the
+// system.
 func (r *reader) readChecked(p []byte, off int64) error {
 	if err := readFull(r.file, p, headerBytes+off); err != nil {
 		return err
@@ -265,7 +264,7 @@ func readFull(f *os.File, p []byte, off int64) error {
 	return err
 }
 
-// writer makes a shard, as a sink of its payload. Until finish the header is zeros.
+// writer writes a shard, as a sink of its payload. Until finish, the header is zeros.
 type writer struct {
 	header
 	file  *output.Pending

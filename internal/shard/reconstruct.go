@@ -13,8 +13,8 @@ import (
 	"gemm/internal/output"
 )
 
-// Verify reads the shards in a folder whole and reports which are good. What is wrong with
-// shards is no error; that there are none is, and that it is not clear which are meant.
+// Verify reads all shards in a folder and reports which are good. Bad shards are not an error. A folder without shards
+// is an error, and so is one where it is not clear which file is meant.
 func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 	r, err := scan(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Coder) Verify(ctx context.Context, dir string) (*Report, error) {
 		work.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			for n := range r.copies[i] { // the others only where the first is bad
+			for n := range r.copies[i] { // the other copies only if the first is bad
 				f := &r.copies[i][n]
 				if f.state == Good {
 					f.state, f.reason = r.check(ctx, *f, done)
@@ -82,14 +82,13 @@ func (r *Report) check(ctx context.Context, f found, done *meter) (State, string
 	return Good, ""
 }
 
-// checkBytes is how many bytes of a shard are checked at once, about, and readers how many
-// shards at most.
+// checkBytes is the approximate number of bytes that are checked at once, readers the largest number of shards.
 const (
 	checkBytes = 1 << 20
 	readers    = 8
 )
 
-// failure returns the state of a shard that could not be read for err, and the reason.
+// failure returns the state of a shard that could not be read because of err, and the reason.
 func failure(err error) (State, string) {
 	if errors.As(err, &damage{}) {
 		return Damaged, detail(err)
@@ -97,17 +96,16 @@ func failure(err error) (State, string) {
 	return Unreadable, cause(err).Error()
 }
 
-// Reconstruction is what Reconstruct is to make of what.
+// Reconstruction describes a call of Reconstruct.
 type Reconstruction struct {
-	Dir    string // of the shards
-	File   string // to be written; empty: none
+	Dir    string // folder of the shards
+	File   string // the file to write; empty: none
 	Repair bool   // write the lost shards again
 	Force  bool   // replace the file that is there, and shards of other files
 }
 
-// Reconstruct verifies the shards in a folder and makes the file of them, and the lost
-// shards. What it makes gets its name when all is whole and on the disk. The report is of
-// before, and nil if there is none.
+// Reconstruct verifies the shards in a folder and writes the file and the lost shards. They get their names when all are
+// complete and on disk. The report describes the shards before that; it is nil if there is none.
 func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, error) {
 	if err := rec.checkFile(); err != nil {
 		return nil, err
@@ -133,7 +131,7 @@ func (c *Coder) Reconstruct(ctx context.Context, rec Reconstruction) (*Report, e
 	return r, c.reconstruct(ctx, rec, r)
 }
 
-// checkFile returns an error if the file is not to be written over what is there.
+// checkFile returns an error if the file exists and must not be replaced.
 func (rec Reconstruction) checkFile() error {
 	if rec.File == "" {
 		return nil
@@ -160,7 +158,7 @@ func (rec Reconstruction) checkFile() error {
 	return nil
 }
 
-// checkRepair returns an error if a lost shard's place is taken.
+// checkRepair returns an error if another file has the name of a lost shard.
 func (rec Reconstruction) checkRepair(r *Report) error {
 	for _, i := range r.Lost() {
 		info, err := os.Stat(filepath.Join(rec.Dir, Name(i)))
@@ -181,8 +179,7 @@ func (rec Reconstruction) checkRepair(r *Report) error {
 	return nil
 }
 
-// reconstruct makes the file and the lost shards of the first good ones, which are of data
-// as far as they go.
+// reconstruct writes the file and the lost shards from the first good shards, data shards if possible.
 func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) error {
 	set := r.Set
 	generator, err := set.generator()
@@ -190,7 +187,7 @@ func (c *Coder) reconstruct(ctx context.Context, rec Reconstruction, r *Report) 
 		return err
 	}
 	have, want := r.Good()[:set.Data], r.Lost()
-	if !rec.Repair { // parities are not wanted
+	if !rec.Repair { // parities are not written
 		want = slices.DeleteFunc(want, func(i int) bool { return i >= set.Data })
 	}
 	if rec.File == "" && len(want) == 0 {

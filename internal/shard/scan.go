@@ -15,17 +15,17 @@ import (
 	"gemm/internal/output"
 )
 
-// State is what has become of a shard.
+// State is the state of a shard.
 type State string
 
-// The states. All but Good are lost.
+// The states. Every shard that is not Good is lost.
 const (
-	Good       State = "good"       // every byte is what was written
-	Missing    State = "missing"    // there is no file with it
+	Good       State = "good"       // all bytes are intact
+	Missing    State = "missing"    // there is no file for it
 	Truncated  State = "truncated"  // the file is shorter than the shard
-	Damaged    State = "damaged"    // its bytes are others
-	Foreign    State = "foreign"    // its name is that of a shard of another file
-	Unreadable State = "unreadable" // the system does not give its bytes
+	Damaged    State = "damaged"    // bytes have changed
+	Foreign    State = "foreign"    // the file is a shard of another file
+	Unreadable State = "unreadable" // the system cannot read it
 )
 
 // Shard is one shard of a set, as it was found.
@@ -41,14 +41,14 @@ type Shard struct {
 	mode   fs.FileMode
 }
 
-// Report is what is in a folder of shards.
+// Report describes the shards in a folder.
 type Report struct {
 	Dir      string   `json:"-"`
 	Set      Set      `json:"set"`
-	Shards   []Shard  `json:"shards"` // all of the set, by index
+	Shards   []Shard  `json:"shards"` // all shards of the set, by index
 	Warnings []string `json:"warnings,omitempty"`
 
-	copies [][]found // of each shard: files whose header says that they are it
+	copies [][]found // by shard: the files whose headers belong to it
 }
 
 // found is a file that is a shard by its header or by its name.
@@ -56,25 +56,25 @@ type found struct {
 	name   string // in the folder
 	size   int64
 	mode   fs.FileMode
-	intact bool // the header is
+	intact bool // the header is intact
 	header header
-	state  State // Good where the size is, too
+	state  State // Good if the size is right, too
 	reason string
 }
 
 // Name returns the file name of the shard with the index.
 func Name(index int) string { return fmt.Sprintf("%03d%s", index, extension) }
 
-// extension ends the names of shards.
+// extension is the extension of shards.
 const extension = ".shard"
 
-// index returns the index of the shard that has the name.
+// index returns the index in the name of a shard.
 func index(name string) (int, bool) {
 	i, err := strconv.Atoi(strings.TrimSuffix(name, extension))
 	return i, err == nil && i >= 0 && i < gf256.MaxShards && Name(i) == name
 }
 
-// isName reports whether a shard has the name.
+// isName reports whether name is the name of a shard.
 func isName(name string) bool {
 	_, ok := index(name)
 	return ok
@@ -101,12 +101,12 @@ func find(dir string) ([]found, error) {
 	return all, nil
 }
 
-// unreadable says why name cannot be read.
+// unreadable returns the error of a file that cannot be read.
 func unreadable(name string, err error) error {
 	return fmt.Errorf("%s: cannot be read: %w", name, cause(err))
 }
 
-// cause returns err without the names that package os gives the file and the call.
+// cause returns err without the file name and the call that package os adds.
 func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -119,7 +119,7 @@ func cause(err error) error {
 	return err
 }
 
-// look reads the header of a file. It reports whether the file is to be taken for a shard.
+// look reads the header of a file. ok is false if the file is not a shard.
 func look(dir, name string) (f found, ok bool) {
 	_, named := index(name)
 	f = found{name: name, state: Unreadable}
@@ -165,7 +165,7 @@ func look(dir, name string) (f found, ok bool) {
 	return f, true
 }
 
-// detail returns what err says, of damage without the word for it, which the state says.
+// detail returns the text of err, without the word for damage, which is in the state.
 func detail(err error) string {
 	var d damage
 	if errors.As(err, &d) {
@@ -201,7 +201,7 @@ func scan(dir string) (*Report, error) {
 		case f.intact && f.header.Set == set:
 			i := f.header.index
 			if named == i && isNamed {
-				r.copies[i] = slices.Insert(r.copies[i], 0, f) // before those under other names
+				r.copies[i] = slices.Insert(r.copies[i], 0, f) // before copies with other names
 			} else {
 				r.copies[i] = append(r.copies[i], f)
 			}
@@ -225,7 +225,7 @@ func scan(dir string) (*Report, error) {
 	return r, nil
 }
 
-// is returns s as it was found in f.
+// is returns s with the state of the file f.
 func (s Shard) is(f found) Shard {
 	s.State, s.Bytes, s.File, s.Reason, s.header, s.mode = f.state, f.size, f.name, f.reason, f.header, f.mode
 	return s
@@ -235,10 +235,10 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// choose returns the set that the report on a folder is about.
+// choose returns the set of the shards that the report describes.
 func choose(dir string, all []found) (Set, error) {
 	indices := map[Set]map[int]bool{}
-	var sets []Set // in the order of names, so that the message is the same each time
+	var sets []Set // in the order of names: always the same message
 	damaged := 0
 	for _, f := range all {
 		if !f.intact {
@@ -274,7 +274,7 @@ func choose(dir string, all []found) (Set, error) {
 // Good returns the indices of the good shards.
 func (r *Report) Good() []int { return r.indices(func(s Shard) bool { return s.State == Good }) }
 
-// Lost returns the indices of the others.
+// Lost returns the indices of the other shards.
 func (r *Report) Lost() []int { return r.indices(func(s Shard) bool { return s.State != Good }) }
 
 func (r *Report) indices(accepts func(Shard) bool) []int {
@@ -287,7 +287,7 @@ func (r *Report) indices(accepts func(Shard) bool) []int {
 	return list
 }
 
-// Enough returns an error unless there are as many good shards as the file takes.
+// Enough returns an error if there are fewer good shards than the file needs.
 func (r *Report) Enough() error {
 	good := r.Good()
 	if missing := r.Set.Data - len(good); missing > 0 {
@@ -297,7 +297,7 @@ func (r *Report) Enough() error {
 	return nil
 }
 
-// Ranges returns ascending integers as text, as 0-3,7; none if there are none.
+// Ranges formats ascending integers, such as 0-3,7; "none" if there are none.
 func Ranges(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {

@@ -20,22 +20,22 @@ import (
 	"gemm/internal/tuned"
 )
 
-// GPUResult is what tune --json has of a GPU.
+// GPUResult is the part of gemm tune --json for a GPU.
 type GPUResult struct {
 	GPU    string      `json:"gpu"`
 	Trials []GPUTrial  `json:"trials"`
 	Chosen []GPUChoice `json:"chosen"`
-	Left   int         `json:"left"` // classes of rungs that the search did not come to
+	Left   int         `json:"left"` // classes of rungs that were not searched
 }
 
-// GPUSetting is a setting of a kernel as it is run.
+// GPUSetting is a setting with which a kernel runs.
 type GPUSetting struct {
 	Tile   string `json:"tile"`
-	Stages int    `json:"stages"` // 0: the kernel has no such number
-	Split  int    `json:"split"`  // 0: it cuts no k, or as many parts as are predicted to be best
+	Stages int    `json:"stages"` // 0: the kernel has no stages
+	Split  int    `json:"split"`  // 0: the kernel does not divide k, or the predicted number of parts is used
 }
 
-// String returns the setting as the table has it.
+// String returns the setting as in the table.
 func (s GPUSetting) String() string {
 	text := s.Tile
 	if s.Stages > 0 {
@@ -47,7 +47,7 @@ func (s GPUSetting) String() string {
 	return text
 }
 
-// params returns the parameters that ask for the setting; none if it is empty.
+// params returns the parameters that request the setting; none if it is empty.
 func (s GPUSetting) params() gemm.Params {
 	p := gemm.Params{}
 	if s.Tile != "" {
@@ -62,7 +62,7 @@ func (s GPUSetting) params() gemm.Params {
 	return p
 }
 
-// resolvedSetting returns what a row was run with.
+// resolvedSetting returns the setting with which a row ran.
 func resolvedSetting(r compare.Record) GPUSetting {
 	var s GPUSetting
 	s.Tile, _ = r.Resolved["tile"].(string)
@@ -71,23 +71,23 @@ func resolvedSetting(r compare.Record) GPUSetting {
 	return s
 }
 
-// GPUTask is a rung whose setting for a class of products is looked for.
+// GPUTask is a search for the best setting of a rung, for one class of products.
 type GPUTask struct {
 	Type  string     `json:"type"`
 	Rung  string     `json:"rung"`
 	Class cuda.Class `json:"class"`
-	Shape string     `json:"shape"` // of the product that stands for the class
+	Shape string     `json:"shape"` // of the product that represents the class
 	rung  cuda.Rung
 	shape gemm.Shape
 }
 
-// String names the task in progress and notes.
+// String returns the task for progress lines and notes.
 func (t GPUTask) String() string { return fmt.Sprintf("%s %s %s", t.Rung, t.Type, t.Class) }
 
 // GPUTrial is a candidate that was measured interleaved with the default.
 type GPUTrial struct {
 	GPUTask
-	Round int `json:"round"` // 1: many, 2: the best of them, 3: those that are left
+	Round int `json:"round"` // 1: many candidates, 2: the best of them, 3: the finalists
 	GPUSetting
 	Status compare.Status `json:"status"`
 	Reason string         `json:"reason,omitempty"`
@@ -95,33 +95,33 @@ type GPUTrial struct {
 	Ratio  compare.Number `json:"ratio"` // the default's time over the candidate's; null if one has none
 }
 
-// GPUChoice is what a search came to.
+// GPUChoice is the outcome of a search.
 type GPUChoice struct {
 	GPUTask
 	Tried   int            `json:"tried"` // candidates
 	Of      int            `json:"of"`
 	Default GPUSetting     `json:"default"`
-	Best    GPUSetting     `json:"best"` // of the others
+	Best    GPUSetting     `json:"best"` // best setting other than the default
 	Gflops  compare.Number `json:"gflops"`
 	Gain    compare.Number `json:"gain"`    // the default's time over that of the best
 	Library compare.Number `json:"library"` // cuBLAS's time over the shorter of both
-	Kept    bool           `json:"kept"`    // the best is used from now on
+	Kept    bool           `json:"kept"`    // whether the best is used from now on
 	Note    string         `json:"note,omitempty"`
 }
 
-// gpuSearch looks for the best settings of kernels on a GPU.
+// gpuSearch searches the best settings of kernels on a GPU.
 type gpuSearch struct {
 	gpu cuda.GPU
 	// measure measures interleaved cases, each verified before and after, on a worker that ignores
 	// tuned settings.
 	measure func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error)
-	// decide is told of a choice, with the rows of the default and of the best.
+	// decide is called with a choice and the rows of the default and of the best.
 	decide func(c GPUChoice, doc compare.Document) error
 	say    func(what string)
 	now    func() time.Time
 	until  time.Time
 	GPUResult
-	good map[string][]GPUSetting // of a rung, the best of its other classes
+	good map[string][]GPUSetting // by rung: the best settings of its other classes
 }
 
 // userRungs are the rungs that users choose for their products; they are tuned first.
@@ -131,12 +131,12 @@ var userRungs = []string{"warptile", "tf32-wmma", "dmma", "tuned"}
 // round ends after the first share of the time, the second after the other.
 const (
 	turnOthers  = 7
-	handful     = 5 // that go on to the second round
-	finalists   = 2 // and to the third
+	handful     = 5 // candidates in the second round
+	finalists   = 2 // candidates in the third round
 	firstEnd    = 0.6
 	secondEnd   = 0.9
-	leastSearch = 40 * time.Second // for a task, before others have any
-	realGPUGain = 1.02             // for which a setting is changed, if the intervals are apart too
+	leastSearch = 40 * time.Second // least time of a task before another one begins
+	realGPUGain = 1.02             // least gain for a change; the intervals must also be disjoint
 )
 
 var (
@@ -262,11 +262,11 @@ func settingsOf(entrants []entrant) []GPUSetting {
 	return out
 }
 
-// candidates returns the settings to try for a task, in this order: the settings of the rung's
-// default list, the settings that are good for its other classes, and the rest, so that the first
-// ones of these have tiles of all sizes. The split of k is left to the prediction.
+// candidates returns the settings to try for a task, in this order: the rung's default list, the settings that are
+// good for its other classes, and all others. The others are ordered so that the first ones have tiles
+// of all sizes. The split of k is left to the prediction.
 func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
-	capability, _ := occupancy.ParseCapability(s.gpu.Capability) // as tasks did
+	capability, _ := occupancy.ParseCapability(s.gpu.Capability) // as in tasks
 	var own, rest []GPUSetting
 	for _, tile := range t.rung.Candidates(capability) {
 		c := GPUSetting{Tile: tile.Name(), Stages: tile.Stages}
@@ -297,7 +297,7 @@ func (s *gpuSearch) candidates(t GPUTask) []GPUSetting {
 	return append(own, rest...)
 }
 
-// neighbours returns the settings with, for the first of them, other numbers of parts of k.
+// neighbours returns the settings, the first of them also with other numbers of parts of k.
 func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 	out := settingsOf(of)
 	for _, e := range of[:min(finalists, len(of))] {
@@ -321,7 +321,7 @@ func (s *gpuSearch) neighbours(t GPUTask, of []entrant) []GPUSetting {
 // other than the default, the fastest first, and how many were measured.
 func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUSetting, b compare.Budget,
 	until time.Time) (best []entrant, tried int, err error) {
-	var took time.Duration // of a turn
+	var took time.Duration // time of a turn
 	for turn := range slices.Chunk(from, turnOthers) {
 		begin := s.now()
 		if tried > 0 && begin.Add(took).After(until) {
@@ -335,7 +335,7 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 		took = s.now().Sub(begin)
 		tried += len(turn)
 		base := rows[0]
-		if !base.Speed() { // last says why
+		if !base.Speed() { // last reports the reason
 			return nil, tried, nil
 		}
 		for _, r := range rows[1:] {
@@ -348,8 +348,8 @@ func (s *gpuSearch) round(ctx context.Context, t GPUTask, round int, from []GPUS
 	return best, tried, nil
 }
 
-// turn measures the default, which is the first row, and other settings, interleaved, and notes
-// them as trials. In the last round it adds the library if there is one.
+// turn measures the default, which is the first row, and other settings, interleaved, and stores them as trials. In
+// the last round it also measures the library, if there is one.
 func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPUSetting,
 	b compare.Budget) ([]compare.Record, compare.Document, error) {
 	v := variant(cuda.Family + "/" + t.Rung)
@@ -387,7 +387,7 @@ func (s *gpuSearch) turn(ctx context.Context, t GPUTask, round int, others []GPU
 		}
 		rows = append(rows, doc.Records[i])
 	}
-	if rows[0].Status == compare.Unavailable && len(s.Chosen) == 0 { // later, what was found is worth more
+	if rows[0].Status == compare.Unavailable && len(s.Chosen) == 0 { // later, the settings found so far are worth more
 		return nil, doc, gemm.Unavailablef("%s: %s", v.Name, rows[0].Reason)
 	}
 	for i, o := range others {
@@ -410,8 +410,8 @@ func ratioOf(of, over compare.Record) compare.Number {
 	return of.Median / over.Median
 }
 
-// last measures the remaining settings, the default and cuBLAS. It notes in c which setting is best
-// and whether it is kept, and returns the rows.
+// last measures the finalists, the default and cuBLAS. It stores in c which setting is best and whether it is used,
+// and returns the rows.
 func (s *gpuSearch) last(ctx context.Context, c *GPUChoice, left []GPUSetting) (compare.Document, error) {
 	s.say(fmt.Sprintf("%s round 3", c.GPUTask))
 	rows, doc, err := s.turn(ctx, c.GPUTask, 3, left, lastRound)
@@ -451,12 +451,12 @@ func (s *gpuSearch) last(ctx context.Context, c *GPUChoice, left []GPUSetting) (
 // Device is a GPU on which kernels are tuned, and the program that computes there.
 type Device struct {
 	GPU     cuda.GPU
-	Worker  func(ctx context.Context) (*exec.Cmd, error) // serves cases on the GPU
-	Command string                                       // this program's command line, which records have
-	// takes the rows of the default and the best of each search; nil: they are not kept
+	Worker  func(ctx context.Context) (*exec.Cmd, error) // measures cases on the GPU
+	Command string                                       // command line of this program, for records
+	// the rows of the default and of the best are stored here; nil: they are not
 	Records *compare.Store
-	Warn    func(text string) // is told what is unusual, once
-	Chosen  func(c GPUChoice) // is told what a search came to
+	Warn    func(text string) // called once for anything unusual
+	Chosen  func(c GPUChoice) // called with the outcome of a search
 }
 
 // tuneCUDA chooses settings of kernels on the GPU.
@@ -470,7 +470,7 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 			Split: c.Best.Split,
 			Time:  time.Now().UTC().Truncate(time.Second), Revision: t.options.Revision,
 		}
-		if c.Note == "" { // or else nothing was found out, and what is there stays
+		if c.Note == "" { // otherwise nothing was measured, and the old setting stays
 			t.Settings = t.Settings.WithoutKernel(k)
 		}
 		if c.Kept {
@@ -484,7 +484,7 @@ func tuneCUDA(ctx context.Context, t *tuner, until time.Time) error {
 	return err
 }
 
-// measurer returns what measures cases on the GPU: all rows are of one run.
+// measurer returns a function that measures cases on the GPU. All its rows have one run.
 func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b compare.Budget) (compare.Document, error) {
 	var run *compare.RunInfo
 	var warned sync.Once
@@ -507,7 +507,7 @@ func (d *Device) measurer() func(ctx context.Context, cases []compare.Case, b co
 	}
 }
 
-// untuned returns the command of a worker that ignores what was tuned.
+// untuned returns the command of a worker that ignores tuned settings.
 func (d *Device) untuned(ctx context.Context) (*exec.Cmd, error) {
 	cmd, err := d.Worker(ctx)
 	if err != nil {
@@ -517,7 +517,7 @@ func (d *Device) untuned(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// record puts the rows of a search where they are kept.
+// record stores the rows of a search, if there is a store.
 func (d *Device) record(doc compare.Document) error {
 	if d.Records == nil {
 		return nil

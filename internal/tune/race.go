@@ -16,7 +16,7 @@ import (
 	"gemm/internal/sample"
 )
 
-// workload is a product on which ways to compute it are verified and measured.
+// workload is a product with which implementations are verified and measured.
 type workload[T gemm.Float] struct {
 	gemm.Shape
 	verify.Operands[T]
@@ -26,8 +26,8 @@ type workload[T gemm.Float] struct {
 	viewB    block.View[T]
 }
 
-// newWorkload returns a product of the shape, with A stored transposed or not. Results may have
-// the error of v with the parameters.
+// newWorkload returns a product of the shape, with A stored transposed or not. Results may have the error bound of v
+// with the parameters.
 func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Variant,
 	p gemm.Params) (*workload[T], error) {
 	p, err := v.Resolve(p)
@@ -51,12 +51,12 @@ func newWorkload[T gemm.Float](s gemm.Shape, trans blas.Transpose, v gemm.Varian
 	return w, nil
 }
 
-// newCube returns the product of n×n matrices, as a packed product computes it.
+// newCube returns the product of n×n matrices, with the error bound of the packed product.
 func newCube[T gemm.Float](n int) (*workload[T], error) {
 	return newWorkload[T](gemm.Cube(n), blas.NoTrans, variant("serial/packed"), nil)
 }
 
-// check returns an error unless C is the product.
+// check returns an error if C is not the product.
 func (w *workload[T]) check() error {
 	if verdict := w.verifier.Check(w.C, w.limit); !verdict.OK() {
 		return fmt.Errorf("a product of %s is wrong: %s", w.Shape, verdict.Reason)
@@ -64,12 +64,12 @@ func (w *workload[T]) check() error {
 	return nil
 }
 
-// by returns the product by a multiplier.
+// by returns a function that computes the product with a multiplier.
 func (w *workload[T]) by(m gemm.Multiplier[T]) func(ctx context.Context) error {
 	return func(ctx context.Context) error { return m.Multiply(ctx, w.C, w.A, w.B) }
 }
 
-// on returns the product by an engine.
+// on returns a function that computes the product with an engine.
 func (w *workload[T]) on(e *block.Engine[T]) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return e.Gemm(ctx, w.M, w.N, w.K, 1, w.viewA, w.viewB, 0, block.View[T]{Data: w.C.Data, Row: w.C.Stride, Col: 1})
@@ -81,22 +81,23 @@ func (w *workload[T]) plan(e *block.Engine[T]) block.Plan {
 	return e.Plan(w.M, w.N, w.K, w.viewA, w.viewB)
 }
 
-// race is how a candidate is measured against the incumbent.
+// race describes the comparison of a candidate with the incumbent.
 type race struct {
-	pairs    int       // of samples at least, as far as the time allows
-	most     int       // pairs, if the ratio is not known to 1 % before
-	hopeless int       // pairs after which a candidate that is not ahead is given up; 0: none
-	until    time.Time // no pair begins after it
+	pairs    int       // least number of pairs of samples, if the time is enough
+	most     int       // most pairs; fewer if the ratio is known to 1 % before
+	hopeless int       // pairs after which a slower candidate is given up; 0: never
+	until    time.Time // no pair begins later
 }
 
-// before returns r with the time that it ends at.
+// before returns r with the time at which it ends.
 func (r race) before(until time.Time) race {
 	r.until = until
 	return r
 }
 
-// over reports whether there are enough pairs. The decision does not depend on who is ahead, except
-// for a candidate that is given up: to stop as soon as one is ahead would find one ahead by chance.
+// over reports whether there are enough pairs. The decision does not depend on which of the two is faster: a race
+// that stops as soon as one is faster would find a faster one by chance. Only a hopeless candidate is given
+// up.
 func (r race) over(ratios []float64) bool {
 	if len(ratios) == r.hopeless {
 		return !(sample.Summarize(ratios).Median > 1)
@@ -108,21 +109,20 @@ func (r race) over(ratios []float64) bool {
 	return len(ratios) >= r.most || s.Hi-s.Lo <= 0.02*s.Median
 }
 
-// Gain is the outcome of a race: how many times as fast as the incumbent the candidate is.
+// Gain is the outcome of a race: the factor by which the candidate is faster than the incumbent.
 type Gain struct {
 	Ratio compare.Number `json:"ratio"` // the incumbent's time over the candidate's; null without samples
 	CI    *[2]float64    `json:"ci"`    // 95 % interval of the ratio; null if there are too few pairs
 	Pairs int            `json:"pairs"`
 }
 
-// realGain is the least gain for which a setting is changed: the whole interval
-// must lie above it.
+// realGain is the least gain for a change of a setting. The whole interval must be above it.
 const realGain = 1.005
 
-// faster reports whether the candidate is really faster.
+// faster reports whether the candidate is significantly faster.
 func (g Gain) faster() bool { return g.CI != nil && g.CI[0] >= realGain }
 
-// slower reports whether it is really slower.
+// slower reports whether the candidate is significantly slower.
 func (g Gain) slower() bool { return g.CI != nil && g.CI[1] < 1 }
 
 // timed returns a sampler of compute.
@@ -138,7 +138,7 @@ func timed(compute func(ctx context.Context) error) sample.Sampler {
 	}}
 }
 
-// match verifies two ways to compute w, and compares them by pairs of samples.
+// match verifies two implementations of w, and compares them by pairs of samples.
 func match[T gemm.Float](ctx context.Context, r race, w *workload[T],
 	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	samplers := [2]sample.Sampler{timed(incumbent), timed(candidate)}
@@ -163,24 +163,24 @@ func match[T gemm.Float](ctx context.Context, r race, w *workload[T],
 	return g, nil
 }
 
-// axis is one of the block sizes: where it is, and what it can be.
+// axis is one of the block sizes, with its possible values.
 type axis struct {
 	name            string
 	of              func(b *block.Blocking) *int
 	least, greatest int
-	step            int // it is a multiple of
-	length          int // of the dimension that it cuts, if it is measured
+	step            int // sizes are multiples of it
+	length          int // length of the divided dimension, if it is measured
 }
 
-// even returns the size of the pieces of the dimension, if blocks have the given size: the engine
-// makes all pieces of nearly the same size.
+// even returns the size of the pieces of the dimension if blocks have the given size: the engine makes all pieces of
+// nearly the same size.
 func (a axis) even(size int) int {
 	count := (a.length + size - 1) / size
 	return ((a.length+count-1)/count + a.step - 1) / a.step * a.step
 }
 
-// beside are the values that descend tries for a size, as multiples of it.
-var beside = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
+// neighbours are the values that descend tries for a size, as multiples of it.
+var neighbours = []float64{math.Sqrt2, math.Sqrt2 / 2, 2, 0.5}
 
 // descend improves the blocking by coordinate descent. For one size after the other it tries values
 // near the best known one, and keeps a value if better says that it is faster. It ends if no size
@@ -194,7 +194,7 @@ func descend(start block.Blocking, axes []axis,
 		changed = false
 		for _, a := range axes {
 			centre := *a.of(&best)
-			for _, factor := range beside {
+			for _, factor := range neighbours {
 				candidate := best
 				size := a.even(max(1, int(float64(centre)*factor)))
 				*a.of(&candidate) = size
@@ -215,8 +215,8 @@ func descend(start block.Blocking, axes []axis,
 	return best, nil
 }
 
-// crossing returns the first of n steps for which holds, which holds for all that
-// follow, by bisection; n if there is none.
+// crossing returns the first of n steps for which holds is true, or n, by bisection. If holds is true for a step, it
+// must be true for all later ones.
 func crossing(n int, holds func(i int) (bool, error)) (int, error) {
 	lo, hi := 0, n
 	for lo < hi {
@@ -245,7 +245,7 @@ type point struct {
 // n³, and adds sums, which take time in n². So the ratio is α + γ/n, and the break-even size is
 // where it is 1.
 
-// breakEven returns that size between two measured ones, of which the second gains.
+// breakEven returns the break-even size between two measured sizes; the second is faster when halved.
 func breakEven(before, after point) float64 {
 	gamma := (before.ratio - after.ratio) / (1/float64(before.n) - 1/float64(after.n))
 	alpha := after.ratio - gamma/float64(after.n)

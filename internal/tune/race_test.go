@@ -54,7 +54,7 @@ func TestDescend(t *testing.T) {
 	count := 0
 	got, err = descend(start, axes,
 		func(axis, block.Blocking, block.Blocking) (bool, error) { count++; return false, nil })
-	if err != nil || got != start || count < 2*len(axes) || count > len(axes)*len(beside) {
+	if err != nil || got != start || count < 2*len(axes) || count > len(axes)*len(neighbours) {
 		t.Errorf("%v after %d tries, %v; want %v", got, count, err, start)
 	}
 	// An error ends it with what has been found.

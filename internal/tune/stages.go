@@ -27,7 +27,7 @@ func values[T kernel.Float](t *tuner) tuned.Values {
 	return found.Values
 }
 
-// keep makes v the settings of T, also for what is measured from now on.
+// keep sets the settings of T. Later measurements use them too.
 func keep[T kernel.Float](t *tuner, v tuned.Values) {
 	t.Settings = t.Settings.With(tuned.Tune{
 		Type: gemm.TypeOf[T]().Name, Kernel: kernel.Best[T]().Name, Values: v,
@@ -37,13 +37,13 @@ func keep[T kernel.Float](t *tuner, v tuned.Values) {
 	tuned.Use(t.Settings)
 }
 
-// decided notes what became of a setting of T.
+// decided stores the outcome for a setting of T.
 func decided[T kernel.Float](t *tuner, c Choice) {
 	c.Type, c.Kernel = gemm.TypeOf[T]().Name, kernel.Best[T]().Name
 	t.Chosen = append(t.Chosen, c)
 }
 
-// try has a candidate race against the incumbent on w, and notes the outcome.
+// try compares a candidate with the incumbent on w, and stores the outcome.
 func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
 	incumbent, candidate func(ctx context.Context) error) (Gain, error) {
 	what.Type, what.Shape = gemm.TypeOf[T]().Name, w.Shape.String()
@@ -58,7 +58,7 @@ func try[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], 
 	return g, nil
 }
 
-// tryBlocks has two blockings race.
+// tryBlocks compares two blockings.
 func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workload[T], what Trial,
 	incumbent, candidate block.Blocking) (Gain, error) {
 	k := kernel.Best[T]()
@@ -66,14 +66,14 @@ func tryBlocks[T kernel.Float](ctx context.Context, t *tuner, r race, w *workloa
 		w.on(block.New(k, candidate, block.Serial)))
 }
 
-// computed returns the blocking of T on a host that is not tuned.
+// computed returns the default blocking of T, which is computed from the caches.
 func computed[T kernel.Float]() block.Blocking {
 	k := kernel.Best[T]()
 	var zero T
 	return block.Fit(block.HostCaches(), int(unsafe.Sizeof(zero)), k.MR, k.NR)
 }
 
-// blocking returns the blocking of T by the settings so far.
+// blocking returns the blocking of T with the settings so far.
 func blocking[T kernel.Float](t *tuner) block.Blocking {
 	b := computed[T]()
 	v := values[T](t)
@@ -86,7 +86,7 @@ func blocking[T kernel.Float](t *tuner) block.Blocking {
 	return b
 }
 
-// speed returns the operations a second of a packed product of T of medium size.
+// speed returns the operations per second of a packed product of T of medium size.
 func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	const n = 256
 	w, err := newCube[T](n)
@@ -103,16 +103,16 @@ func speed[T kernel.Float](ctx context.Context, t *tuner) (float64, error) {
 	return 2 * w.Terms() / sample.Summarize(s.Seconds).Median, nil
 }
 
-// errTime ends a search whose time is over.
+// errTime says that the time of a search is over.
 var errTime = errors.New("the time is over")
 
-// blockSizes are the sizes of products that blocks are measured on: the first one of
-// which about blockCalls can be computed.
+// blockSizes are the sizes of products with which blocks are measured. The first size is used of which about
+// blockCalls can be computed in the time.
 var blockSizes = []int{1536, 1280, 1024, 768, 512, 384, 256, 128}
 
 const blockCalls = 160
 
-// The races: many are run in a search, and those that settle a question take longer.
+// The races. A search has many short ones; a decision takes a longer one.
 var (
 	searching = race{pairs: 9, most: 21, hopeless: 4}
 	crossings = race{pairs: 15, most: 61}
@@ -137,8 +137,7 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	if err != nil {
 		return err
 	}
-	// Panels of A, which is packed where it is stored transposed, may have more rows
-	// than the cube.
+	// A transposed A is packed, and its panels may have more rows than the cube.
 	tall, err := newWorkload[T](gemm.Shape{M: 4 * n, N: n / 2, K: n / 2}, blas.Trans, variant("serial/packed"), nil)
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func tuneBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		case time.Now().After(search.until):
 			return false, errTime
 		case candidate.KC*candidate.NC > 4*start.KC*start.NC || candidate.MC*candidate.KC > 4*start.MC*start.KC:
-			return false, nil // it fits no cache
+			return false, nil // it does not fit in a cache
 		}
 		w := cube
 		if a.name == "mc" {
@@ -215,10 +214,10 @@ func settleBlocks[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 	return nil
 }
 
-// smallSizes are the sizes of products that thresholds are searched among.
+// smallSizes are the sizes of products among which thresholds are searched.
 var smallSizes = []int{8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512}
 
-// tuneDirect chooses up to which size products of T are computed without packing.
+// tuneDirect chooses the largest size at which products of T are computed without packing.
 func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if !kernel.Best[T]().Strided {
@@ -245,14 +244,14 @@ func tuneDirect[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	if err != nil {
 		return err
 	}
-	best := 1 // what is packed from the first size on
+	best := 1 // everything is packed
 	if i > 0 {
 		best = cubed(smallSizes[i-1])
 	}
 	return settleThreshold(ctx, t, until, "direct", base.Direct, best, with, func(v *tuned.Values) { v.Direct = best })
 }
 
-// tuneParallel chooses from which size on two workers compute products of T.
+// tuneParallel chooses the least size at which two workers compute products of T.
 func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	base := blocking[T](t)
 	if runtime.GOMAXPROCS(0) < 2 {
@@ -289,9 +288,8 @@ func tuneParallel[T kernel.Float](ctx context.Context, t *tuner, until time.Time
 		func(v *tuned.Values) { v.Parallel = best })
 }
 
-// settleThreshold keeps the threshold that was found, where it proves faster than the
-// default on a product that lies between them. with returns an engine that has a
-// threshold.
+// settleThreshold uses the threshold that was found if it is faster than the default for a product between both.
+// with returns an engine with a threshold.
 func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.Time, setting string, standard, best int,
 	with func(threshold int) *block.Engine[T], set func(v *tuned.Values)) error {
 	c := Choice{Setting: setting, Default: terms(standard), Chosen: terms(standard),
@@ -321,11 +319,10 @@ func settleThreshold[T kernel.Float](ctx context.Context, t *tuner, until time.T
 // cubed returns n³.
 func cubed(n int) int { return n * n * n }
 
-// terms writes the number of terms of a cube by its size.
+// terms returns the number of terms of a cube as n³.
 func terms(n int) string { return fmt.Sprintf("%.0f³", math.Cbrt(float64(n))) }
 
-// apart returns the middle one of the sizes n whose n³ lies above one of two
-// thresholds and not above the other.
+// apart returns the middle one of the sizes n whose n³ is between two thresholds.
 func apart(sizes []int, a, b int) (int, bool) {
 	var between []int
 	for _, n := range sizes {
@@ -345,8 +342,9 @@ const maxSize = 1 << 13
 // largeSizes are the sizes of products on which the effect of halving is measured.
 var largeSizes = []int{256, 512, 1024, 2048, 4096, 8192}
 
-// tuneCutoff chooses down to which size Strassen's algorithm halves products of T; Winograd's
-// form goes by it. It halves products of growing size once until that pays.
+// tuneCutoff chooses the size down to which Strassen's algorithm halves products of T; Winograd's form uses it in
+// proportion. It measures products of growing size, with one halving and without, until halving is
+// faster.
 func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) error {
 	rate, err := speed[T](ctx, t)
 	if err != nil {
@@ -355,7 +353,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	strassen, packed := variant("serial/strassen"), variant("serial/packed")
 	search := halvings.before(until.Add(-time.Until(until) / 10))
 	note := ""
-	var before *point // the last one that did not gain
+	var before *point // the last size without a gain
 	best := 0
 	for _, n := range largeSizes {
 		params, err := strassen.Resolve(gemm.Params{"cutoff": n / 2})
@@ -364,7 +362,7 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 		}
 		shape := compare.Request{Variant: strassen, Type: gemm.TypeOf[T]().Name, Shape: gemm.Cube(n), Op: "nn", Alpha: 1,
 			Params: params}.Case()
-		// Both ways are computed once to be verified, and once a pair.
+		// Both are computed once for the verification, and once for each pair.
 		calls := float64(2 * (1 + search.pairs))
 		if calls*2*shape.Terms()/rate > time.Until(search.until).Seconds() {
 			break
@@ -406,8 +404,8 @@ func tuneCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time) 
 	return settleCutoff[T](ctx, t, until, best, note, strassen)
 }
 
-// settleCutoff keeps the cutoff that was found, where it proves faster than the
-// default at a size that only one of them halves. best is 0 if none was found.
+// settleCutoff uses the cutoff that was found if it is faster than the default at a size that only one of them
+// halves. best is 0 if none was found.
 func settleCutoff[T kernel.Float](ctx context.Context, t *tuner, until time.Time, best int, note string,
 	strassen gemm.Variant) error {
 	c := Choice{Setting: "cutoff", Default: fmt.Sprint(t.cutoff), Chosen: fmt.Sprint(t.cutoff), Note: note}

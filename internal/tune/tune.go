@@ -1,5 +1,5 @@
-// Package tune measures settings on this host: block sizes, thresholds and cut-offs on the
-// processor, tiles of kernels on a GPU. What proves faster than what is in use is kept.
+// Package tune measures settings on this host: block sizes, thresholds and cut-offs for the CPU, and tiles of
+// kernels for a GPU. A setting that is significantly faster than the one in use replaces it.
 package tune
 
 import (
@@ -15,25 +15,25 @@ import (
 	"gemm/internal/tuned"
 )
 
-// Options say what is tuned, and for how long.
+// Options select what is tuned, and for how long.
 type Options struct {
-	Families []string       // of Families, and cuda.Family
-	Time     time.Duration  // of measuring, about
-	Settings tuned.Settings // that are there; those of other families stay
-	Revision string         // of this program, which the settings name
-	Device   *Device        // where the family cuda is tuned; nil: it is not
-	Say      func(string)   // is told what is being measured
-	Step     func()         // is called after each of Steps
+	Families []string       // families to tune: of Families, or cuda.Family
+	Time     time.Duration  // approximate time of measuring
+	Settings tuned.Settings // existing settings; those of other families stay
+	Revision string         // revision of this program, stored in the settings
+	Device   *Device        // GPU for the family cuda; nil: none
+	Say      func(string)   // called with what is being measured
+	Step     func()         // called after each of Steps
 }
 
-// Result is what was tried and chosen, as JSON has it.
+// Result is the outcome of tuning, in the form of JSON.
 type Result struct {
 	Schema   int            `json:"schema"`
-	File     string         `json:"file"` // where the settings are kept
+	File     string         `json:"file"` // file of the settings
 	Trials   []Trial        `json:"trials"`
 	Chosen   []Choice       `json:"chosen"`
 	CUDA     *GPUResult     `json:"cuda,omitempty"`
-	Settings tuned.Settings `json:"settings"` // those that were there, and what was chosen
+	Settings tuned.Settings `json:"settings"` // old settings and new ones
 }
 
 // Trial is a race of a candidate.
@@ -46,7 +46,7 @@ type Trial struct {
 	Gain
 }
 
-// Choice is what became of a setting.
+// Choice is the outcome for a setting.
 type Choice struct {
 	Type    string `json:"type"`
 	Kernel  string `json:"kernel"`
@@ -54,28 +54,27 @@ type Choice struct {
 	Default string `json:"default"`
 	Chosen  string `json:"chosen"`
 	Note    string `json:"note,omitempty"`
-	// What the choice gains over the default on the product that Note names; null
-	// where the default stays.
+	// Gain over the default for the product that Note names; null if the default stays.
 	Gain *Gain `json:"gain"`
 }
 
-// tuner measures settings and keeps them for what is measured after.
+// tuner measures settings, and uses them for later measurements.
 type tuner struct {
 	options Options
 	Result
-	cutoff int // of Strassen's algorithm if it is not tuned
+	cutoff int // default cut-off of Strassen
 }
 
 // stage is a part of tuning.
 type stage struct {
 	family string
 	name   string
-	share  int // of the time, beside those of the others
+	share  int // share of the time, relative to the other stages
 	run    func(ctx context.Context, t *tuner, until time.Time) error
 }
 
-// stages are the parts in their order: what follows is measured with the blocks
-// that were chosen, and the longest products come last.
+// stages are the parts of tuning, in their order. Later stages use the blocks that were chosen; the longest products
+// come last.
 var stages = []stage{
 	{"serial", "blocks of f64", 20, tuneBlocks[float64]},
 	{"serial", "blocks of f32", 20, tuneBlocks[float32]},
@@ -104,9 +103,8 @@ func plan(families []string) []stage {
 // Steps returns the number of steps that tuning the families takes.
 func Steps(families []string) int { return len(plan(families)) }
 
-// Run tunes the families. If there is an error, the result is nil unless settings of a GPU were
-// chosen before. Settings of a GPU are kept class by class, settings of the processor only when all
-// are tuned.
+// Run tunes the families. If there is an error, the result is nil unless settings of a GPU were chosen before. Settings
+// of a GPU are stored class by class, settings of the CPU only when all are tuned.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	t := &tuner{options: o, Result: Result{Schema: compare.Schema, Settings: o.Settings}}
 	t.forget()
@@ -130,11 +128,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return &t.Result, nil
 }
 
-// forget takes the settings of the families out of those that are in use, so that
-// they are measured against the defaults.
+// forget removes the settings of the families from those in use, so candidates are compared with the defaults.
 func (t *tuner) forget() {
 	if len(t.options.Families) == 1 && t.options.Families[0] == cuda.Family {
-		return // whose candidates are measured against the defaults in any case
+		return // its candidates are always compared with the defaults
 	}
 	left := func(v tuned.Values) tuned.Values {
 		if slices.Contains(t.options.Families, "serial") {
@@ -160,8 +157,8 @@ func Cutoff() int {
 	return p.Int("cutoff")
 }
 
-// variant returns the variant of a name that is in the list.
+// variant returns the variant with a name, which must exist.
 func variant(name string) gemm.Variant {
-	variants := catalog.Variants() // which are the same in every build
+	variants := catalog.Variants() // the same in every build
 	return variants[slices.IndexFunc(variants, func(v gemm.Variant) bool { return v.Name == name })]
 }

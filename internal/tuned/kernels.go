@@ -8,33 +8,31 @@ import (
 	"time"
 )
 
-// Kernel is the setting of a kernel that was found best on a GPU for a class of shapes.
+// Kernel is the best setting of a kernel on a GPU, for a class of shapes.
 type Kernel struct {
-	GPU   string `json:"gpu"`   // model, as the driver has it
+	GPU   string `json:"gpu"`   // name of the model in the driver
 	Type  string `json:"type"`  // f32, f64
 	Rung  string `json:"rung"`  // such as warptile
 	Class string `json:"class"` // as in cuda.Class
 	Tile  string `json:"tile"`  // as cuda.Tile.Name writes it
-	// Stages are the slices in shared memory or on their way there; 0: the kernel has no
-	// such number.
+	// Stages is the number of slices in shared memory or on their way there; 0: the kernel has no stages.
 	Stages int `json:"stages"`
-	// Split is the number of parts that k is cut into; 0: the kernel cuts none.
+	// Split is the number of parts of k; 0: the kernel does not divide k.
 	Split    int       `json:"split"`
 	Time     time.Time `json:"time"`     // when it was measured
 	Revision string    `json:"revision"` // of the program that measured
 }
 
-// The limits of a kernel's numbers are those of the parameters of the family cuda.
+// The limits of the numbers are those of the parameters of the family cuda.
 const (
 	maxStages = 16
 	maxSplit  = 64
 )
 
-// tile is the form of a Tile: two or three numbers of a block, and two each of a warp and of
-// a thread.
+// tile matches a Tile: two or three numbers of a block, and two numbers each of a warp and of a thread.
 var tile = regexp.MustCompile(`^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}(x[1-9][0-9]{0,3})?(/[1-9][0-9]{0,3}x[1-9][0-9]{0,3}){0,2}$`)
 
-// check returns what cannot be of k, whatever the kernel.
+// check returns the first invalid value of k. It does not know the kernel.
 func (k Kernel) check() error {
 	if k.Type != "f32" && k.Type != "f64" {
 		return fmt.Errorf("the type %q of a kernel is neither f32 nor f64", k.Type)
@@ -55,12 +53,12 @@ func (k Kernel) check() error {
 	return nil
 }
 
-// of reports whether both are for the same kernel, GPU and class.
+// of reports whether both have the same kernel, GPU and class.
 func (k Kernel) of(o Kernel) bool {
 	return k.GPU == o.GPU && k.Type == o.Type && k.Rung == o.Rung && k.Class == o.Class
 }
 
-// checkKernels returns what cannot be of the kernels of s.
+// checkKernels returns the first invalid value of the kernels in s.
 func (s Settings) checkKernels() error {
 	for i, k := range s.Kernels {
 		if err := k.check(); err != nil {
@@ -73,7 +71,7 @@ func (s Settings) checkKernels() error {
 	return nil
 }
 
-// WithKernel returns s with k in place of what it has for k's kernel, GPU and class.
+// WithKernel returns s with k in place of an entry for the same kernel, GPU and class.
 func (s Settings) WithKernel(k Kernel) Settings {
 	s = s.WithoutKernel(k)
 	s.Kernels = append(s.Kernels, k)
@@ -84,7 +82,7 @@ func (s Settings) WithKernel(k Kernel) Settings {
 	return s
 }
 
-// WithoutKernel returns s with nothing for k's kernel, GPU and class.
+// WithoutKernel returns s without an entry for the kernel, GPU and class of k.
 func (s Settings) WithoutKernel(k Kernel) Settings {
 	s.Kernels = slices.DeleteFunc(slices.Clone(s.Kernels), k.of)
 	return s

@@ -1,9 +1,8 @@
-// Package tuned holds the results of gemm tune for a host: block sizes, break-even sizes between
-// ways to compute, and the tiles of kernels on its GPUs.
+// Package tuned has the results of gemm tune for a host: block sizes, break-even sizes between implementations, and
+// tiles of kernels on its GPUs.
 //
-// The package reads no file. A program that wants the settings of its host reads them with
-// package settings and passes them to Use before its first product. Without that, block
-// sizes are computed from the caches.
+// The package reads no file. A program that uses the settings of its host reads them with package settings
+// and passes them to Use before its first product. Otherwise block sizes are computed from the caches.
 package tuned
 
 import (
@@ -16,20 +15,20 @@ import (
 	"time"
 )
 
-// Settings is what has been measured on one host: the content of the file.
+// Settings are the results for one host, which are the content of the file.
 type Settings struct {
 	Schema int    `json:"schema"`
 	Host   Host   `json:"host"`
 	Tuned  []Tune `json:"tuned"` // no two of the same type and kernel
-	// Kernels are of the GPUs of the host, no two of the same GPU, type, rung and class.
+	// Kernels has the settings for the GPUs of the host; no two have the same GPU, type, rung and class.
 	Kernels []Kernel `json:"kernels,omitempty"`
 }
 
-// Host is the processor that settings hold for. Its model alone does not tell
-// virtual machines apart, whose processors often name themselves vaguely.
+// Host is the processor for which settings are valid. The model alone is not enough: virtual machines often have
+// vague names for different processors.
 type Host struct {
 	CPU    string  `json:"cpu"`
-	Caches []Cache `json:"caches"` // of data, smallest level first
+	Caches []Cache `json:"caches"` // data caches, smallest level first
 }
 
 // Cache is one level of cache.
@@ -41,31 +40,27 @@ type Cache struct {
 // Tune is the outcome of tuning for one element type and micro-kernel.
 type Tune struct {
 	Type   string `json:"type"`   // f32, f64
-	Kernel string `json:"kernel"` // as in kernel.Kernel; its tile decides what fits where
+	Kernel string `json:"kernel"` // name in kernel.Kernel; its tile decides which blocks fit
 	Values
 	Time     time.Time `json:"time"`     // when it was measured
 	Revision string    `json:"revision"` // of the program that measured
 	Go       string    `json:"go"`       // the compiler of that program
 	OS       string    `json:"os"`
-	Cores    int       `json:"cores"` // that the program could use
+	Cores    int       `json:"cores"` // processors that the program could use
 }
 
-// Values are the settings of one type and kernel. One that is 0 was not measured:
-// the default serves.
+// Values are the settings of one type and kernel. If one is 0, it was not measured, and the default is used.
 type Values struct {
-	// MC, KC and NC are the largest blocks in elements, as in block.Blocking. All of
-	// them are 0, or none is.
+	// MC, KC and NC are the largest blocks in elements, as in block.Blocking. Either all of them are 0 or none.
 	MC int `json:"mc"`
 	KC int `json:"kc"`
 	NC int `json:"nc"`
-	// Direct is the largest m·n·k of a product that is computed from its operands
-	// where they lie, without packing them.
+	// Direct is the largest m·n·k of a product that reads its operands in place, without packing.
 	Direct int `json:"direct"`
-	// Parallel is the least m·n·k of a product that two workers compute faster than
-	// one.
+	// Parallel is the least m·n·k of a product that two workers compute faster than one.
 	Parallel int `json:"parallel"`
-	// Cutoff is the largest harmonic mean of m, n and k of products that Strassen's
-	// algorithm does not halve. Winograd's form has it in proportion.
+	// Cutoff is the largest harmonic mean of m, n and k for which Strassen's algorithm does not halve. Winograd's form
+	// uses it in proportion.
 	Cutoff int `json:"cutoff"`
 }
 
@@ -75,18 +70,18 @@ const (
 	maxKC       = 1 << 12
 	maxNC       = 1 << 16
 	maxBlock    = 1 << 24 // elements of MC×KC and of KC×NC: 128 MiB of float64
-	maxDirect   = 1 << 27 // operands of 512×512 do not fit the second level of any cache
+	maxDirect   = 1 << 27 // operands of 512×512 do not fit in L2 of any processor
 	maxParallel = min(1<<45, math.MaxInt)
 )
 
-// The limits of a cutoff. Below the least, the additions of a level cost more than
-// it saves on any machine.
+// The limits of a cutoff. Below the least one, the additions of a level cost more than it saves on any
+// machine.
 const (
 	MinCutoff = 16
 	MaxCutoff = 1 << 20
 )
 
-// check returns what cannot be of t.
+// check returns the first invalid value of t.
 func (t Tune) check() error {
 	if t.Type != "f32" && t.Type != "f64" {
 		return fmt.Errorf("the type %q is neither f32 nor f64", t.Type)
@@ -117,7 +112,7 @@ func (t Tune) check() error {
 	return nil
 }
 
-// Find returns what was tuned for the type and the kernel.
+// Find returns the entry for the type and the kernel.
 func (s Settings) Find(typ, kernel string) (Tune, bool) {
 	i := s.index(typ, kernel)
 	if i < 0 {
@@ -126,12 +121,12 @@ func (s Settings) Find(typ, kernel string) (Tune, bool) {
 	return s.Tuned[i], true
 }
 
-// index returns the index of the type and kernel, -1 if they are not there.
+// index returns the index of the entry for the type and kernel, -1 if there is none.
 func (s Settings) index(typ, kernel string) int {
 	return slices.IndexFunc(s.Tuned, func(t Tune) bool { return t.Type == typ && t.Kernel == kernel })
 }
 
-// With returns s with t in place of what it has for t's type and kernel.
+// With returns s with t in place of an entry for the same type and kernel.
 func (s Settings) With(t Tune) Settings {
 	s.Tuned = slices.DeleteFunc(slices.Clone(s.Tuned),
 		func(old Tune) bool { return old.Type == t.Type && old.Kernel == t.Kernel })
@@ -142,17 +137,17 @@ func (s Settings) With(t Tune) Settings {
 	return s
 }
 
-// inUse is what Use has been given, nil before.
+// inUse is the last argument of Use, nil before the first call.
 var inUse atomic.Pointer[Settings]
 
-// Use has For and ForKernel answer from s. It is for programs, before their first product:
-// engines that are there already keep what they have.
+// Use sets the settings that For and ForKernel return. Programs call it before their first product: existing engines
+// do not change.
 func Use(s Settings) { inUse.Store(&s) }
 
-// Disable has For and ForKernel find nothing. See Use.
+// Disable removes all settings; see Use.
 func Disable() { Use(Settings{}) }
 
-// InUse returns what Use was given last, no settings if it was not called.
+// InUse returns the last argument of Use, or no settings.
 func InUse() Settings {
 	if s := inUse.Load(); s != nil {
 		return *s
@@ -160,14 +155,13 @@ func InUse() Settings {
 	return Settings{}
 }
 
-// For returns the values for the element type, f32 or f64, and the micro-kernel of
-// the name, and whether there are any.
+// For returns the values for the element type, f32 or f64, and the micro-kernel, and whether there are any.
 func For(typ, kernel string) (Values, bool) {
 	t, ok := InUse().Find(typ, kernel)
 	return t.Values, ok
 }
 
-// Check returns what cannot be of s, whatever the host.
+// Check returns the first invalid value of s. It does not know the host.
 func (s Settings) Check() error {
 	for i, t := range s.Tuned {
 		if err := t.check(); err != nil {

@@ -31,11 +31,11 @@ func (c *Comm) Rank() int { return c.rank }
 // Size returns the number of ranks of c.
 func (c *Comm) Size() int { return c.size }
 
-// Traffic returns what was counted on c and on what was made from it, but for Quiet.
+// Traffic returns the counters of c and of all communicators made from it, except by Quiet.
 func (c *Comm) Traffic() *Traffic { return c.traffic }
 
-// Grid is the place of this process in a grid of ranks, with the communicators of its row, of its
-// column and of the grid, which is periodic.
+// Grid is the position of this process in a periodic grid of ranks, with the communicators of its row, of its
+// column and of the grid.
 type Grid struct {
 	I, J     int
 	All      *Comm
@@ -44,18 +44,18 @@ type Grid struct {
 
 // buffer is the memory of a message.
 type buffer struct {
-	at   unsafe.Pointer // nil of an empty one
+	at   unsafe.Pointer // nil for an empty message
 	kind element
 	layout
 }
 
-// element is an element type as MPI has it.
+// element is an element type of messages.
 type element int
 
 const (
 	float64s element = iota
 	float32s
-	bytes // of GF(2⁸), whose sum is the exclusive or
+	bytes // of GF(2⁸): the sum is the exclusive or
 )
 
 func elementOf[T gemm.Element]() element {
@@ -72,7 +72,7 @@ func bufferOf[T gemm.Element](m gemm.Matrix[T]) (buffer, error) {
 	return b, err
 }
 
-// Send sends m and returns when it may be written again.
+// Send sends m. It returns when m may be overwritten.
 func Send[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) error {
 	b, err := bufferOf(m)
 	if err != nil {
@@ -92,19 +92,18 @@ func Recv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) error {
 	return c.recv(b, from, tag)
 }
 
-// Request is a message under way. Its memory stays where it is until Wait returns or
-// Test says that it has arrived.
+// Request is a message in flight. Its memory stays pinned until Wait returns or Test reports the arrival.
 type Request struct {
 	pending
 	pin  runtime.Pinner
 	done bool
 }
 
-// request begins a message with the buffer.
+// request starts a message with the buffer.
 func request(b buffer, begin func(*Request) error) (*Request, error) {
 	r := &Request{}
 	if b.at != nil {
-		r.pin.Pin(b.at) // memory that is not Go's stays where it is anyway
+		r.pin.Pin(b.at) // memory outside of Go's heap never moves
 	}
 	if err := begin(r); err != nil {
 		r.pin.Unpin()
@@ -114,18 +113,18 @@ func request(b buffer, begin func(*Request) error) (*Request, error) {
 	return r, nil
 }
 
-// under are the requests under way: nobody may wait for one after an error, and MPI goes
-// on to write to its memory.
+// under has the requests in flight. After an error nobody may wait for a request, but MPI still writes to its
+// memory.
 var under = map[*Request]bool{}
 
-// end lets go of the memory.
+// end unpins the memory.
 func (r *Request) end() {
 	r.done = true
 	r.pin.Unpin()
 	delete(under, r)
 }
 
-// Wait returns when the message has arrived. A nil Request has.
+// Wait returns when the message has arrived. For a nil Request it returns at once.
 func (r *Request) Wait() error {
 	if r == nil || r.done {
 		return nil
@@ -134,8 +133,7 @@ func (r *Request) Wait() error {
 	return r.wait()
 }
 
-// Test reports whether the message has arrived, and lets MPI go on with all that are
-// under way.
+// Test reports whether the message has arrived. It also lets MPI make progress on all messages in flight.
 func (r *Request) Test() (bool, error) {
 	if r == nil || r.done {
 		return true, nil
@@ -147,7 +145,7 @@ func (r *Request) Test() (bool, error) {
 	return done, err
 }
 
-// Isend begins to send m, which must not be written meanwhile.
+// Isend starts to send m, which must not be written until it has arrived.
 func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, error) {
 	b, err := bufferOf(m)
 	if err != nil {
@@ -157,7 +155,7 @@ func Isend[T gemm.Element](c *Comm, m gemm.Matrix[T], to, tag int) (*Request, er
 	return request(b, func(r *Request) error { return c.isend(b, to, tag, r) })
 }
 
-// Irecv begins to receive m, which must not be used meanwhile.
+// Irecv starts to receive m, which must not be used until it has arrived.
 func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, error) {
 	b, err := bufferOf(m)
 	if err != nil {
@@ -167,7 +165,7 @@ func Irecv[T gemm.Element](c *Comm, m gemm.Matrix[T], from, tag int) (*Request, 
 	return request(b, func(r *Request) error { return c.irecv(b, from, tag, r) })
 }
 
-// Sendrecv sends out and receives in, both at once.
+// Sendrecv sends out and receives in at the same time.
 func Sendrecv[T gemm.Element](c *Comm, out gemm.Matrix[T], to int, in gemm.Matrix[T], from, tag int) error {
 	o, err := bufferOf(out)
 	if err != nil {
@@ -211,7 +209,7 @@ func Bcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) error {
 	return c.bcast(b, root)
 }
 
-// Ibcast begins Bcast.
+// Ibcast starts Bcast.
 func Ibcast[T gemm.Element](c *Comm, m gemm.Matrix[T], root int) (*Request, error) {
 	b, err := bufferOf(m)
 	if err != nil {
@@ -238,7 +236,7 @@ func ScatterRows[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 	return c.scatterv(wholeOf(all, layout{shape: rows, cols: all.Cols, stride: all.Stride}), counts, from, b, root)
 }
 
-// GatherRows is the reverse of ScatterRows.
+// GatherRows is the inverse of ScatterRows.
 func GatherRows[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
 	b, err := countGathered(c, root, spans, int64(mine.Cols)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
@@ -274,7 +272,7 @@ func ScatterCols[T gemm.Element](c *Comm, root int, all gemm.Matrix[T], spans []
 	})
 }
 
-// GatherCols is the reverse of ScatterCols.
+// GatherCols is the inverse of ScatterCols.
 func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spans []plan.Span) error {
 	b, err := countGathered(c, root, spans, int64(mine.Rows)*int64(gemm.TypeOf[T]().Size), all, mine)
 	if err != nil {
@@ -292,14 +290,13 @@ func GatherCols[T gemm.Element](c *Comm, root int, mine, all gemm.Matrix[T], spa
 	})
 }
 
-// wholeOf returns the root's matrix as the parts of ranks are taken from it: in rows, or
-// in vectors of its columns.
+// wholeOf returns the root's matrix in the form from which parts are taken: as rows, or as vectors of its
+// columns.
 func wholeOf[T gemm.Element](m gemm.Matrix[T], l layout) buffer {
 	return buffer{at: unsafe.Pointer(unsafe.SliceData(m.Data)), kind: elementOf[T](), layout: l}
 }
 
-// byWidth calls f for each width of the spans but 0, with a count of 1 for the ranks
-// that have that width.
+// byWidth calls f for each different width of the spans, except 0. counts is 1 for the ranks with this width.
 func byWidth(spans []plan.Span, f func(width int, counts, from []int) error) error {
 	var widths []int
 	for _, s := range spans {
@@ -341,7 +338,7 @@ func countParts[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64
 	return b, nil
 }
 
-// countGathered is countParts the other way round.
+// countGathered is countParts in the opposite direction.
 func countGathered[T gemm.Element](c *Comm, root int, spans []plan.Span, each int64,
 	all, mine gemm.Matrix[T]) (buffer, error) {
 	b, err := checkParts(c, spans, all, mine)
@@ -370,7 +367,7 @@ func checkParts[T gemm.Element](c *Comm, spans []plan.Span, all, mine gemm.Matri
 	return bufferOf(mine)
 }
 
-// lengths returns the lengths of the spans and where they begin.
+// lengths returns the lengths and the beginnings of the spans.
 func lengths(spans []plan.Span) (counts, from []int) {
 	for _, s := range spans {
 		counts, from = append(counts, s.Len()), append(from, s.Lo)
@@ -420,13 +417,13 @@ func Gather[T gemm.Element](c *Comm, root int, mine, all []T) error {
 		unsafe.Pointer(unsafe.SliceData(all)), root)
 }
 
-// ReduceScatter adds the matrices all of the ranks and leaves each its rows of the sum.
+// ReduceScatter adds the matrices all of the ranks. Each rank receives its rows of the sum.
 //
 //	rank      0            1
 //	before   x₀ x₁        y₀ y₁
 //	after    x₀+y₀        x₁+y₁
 func ReduceScatter[T gemm.Element](c *Comm, all gemm.Matrix[T], spans []plan.Span, mine gemm.Matrix[T]) error {
-	// Open MPI adds the counts in an int.
+	// Open MPI sums the counts in an int.
 	if err := Countable(all.Rows*all.Cols, "to add", "use more ranks or fewer layers"); err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"gemm"
 )
 
-// limit is the largest count that a call of MPI takes: counts are C's int.
+// limit is the largest count of an MPI call, which is a C int.
 var limit = math.MaxInt32
 
-// Countable returns an error with the remedy if MPI cannot count the given number of elements. what
-// says what they are.
+// Countable returns an error with the remedy if MPI cannot count that many elements. what names them in the
+// error.
 func Countable(elements int, what, remedy string) error {
 	if elements > limit {
 		return fmt.Errorf("%d elements %s: MPI counts up to %d: %s", elements, what, limit, remedy)
@@ -19,12 +19,12 @@ func Countable(elements int, what, remedy string) error {
 	return nil
 }
 
-// shape says how the derived type of a message is made.
+// shape is the form of a message's derived type.
 type shape int
 
 const (
 	elements shape = iota // count elements, one after the other
-	rows                  // count rows of cols elements, one after the other, each an element of a type
+	rows                  // count rows of cols elements, one after the other; a row is an element of the type
 	vector                // one element of a type: count rows of cols elements, stride apart
 )
 
@@ -34,8 +34,8 @@ type layout struct {
 	count, cols, stride int
 }
 
-// layoutOf returns the layout of a matrix: elements if they are contiguous, rows if there are more
-// elements than MPI can count, and otherwise a vector. The error names what is still too much.
+// layoutOf returns the layout of a matrix: elements if they are contiguous, rows if there are more elements than
+// MPI can count, and otherwise a vector. The error names the count that is too large.
 func layoutOf(m, n, stride int) (layout, error) {
 	if max(m, n, stride) > limit {
 		return layout{}, fmt.Errorf("comm: %d×%d elements with stride %d: MPI counts up to %d rows and columns: use more ranks or smaller panels", m, n, stride, limit)

@@ -12,7 +12,7 @@ import (
 // Built reports whether this build has MPI.
 const Built = false
 
-// errNone is what every call of a build without MPI returns.
+// errNone is the error of every call in a build without MPI.
 var errNone = gemm.Unavailablef("this build has no MPI").
 	WithRemedy("install libopenmpi-dev and openmpi-bin, then make build (go build -tags mpi ./cmd/gemm)")
 
@@ -28,11 +28,11 @@ func Start() (*Comm, error) { return nil, errNone }
 // Finalize ends MPI.
 func (c *Comm) Finalize() error { return errNone }
 
-// Quiet returns the ranks of c for messages that are not counted.
+// Quiet returns a communicator of the same ranks whose messages are not counted.
 func (c *Comm) Quiet() (*Comm, error) { return nil, errNone }
 
-// Split returns the communicator of the ranks that gave the same colour, in the order of
-// their keys; nil if the colour is negative.
+// Split returns the communicator of the ranks with the same colour, in the order of their keys; nil if the colour
+// is negative.
 func (c *Comm) Split(_, _ int) (*Comm, error) { return nil, errNone }
 
 // NewGrid makes a p×q grid of the ranks of c, row by row.
@@ -51,17 +51,16 @@ func (c *Comm) Barrier() error { return errNone }
 // Max returns the largest x of all ranks, on each of them.
 func (c *Comm) Max(float64) (float64, error) { return 0, errNone }
 
-// Collect returns what each rank gave, on rank 0; nil on the others.
+// Collect returns on rank 0 the data of each rank, and nil on the others.
 func (c *Comm) Collect([]byte) ([][]byte, error) { return nil, errNone }
 
-// Tell sends data from rank 0 to all others, who call Hear.
+// Tell sends data from rank 0 to all others, which call Hear.
 func (c *Comm) Tell([]byte) error { return errNone }
 
-// Hear waits for what rank 0 tells, at first awake, later asleep most of the time.
+// Hear waits for data that rank 0 sends with Tell. First it polls, later it sleeps between polls.
 func (c *Comm) Hear() ([]byte, error) { return nil, errNone }
 
-// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of the
-// time there and back.
+// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of a round trip.
 func (c *Comm) PingPong(_, _ int) (time.Duration, error) { return 0, errNone }
 
 // Version returns the name and version of the library.

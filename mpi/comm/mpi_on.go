@@ -9,7 +9,7 @@ package comm
 #include <stdlib.h>
 #include <time.h>
 
-// MPI's constants are macros, and its handles pointers or integers, by implementation.
+// The constants of MPI are macros, and its handles are pointers or integers, depending on the implementation.
 static MPI_Comm world(void) { return MPI_COMM_WORLD; }
 static int is_null(MPI_Comm c) { return c == MPI_COMM_NULL; }
 static int undefined(void) { return MPI_UNDEFINED; }
@@ -24,8 +24,8 @@ static int begin(int *provided) {
 	return e;
 }
 
-// make_type makes the type of rows of cols elements: side by side, or a vector of them,
-// stride apart. extent, if it is not 0, is how far apart two of them lie, in elements.
+// make_type makes a type of rows with cols elements: contiguous, or as a vector with the stride. If extent is not
+// 0, it is the distance between two elements of the type, in elements of the matrix.
 static int make_type(int kind, int vector, int rows, int cols, int stride, MPI_Aint extent, MPI_Datatype *out) {
 	MPI_Datatype t, resized;
 	int e = vector ? MPI_Type_vector(rows, cols, stride, base(kind), &t)
@@ -80,9 +80,9 @@ static int grid(MPI_Comm c, int p, int q, MPI_Comm *all, MPI_Comm *row, MPI_Comm
 	return MPI_Cart_sub(*all, down, col);
 }
 
-// hear waits for a message from rank 0 and returns its length: without a pause for the
-// given seconds, then with pauses that double up to the longest. It sleeps here and not
-// in Go, whose scheduler takes milliseconds to wake a locked thread on a crowded host.
+// hear waits for a message from rank 0 and returns its length. It polls without a pause for attention seconds,
+// then with pauses that double up to longest. It sleeps here and not in Go: Go's scheduler takes
+// milliseconds to wake a locked thread on a crowded host.
 static int hear(MPI_Comm c, double attention, long longest, int *bytes) {
 	MPI_Status s;
 	int there = 0, e;
@@ -119,7 +119,7 @@ static int host(MPI_Comm c, int rank, MPI_Comm *out) {
 	return MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, out);
 }
 
-// opened begins the epoch in which memory may be read by all ranks, which ends with it.
+// opened begins the epoch in which all ranks may read the memory; the epoch ends with the window.
 static int opened(MPI_Win w) {
 	int e = MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
 	return e == MPI_SUCCESS ? MPI_Win_lock_all(MPI_MODE_NOCHECK, w) : e;
@@ -130,15 +130,14 @@ static int close_window(MPI_Win *w) {
 	return e == MPI_SUCCESS ? MPI_Win_free(w) : e;
 }
 
-// expose_memory takes bytes of memory that other ranks may read, and writes where they
-// lie to own.
+// expose_memory allocates bytes of memory that other ranks may read, and stores its address in own.
 static int expose_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **own) {
 	int e = MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, c, own, w);
 	return e == MPI_SUCCESS ? opened(*w) : e;
 }
 
-// share_memory takes bytes of shared memory a rank, each rank's on pages of its own, and
-// writes where every rank's lie to parts.
+// share_memory allocates shared memory, bytes for each rank, on pages of its own. It stores the addresses of all
+// ranks' parts in parts.
 static int share_memory(MPI_Comm c, MPI_Aint bytes, MPI_Win *w, void **parts) {
 	MPI_Info apart;
 	MPI_Aint size;
@@ -157,8 +156,8 @@ static int max_double(double x, double *out, MPI_Comm c) {
 	return MPI_Allreduce(&x, out, 1, MPI_DOUBLE, MPI_MAX, c);
 }
 
-// ping_pong sends n bytes there and back so many times between ranks 0 and 1, and
-// returns the seconds of one way.
+// ping_pong sends n bytes from rank 0 to rank 1 and back, repeats that, and returns the seconds of one
+// direction.
 static double ping_pong(char *data, int n, int times, MPI_Comm c) {
 	int rank;
 	MPI_Comm_rank(c, &rank);
@@ -190,19 +189,19 @@ import (
 // Built reports whether this build has MPI.
 const Built = true
 
-// handle is MPI's communicator.
+// handle is the communicator of MPI.
 type handle struct {
 	comm  C.MPI_Comm
-	world *mpi.Comm // the same by empi, of the communicator of all ranks
+	world *mpi.Comm // the same communicator in empi, for all ranks only
 }
 
-// pending is MPI's request, in C's memory, where MPI writes to it.
+// pending is the request of MPI, in C memory, because MPI writes to it.
 type pending struct{ request *C.MPI_Request }
 
-// window is MPI's handle of memory that is shared.
+// window is the handle of a memory window.
 type window struct{ win C.MPI_Win }
 
-// failed turns the code that a call returned into an error.
+// failed converts the return code of a call to an error.
 func failed(code C.int, call string) error {
 	if code == C.MPI_SUCCESS {
 		return nil
@@ -247,7 +246,7 @@ func Version() string {
 	return name
 }
 
-// derived wraps a communicator that was made from c.
+// derived returns the Comm of a communicator that was made from c.
 func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic) (*Comm, error) {
 	var rank, size C.int
 	err := errors.Join(
@@ -257,7 +256,7 @@ func (c *Comm) derived(made C.MPI_Comm, traffic *Traffic) (*Comm, error) {
 	return &Comm{handle: handle{comm: made}, rank: int(rank), size: int(size), traffic: traffic}, err
 }
 
-// Quiet returns the ranks of c for messages that are not counted.
+// Quiet returns a communicator of the same ranks whose messages are not counted.
 func (c *Comm) Quiet() (*Comm, error) {
 	var made C.MPI_Comm
 	if err := failed(C.MPI_Comm_dup(c.comm, &made), "MPI_Comm_dup"); err != nil {
@@ -266,8 +265,8 @@ func (c *Comm) Quiet() (*Comm, error) {
 	return c.derived(made, &Traffic{})
 }
 
-// Split returns the communicator of the ranks that gave the same colour, in the order of
-// their keys; nil if the colour is negative.
+// Split returns the communicator of the ranks with the same colour, in the order of their keys; nil if the colour
+// is negative.
 func (c *Comm) Split(colour, key int) (*Comm, error) {
 	of := C.int(colour)
 	if colour < 0 {
@@ -347,8 +346,7 @@ func (c *Comm) Max(x float64) (float64, error) {
 	return float64(out), err
 }
 
-// types are the derived types in use, by what they are made of. They live as long as
-// the process.
+// types caches the derived types by their properties, for the life of the process.
 var types = map[typeKey]C.MPI_Datatype{}
 
 type typeKey struct {
@@ -357,12 +355,12 @@ type typeKey struct {
 	extent int
 }
 
-// typed returns the type of a derived layout. extent, if it is not 0, is how far
-// apart two of them lie, in elements.
+// typed returns the type of a derived layout. If extent is not 0, it is the distance between two elements of the
+// type, in elements of the matrix.
 func typed(kind element, l layout, extent int) (C.MPI_Datatype, error) {
 	key := typeKey{kind: kind, layout: l, extent: extent}
 	if l.shape == rows {
-		key.layout.count = 0 // the type is of one row
+		key.layout.count = 0 // the type describes one row
 	}
 	if t, ok := types[key]; ok {
 		return t, nil
@@ -512,8 +510,7 @@ func (h handle) bcast(b buffer, root int) error {
 	return failed(C.MPI_Bcast(b.at, n, t, C.int(root), h.comm), "MPI_Bcast")
 }
 
-// partType returns the type that the root's matrix consists of: rows that lie stride
-// apart, or vectors that begin at any column.
+// partType returns the type of a part of the root's matrix: rows with its stride, or vectors that may begin at any column.
 func partType(b buffer) (C.MPI_Datatype, error) {
 	if b.shape == vector {
 		return typed(b.kind, b.layout, 1)
@@ -521,7 +518,7 @@ func partType(b buffer) (C.MPI_Datatype, error) {
 	return typed(b.kind, layout{shape: rows, cols: b.cols, stride: b.cols}, b.stride)
 }
 
-// ints returns xs as C's.
+// ints returns xs as C integers.
 func ints(xs []int) []C.int {
 	out := make([]C.int, len(xs))
 	for i, x := range xs {
@@ -583,8 +580,7 @@ func (h handle) gather(kind element, mine unsafe.Pointer, n int, all unsafe.Poin
 	}
 }
 
-// slice returns nil if there are no elements: empi takes the address of the first of
-// any other.
+// slice returns nil if there are no elements: empi takes the address of the first element otherwise.
 func slice[T any](xs []T) []T {
 	if len(xs) == 0 {
 		return nil
@@ -597,7 +593,7 @@ func (h handle) reduceScatter(kind element, all unsafe.Pointer, counts []int, mi
 	return failed(C.reduce_scatter(C.int(kind), all, &c[0], mine, h.comm), "MPI_Reduce_scatter")
 }
 
-// Collect returns what each rank gave, on rank 0; nil on the others.
+// Collect returns on rank 0 the data of each rank, and nil on the others.
 func (c *Comm) Collect(data []byte) ([][]byte, error) {
 	lengths := make([]C.int, c.size)
 	n := C.int(len(data))
@@ -626,7 +622,7 @@ func (c *Comm) Collect(data []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Tell sends data from rank 0 to all others, who call Hear.
+// Tell sends data from rank 0 to all others, which call Hear.
 func (c *Comm) Tell(data []byte) error {
 	b := buffer{at: unsafe.Pointer(unsafe.SliceData(data)), kind: bytes, layout: layout{count: len(data)}}
 	var sent []*Request
@@ -642,13 +638,13 @@ func (c *Comm) Tell(data []byte) error {
 	return errors.Join(errs...)
 }
 
-// How long Hear listens without a pause, and the longest of its pauses.
+// How long Hear polls without a pause, and the longest pause.
 const (
 	attention = 200 * time.Microsecond
 	nap       = 200 * time.Microsecond
 )
 
-// Hear waits for what rank 0 tells, at first awake, later asleep most of the time.
+// Hear waits for data that rank 0 sends with Tell. First it polls, later it sleeps between polls.
 func (c *Comm) Hear() ([]byte, error) {
 	var n C.int
 	if err := failed(C.hear(c.comm, C.double(attention.Seconds()), C.long(nap), &n), "MPI_Iprobe"); err != nil {
@@ -659,8 +655,7 @@ func (c *Comm) Hear() ([]byte, error) {
 	return data[:n], err
 }
 
-// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of the
-// time there and back.
+// PingPong returns, on rank 0, the time of a message of n bytes from rank 0 to rank 1: half of a round trip.
 func (c *Comm) PingPong(n, times int) (time.Duration, error) {
 	data := make([]byte, n+1)
 	if err := c.Barrier(); err != nil {

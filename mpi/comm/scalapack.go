@@ -7,19 +7,19 @@ import (
 	"gemm"
 )
 
-// ScaLAPACK is the library (netlib.org/scalapack), found at run time. Its PBLAS multiplies matrices
-// that are distributed over a grid of ranks. Traffic does not count its messages.
+// ScaLAPACK is the library (netlib.org/scalapack), opened at run time. Its PBLAS multiplies matrices that are
+// distributed over a grid of ranks. Traffic does not count its messages.
 type ScaLAPACK struct {
-	File    string // base name of what was opened
-	Version string // as the file's name has it; may be empty
-	BLAS    string // that computes each rank's part
-	Kernel  string // of that BLAS, with what there is to say of it; may be empty
-	Threads int    // of that BLAS
+	File    string // base name of the opened file
+	Version string // from the file name; may be empty
+	BLAS    string // the BLAS that computes on each rank
+	Kernel  string // kernel of the BLAS, with remarks; may be empty
+	Threads int    // threads of the BLAS
 	library
 }
 
-// Dealt is the part of one rank of a Rows×Cols matrix that is dealt in square blocks: its rows to
-// the columns of the grid, round robin, and its columns to the rows of the grid. In Local the
+// Dealt is the part of one rank of a Rows×Cols matrix that is distributed block-cyclically in square blocks. Block
+// rows are dealt to the columns of the grid, round robin, and block columns to its rows. In Local the
 // blocks are adjacent.
 type Dealt[T gemm.Float] struct {
 	Rows, Cols int

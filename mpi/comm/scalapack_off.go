@@ -6,13 +6,13 @@ import "gemm"
 
 type library struct{}
 
-// ProcessGrid is the ranks as the library arranges them.
+// ProcessGrid is a grid of ranks of the library.
 type ProcessGrid struct{}
 
-// OpenScaLAPACK opens the library, once a process.
+// OpenScaLAPACK opens the library, once in a process.
 func OpenScaLAPACK() (*ScaLAPACK, error) { return nil, errNone }
 
-// Grid arranges all ranks in p rows of q, in the order of their numbers.
+// Grid returns the grid of all ranks, p rows of q, in the order of their numbers.
 func (library) Grid(_, _ int) (*ProcessGrid, error) { return nil, errNone }
 
 func (*ProcessGrid) product(element, gemm.Shape, int, [3]part) error { return errNone }

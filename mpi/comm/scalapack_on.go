@@ -23,13 +23,13 @@ typedef struct {
 	void (*gridinit)(int *context, const char *order, int p, int q);
 	void (*gridinfo)(int context, int *p, int *q, int *row, int *col);
 	gemm_routine *pdgemm, *psgemm;
-	// Of OpenBLAS; NULL where the BLAS is another.
+	// Of OpenBLAS; NULL for another BLAS.
 	int (*threads)(void);
 	void (*set_threads)(int n);
 	char *(*core)(void), *(*config)(void);
 } scalapack;
 
-// look_up finds the functions of an open library, and returns 1 if it has not got all.
+// look_up finds the functions of an open library. It returns 1 if one is missing.
 static int look_up(uintptr_t handle, scalapack *s) {
 	memset(s, 0, sizeof *s);
 	s->handle = (void *)handle;
@@ -45,7 +45,7 @@ static int look_up(uintptr_t handle, scalapack *s) {
 	return !s->get || !s->gridinit || !s->gridinfo || !s->pdgemm || !s->psgemm;
 }
 
-// file_of writes the name of the file that has the symbol, among those of the library.
+// file_of writes the name of the library's file that defines the symbol.
 static void file_of(scalapack *s, const char *symbol, char *text, size_t size) {
 	Dl_info info;
 	void *at = dlsym(s->handle, symbol);
@@ -53,10 +53,10 @@ static void file_of(scalapack *s, const char *symbol, char *text, size_t size) {
 	if (at != NULL && dladdr(at, &info) != 0) snprintf(text, size, "%s", info.dli_fname);
 }
 
-// longest_version is more than any MPI writes.
+// longest_version is longer than the version text of any MPI.
 enum { longest_version = 1 << 14 };
 
-// other_mpi writes what MPI the library is made for, and returns 1 if it is not ours.
+// other_mpi writes the name of the MPI that the library was built for. It returns 1 if that is not our MPI.
 static int other_mpi(scalapack *s, char *text) {
 	char ours[MPI_MAX_LIBRARY_VERSION_STRING];
 	int (*version)(char *, int *), n;
@@ -70,8 +70,8 @@ static int threads_of(scalapack *s) { return s->threads == NULL ? 0 : s->threads
 static const char *core_of(scalapack *s) { return s->core == NULL ? "" : s->core(); }
 static const char *config_of(scalapack *s) { return s->config == NULL ? "" : s->config(); }
 
-// make_grid makes a context of all ranks. The BLACS look at no result of MPI, so that an
-// error on their communicators, made here, has to end the job.
+// make_grid makes a context of all ranks. The BLACS ignore the results of MPI calls, so errors on their
+// communicators, which are made here, must end the job.
 static int make_grid(scalapack *s, int p, int q, int *context) {
 	int e, rows, cols, row, col;
 	if ((e = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)) != MPI_SUCCESS) return e;
@@ -82,7 +82,7 @@ static int make_grid(scalapack *s, int p, int q, int *context) {
 	return e == MPI_SUCCESS && (rows != p || cols != q) ? MPI_ERR_TOPOLOGY : e;
 }
 
-// multiply computes cᵀ = bᵀ·aᵀ by one call, on so many threads of OpenBLAS.
+// multiply computes cᵀ = bᵀ·aᵀ in one call, with that many threads of OpenBLAS.
 static void multiply(scalapack *s, int context, int single, int threads, int m, int n, int k, int nb,
 	void *c, int ldc, void *a, int lda, void *b, int ldb) {
 	const int first = 1;
@@ -117,7 +117,7 @@ import (
 	"gemm/internal/dl"
 )
 
-// scalapackSearch says what is tried in order.
+// scalapackSearch is what is tried, in this order.
 var scalapackSearch = dl.Search{
 	Title: "ScaLAPACK", Variable: "GEMM_SCALAPACK",
 	Names: []string{
@@ -127,14 +127,14 @@ var scalapackSearch = dl.Search{
 	Remedy: "install libscalapack-openmpi2.2 or libscalapack-openmpi-dev (Debian, Ubuntu)",
 }
 
-// library is what is called.
+// library has the functions of the open library.
 type library struct {
 	open  *dl.Library
 	c     *C.scalapack
 	grids map[[2]int]*ProcessGrid
 }
 
-// ProcessGrid is the ranks as the library arranges them.
+// ProcessGrid is a grid of ranks of the library.
 type ProcessGrid struct {
 	of      *ScaLAPACK
 	context C.int
@@ -161,7 +161,7 @@ func OpenScaLAPACK() (*ScaLAPACK, error) {
 	return s, err
 }
 
-// openScaLAPACK opens the file of that path or name.
+// openScaLAPACK opens the file with the path or name.
 func openScaLAPACK(name string) (*ScaLAPACK, error) {
 	for _, variable := range []string{"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"} {
 		setting(variable, "1")
@@ -199,8 +199,8 @@ func openScaLAPACK(name string) (*ScaLAPACK, error) {
 	return s, nil
 }
 
-// setting makes a setting in the environment that the library sees, unless the user has.
-// It reports whether it did.
+// setting sets a variable in the environment that the library sees, unless the user has set it. It reports
+// whether it did.
 func setting(variable, value string) bool {
 	if _, own := os.LookupEnv(variable); own {
 		return false
@@ -223,7 +223,7 @@ func betterCore(core string, sets []cpu.ISA, fullWidth bool) string {
 	return ""
 }
 
-// newLibrary opens the file of that path or name, unless it is made for another MPI.
+// newLibrary opens the file with the path or name, unless it was built for another MPI.
 func newLibrary(name string) (l library, err error) {
 	l = library{c: &C.scalapack{}, grids: map[[2]int]*ProcessGrid{}}
 	if l.open, err = dl.Open(name); err != nil {
@@ -241,7 +241,7 @@ func newLibrary(name string) (l library, err error) {
 	return l, nil
 }
 
-// file returns the base name of the file that has the symbol, links followed.
+// file returns the base name of the file that defines the symbol, with links followed.
 func (l library) file(symbol string) string {
 	name := C.CString(symbol)
 	defer C.free(unsafe.Pointer(name))
@@ -257,8 +257,8 @@ func (l library) file(symbol string) string {
 	return filepath.Base(path)
 }
 
-// Grid arranges all ranks in p rows of q, in the order of their numbers. All ranks call it;
-// a grid lives as long as the job.
+// Grid returns the grid of all ranks, p rows of q, in the order of their numbers. All ranks call it. A grid lives
+// as long as the job.
 func (s *ScaLAPACK) Grid(p, q int) (*ProcessGrid, error) {
 	if g, ok := s.grids[[2]int{p, q}]; ok {
 		return g, nil

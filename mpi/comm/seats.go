@@ -6,14 +6,13 @@ import "gemm/mpi/plan"
 // live as long as the job. All ranks make the same calls in the same order.
 type Seats struct {
 	world  *Comm
-	firsts map[int]*Comm // by the number of ranks; nil outside of them
+	firsts map[int]*Comm // by the number of ranks; nil on the other ranks
 	grids  map[plan.Grid]*Seat
 }
 
-// Seat is the place of this rank in a grid of one or more layers. All are nil on a rank outside
-// of the grid.
+// Seat is the position of this rank in a grid of one or more layers. All fields are nil on ranks outside of it.
 type Seat struct {
-	Ranks   *Comm // all of the grid
+	Ranks   *Comm // all ranks of the grid
 	Layer   *Grid // the layer of this rank
 	Through *Comm // the ranks at the same row and column of every layer; nil if there is one
 }

@@ -6,29 +6,28 @@ import (
 	"gemm"
 )
 
-// Window is memory of which a part is each rank's, and which the others may read
-// (MPI 4.0, chapter 12).
+// Window is memory with a part for each rank, which the other ranks may read (MPI 4.0, chapter 12).
 type Window struct {
 	window
 	comm *Comm
 	own  unsafe.Pointer
 }
 
-// Shared is a Window of the ranks of one host, who have all of it in their own memory.
+// Shared is a Window of the ranks of one host, in which each maps the parts of all.
 type Shared struct {
 	Window
-	parts []unsafe.Pointer // by rank, as this process has them mapped
+	parts []unsafe.Pointer // by rank, at the addresses of this process
 }
 
-// At returns where the part of a rank begins.
+// At returns the address of the part of a rank.
 func (s *Shared) At(rank int) unsafe.Pointer { return s.parts[rank] }
 
-// Own returns where this rank's part begins.
+// Own returns the address of this rank's part.
 func (w *Window) Own() unsafe.Pointer { return w.own }
 
-// Share allocates memory that the ranks of c share: bytes of it for this rank. All ranks of c are
-// on one host and make the same call. A request for more than there is may wait for ever: Open MPI
-// reports the error to one rank only.
+// Share allocates memory that the ranks of c share: bytes of it for this rank. All ranks of c are on one host and
+// make the same call. A request for more memory than there is may never return: Open MPI reports the error
+// to one rank only.
 func (c *Comm) Share(bytes int) (*Shared, error) {
 	s := &Shared{parts: make([]unsafe.Pointer, c.size)}
 	if err := c.share(pages(bytes), s); err != nil {
@@ -49,17 +48,15 @@ func (c *Comm) Expose(bytes int) (*Window, error) {
 	return &Window{made, c, own}, nil
 }
 
-// page is what the sizes of parts are multiples of.
+// page is the unit of the sizes of parts.
 const page = 4096
 
-// pages returns bytes rounded up to whole pages, at least one. An MPI may place the part of
-// one rank behind the part of another, whatever info it is given. The beginning of each is
-// then aligned only if the sizes are. MPICH 4.0 moreover reads other bytes than its window's
-// own rank writes if a size is no multiple of 16 bytes.
+// pages returns bytes rounded up to whole pages, at least one. An MPI may place the parts of ranks one behind the
+// other, whatever info it gets. So their beginnings are aligned only if the sizes are. Moreover, MPICH 4.0
+// reads bytes other than those that the owner writes if a size is not a multiple of 16.
 func pages(bytes int) int { return max(1, (bytes+page-1)/page) * page }
 
-// Ready returns when every rank has called it: what they have written to their parts is
-// there for all to read.
+// Ready returns when every rank has called it. What they wrote to their parts before is then visible to all.
 func (w *Window) Ready() error {
 	if err := w.sync(); err != nil {
 		return err
@@ -93,5 +90,5 @@ func Here[T gemm.Element](c *Comm, s *Shared, rows, cols, rank int, at int64) ge
 	return m
 }
 
-// Free gives the memory back; all ranks of the window call it, and none uses it any more.
+// Free frees the memory. All ranks of the window call it, and none may use it afterwards.
 func (w *Window) Free() error { return w.free() }

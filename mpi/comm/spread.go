@@ -34,7 +34,7 @@ func Spread[T gemm.Element](c *Comm, all gemm.Matrix[T], owned func(rank int) []
 	})
 }
 
-// Unite is the reverse of Spread.
+// Unite is the inverse of Spread.
 func Unite[T gemm.Element](c *Comm, all gemm.Matrix[T], owned func(rank int) []Block, mine []gemm.Matrix[T]) error {
 	return move(c, owned, func(rank, i int, x Block) error {
 		switch c.Rank() {
@@ -51,7 +51,7 @@ func Unite[T gemm.Element](c *Comm, all gemm.Matrix[T], owned func(rank int) []B
 	})
 }
 
-// move calls f for every block with elements, in an order that all ranks have.
+// move calls f for every block with elements, in the same order on all ranks.
 func move(c *Comm, owned func(rank int) []Block, f func(rank, i int, x Block) error) error {
 	for rank := range c.Size() {
 		if c.Rank() != 0 && c.Rank() != rank {

@@ -51,12 +51,12 @@ type Fought struct {
 	Comparison
 }
 
-// Fight compares the pairs like Beside. P and Outcome are adjusted by Holm's procedure.
+// Fight compares the pairs like Versus. P and Outcome are adjusted by Holm's procedure.
 func Fight(duels []Duel) []Fought {
 	out := make([]Fought, len(duels))
 	p := make([]float64, len(duels))
 	for i, d := range duels {
-		out[i] = Fought{d, Beside(d.First, d.Second)}
+		out[i] = Fought{d, Versus(d.First, d.Second)}
 		p[i] = out[i].P
 	}
 	for i, adjusted := range holm(p) {

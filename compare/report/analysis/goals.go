@@ -180,7 +180,7 @@ func (v *View) gpuGoals() []Goal {
 				g.Missing = append(g.Missing, p.Label())
 				continue
 			}
-			g.Reached = append(g.Reached, Reached{p.Label() + " by " + Algorithm(r.Variant), Beside(o, r).Ratio})
+			g.Reached = append(g.Reached, Reached{p.Label() + " by " + Algorithm(r.Variant), Versus(o, r).Ratio})
 		}
 		return g
 	}

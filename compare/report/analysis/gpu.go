@@ -239,7 +239,7 @@ func Climbs(rows []compare.Record) []Climb {
 	var out []Climb
 	rungs := slices.DeleteFunc(slices.Clone(rows), func(r compare.Record) bool { return !Ours(r) })
 	for i := 1; i < len(rungs); i++ {
-		out = append(out, Climb{rungs[i-1], rungs[i], Beside(rungs[i-1], rungs[i])})
+		out = append(out, Climb{rungs[i-1], rungs[i], Versus(rungs[i-1], rungs[i])})
 	}
 	return out
 }

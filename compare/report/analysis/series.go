@@ -184,7 +184,7 @@ func (s Series) Speedup(r compare.Record) (Comparison, bool) {
 	if !ok || s.Count(r) == 1 {
 		return Comparison{}, false
 	}
-	c := Beside(one, r)
+	c := Versus(one, r)
 	if s.Grows {
 		p := float64(s.Count(r))
 		c.Ratio, c.Lo, c.Hi = p*c.Ratio, p*c.Lo, p*c.Hi

@@ -36,7 +36,7 @@ type rivalry struct {
 	Turn        string // that all rows were sampled in; empty: not all in one
 }
 
-// compete compares every two of the rows (at least two) like Beside. Holm's procedure decides which
+// compete compares every two of the rows (at least two) like Versus. Holm's procedure decides which
 // pairs differ (A simple sequentially rejective multiple test procedure, Scandinavian Journal of
 // Statistics 6, 1979). If no rows differ, the probability to call any pair different is at most
 // significance, for any number of rows. A test that finds no difference does not show that there is
@@ -54,9 +54,9 @@ func compete(rows []compare.Record) rivalry {
 		}
 		for _, b := range rows[i+1:] {
 			if a.Median < b.Median {
-				pairs = append(pairs, pair{b, a, Beside(b, a)})
+				pairs = append(pairs, pair{b, a, Versus(b, a)})
 			} else {
-				pairs = append(pairs, pair{a, b, Beside(a, b)})
+				pairs = append(pairs, pair{a, b, Versus(a, b)})
 			}
 		}
 	}
@@ -133,10 +133,10 @@ func InTurn(rows ...compare.Record) bool {
 	})
 }
 
-// Beside compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio
+// Versus compares two rows like Contrast if they were interleaved. Otherwise it returns the ratio
 // only: no sample shows what the machine did between them, so neither an interval nor a test is
 // valid.
-func Beside(a, b compare.Record) Comparison {
+func Versus(a, b compare.Record) Comparison {
 	if InTurn(a, b) {
 		return Contrast(a, b)
 	}

@@ -33,7 +33,7 @@ func OverCell(a, r compare.Record, ok bool) document.Text {
 	if !ok || !a.Speed() || !r.Speed() {
 		return number.Absent
 	}
-	c := analysis.Beside(a, r)
+	c := analysis.Versus(a, r)
 	return number.Times(c.Ratio, c.Lo, c.Hi)
 }
 

@@ -70,7 +70,7 @@ var scalingCurves = []scalingCurve{
 		limit: chart.Limit{Level: 1, Label: "best serial"},
 		point: func(v *analysis.View, s analysis.Series, r compare.Record) (chart.Point, bool) {
 			best, ok := v.BestSerial(s)
-			return spanned(s.Count(r), analysis.Beside(best, r)), ok
+			return spanned(s.Count(r), analysis.Versus(best, r)), ok
 		}},
 	{id: "strong-efficiency", title: "efficiency over {one}s", yLabel: "speed-up over one {one} / {one}s", top: true,
 		limit: chart.Limit{Level: 1, Label: "as many times as fast as there are {one}s"},

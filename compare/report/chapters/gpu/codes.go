@@ -148,7 +148,7 @@ func (b *builder) overLibrary(all []compare.Record, r compare.Record) (ratio, ve
 	if r.Variant == analysis.ReedSolomon || !r.Speed() || !library.Speed() || library.Variant == "" {
 		return number.Absent, number.Absent
 	}
-	c := analysis.Beside(library, r)
+	c := analysis.Versus(library, r)
 	verdict = number.Absent
 	if !math.IsNaN(c.P) {
 		verdict = b.Verdict(c.Outcome)

@@ -294,7 +294,7 @@ func (b *builder) tensorGap(rows []compare.Record) (document.Text, bool) {
 	if !ok || !too {
 		return "", false
 	}
-	c := analysis.Beside(library, own)
+	c := analysis.Versus(library, own)
 	sentence := b.Say("why.tensor", text.Args{
 		"Rung": document.Literal(analysis.Algorithm(own.Variant)), "Ratio": number.Times(c.Ratio, c.Lo, c.Hi),
 		"Library": document.Literal(analysis.Algorithm(library.Variant)),

@@ -29,7 +29,7 @@ func (b *builder) gpuTuned(v *analysis.View) (document.Section, bool) {
 	var used []compare.Record
 	better, total := 0, 0
 	for _, x := range all {
-		c := analysis.Beside(x.Before, x.After)
+		c := analysis.Versus(x.Before, x.After)
 		total++
 		if c.Outcome == analysis.Quicker {
 			better++
@@ -114,7 +114,7 @@ func (b *builder) gpuSettings(v *analysis.View) (document.Section, bool) {
 				state, notes = b.State(r, notes)
 				over, verdict := document.Text(number.Absent), document.Text(number.Absent)
 				if i > 0 && own[0].Speed() && r.Speed() {
-					c := analysis.Beside(own[0], r)
+					c := analysis.Versus(own[0], r)
 					over = number.Times(c.Ratio, c.Lo, c.Hi)
 					if !math.IsNaN(c.P) {
 						verdict = b.Verdict(c.Outcome)

@@ -102,7 +102,7 @@ func (b *builder) against(library, own compare.Record, ok bool) document.Text {
 	if !ok {
 		return number.Absent
 	}
-	c := analysis.Beside(library, own)
+	c := analysis.Versus(library, own)
 	if math.IsNaN(c.P) {
 		return number.Absent
 	}

@@ -90,7 +90,7 @@ func (b *builder) ranked(v *analysis.View) (document.Section, bool) {
 			}
 			over := document.Text(number.Absent)
 			if one, ok := analysis.OneRank(own, r); ok && r.Speed() && analysis.OverRanks.Count(r) > 1 {
-				c := analysis.Beside(one, r)
+				c := analysis.Versus(one, r)
 				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, document.Row{Class: v.Muted(r), Cells: append(place(v, r),

@@ -185,7 +185,7 @@ func (b *builder) overSerial(v *analysis.View, one analysis.Series, r compare.Re
 	if !ok {
 		return number.Absent
 	}
-	c := analysis.Beside(best, r)
+	c := analysis.Versus(best, r)
 	return number.Times(scale*c.Ratio, scale*c.Lo, scale*c.Hi)
 }
 

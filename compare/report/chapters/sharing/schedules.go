@@ -192,7 +192,7 @@ func (b *builder) placements(v *analysis.View, kind, param, typ string, all []an
 			}
 			over := document.Text(number.Absent)
 			if free >= 0 && i != free {
-				c := analysis.Beside(g.Rows[free], r)
+				c := analysis.Versus(g.Rows[free], r)
 				over = number.Times(c.Ratio, c.Lo, c.Hi)
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: append(cells, over)})
