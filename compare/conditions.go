@@ -92,7 +92,7 @@ func overloaded(m gemm.Model, load int) gemm.Model {
 // probeTime is the time to measure the rate of one processor.
 const probeTime = time.Millisecond
 
-// gather pins this process, and the processes that it starts, to the n processors on which
+// pinFastest pins this process, and the processes that it starts, to the n processors on which
 // multiply-adds of the type run fastest at this moment, until release is called.
 //
 // The contenders of a turn have to run on the same processors. The processors of a virtual machine
@@ -102,7 +102,7 @@ const probeTime = time.Millisecond
 // The processors stay the same for the whole turn, even if some contenders use fewer of them:
 // threads that were crowded on one processor do not spread at once. The second hardware thread of a
 // core is chosen only after all cores have one, however fast it is while the first is idle.
-func gather(ctx context.Context, typ string, n int) (release func()) {
+func pinFastest(ctx context.Context, typ string, n int) (release func()) {
 	all := cpu.Places()
 	if n >= len(all) {
 		return func() {}
@@ -123,9 +123,9 @@ func gather(ctx context.Context, typ string, n int) (release func()) {
 // running is GOMAXPROCS at the start of the process.
 var running = runtime.GOMAXPROCS(0)
 
-// everywhere calls f, which is not timed, on all processors that the process had at its start. A case
+// onAllProcessors calls f, which is not timed, on all processors that the process had at its start. A case
 // may use fewer, and a rank only its share, although the other ranks wait.
-func everywhere(f func()) {
+func onAllProcessors(f func()) {
 	procs, here, all := runtime.GOMAXPROCS(running), cpu.Allowed(), cpu.Places()
 	defer runtime.GOMAXPROCS(procs)
 	if len(here) < len(all) && cpu.Pin(all) == nil {

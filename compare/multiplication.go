@@ -63,7 +63,7 @@ func (r *multiplicationOf[T]) multiplyIntegers(ctx context.Context) (verdict ver
 	if err != nil {
 		return verify.Verdict{}, err
 	}
-	everywhere(func() { verdict = o.verifier.Check(o.C, verify.Limit{Kind: gemm.Componentwise}) })
+	onAllProcessors(func() { verdict = o.verifier.Check(o.C, verify.Limit{Kind: gemm.Componentwise}) })
 	return verdict, nil
 }
 
@@ -90,7 +90,7 @@ func (r *multiplicationOf[T]) stage(ctx context.Context) (gemm.Run, error) {
 func (r *multiplicationOf[T]) poison() { r.drawn.Poison() }
 
 func (r *multiplicationOf[T]) check() (verdict verify.Verdict) {
-	everywhere(func() { verdict = r.drawn.verifier.Check(r.drawn.C, r.limit) })
+	onAllProcessors(func() { verdict = r.drawn.verifier.Check(r.drawn.C, r.limit) })
 	return verdict
 }
 
@@ -214,7 +214,7 @@ func (s *setting[T]) draw(d *Driver, c Case, workers int, touch func(c, a, b gem
 	}
 	d.settings = settings{} // frees the last operands, maybe of another type, before it draws new ones
 	o := operands[T]{Operands: verify.Draw(c.layout(), d.Seed, touch)}
-	everywhere(func() { o.verifier = verify.New(o.Operation, d.Seed) })
+	onAllProcessors(func() { o.verifier = verify.New(o.Operation, d.Seed) })
 	*s = setting[T]{problem: c.Problem, workers: workers, drawn: o}
 	runtime.GC()
 	return o
@@ -227,7 +227,7 @@ func (s *setting[T]) drawIntegers(c Case, seed uint64, q int) {
 		return
 	}
 	s.integers = operands[T]{} // frees them before it draws new ones
-	everywhere(func() {
+	onAllProcessors(func() {
 		o := verify.DrawIntegers[T](c.layout(), seed, q)
 		s.magnitude, s.integers = q, operands[T]{o, verify.New(o.Operation, seed)}
 	})

@@ -24,7 +24,7 @@ func TestOverdue(t *testing.T) {
 		if test.born {
 			f.sign(-1)
 		}
-		f.heard = f.heard.Add(-test.silence)
+		f.lastSign = f.lastSign.Add(-test.silence)
 		if got := f.overdue(); got != test.overdue || f.overdue() {
 			t.Errorf("%+v: overdue is %t", test, got)
 		}

@@ -8,9 +8,9 @@ import (
 	"gemm/internal/cpu"
 )
 
-// TestEverywhere checks that work that is not timed may use all processors, and that timed work
+// TestOnAllProcessors checks that work that is not timed may use all processors, and that timed work
 // afterwards uses the same ones as before.
-func TestEverywhere(t *testing.T) {
+func TestOnAllProcessors(t *testing.T) {
 	all := cpu.Allowed()
 	if len(all) < 2 {
 		t.Skip("there is one processor")
@@ -26,7 +26,7 @@ func TestEverywhere(t *testing.T) {
 		}
 	}()
 	called := false
-	everywhere(func() {
+	onAllProcessors(func() {
 		called = true
 		if here := cpu.Allowed(); !slices.Equal(here, all) || runtime.GOMAXPROCS(0) != running {
 			t.Errorf("it runs on %v, and Go uses %d, want %v and %d", here, runtime.GOMAXPROCS(0), all, running)

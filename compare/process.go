@@ -159,7 +159,7 @@ type attempt struct {
 	done     map[identity]bool // cases with a row, by identity
 	now      int               // the case in progress, or at the end of the process; -1: none yet
 	begun    []Case            // the turn that Progress was informed of last
-	heard    time.Time         // time of the last sign of life
+	lastSign time.Time         // time of the last sign of life
 	patience time.Duration
 	born     bool  // there was a sign of life
 	silent   bool  // there was none for too long
@@ -171,7 +171,7 @@ type attempt struct {
 func (d *Driver) follow(cases []Case, p process, notes map[identity]string) *attempt {
 	a := &attempt{
 		d: d, process: p, cases: cases, of: map[identity]Case{}, notes: notes, run: d.run.ID,
-		done: map[identity]bool{}, now: -1, heard: time.Now(), patience: bornTime,
+		done: map[identity]bool{}, now: -1, lastSign: time.Now(), patience: bornTime,
 	}
 	for _, c := range cases {
 		a.of[c.identity()] = c
@@ -295,7 +295,7 @@ func (a *attempt) keep(c Case, r *Record) error {
 
 // sign notes a sign of life, and the index of the case in progress, -1 before the first.
 func (a *attempt) sign(now int) {
-	a.born, a.heard, a.patience = true, time.Now(), cmp.Or(a.d.dead, deadTime)
+	a.born, a.lastSign, a.patience = true, time.Now(), cmp.Or(a.d.dead, deadTime)
 	if now < 0 || now >= len(a.cases) {
 		return
 	}
@@ -315,7 +315,7 @@ func (a *attempt) overdue() bool {
 	if done || !a.born { // the process only has to end, or to begin
 		limit = 0
 	}
-	if time.Since(a.heard) <= limit+a.patience {
+	if time.Since(a.lastSign) <= limit+a.patience {
 		return false
 	}
 	a.silent = true

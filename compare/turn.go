@@ -31,13 +31,13 @@ type turn struct {
 func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, error) {
 	procs := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(procs)
-	if gathers(cases) {
+	if onFastest(cases) {
 		most := 1
 		for _, c := range cases {
 			most = max(most, c.Threads(), processors(c, procs))
 		}
 		runtime.GOMAXPROCS(1)
-		defer gather(ctx, cases[0].Type, most)()
+		defer pinFastest(ctx, cases[0].Type, most)()
 	}
 	t := turn{d: d, procs: procs, contenders: make([]*contender, len(cases)), peaks: map[int][]float64{}}
 	defer t.close()
@@ -51,8 +51,8 @@ func (d *Driver) measure(ctx context.Context, cases []Case) ([]Record, []Trace, 
 	return records, traces, nil
 }
 
-// gathers reports whether the cases are all measured on one set of processors that gather chooses.
-func gathers(cases []Case) bool {
+// onFastest reports whether the cases are all measured on one set of processors that pinFastest chooses.
+func onFastest(cases []Case) bool {
 	placed := func(c Case) bool { return c.Pinned() || c.OnDevice() }
 	return cases[0].Turn != "" && len(cases) > 1 && !slices.ContainsFunc(cases, placed)
 }

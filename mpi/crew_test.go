@@ -34,9 +34,9 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestNote lets many goroutines take the chunks of many epochs. Each chunk must be taken once, with
+// TestSlot lets many goroutines take the chunks of many epochs. Each chunk must be taken once, with
 // the step that it belongs to.
-func TestNote(t *testing.T) {
+func TestSlot(t *testing.T) {
 	const epochs, chunks, takers = 300, 7, 4
 	var n slot
 	var mu sync.Mutex

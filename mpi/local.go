@@ -234,9 +234,9 @@ func (t *task[T]) overlap(part func() error, pending []*comm.Request) error {
 
 var errPanicked = errors.New("mpi: the local variant panicked")
 
-// glance is the time between two checks of messages during such a computation. Neighbouring
+// pollInterval is the time between two checks of messages during such a computation. Neighbouring
 // processors may be hardware threads of one core, and constant polling would slow the other.
-const glance = 50 * time.Microsecond
+const pollInterval = 50 * time.Microsecond
 
 // aside computes a part on another thread, and goes on with the messages on this one. Each
 // stays on a processor of its own: left to the system, who computes goes from one to the next.
@@ -258,7 +258,7 @@ func (t *task[T]) aside(part func() error, pending []*comm.Request) error {
 			panic(panicked) // where it can be told of, as without another thread
 		}
 	}()
-	look := time.NewTicker(glance)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		arrived, err := test(pending)

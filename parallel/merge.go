@@ -25,7 +25,7 @@ func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], c
 					}
 				}
 			}
-			heard(ctx, c.Cols, add)(w, 0, c.Rows)
+			cancellable(ctx, c.Cols, add)(w, 0, c.Rows)
 		}
 	})
 	return cmp.Or(err, ctx.Err())
@@ -38,7 +38,7 @@ func MergeReduce[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], c
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are
 	}
-	err := p.For(ctx, c.Rows, Static(0), heard(ctx, c.Cols*len(copies), func(_, lo, hi int) {
+	err := p.For(ctx, c.Rows, Static(0), cancellable(ctx, c.Cols*len(copies), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := c.Row(i)
 			copy(row, copies[0].Row(i))

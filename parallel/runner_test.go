@@ -128,8 +128,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestIdleHandsEnd checks that idle runners end, and that new ones work.
-func TestIdleHandsEnd(t *testing.T) {
+// TestIdleRunnersEnd checks that idle runners end, and that new ones work.
+func TestIdleRunnersEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	p := NewPool(4)
 	var all []*runner

@@ -43,7 +43,7 @@ func (t *team) loop(ctx context.Context, n int, body func(worker, lo, hi int)) e
 // pieces is loop for a body that does not check ctx. An index costs cost multiply-adds. The body is
 // called for pieces of a chunk, and ctx is checked between them.
 func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi int)) error {
-	err := t.loop(ctx, n, heard(ctx, cost, body))
+	err := t.loop(ctx, n, cancellable(ctx, cost, body))
 	return cmp.Or(err, ctx.Err())
 }
 
@@ -51,9 +51,9 @@ func (t *team) pieces(ctx context.Context, n, cost int, body func(worker, lo, hi
 // atomic.
 const patience = 1 << 20
 
-// heard returns a body that divides each chunk into pieces of about patience multiply-adds, checks
+// cancellable returns a body that divides each chunk into pieces of about patience multiply-adds, checks
 // ctx before each, and calls body for it.
-func heard(ctx context.Context, cost int, body func(worker, lo, hi int)) func(worker, lo, hi int) {
+func cancellable(ctx context.Context, cost int, body func(worker, lo, hi int)) func(worker, lo, hi int) {
 	piece := max(1, patience/max(1, cost))
 	return func(worker, lo, hi int) {
 		for ; lo < hi && ctx.Err() == nil; lo += piece {
@@ -168,7 +168,7 @@ func onTeam[T gemm.Element](name string,
 
 // zero writes zeros to all of c.
 func zero[T gemm.Element](ctx context.Context, t *team, c gemm.Matrix[T]) error {
-	err := t.pool.For(ctx, c.Rows, Static(0), heard(ctx, c.Cols, func(_, lo, hi int) {
+	err := t.pool.For(ctx, c.Rows, Static(0), cancellable(ctx, c.Cols, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			clear(c.Row(i))
 		}
