@@ -554,7 +554,7 @@ func TestEveryPhraseIsSaid(t *testing.T) {
 		maps.Copy(said, b.Said())
 	}
 	for _, key := range text.Keys("en") {
-		if !said[key] {
+		if !said[key] && !strings.HasPrefix(key, "note.") { // notes are tested with package text
 			t.Errorf("no planted document makes the report say %s", key)
 		}
 	}

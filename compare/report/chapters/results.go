@@ -222,13 +222,15 @@ func (b *Builder) State(r compare.Record, notes []document.Text) (document.Text,
 	sentence := b.Status(r.Status)
 	var remarks []document.Text
 	if r.Reason != "" {
-		remarks = append(remarks, document.Escape(r.Reason))
+		remarks = append(remarks, b.Note(r.Reason))
 	}
 	if r.GPU != nil && r.GPU.Throttled != "" {
-		remarks = append(remarks, b.Say("state.held", text.Args{"Reason": r.GPU.Throttled}))
+		remarks = append(remarks, b.Note("the GPU's clock was held back: "+r.GPU.Throttled))
 	}
 	for _, warning := range r.Warnings {
-		remarks = append(remarks, document.Escape(warning))
+		if note := b.Note(warning); !slices.Contains(remarks, note) {
+			remarks = append(remarks, note)
+		}
 	}
 	for _, note := range remarks {
 		i := slices.Index(notes, note)

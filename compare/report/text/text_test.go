@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -250,6 +251,63 @@ func TestSpeaker(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, test.got, test.want)
 		}
+	}
+}
+
+// TestNotes checks that every note is a message of the program, word for word, and that it is
+// recognized and translated with its arguments.
+func TestNotes(t *testing.T) {
+	var program strings.Builder
+	for _, dir := range []string{"compare", "mpi", "cuda/device"} {
+		files, err := filepath.Glob(filepath.Join("../../..", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		for _, name := range files {
+			if source, err := os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			} else if !strings.HasSuffix(name, "_test.go") {
+				program.Write(source)
+			}
+		}
+	}
+	file, err := loaded().bundle.LoadMessageFileFS(files, "en.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range file.Messages {
+		if !strings.HasPrefix(m.ID, notePrefix) {
+			continue
+		}
+		found++
+		parts := argument.Split(m.Other, -1)
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		verb := `(%[][.0-9]*[a-z](\.%[a-z])?|"\+)`
+		if !regexp.MustCompile(`"` + strings.Join(parts, verb)).MatchString(program.String()) {
+			t.Errorf("%s: no message of the program is %q", m.ID, m.Other)
+		}
+		note := argument.ReplaceAllString(m.Other, "7$1")
+		chinese := string(In("zh").Note(note))
+		if !han.MatchString(chinese) {
+			t.Errorf("%s: %q is not translated: %s", m.ID, note, chinese)
+		}
+		for _, arg := range argsIn(m.Other) {
+			if !strings.Contains(chinese, "7"+arg) {
+				t.Errorf("%s: %s is not in %q", m.ID, arg, chinese)
+			}
+		}
+		if english := string(In("en").Note(note)); english != string(document.Escape(note)) {
+			t.Errorf("%s: English became %q", m.ID, english)
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d notes", found)
+	}
+	if other := In("zh").Note("some *other* note"); other != document.Escape("some *other* note") {
+		t.Errorf("an unknown note became %q", other)
 	}
 }
 
