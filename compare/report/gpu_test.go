@@ -310,8 +310,8 @@ var gpuSentences = []sentence{
 		"The tuned setting is faster in 1 of 1 cases.", "- `doublebuffer`, f32, n = 4096: the quickest is `maxregs=0` with ",
 		"| 64 | ok | 12.5 ms |", "| 3 | ok | 976 µs | 141 | 36.", "| `cublas` | f32 | 1024 | warm | ok |",
 		"For f64: with operands on the GPU already, it is ahead from the smallest size measured, n = 256;",
-		"1. The clock of the GPU was held back: power cap",
-		"1. The clock of the GPU was held back: power cap\n2. the clock fell to 1650 MHz",
+		"1. the GPU's clock was held back: power cap",
+		"1. the GPU's clock was held back: power cap\n2. the clock fell to 1650 MHz",
 		"--families cuda", "Speed-ups are over `serial/naive`",
 	}, []string{"`gflops-cuda", "No library was asked for. `gemm compare --families cuda", "{#gpu-none}", "NaN"}},
 	{"a GPU alone", accelerated(false), []string{
