@@ -28,8 +28,8 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 	single.gemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// gemmFits reports whether the arguments are right and C has elements. It panics where a
-// slice is too short.
+// gemmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
+// If it returns false, gonum does the rest: it panics, or has nothing to do.
 func gemmFits[T gemm.Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isTranspose(tA) || !isTranspose(tB) || m <= 0 || n <= 0 || k < 0 {
 		return false

@@ -39,9 +39,9 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready,
-// and any number of goroutines may call it at the same time. Matrices are stored
-// by rows; every routine's arguments are those that gonum documents.
+// Implementation is a BLAS for blas64.Use and blas32.Use. The zero value is ready for use, and any number
+// of goroutines may call it at the same time. Matrices are stored by rows. gonum documents the arguments
+// of the routines.
 type Implementation struct{ gonum.Implementation }
 
 var (
@@ -51,16 +51,16 @@ var (
 	_ blas.Complex64  = Implementation{}
 )
 
-// What gonum panics with if a slice is too short.
+// Messages of gonum's panics if a slice is too short.
 const (
 	shortA = "blas: insufficient length of a"
 	shortB = "blas: insufficient length of b"
 	shortC = "blas: insufficient length of c"
 )
 
-// mustHold panics with the message unless the data hold a rows×cols matrix whose rows
-// begin ld ≥ cols elements apart. It checks as gonum does, except that (rows − 1)·ld
-// cannot overflow: gonum accepts an ld for which the product does.
+// mustHold panics with the message short unless data holds a rows×cols matrix with leading dimension
+// ld ≥ cols. It checks as gonum does, but with a product (rows − 1)·ld that cannot overflow. gonum
+// accepts a leading dimension for which the product overflows.
 func mustHold[T any](data []T, rows, cols, ld int, short string) {
 	if rows == 0 {
 		return
@@ -70,8 +70,7 @@ func mustHold[T any](data []T, rows, cols, ld int, short string) {
 	}
 }
 
-// isTranspose, isTriangle, isSide and isDiag report whether a flag has one of its
-// values.
+// isTranspose, isTriangle, isSide and isDiag report whether the value of a flag is valid.
 func isTranspose(t blas.Transpose) bool {
 	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
 }
@@ -79,8 +78,7 @@ func isTriangle(u blas.Uplo) bool { return u == blas.Upper || u == blas.Lower }
 func isSide(s blas.Side) bool     { return s == blas.Left || s == blas.Right }
 func isDiag(d blas.Diag) bool     { return d == blas.NonUnit || d == blas.Unit }
 
-// ordered returns (rows, cols) of the matrix that t is applied to, so that the
-// result is rows×cols.
+// ordered returns the shape of a matrix X for which t applied to X is rows×cols.
 func ordered(t blas.Transpose, rows, cols int) (int, int) {
 	if t == blas.NoTrans {
 		return rows, cols
@@ -88,8 +86,7 @@ func ordered(t blas.Transpose, rows, cols int) (int, int) {
 	return cols, rows
 }
 
-// order returns the number of rows of a square matrix that multiplies an m×n one
-// from side s.
+// order returns the order of a square matrix that multiplies an m×n matrix from side s.
 func order(s blas.Side, m, n int) int {
 	if s == blas.Left {
 		return m

@@ -27,8 +27,8 @@ func (i Implementation) Ssymm(s blas.Side, ul blas.Uplo, m, n int, alpha float32
 	single.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// symmFits reports whether the arguments are right and C has elements. It panics where a
-// slice is too short.
+// symmFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
+// If it returns false, gonum does the rest: it panics, or has nothing to do.
 func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int, b []T, ldb int, c []T, ldc int) bool {
 	if !isSide(s) || !isTriangle(ul) || m <= 0 || n <= 0 {
 		return false
@@ -43,7 +43,7 @@ func symmFits[T gemm.Float](s blas.Side, ul blas.Uplo, m, n int, a []T, lda int,
 	return true
 }
 
-// symm transposes B and C where A is on the right: (B·A)ᵀ = A·Bᵀ.
+// symm transposes B and C if A is on the right: (B·A)ᵀ = A·Bᵀ.
 func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T,
 	c []T, ldc int) {
 	vb, vc := stored(blas.NoTrans, b, ldb), stored(blas.NoTrans, c, ldc)
@@ -55,14 +55,14 @@ func (p *precision[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T,
 	w.giveBack()
 }
 
-// symmetric computes C ← α·A·B + β·C with A symmetric of order m, stored in its
-// lower triangle, and B and C m×n. With all three cut in two,
+// symmetric computes C ← α·A·B + β·C with A symmetric of order m, stored in its lower triangle, and B
+// and C m×n. All three are divided into halves:
 //
 //	C₁ ← α·A₁₁·B₁ + α·A₂₁ᵀ·B₂ + β·C₁
 //	C₂ ← α·A₂₂·B₂ + α·A₂₁·B₁ + β·C₂
 //
-// of which the products with A₂₁ are full and the others are smaller ones of this
-// kind. A block on the diagonal is completed to a full matrix.
+// The products with A₂₁ are full products, the others are smaller symmetric products. A block on the
+// diagonal is completed to a full matrix.
 func (w *workspace[T]) symmetric(m, n int, alpha T, a, b view[T], beta T, c view[T]) {
 	if m <= corner {
 		for i := range m {

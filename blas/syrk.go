@@ -48,8 +48,8 @@ func (i Implementation) Ssyr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha 
 	single.syr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// syrkFits reports whether the arguments are right and C has elements. It panics where a
-// slice is too short.
+// syrkFits reports whether the arguments are valid and C has elements. It panics if a slice is too short.
+// If it returns false, gonum does the rest: it panics, or has nothing to do.
 func syrkFits[T gemm.Float](ul blas.Uplo, tA blas.Transpose, n, k int, a []T, lda int, c []T, ldc int) bool {
 	rows, cols := ordered(tA, n, k)
 	if !isTriangle(ul) || !isTranspose(tA) || n <= 0 || k < 0 || lda < max(1, cols) || ldc < n {
@@ -87,13 +87,12 @@ func (p *precision[T]) syr2k(ul blas.Uplo, tA blas.Transpose, n, k int, alpha T,
 	w.giveBack()
 }
 
-// rankK computes the lower triangle of C ← α·A·Aᵀ + β·C with A n×k. With A cut into
-// A₁ over A₂,
+// rankK computes the lower triangle of C ← α·A·Aᵀ + β·C with A n×k. A is divided into A₁ above A₂:
 //
 //	C₁₁ ← α·A₁·A₁ᵀ + β·C₁₁   C₂₁ ← α·A₂·A₁ᵀ + β·C₂₁   C₂₂ ← α·A₂·A₂ᵀ + β·C₂₂
 //
-// of which the second is a full product and the others are smaller ones of this
-// kind. A block on the diagonal is computed in full, and half of it used.
+// The second is a full product, the others are smaller updates of the same kind. A block on the diagonal
+// is computed in full, and only its lower triangle is used.
 func (w *workspace[T]) rankK(n, k int, alpha T, a view[T], beta T, c view[T]) {
 	if n <= corner {
 		w.multiply(n, n, k, alpha, a, transposed(a), 0, w.squareOf(n))
@@ -107,8 +106,8 @@ func (w *workspace[T]) rankK(n, k int, alpha T, a view[T], beta T, c view[T]) {
 	w.rankK(n-top, k, alpha, a2, beta, from(c, top, top))
 }
 
-// rank2K computes the lower triangle of C ← α·(A·Bᵀ + B·Aᵀ) + β·C with A and B n×k,
-// cut as in rankK. A block on the diagonal is X + Xᵀ with X = α·A·Bᵀ.
+// rank2K computes the lower triangle of C ← α·(A·Bᵀ + B·Aᵀ) + β·C with A and B n×k, divided as in rankK.
+// A block on the diagonal is X + Xᵀ + β·C with X = α·A·Bᵀ.
 func (w *workspace[T]) rank2K(n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	if n <= corner {
 		w.multiply(n, n, k, alpha, a, transposed(b), 0, w.squareOf(n))

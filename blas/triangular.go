@@ -53,8 +53,8 @@ func (i Implementation) Strsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d bl
 	single.triangular((*workspace[float32]).solve, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
-// triangularFits reports whether the arguments are right and B has elements. It panics
-// if a slice is too short.
+// triangularFits reports whether the arguments are valid and B has elements. It panics if a slice is too
+// short. If it returns false, gonum does the rest: it panics, or has nothing to do.
 func triangularFits[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, a []T, lda int,
 	b []T, ldb int) bool {
 	if !isSide(s) || !isTriangle(ul) || !isTranspose(tA) || !isDiag(d) || m <= 0 || n <= 0 {
@@ -99,8 +99,8 @@ func gonumSolves[T gemm.Float](s blas.Side, ul blas.Uplo, tA blas.Transpose, d b
 	return true
 }
 
-// triangular runs a routine for A on the left. Where A is on the right, it is
-// handed the transposes: (B·A)ᵀ = Aᵀ·Bᵀ.
+// triangular calls a routine for A on the left. If A is on the right, the routine gets the transposes:
+// (B·A)ᵀ = Aᵀ·Bᵀ.
 func (p *precision[T]) triangular(routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
 ) {
@@ -162,13 +162,13 @@ func (w *workspace[T]) solve(m, n int, alpha T, t triangle[T], b view[T]) {
 	}
 }
 
-// inStrips runs a routine for a block on the diagonal, of an order up to corner, and
-// a strip of B at a time.
+// inStrips calls a routine for a block on the diagonal, of an order up to corner, once for each strip of
+// columns of B.
 func (w *workspace[T]) inStrips(m, n int, alpha T, t triangle[T], b view[T],
 	routine func(w *workspace[T], m, n int, alpha T, t triangle[T], b view[T]),
 ) {
 	if b.Col != 1 && t.Row != 1 {
-		// multiply will exchange the two, and reads its second operand by rows.
+		// multiply exchanges the operands, and reads the second one by rows.
 		t.view = w.copyTriangle(m, t)
 	}
 	for j := 0; j < n; j += strip {
@@ -176,8 +176,8 @@ func (w *workspace[T]) inStrips(m, n int, alpha T, t triangle[T], b view[T],
 	}
 }
 
-// copyTriangle copies t, of order m, to the workspace's square, by columns. What t
-// does not store stays undefined.
+// copyTriangle copies t, of order m, to the workspace's square, by columns. The elements outside of the
+// triangle are undefined.
 func (w *workspace[T]) copyTriangle(m int, t triangle[T]) view[T] {
 	for i := range m {
 		first, end := 0, i+1
@@ -208,8 +208,8 @@ func (w *workspace[T]) multiplyCorner(m, n int, alpha T, t triangle[T], b view[T
 	}
 }
 
-// solveCorner is solve, a few rows of B at a time: multiply subtracts what is known
-// of the others, and then they are solved for.
+// solveCorner is solve for a few rows of B at a time. First multiply subtracts the terms of the rows that
+// are already solved. Then solveFew solves the few rows.
 func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) {
 	for known := 0; known < m; {
 		rows := min(few, m-known)
@@ -230,8 +230,9 @@ func (w *workspace[T]) solveCorner(m, n int, alpha T, t triangle[T], b view[T]) 
 // few is the largest order of a triangle that multiplyFew and solveFew take.
 const few = 4
 
-// lowered returns a triangle of a few rows as a lower triangle, the position of its first row in B, and
-// the distance to the next row. An upper triangle becomes lower if rows and columns are reversed.
+// lowered returns a triangle of a few rows as a lower triangle. An upper triangle becomes lower if rows
+// and columns are reversed. first is the position in B of the row for the first row of the triangle, and
+// step is the distance to the next.
 func lowered[T gemm.Float](order int, t triangle[T], b view[T]) (c [few][few]T, first, step int) {
 	step = b.Row
 	if t.upper {
@@ -308,7 +309,7 @@ func isNormal[T gemm.Float](x T) bool {
 }
 
 // solveFew computes B ← α·T⁻¹·B with T of a few rows and B of n columns. It multiplies by
-// the reciprocals of T's diagonal where these are normal numbers, and divides elsewhere.
+// the reciprocals of T's diagonal if all are normal numbers, and divides otherwise.
 func solveFew[T gemm.Float](order, n int, alpha T, t triangle[T], b view[T]) {
 	c, at, step := lowered(order, t, b)
 	r, normal := reciprocals(order, &c)

@@ -7,9 +7,8 @@ import (
 	"gemm/internal/block"
 )
 
-// view is a matrix in memory, by rows or by columns: element (i, j) is
-// Data[i*Row+j*Col]. Every transpose, and with it every side and triangle, becomes
-// a view here; below it there is one case of each routine.
+// view is a matrix in memory, by rows or by columns: element (i, j) is Data[i*Row+j*Col]. A transpose is
+// another view of the same data. So the routines need one case for all transposes, sides and triangles.
 type view[T gemm.Float] = block.View[T]
 
 // stored returns op of the matrix whose rows begin ld elements apart.
@@ -26,14 +25,12 @@ func transposed[T gemm.Float](v view[T]) view[T] {
 	return view[T]{Data: v.Data, Row: v.Col, Col: v.Row}
 }
 
-// from returns the part of v that begins at (i, j), which is empty if v has no
-// such element.
+// from returns the part of v that begins at element (i, j). It is empty if v has no such element.
 func from[T gemm.Float](v view[T], i, j int) view[T] {
 	return view[T]{Data: v.Data[min(i*v.Row+j*v.Col, len(v.Data)):], Row: v.Row, Col: v.Col}
 }
 
-// lower returns the symmetric matrix one triangle of which is stored in v as a
-// view whose lower triangle is stored.
+// lower returns a view of a symmetric matrix whose lower triangle is stored. In v, triangle u is stored.
 func lower[T gemm.Float](u blas.Uplo, v view[T]) view[T] {
 	if u == blas.Upper {
 		return transposed(v)
@@ -44,11 +41,11 @@ func lower[T gemm.Float](u blas.Uplo, v view[T]) view[T] {
 // triangle is a triangular matrix.
 type triangle[T gemm.Float] struct {
 	view[T]
-	upper bool // or lower
-	unit  bool // the diagonal is not stored, but one
+	upper bool // upper triangular, not lower
+	unit  bool // the diagonal is not stored; its elements are 1
 }
 
-// triangular returns op of the matrix one triangle of which is stored in data.
+// triangular returns op of the triangular matrix that is stored in triangle u of data.
 func triangular[T gemm.Float](u blas.Uplo, t blas.Transpose, d blas.Diag, data []T, ld int) triangle[T] {
 	return triangle[T]{stored(t, data, ld), (u == blas.Upper) == (t == blas.NoTrans), d == blas.Unit}
 }
@@ -63,8 +60,7 @@ func (t triangle[T]) from(i int) triangle[T] {
 	return triangle[T]{from(t.view, i, i), t.upper, t.unit}
 }
 
-// half returns where to cut n elements in two: near the middle, and at a multiple
-// of the blocks that the recursion ends at.
+// half returns the index at which n elements are divided: near the middle, and a multiple of block.
 func half(n, block int) int {
 	return (n/2 + block - 1) / block * block
 }

@@ -10,8 +10,7 @@ import (
 	"gemm/parallel"
 )
 
-// precision is what the routines of one element type share: the workspaces that lie
-// idle.
+// precision holds the idle workspaces for the routines of one element type.
 type precision[T gemm.Float] struct{ idle sync.Pool }
 
 var (
@@ -20,34 +19,31 @@ var (
 )
 
 const (
-	// corner is the largest order of a block on the diagonal at which the recursion
-	// ends.
+	// corner is the largest order of a block on the diagonal. The recursion ends there.
 	corner = 32
-	// strip is the number of columns of B that a diagonal block of a triangle is applied to at a
-	// time, so that they stay in L2.
+	// strip is the number of columns of B that are computed together with a diagonal block of a
+	// triangle. They stay in L2.
 	strip = 512
-	// narrow and tall are the most columns of C and the least columns of A for which
-	// multiplyNarrow pays.
+	// multiplyNarrow pays if C has at most narrow columns and A has at least tall columns.
 	narrow, tall = 64, 256
 	// tiny is the largest m·n·k of a product that is computed by three loops.
 	tiny = 4 * 4 * 4
-	// fewDots and fewSquareDots are the largest m·n·k up to which gonum computes A·Bᵀ and
-	// A·Bᵀ + B·Aᵀ, and A·Aᵀ, faster than an engine. It multiplies rows by rows there, and
-	// leaves out no product with a zero.
+	// fewDots is the largest m·n·k at which gonum computes A·Bᵀ and A·Bᵀ + B·Aᵀ faster than an engine,
+	// and fewSquareDots the largest for A·Aᵀ. In these cases gonum multiplies rows by rows, and skips
+	// no zeros.
 	fewDots, fewSquareDots = 8 * 8 * 8, 12 * 12 * 12
 )
 
-// workspace is what one call of a routine needs.
+// workspace is the engine and the buffers of one call of a routine.
 type workspace[T gemm.Float] struct {
 	precision *precision[T]
-	workers   int // of the engine
+	workers   int // number of workers of the engine
 	engine    *block.Engine[T]
 	square    [corner * corner]T // a block on the diagonal
-	across    []T                // of multiplyNarrow, once it is called
+	across    []T                // buffer of multiplyNarrow, allocated when it is first called
 }
 
-// borrow returns a workspace for as many workers as goroutines can run at once; the
-// caller gives it back by giveBack.
+// borrow returns a workspace for GOMAXPROCS workers. The caller returns it by giveBack.
 func (p *precision[T]) borrow() *workspace[T] {
 	workers := runtime.GOMAXPROCS(0)
 	if w, ok := p.idle.Get().(*workspace[T]); ok && w.workers == workers {
@@ -58,8 +54,8 @@ func (p *precision[T]) borrow() *workspace[T] {
 
 func (w *workspace[T]) giveBack() { w.precision.idle.Put(w) }
 
-// multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The engine wants
-// the rows of C contiguous; where its columns are, it computes Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ.
+// multiply computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. The engine needs a C with contiguous
+// rows. If the columns of C are contiguous, the engine computes Cᵀ = α·Bᵀ·Aᵀ + β·Cᵀ.
 func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	if isTiny(m, n, k, alpha) {
 		multiplyTiny(m, n, k, alpha, a, b, beta, c)
@@ -81,16 +77,15 @@ func (w *workspace[T]) multiply(m, n, k int, alpha T, a, b view[T], beta T, c vi
 	w.run(m, n, k, alpha, a, b, beta, c)
 }
 
-// run calls the engine. The only error is the context's, which has none.
+// run calls the engine. The only error would be the context's, and this context is never cancelled.
 func (w *workspace[T]) run(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	_ = w.engine.Gemm(context.Background(), m, n, k, alpha, a, b, beta, c)
 }
 
-// multiplyNarrow is multiply for a C of few columns and an A whose columns are
-// contiguous, and long. A would be read across its memory's rows, from a page each,
-// once a tile. Here it is read along them: the engine computes X = α·Bᵀ·Aᵀ, a piece
-// at a time, and Xᵀ is added to C. Householder's reflections are applied so, a block
-// at a time: W ← W + CᵀV in LAPACK's dlarfb.
+// multiplyNarrow is multiply for a C of few columns and an A of many, contiguous columns. multiply would
+// read each row of A, once for each tile, with every element on another page. multiplyNarrow reads A along
+// its columns: the engine computes X = α·Bᵀ·Aᵀ, piece by piece, and Xᵀ is added to β·C. LAPACK's dlarfb,
+// which applies blocks of Householder reflections, needs such products: W ← W + CᵀV.
 func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	const piece = 1024 // rows of C
 	if w.across == nil {
@@ -115,13 +110,13 @@ func (w *workspace[T]) multiplyNarrow(m, n, k int, alpha T, a, b view[T], beta T
 // terms returns m·n·k.
 func terms(m, n, k int) int64 { return int64(m) * int64(n) * int64(k) }
 
-// isTiny reports whether multiplyTiny is for the product: α = 0 and k = 0, which
-// only scale C, are the engine's.
+// isTiny reports whether multiplyTiny computes the product. If α = 0 or k = 0, C is only scaled, and the
+// engine does that.
 func isTiny[T gemm.Float](m, n, k int, alpha T) bool {
 	return terms(m, n, k) <= tiny && k > 0 && alpha != 0
 }
 
-// multiplyTiny is multiply where calling an engine would take longer.
+// multiplyTiny is multiply for products that take less time than a call of the engine.
 func multiplyTiny[T gemm.Float](m, n, k int, alpha T, a, b view[T], beta T, c view[T]) {
 	for i := range m {
 		for j := range n {

@@ -21,12 +21,14 @@ func checkCode(data, parity int) error {
 	return nil
 }
 
-// Vandermonde returns the (data+parity)×data generator matrix of a Reed–Solomon code. It is V·V₁⁻¹,
-// where V has the elements (i, j) = iʲ and V₁ is its top square; so its first data rows are the
-// identity. Any data rows of V form a Vandermonde matrix of distinct points, which is invertible;
-// the factor V₁⁻¹ preserves that. The rows of V below an identity would not do: some of their
-// minors are zero (Plank and Ding, "Note: Correction to the 1997 tutorial on Reed–Solomon coding",
-// 2005). It is the default matrix of klauspost/reedsolomon.
+// Vandermonde returns the (data+parity)×data generator matrix of a Reed–Solomon code, V·V₁⁻¹. V has the
+// elements (i, j) = iʲ, and V₁ is its first data rows. So the first data rows of the result are the
+// identity.
+//
+// Any data rows of V form a Vandermonde matrix of distinct points, which is invertible. The factor V₁⁻¹
+// preserves that. Rows of V below an identity would not do, since some of their minors are zero (Plank
+// and Ding, "Note: Correction to the 1997 tutorial on Reed–Solomon coding", 2005). Vandermonde is the
+// default matrix of klauspost/reedsolomon.
 func Vandermonde(data, parity int) (Matrix, error) {
 	if err := checkCode(data, parity); err != nil {
 		return Matrix{}, err
@@ -48,7 +50,7 @@ func Vandermonde(data, parity int) (Matrix, error) {
 }
 
 // Cauchy returns the (data+parity)×data generator matrix of a Reed–Solomon code. Its first data
-// rows are the identity; the others have the elements (i, j) = 1/(i+j), where i counts from data.
+// rows are the identity. The other rows, i ≥ data, have the elements (i, j) = 1/(i+j).
 // Every square block of a Cauchy matrix is invertible (Blömer et al., "An XOR-based
 // erasure-resilient coding scheme", 1995). It is the matrix of klauspost/reedsolomon's
 // WithCauchyMatrix.
@@ -66,10 +68,10 @@ func Cauchy(data, parity int) (Matrix, error) {
 	return m, nil
 }
 
-// Decoder returns the matrix that computes the shards want from the shards have, of which there
-// must be as many as data shards: len(want)×m.Cols, with columns in the order of have. m is a
-// generator matrix. It panics unless have lists m.Cols rows. The error is ErrSingular if these do
-// not determine the data; for the codes above and distinct rows that cannot happen.
+// Decoder returns the matrix that computes the shards want from the shards have. m is a generator
+// matrix. have lists as many shards as there are data shards; otherwise Decoder panics. The result is
+// len(want)×m.Cols, with columns in the order of have. The error is ErrSingular if the shards have do
+// not determine the data. For the codes above and distinct shards that cannot happen.
 func (m Matrix) Decoder(have, want []int) (Matrix, error) {
 	inverse, err := m.Select(have).Inverse()
 	if err != nil {

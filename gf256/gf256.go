@@ -1,11 +1,10 @@
 // Package gf256 is arithmetic in the Galois field GF(2⁸), whose elements are bytes. Reed–Solomon
-// codes are computed in it.
+// codes are computed in this field.
 //
-// Elements are polynomials over GF(2) of degree below eight, reduced modulo
-// x⁸ + x⁴ + x³ + x² + 1 (0x11d), the polynomial of klauspost/reedsolomon, ISA-L
-// and Jerasure. Its root x (2) generates the multiplicative group, so that
-// products are sums of logarithms (Plank, "A Tutorial on Reed–Solomon Coding",
-// 1997, section 4).
+// Elements are polynomials over GF(2) of degree below eight. They are reduced modulo
+// x⁸ + x⁴ + x³ + x² + 1 (0x11d), like in klauspost/reedsolomon, ISA-L and Jerasure. The root x (2) of
+// this polynomial generates the multiplicative group. So the logarithm of a product is the sum of the
+// logarithms modulo 255 (Plank, "A Tutorial on Reed–Solomon Coding", 1997, section 4).
 package gf256
 
 import "fmt"
@@ -13,9 +12,8 @@ import "fmt"
 // Poly is the reduction polynomial x⁸ + x⁴ + x³ + x² + 1.
 const Poly = 0x11d
 
-// Elem is an element of GF(2⁸). It has the layout of a byte, but is a struct, so
-// that no code can add or multiply it as an integer. The zero value is the
-// field's zero.
+// Elem is an element of GF(2⁸). It has the layout of a byte, but is a struct, so that no code can add or
+// multiply it as an integer. The zero value is the zero of the field.
 type Elem struct{ v uint8 }
 
 // New returns the element whose polynomial has the bits of v as coefficients.
@@ -62,8 +60,7 @@ func Mul(a, b Elem) Elem {
 	return Elem{exp[int(log[a.v])+int(log[b.v])]}
 }
 
-// Inv returns the element whose product with a is one. It panics where a is
-// zero, which has no inverse.
+// Inv returns the inverse of a: their product is one. It panics if a is zero.
 func Inv(a Elem) Elem {
 	if a.v == 0 {
 		panic("gf256: zero has no inverse")
@@ -71,12 +68,11 @@ func Inv(a Elem) Elem {
 	return Elem{exp[255-int(log[a.v])]}
 }
 
-// Div returns a · b⁻¹. It panics where b is zero.
+// Div returns a · b⁻¹. It panics if b is zero.
 func Div(a, b Elem) Elem { return Mul(a, Inv(b)) }
 
-// AddScaled adds a · src[i] to every dst[i]. It panics where the lengths differ.
-// One row of the table of products serves the whole slice: a look-up an element,
-// where Mul makes three and branches on zero.
+// AddScaled adds a · src[i] to every dst[i]. It panics if the lengths differ. It needs one look-up per
+// element, in the row of a in the table of products. Mul needs three look-ups and a branch.
 func AddScaled(dst []Elem, a Elem, src []Elem) {
 	if len(dst) != len(src) {
 		panic(fmt.Sprintf("gf256: %d elements and %d: lengths differ", len(dst), len(src)))

@@ -16,8 +16,8 @@ type Matrix struct {
 // ErrSingular: a matrix has no inverse.
 var ErrSingular = errors.New("gf256: the matrix is singular")
 
-// NewMatrix returns a rows×cols matrix of zeros. It panics where a dimension is negative, and
-// where the number of elements overflows.
+// NewMatrix returns a rows×cols matrix of zeros. It panics if a dimension is negative or the number of
+// elements overflows.
 func NewMatrix(rows, cols int) Matrix {
 	if hi, lo := bits.Mul(uint(rows), uint(cols)); rows < 0 || cols < 0 || hi != 0 || int(lo) < 0 {
 		panic(fmt.Sprintf("gf256: a matrix of %d×%d cannot be made", rows, cols))
@@ -63,16 +63,15 @@ func (m Matrix) Mul(b Matrix) Matrix {
 	return c
 }
 
-// Inverse returns the matrix whose product with m is the identity, by Gauss–Jordan
-// elimination in 2n³ multiply-adds. Arithmetic is exact, so that any element but zero
-// is as good a pivot as another. The error is ErrSingular if there is no inverse.
-// It panics unless m is square.
+// Inverse returns the inverse of m, by Gauss–Jordan elimination in 2n³ multiply-adds. Arithmetic is
+// exact, so any element except zero can be the pivot. The error is ErrSingular if there is no inverse.
+// Inverse panics unless m is square.
 func (m Matrix) Inverse() (Matrix, error) {
 	if m.Rows != m.Cols {
 		panic(fmt.Sprintf("gf256: %d×%d is not square", m.Rows, m.Cols))
 	}
 	n := m.Rows
-	work := NewMatrix(n, 2*n) // m beside the identity becomes the identity beside its inverse
+	work := NewMatrix(n, 2*n) // (m | identity) becomes (identity | inverse)
 	for i := range n {
 		copy(work.Row(i), m.Row(i))
 		work.Row(i)[n+i] = New(1)

@@ -14,11 +14,11 @@ import (
 // places (OpenMP 5.2, 10.1.3). A place is a processor that this process may use. Places are sorted by
 // NUMA node, socket and core; the hardware threads of a core are adjacent.
 const (
-	// none leaves that to the system.
+	// none: the system chooses.
 	none = "none"
-	// closeBy puts neighbours on neighbouring places.
+	// closeBy: worker w runs on place w mod p of p places.
 	closeBy = "close"
-	// spread puts them as far from one another as there are places.
+	// spread: the workers are distributed evenly over all places.
 	spread = "spread"
 )
 
@@ -68,7 +68,7 @@ func places(processors []int, workers int, affinity string) []int {
 	return out
 }
 
-// anywhere is the place of a worker that no processor is chosen for.
+// anywhere is the place of a worker whose processor the system chooses.
 const anywhere = -1
 
 // place returns the processor of a worker.
@@ -79,8 +79,8 @@ func (p *Pool) place(worker int) int {
 	return p.places[worker]
 }
 
-// Placement returns the processors of the workers, in their order and separated by
-// commas; empty if the system chooses them.
+// Placement returns the processors of workers 0, 1, …, separated by commas. It is empty if the system
+// chooses them.
 func (p *Pool) Placement() string {
 	var parts []string
 	for _, processor := range p.places {
@@ -89,12 +89,13 @@ func (p *Pool) Placement() string {
 	return strings.Join(parts, ",")
 }
 
-// pin has the calling thread run on one processor. That was tried when the pool was
-// made; if the processor is no longer the process's, the system chooses another.
+// pin pins the calling thread to one processor. NewPinnedPool has checked that this works. If the
+// process may no longer use the processor, the system chooses another.
 func pin(processor int) { _ = cpu.PinThread([]int{processor}) }
 
-// pinCaller lets the calling goroutine be pinned until release is called. A thread that
-// cannot be set free then is not left to other goroutines: it ends with this one.
+// pinCaller locks the calling goroutine to its thread, so that the thread can be pinned. release undoes
+// both. If the thread cannot be unpinned, the goroutine stays locked to it, so the thread ends with the
+// goroutine and runs no other.
 func (p *Pool) pinCaller() (release func()) {
 	runtime.LockOSThread()
 	before := cpu.Allowed()

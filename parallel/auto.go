@@ -15,14 +15,14 @@ type Auto struct {
 
 	mu     sync.Mutex
 	trials map[[2]int]*trial // by indices and workers
-	now    *trial            // of the loop that runs
+	now    *trial            // trial of the loop that runs, or of the last one
 }
 
 // trial is what an Auto knows of loops of one number of indices and workers.
 type trial struct {
 	candidates []candidate
-	loops      int           // that have been timed
-	spent      time.Duration // in them
+	loops      int           // number of timed loops
+	spent      time.Duration // total time of these loops
 }
 
 // candidate is a schedule that a trial times.
@@ -30,7 +30,7 @@ type candidate struct {
 	name  string
 	chunk int
 	Schedule
-	best time.Duration // of one loop
+	best time.Duration // least time of one loop
 }
 
 // A trial ends when each candidate has had a loop and all together took autoLong, or when each has
@@ -42,8 +42,7 @@ const (
 	autoMost   = 100
 )
 
-// NewAuto returns an Auto that chooses among schedules whose chunks have least indices
-// or more.
+// NewAuto returns an Auto that chooses among schedules with chunks of at least the given number of indices.
 func NewAuto(least int) *Auto { return &Auto{least: least} }
 
 // mostTrials is how many trials are remembered.
@@ -77,7 +76,7 @@ func (a *Auto) Share(n, workers int) Shares {
 	return t.current().Share(n, workers)
 }
 
-// current returns the candidate that the next loop is run with.
+// current returns the candidate for the next loop.
 func (t *trial) current() *candidate {
 	if t.settled() {
 		best := &t.candidates[0]
@@ -89,7 +88,7 @@ func (t *trial) current() *candidate {
 		return best
 	}
 	i := t.loops % (2 * len(t.candidates))
-	return &t.candidates[min(i, 2*len(t.candidates)-1-i)] // forth and back
+	return &t.candidates[min(i, 2*len(t.candidates)-1-i)] // forwards, then backwards
 }
 
 // settled reports whether the trial has ended.
@@ -98,7 +97,7 @@ func (t *trial) settled() bool {
 	return rounds >= 1 && t.spent >= autoLong || rounds >= autoRounds && t.spent >= autoTime || rounds >= autoMost
 }
 
-// took notes the time of the loop whose shares were handed out last.
+// took records the time of the loop for which Share was called last.
 func (a *Auto) took(d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,22 +111,22 @@ func (a *Auto) took(d time.Duration) {
 	t.spent += d
 }
 
-// forget makes Settled true until there is another loop.
+// forget makes Settled return true until the next loop.
 func (a *Auto) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now = nil
 }
 
-// Settled reports whether loops like the last one have no trial before them any more.
+// Settled reports whether the trial has ended for loops like the last one.
 func (a *Auto) Settled() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.now == nil || a.now.settled()
 }
 
-// Chosen returns the name and the chunk of the schedule of the next loop like the last
-// one; an empty name before the first.
+// Chosen returns the name and the chunk of the schedule for the next loop like the last one. Before the
+// first loop the name is empty.
 func (a *Auto) Chosen() (name string, chunk int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,8 +58,8 @@ func (x privately[T]) sum(ctx context.Context,
 	})
 }
 
-// private holds the memory of private copies from one product to the next, of whatever
-// pool, as *[][]float32 and *[][]float64.
+// private keeps the memory of private copies for the next product of any pool. It holds *[][]float32
+// and *[][]float64.
 var private = map[string]*sync.Pool{"f32": {}, "f64": {}}
 
 // takePrivate returns count matrices whose elements are not cleared. If there is not enough memory,
@@ -81,7 +81,7 @@ func takePrivate[T gemm.Float](count, rows, cols int) (copies []gemm.Matrix[T], 
 			need += float64(size) * float64(unsafe.Sizeof(*new(T)))
 		}
 	}
-	if need > 1<<24 { // to ask how much there is takes longer than a product that needs little
+	if need > 1<<24 { // to read the available memory takes longer than a product that needs less
 		if have := float64(cpu.Available()); have > 0 && need > have {
 			return nil, release, fmt.Errorf("parallel: the private copies of C of %d workers need %.1f GiB of memory, %.1f GiB are available: use fewer threads, or parallel/rows",
 				count, need/(1<<30), have/(1<<30))

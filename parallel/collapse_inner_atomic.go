@@ -36,11 +36,11 @@ func (x collapseInnerAtomic[T]) Multiply(ctx context.Context, c, a, b gemm.Matri
 	})
 }
 
-// unaligned is held while an element is added that atomic instructions cannot reach: on 32-bit
-// systems a float64 may have an address that is a multiple of 4 bytes only.
+// unaligned is held during an addition to an element that is not aligned to 8 bytes. Atomic instructions
+// of 64 bits need that alignment. On 32-bit systems the address of a float64 may be a multiple of 4 only.
 var unaligned sync.Mutex
 
-// atomicAdd adds x to *p, which others add to at the same time.
+// atomicAdd adds x to *p. Other workers may add to *p at the same time.
 func atomicAdd[T gemm.Float](p *T, x T) {
 	switch p := any(p).(type) {
 	case *float32:

@@ -7,9 +7,9 @@ import (
 	"gemm"
 )
 
-// MergeAtomic adds private copies of C to c, which all workers share: each copy is one
-// worker's, which adds it by atomic additions. Each begins at another row, so that they
-// seldom meet.
+// MergeAtomic adds private copies of C to c. Each copy is added by one worker. The additions are atomic,
+// since all workers write to c. Each copy begins at another matrix row, so two workers seldom write to
+// the same row at the same time.
 func MergeAtomic[T gemm.Float](ctx context.Context, p *Pool, c gemm.Matrix[T], copies []gemm.Matrix[T]) error {
 	if c.Cols == 0 {
 		return ctx.Err() // however many rows there are

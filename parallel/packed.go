@@ -50,8 +50,8 @@ func newPacked[T gemm.Float](t toucher[T], _ gemm.Params) (gemm.Multiplier[T], e
 	return packed[T]{serial.NewPacked[T](t.pool.Loop()), t}, nil
 }
 
-// packedField is serial/packed in GF(2⁸) on a team. A task is a block of columns of
-// B by all of A, or by a sliver of it if there are few blocks.
+// packedField is serial/packed in GF(2⁸) on a team. A task multiplies a block of columns of B by all of
+// A, or by one sliver of A if there are few blocks.
 type packedField struct {
 	serial.PackedField
 	toucher[gf256.Elem]

@@ -21,9 +21,9 @@ import (
 // Two numbers describe a loop. A worker is an index: the schedule gives each worker its chunks,
 // and the body learns which worker it is. A runner is a goroutine that executes workers. The
 // process keeps its runners from one loop to the next, for all pools. The goroutine that starts
-// the loop is a runner too, so a loop of one worker needs no other. There are at most
-// GOMAXPROCS runners (as of NewPool); with more workers, a runner executes several, one after
-// the other:
+// the loop is a runner too, so a loop of one worker needs no other. A loop has at most GOMAXPROCS
+// runners (the value when NewPool was called). With more workers, a runner executes several, one
+// after the other:
 //
 //	workers  0      1      2      3      4      5        of a pool with GOMAXPROCS = 4
 //	runner   caller 1      2      3      caller 1
@@ -37,8 +37,9 @@ import (
 // The caller takes back what no runner has begun, and executes it itself. So a loop does not
 // wait for a runner that has no processor to run on.
 //
-// A loop that starts while the pool is in a loop, for instance within its body, has one worker,
-// like a nested parallel region in libgomp by default. Use another pool for more.
+// If a loop starts while the pool is in another loop, for instance in its body, the new loop has
+// one worker. A nested parallel region in libgomp has one thread by default too. For more workers,
+// use another pool.
 type Pool struct {
 	// Every runner reads these cache lines; they are seldom written.
 	workers int
@@ -88,8 +89,8 @@ func (l *each) share(share, workers int) (lo, hi int) {
 	return blocks{l.n, l.shares(workers)}.Next(share, 0)
 }
 
-// chunk returns the size of the next chunk of a share: half of what each of its workers would get
-// of the indices that are left.
+// chunk returns the size of the next chunk of a share. An equal part would be the indices that are
+// left, divided by the number of workers of the share. A chunk is half of an equal part.
 func (l *each) chunk(left, workers int) int {
 	parts := 2 * workers / l.shares(workers)
 	return (left + parts - 1) / parts
@@ -207,14 +208,14 @@ func (p *Pool) runShares(worker int) {
 	}
 }
 
-// Run is the loop around a micro-kernel. It calls body(worker, lo, hi) for chunks lo ≤ i < hi
-// that together hold every i in [0, n) once, and returns when all calls have returned;
-// 0 ≤ worker < min(workers, p.Workers(), n).
+// Run is the loop around a micro-kernel. It calls body(worker, lo, hi) for chunks lo ≤ i < hi.
+// Together the chunks hold every i in [0, n) once. Run returns when all calls have returned. The
+// workers are 0 ≤ worker < min(workers, p.Workers(), n).
 //
-// The first chunk of each worker is fixed, so that it begins at once. Free workers take the
-// others in order. A chunk is half of an equal part of what is left: large at first, since a body
-// reuses data within a chunk, and small at the end, so that workers on processors of unequal
-// speed finish together.
+// The first chunk of each worker is fixed, so that the worker begins at once. Free workers take
+// the other chunks in order. A chunk is half of an equal part of what is left. The first chunks
+// are large, since a body reuses data within a chunk. The last are small, so that workers on
+// processors of unequal speed finish together.
 //
 // Run allocates nothing unless workers are pinned. If a body panics, Run ends early and panics
 // with a *Panic.
@@ -222,10 +223,10 @@ func (p *Pool) Run(workers, n int, body func(worker, lo, hi int)) {
 	p.run(workers, each{body: body, n: n})
 }
 
-// RunOwn is Run with a share of the indices for each worker, which is the same in every loop of n
-// indices. A worker takes chunks of its own share first, each half of what is left of it, and
-// then chunks of the shares of others. In a series of loops over the same data, each worker so
-// finds in its caches what it left there.
+// RunOwn is Run with a share of the indices for each worker. The share is the same in every loop of
+// n indices. A worker first takes chunks of its own share, each half of what is left of the share.
+// Then it takes chunks of the shares of other workers. So in a series of loops over the same data,
+// each worker finds its data in its caches.
 func (p *Pool) RunOwn(workers, n int, body func(worker, lo, hi int)) {
 	p.run(workers, each{body: body, n: n, own: true})
 }

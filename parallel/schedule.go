@@ -12,12 +12,10 @@ type Schedule interface {
 	Share(n, workers int) Shares
 }
 
-// Shares runners out the chunks of one loop. Together they hold every index of [0, n)
-// exactly once.
+// Shares hands out the chunks of one loop. Together the chunks hold every index of [0, n) exactly once.
 type Shares interface {
-	// Next returns the next chunk of a worker, lo ≤ i < hi. It is empty if there is none left for
-	// the worker. turn is the number of chunks that the worker has had. Workers call Next at the
-	// same time.
+	// Next returns the next chunk of a worker, lo ≤ i < hi. The chunk is empty if none is left for the
+	// worker. turn is the number of chunks that the worker has had. Workers call Next at the same time.
 	Next(worker, turn int) (lo, hi int)
 }
 
@@ -26,8 +24,8 @@ const (
 	static  = "static"
 	dynamic = "dynamic"
 	guided  = "guided"
-	// standard is what libgomp does where neither the loop nor OMP_SCHEDULE says
-	// anything of schedule(runtime): dynamic with chunk 1 (libgomp/env.c).
+	// standard is the schedule of libgomp for schedule(runtime) if OMP_SCHEDULE is not set: dynamic
+	// with chunk 1 (libgomp/env.c).
 	standard = "default"
 	auto     = "auto"
 )
@@ -35,9 +33,8 @@ const (
 // Schedules returns the names that NewSchedule knows.
 func Schedules() []string { return []string{standard, static, dynamic, guided, auto} }
 
-// NewSchedule returns the schedule of the name with the chunk; chunk 0 is the
-// schedule's own. For default and auto, which choose it themselves, chunk is the least
-// that they take.
+// NewSchedule returns the schedule with a name. chunk is the size of its chunks in indices; for guided
+// and auto it is the least size. Chunk 0 is one block per worker for static, and 1 for the others.
 func NewSchedule(name string, chunk int) (Schedule, error) {
 	if chunk < 0 {
 		return nil, fmt.Errorf("parallel: the chunk is %d, must be 0 or more", chunk)
@@ -84,7 +81,7 @@ func (b blocks) Next(worker, turn int) (lo, hi int) {
 	return lo, hi
 }
 
-// chunksOf returns the number of chunks that n > 0 indices make.
+// chunksOf returns the number of chunks of n > 0 indices.
 func chunksOf(n, chunk int) int { return (n-1)/chunk + 1 }
 
 // dealt are the shares of Static(chunk).
@@ -108,12 +105,11 @@ func (s Dynamic) Share(n, _ int) Shares {
 	return &grabbed{n: n, chunk: chunk, chunks: chunksOf(n, chunk)}
 }
 
-// grabbed are the shares of Dynamic: a counter that each worker moves on by one
-// atomic addition.
+// grabbed are the shares of Dynamic: a counter. A worker takes a chunk by one atomic addition.
 type grabbed struct {
 	n, chunk, chunks int
-	_                [64]byte     // what is only read has a line of cache to itself
-	next             atomic.Int64 // the first chunk that nobody has taken
+	_                [64]byte     // keeps next out of the cache line of the fields that are only read
+	next             atomic.Int64 // the first chunk that no worker has taken
 	_                [56]byte
 }
 
@@ -141,7 +137,7 @@ func (s Guided) Share(n, workers int) Shares {
 type tapering struct {
 	n, workers, least int
 	_                 [64]byte
-	next              atomic.Int64 // the first index that nobody has taken
+	next              atomic.Int64 // the first index that no worker has taken
 	_                 [56]byte
 }
 

@@ -39,14 +39,14 @@ func (v View[T]) from(i, l int) View[T] {
 	return View[T]{v.Data[min(i*v.Row+l*v.Col, len(v.Data)):], v.Row, v.Col}
 }
 
-// Loop is a parallel loop. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi that hold every i
-// in [0, n) once, on up to the given number of workers, at most Workers, and returns when all calls
-// have returned. Calls for the same worker follow each other. Calls for different workers, from 0
-// on, may run at the same time.
+// Loop is a parallel loop. Run calls body(worker, lo, hi) for chunks lo ≤ i < hi, and returns when
+// all calls have returned. Together the chunks hold every i in [0, n) once. Run uses at most the
+// given number of workers, and at most Workers. Workers are numbered from 0. Calls for the same
+// worker follow each other. Calls for different workers may run at the same time.
 //
 // In Run, free workers take the chunks in order, except for the first chunk of each. In RunOwn, a
-// worker has the same chunks in loop after loop, as far as the others keep up. Ready reports
-// whether a short loop gains by other workers, which may have to be woken.
+// worker gets the same chunks in every loop, unless another worker is slow. Ready reports whether a
+// short loop should have several workers, although they may have to be woken.
 type Loop struct {
 	Workers     int
 	Run, RunOwn func(workers, n int, body func(worker, lo, hi int))
@@ -56,15 +56,15 @@ type Loop struct {
 // Serial is the Loop of one worker.
 var Serial = Loop{Workers: 1, Run: all, RunOwn: all}
 
-// all has one worker do everything.
+// all executes the loop on one worker.
 func all(_, n int, body func(worker, lo, hi int)) {
 	if n > 0 {
 		body(0, 0, n)
 	}
 }
 
-// Engine computes products, any number of them at the same time. The buffers of the last one
-// are kept for the next.
+// Engine computes any number of products at the same time. It keeps the buffers of the last one for
+// the next.
 type Engine[T kernel.Float] struct {
 	kernel   kernel.Kernel[T]
 	blocking Blocking
@@ -72,16 +72,16 @@ type Engine[T kernel.Float] struct {
 	idle     Idle[task[T]]
 }
 
-// task is what one product at a time needs: its buffers, and what the workers are busy with.
+// task is the state of one product: its buffers, and the job that its workers execute.
 type task[T kernel.Float] struct {
 	*Engine[T]
 	a       []T // packed panel of A
 	workers []workspace[T]
-	packA   func(worker, lo, hi int) // packChunks and updateTasks of the job, made once:
-	update  func(worker, lo, hi int) // a function that is made is an allocation
+	packA   func(worker, lo, hi int) // calls packChunks; made once, since a closure is an allocation
+	update  func(worker, lo, hi int) // calls updateTasks
 	job     job[T]
-	sum     sum[T] // of the job, if it has one
-	product []T    // of sums, where no target is fresh
+	sum     sum[T] // the sums of matrices of the job, if it is a job of Sum
+	product []T    // product of the sums, if no target is fresh
 }
 
 // take returns a task for a product; give makes it idle.
@@ -97,31 +97,30 @@ func (e *Engine[T]) take() *task[T] {
 
 func (e *Engine[T]) give(t *task[T]) { e.idle.Give(t) }
 
-// workspace is what one worker has for itself.
+// workspace is the workspace of one worker.
 type workspace[T kernel.Float] struct {
 	b     []T // packed block of B
 	x     []T // columns of B that are computed one by one
 	tiles kernel.Tiles[T]
-	_     [64]byte // no two workers write to one line of a cache
+	_     [64]byte // keeps the workspaces of two workers out of one cache line
 }
 
-// job is what the workers are busy with: C += α·A·B for the rows of a panel of A.
+// job is one panel of A times B, which the workers divide: C ← α·A·B + β·C for the rows of the panel.
 type job[T kernel.Float] struct {
 	ctx     context.Context
 	m, n, k int
 	alpha   T
-	a, b    View[T] // from the job's first elements on
+	a, b    View[T] // from the first element of the job
 	beta    T
 	c       View[T]
-	sum     *sum[T] // what A and B are sums of; nil: they are a and b
+	sum     *sum[T] // the terms of A and B, if these are sums; nil: A and B are a and b
 
 	plan   Plan
-	chunks int // of rows of A
-	shares int // tasks for a block of columns
+	chunks int // chunks of rows of A
+	shares int // tasks of one block of columns
 }
 
-// New returns an engine for the kernel. MC and NC need not be multiples of the
-// tile.
+// New returns an engine for the kernel. MC and NC need not be multiples of the tile's size.
 func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engine[T] {
 	return &Engine[T]{kernel: k, blocking: blocking, loop: loop}
 }
@@ -129,18 +128,21 @@ func New[T kernel.Float](k kernel.Kernel[T], blocking Blocking, loop Loop) *Engi
 // Kernel returns the engine's micro-kernel.
 func (e *Engine[T]) Kernel() kernel.Kernel[T] { return e.kernel }
 
-// Blocking returns the largest blocks that the engine makes.
+// Blocking returns the sizes of the largest blocks.
 func (e *Engine[T]) Blocking() Blocking { return e.blocking }
 
 // up returns n rounded up to a multiple of step.
 func up(n, step int) int { return (n + step - 1) / step * step }
 
-// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n; rows of C are contiguous:
-// c.Col is 1. β = 0 does not read C; α = 0 or k = 0 reads neither A nor B. α multiplies
-// sums of products, but where it is far from 1 an operand too, in a copy; see Rescale. The
-// error is ctx's, which is looked at before each call of the micro-kernel, some 100 µs of
-// work; C is then undefined. Once the buffers have grown to the shape it allocates nothing
-// else.
+// Gemm computes C ← α·A·B + β·C with A m×k, B k×n and C m×n. Rows of C are contiguous: c.Col is 1.
+// If β = 0, C is not read. If α = 0 or k = 0, neither A nor B is read.
+//
+// α multiplies sums of products. If α is very large or very small, part of it multiplies a copy of
+// an operand instead; see Rescale.
+//
+// Gemm checks ctx before each call of the micro-kernel, which is some 100 µs of work. If ctx is
+// cancelled, Gemm returns its error, and C is undefined. Gemm allocates only buffers that are
+// smaller than the shape needs, and the copy for α.
 func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -160,7 +162,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 	}
 	if e.small(m, n, k, b.Row, b.Col) {
 		columns := e.columns(n, k, a.Col)
-		var t kernel.Tiles[T] // a composite literal would be made elsewhere and copied
+		var t kernel.Tiles[T] // no composite literal: the compiler would build and copy it
 		t.N, t.K, t.A, t.ARow, t.ACol = n-columns, k, a.Data, a.Row, a.Col
 		t.B, t.BRow, t.BNext, t.C, t.LDC, t.Alpha, t.Beta = b.Data, b.Row, e.kernel.NR, c.Data, c.Row, alpha, beta
 		e.kernel.Run(m, &t)
@@ -177,7 +179,7 @@ func (e *Engine[T]) Gemm(ctx context.Context, m, n, k int, alpha T, a, b View[T]
 
 // last computes m rows of the columns that are left after the tiles; b begins with the first of them.
 func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
-	var few [40]T // for small products, which feel what it takes to borrow buffers
+	var few [40]T // for small products: to take buffers would be a large part of their time
 	if x := few[:]; t.K*columns <= len(x) {
 		copyColumns(x, b, t.K, columns)
 		e.updateColumns(t, x, m, columns)
@@ -190,7 +192,7 @@ func (e *Engine[T]) last(m int, t *kernel.Tiles[T], b View[T], columns int) {
 	e.give(s)
 }
 
-// large is Gemm for a product that is cut into blocks.
+// large is Gemm for a product that is divided into blocks.
 func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T], beta T, c View[T]) error {
 	p := e.Plan(m, n, k, a, b)
 	if p.PackB {
@@ -199,7 +201,7 @@ func (e *task[T]) large(ctx context.Context, m, n, k int, alpha T, a, b View[T],
 		}
 	}
 	g := &e.job
-	defer func() { *g = job[T]{} }() // lets go of the operands
+	defer func() { *g = job[T]{} }() // leaves the operands to the garbage collector
 	*g = job[T]{ctx: ctx, m: m, n: n, k: k, alpha: alpha, a: a, b: b, beta: beta, c: c, plan: p}
 	if !p.PackA {
 		return e.run(g)
@@ -262,7 +264,7 @@ func scale[T kernel.Float](m, n int, beta T, c View[T]) {
 	}
 }
 
-// packChunks packs chunks of A's panel.
+// packChunks packs the chunks lo ≤ chunk < hi of the panel of A.
 func (e *task[T]) packChunks(g *job[T], worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		if g.sum == nil {
@@ -299,8 +301,8 @@ func (e *task[T]) updateTasks(g *job[T], worker, lo, hi int) {
 	}
 }
 
-// updateBlock multiplies some chunks of A by the block of columns of B from j on, for
-// the whole of the job's k.
+// updateBlock multiplies the chunks first ≤ chunk < end of A by one block of B, over all of the job's
+// k. The block begins at column j.
 func (e *task[T]) updateBlock(g *job[T], worker, j, first, end int) {
 	p, w := &g.plan, &e.workers[worker]
 	mr, nr := e.kernel.MR, e.kernel.NR
@@ -349,7 +351,7 @@ func (e *task[T]) updateBlock(g *job[T], worker, j, first, end int) {
 	t.A, t.B, t.C = nil, nil, nil
 }
 
-// packColumns copies columns of B, of k elements each.
+// packColumns copies the first columns of B, k elements each.
 func (w *workspace[T]) packColumns(b View[T], k, columns int) {
 	w.x = grown(w.x, k*columns)
 	copyColumns(w.x, b, k, columns)
@@ -383,9 +385,8 @@ func (e *Engine[T]) packBlock(to []T, b View[T], kc, nc int) {
 	}
 }
 
-// pack copies a sliver of steps×have elements into dst, with the given number of
-// lanes a step: lane p of step l, src[p*lane+l*step], to dst[l*lanes+p]. What is in
-// the other lanes is undefined.
+// pack copies a sliver of steps×have elements. Lane p of step l is copied from src[p*lane+l*step] to
+// dst[l*lanes+p]. Lanes from have on are undefined.
 func (e *Engine[T]) pack(dst []T, lanes, have, steps int, src []T, lane, step int) {
 	switch {
 	case lane == 1:

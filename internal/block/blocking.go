@@ -14,16 +14,15 @@ import (
 // B of KC×NC.
 type Blocking struct {
 	MC, KC, NC int
-	// Direct is the largest product m·n·k that is computed in one go, by one worker
-	// and from operands where they lie.
+	// Direct is the largest m·n·k of a product that is not divided into blocks: one worker computes it
+	// from operands in place.
 	Direct int
-	// Parallel is the least product m·n·k for two workers. Three workers need 1.5 times as much,
-	// and so on.
+	// Parallel is the least m·n·k of a product for two workers. The least for w workers is w/2·Parallel.
 	Parallel int
 }
 
-// Caches are the data caches of one core, in bytes. A shared one counts with the
-// share that a core may take.
+// Caches are the sizes of the data caches of one core, in bytes. The size of a shared cache is divided
+// by the number of processors that share it.
 type Caches struct{ L1, L2, L3 int }
 
 // DefaultCaches are used if a cache is not known. They are no larger than the caches of server and
@@ -33,8 +32,7 @@ var DefaultCaches = Caches{L1: 32 << 10, L2: 256 << 10, L3: 2 << 20}
 // HostCaches returns the caches of this host, read once.
 var HostCaches = sync.OnceValue(func() Caches { return cachesOf(cpu.Host().Caches) })
 
-// cachesOf returns the levels of a host's caches, those not known at their
-// default.
+// cachesOf returns the sizes of a host's caches, with the default for an unknown level.
 func cachesOf(levels []cpu.Cache) Caches {
 	c := DefaultCaches
 	for _, level := range levels {
@@ -51,8 +49,8 @@ func cachesOf(levels []cpu.Cache) Caches {
 	return c
 }
 
-// Host returns the engine of this host: its best kernel, blocked as gemm tune found
-// best or else for its caches.
+// Host returns the engine of this host, with the best kernel. The blocking is the result of gemm tune
+// if there is one, and otherwise the result of Fit.
 func Host[T kernel.Float](loop Loop) *Engine[T] {
 	k := kernel.Best[T]()
 	var zero T
@@ -116,35 +114,35 @@ func pieces(n, most, step int) int {
 
 // Plan is how one product is computed.
 type Plan struct {
-	MC, KC, NC   int  // the blocks, none larger than the product
-	PackA, PackB bool // copied, or read where they lie
-	Columns      int  // the last ones, computed one by one
-	Rows         int  // of A that a call of the micro-kernel takes: a chunk
-	Share        int  // chunks that a task computes with one block of columns
+	MC, KC, NC   int  // sizes of the blocks, not larger than the product
+	PackA, PackB bool // the operand is copied, not read in place
+	Columns      int  // number of last columns that are computed one by one
+	Rows         int  // rows of A in one call of the micro-kernel: a chunk
+	Share        int  // chunks of a task, for one block of columns
 	Workers      int
 }
 
-// small reports whether the product is computed in one go, by one worker and from
-// operands where they lie.
+// small reports whether the product is not divided into blocks: one worker computes it from operands in
+// place.
 func (e *Engine[T]) small(m, n, k, bRow, bCol int) bool {
 	terms := int64(m) * int64(n) * int64(k)
 	return terms <= int64(e.blocking.Direct) && e.kernel.Strided && bCol == 1 && !e.competes(bRow, k) &&
 		(e.loop.Workers == 1 || terms < int64(e.blocking.Parallel))
 }
 
-// competes reports whether the rows of B are a multiple of a page apart and too many: then they
-// compete for the same sets of L1.
+// competes reports whether rows of B compete for the same sets of L1. They do if there are more of them
+// than L1 has ways, and the distance between two rows is a multiple of a page.
 func (e *Engine[T]) competes(bRow, rows int) bool {
 	const page, ways = 4096, 8
 	var zero T
 	return rows > ways && bRow*int(unsafe.Sizeof(zero))%page == 0
 }
 
-// columns returns how many of the last of n columns are computed one by one. They are those that
-// would leave most of a vector of B unused. The rows of A must be contiguous and long, so that
-// products with a column, by vectors along k, cost less than that vector.
+// columns returns how many of the last of n columns are computed one by one. These columns fill only a
+// part of a vector of B. If the rows of A are contiguous and long, products with single columns, by
+// vectors along k, can cost less than this vector. Otherwise columns returns 0.
 func (e *Engine[T]) columns(n, k, aCol int) int {
-	const ends = 6 // vectors: what the sum of a vector's elements costs
+	const ends = 6 // cost of the sum of a vector's elements, in vectors
 	lanes := e.kernel.Lanes
 	rest := n & (lanes - 1) // a power of two
 	if rest == 0 || aCol != 1 || !e.kernel.Strided || k > 4096 || 5*rest*(k+ends*lanes) >= 3*k*lanes {
@@ -192,18 +190,18 @@ func (e *Engine[T]) Plan(m, n, k int, a, b View[T]) Plan {
 	return p
 }
 
-// packsRows reports whether rows of A are packed for a product of n columns. They are read
-// one element at a time, which needs no copy unless they are read over and over, from pages
-// far apart. Workers have fewer columns each, and would have to wait for each other's copies.
+// packsRows reports whether contiguous rows of A are packed for a product of n columns. The kernel reads
+// single elements of A. A copy pays only if the same elements are read many times, from many pages.
+// Several workers do not pack: each has fewer columns, and would have to wait for copies by the others.
 func (e *Engine[T]) packsRows(n int) bool {
 	return !e.kernel.Strided || n > manyTiles*e.kernel.NR && e.loop.Workers == 1
 }
 
 // share plans the workers of an m×n×k product, and its tasks. It needs MC, KC and PackB of p;
 // blocks of B have at most nc columns. All workers have the same number of blocks of columns, and
-// of rows of A to multiply them by. A task is some of these rows. Processors that serve others too
-// are not equally fast: what a slow worker has not begun, others take. So a worker takes several
-// tasks of a block at a time at first, and single tasks at the end.
+// of rows of A to multiply them by. A task is some of these rows. Processors that also run other
+// programs are not equally fast, so fast workers take over tasks of slow ones. Therefore a worker takes
+// several tasks of a block at a time at first, and single tasks at the end.
 func (e *Engine[T]) share(p *Plan, m, n, k, nc int) {
 	mr, nr := e.kernel.MR, e.kernel.NR
 	p.Workers = int(max(1, min(int64(e.loop.Workers), 2*int64(m)*int64(n)*int64(k)/int64(max(1, e.blocking.Parallel)))))
@@ -250,28 +248,27 @@ func (e *Engine[T]) rowShares(p *Plan, n int) int {
 	return best
 }
 
-// Where the ways to compute a product part, measured on processors with AVX-512.
+// Limits between the ways to compute a product, measured on processors with AVX-512.
 const (
-	manyTiles  = 128 // tiles in a row from which A is packed
-	fewRows    = 4   // slivers of A up to which B is not
-	fewColumns = 64  // of B, for which KC grows
+	manyTiles  = 128 // if C has more tiles in a row, one worker packs A
+	fewRows    = 4   // if A has at most 4 slivers, B is read in place
+	fewColumns = 64  // if B has at most 64 columns, KC grows
 )
 
-// taskRows is how many rows of A a task has at most where workers share them. The block
-// of B that is packed for it, if for it alone, costs a fifth of their products.
+// taskRows is the most rows of A in a task if there are several workers. To pack a block of B costs a
+// fifth of its products with so few rows, if no other task uses the packed block.
 const taskRows = 128
 
-// mostTerms is the most multiply-adds in one call of the micro-kernel, about 100 µs of a core with
-// AVX-512: the garbage collector waits for the call.
+// mostTerms is the most multiply-adds in one call of the micro-kernel. That is about 100 µs of a core
+// with AVX-512. It is limited because the garbage collector waits for the end of the call.
 const mostTerms = 1 << 22
 
-// woken is how many times Parallel a product has to be so that it gains by workers that
-// have to be woken for it.
+// woken, times Parallel, is the least m·n·k of a product that pays for waking parked workers.
 const woken = 2
 
-// lies reports whether a block of B of the given shape can be read in place as fast. Its rows must
-// not compete, and it must stay in L2: all of it if its vectors do not cross cache lines, otherwise
-// it must be much smaller.
+// lies reports whether a block of B of the given shape can be read in place as fast as a copy. Its rows
+// must not compete, and it must stay in L2. If its vectors cross cache lines, it must be at most an
+// eighth of the size of a packed block.
 func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	const line = 64
 	var zero T
@@ -283,15 +280,16 @@ func (e *Engine[T]) lies(b View[T], rows, columns int) bool {
 	return rows*columns <= limit && !e.competes(b.Row, rows)
 }
 
-// Roundings returns the most roundings that a product of two elements meets on its way into the sum
-// of an m×n×k product, for any storage of the operands. These are its own rounding, those of the
-// additions in a block of KC terms, and those of the additions of blocks. Without blocks it is k.
+// Roundings returns the most roundings that affect one product of two elements in an m×n×k product, for
+// any storage of the operands. They are the rounding of the product itself, the roundings of the
+// additions in a block of KC terms, and the roundings of the additions of blocks. Without blocks there
+// are k roundings.
 func (e *Engine[T]) Roundings(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0
 	}
 	if float64(m)*float64(n)*float64(k) <= float64(e.blocking.Direct) {
-		return k // computed in one go, unless rows compete
+		return k // not divided into blocks, unless rows compete
 	}
 	most := 0
 	for _, a := range []View[T]{{Row: k, Col: 1}, {Row: 1, Col: m}} {
@@ -303,7 +301,7 @@ func (e *Engine[T]) Roundings(m, n, k int) int {
 	return most
 }
 
-// Workspace returns the number of elements that an m×n×k product packs into.
+// Workspace returns the size of the buffers for packed operands of an m×n×k product, in elements.
 func (e *Engine[T]) Workspace(m, n, k int) int {
 	if m == 0 || n == 0 || k == 0 {
 		return 0

@@ -111,8 +111,8 @@ const (
 	fieldBack   = 1 << 10 // columns at the end of a row that are computed in descending order
 	fieldPass   = 2       // rows of B in a long pass, as a multiple of the ways of L1
 	fieldTall   = 8       // a sliver of A with more rows is tall
-	fieldRows   = 12      // least rows of B in a short pass with AVX-512, for slivers of
-	fieldHigh   = 4       // at least so many rows
+	fieldRows   = 12      // least rows of B in a short pass with AVX-512, if slivers of A have
+	fieldHigh   = 4       // at least fieldHigh rows
 	fieldApart  = 8       // long passes over a B whose rows share no sets, before it is copied
 	fieldAlone  = 1 << 20 // multiplications that pay for another worker, some 10 µs
 	fieldLead   = 20      // tiles (one step of k each) by which the first worker is ahead of the second
@@ -127,15 +127,16 @@ const (
 //
 // Passes (KC). B in place is read in passes of some of its rows:
 //
-//	rows of B share sets, slivers are not tall   short: as many rows as L1 has ways
-//	otherwise                                    long: twice as many
+//	rows of B share sets, slivers are not tall   short: as many rows as L1 has ways; with AVX-512
+//	                                             and fieldHigh rows or more, at least fieldRows
+//	otherwise                                    long: twice as many rows as L1 has ways
 //
-// For tall slivers a pass is long although sets are shared: reading so much of C again would cost
-// more than the lost lines of B.
+// For tall slivers a pass is long although rows of B share sets. Each pass reads C again, and for a
+// tall sliver that costs more than the lost lines of B.
 //
-// Copies (PackB). B is copied if slivers are tall or more than two, and it has more than one long
-// pass (more than fieldApart if its rows share no sets). With two slivers, reading in place is
-// faster.
+// Copies (PackB). B is copied if slivers are tall or more than two, and B has more than one long
+// pass. If the rows of B share no sets, B must have more than fieldApart long passes. With two
+// slivers, reading in place is faster.
 //
 // Width (NC). Hardware prefetch starts anew in each call of the kernel, so blocks are wide:
 //
@@ -148,11 +149,12 @@ const (
 // Non-temporal stores (Stream). C bypasses the caches if all of the following hold: it is written
 // once, slivers are not tall, and L3 cannot hold B and C.
 //
-// Workers. The second of two workers begins later, and the first sees its end later still. So the
-// first has more columns (Lead). With more workers none has, since the caller begins last. Each
-// worker has up to four blocks, so that all finish together. It has fewer if the blocks would be
-// too small. After its first block a worker looks for blocks of others, and the columns that
-// another worker computed in the last product are in that worker's cache.
+// Workers. If there are two workers, the second begins later, and the first sees its end later
+// still. So the first has more columns (Lead). With more workers Lead is 0, since the caller begins
+// last. Each worker has up to four blocks, so that all finish together. There are fewer if the
+// blocks would be too small, for two reasons. To look for further blocks costs time. And a worker
+// that takes a block of another worker misses its cache: the columns of the last product are in the
+// other worker's cache.
 func (e *Field) choose(m, n, k, ldb int) fieldPlan {
 	height, _, slivers := e.kernel.Slivers(m)
 	column, panel := 8*e.kernel.Words(height), min(e.caches.L3/2, fieldPanel)
@@ -250,7 +252,7 @@ func (e *Field) columns(p fieldPlan) int {
 	return e.kernel.NR
 }
 
-// stride returns the distance of the copied rows of n columns of B, in elements: an odd number of
+// stride returns the distance between copied rows of n columns of B, in elements. It is an odd number of
 // cache lines, so that rows do not share sets.
 func stride(n int) int { return up(n, 128) + 64 }
 
@@ -436,11 +438,11 @@ func (e *fieldTask) updateBlock(g *fieldJob, worker, b, first, end int) {
 	}
 }
 
-// run is the micro-kernel's Run over n columns, with another order of the last ones if there are
-// several workers. Hardware prefetch does not stop at the last column: it takes the cache lines
-// that follow, in C, away from the worker that writes them. So the last fieldBack columns are
-// computed in descending order, in parts that double in width. What the prefetch of a part then
-// takes is of this worker, and done:
+// run is the micro-kernel's Run over n columns. If there are several workers, it changes the order of the
+// last columns. Hardware prefetch does not stop at the last column of a worker. It takes the next cache
+// lines of C away from another worker, which writes them. So the last fieldBack columns are computed in
+// descending order, in parts that double in width. The prefetch of a part then takes only lines that
+// this worker has already written:
 //
 //	columns  0 … turn      ascending, one call
 //	         turn … n      … │ third │ second │ first

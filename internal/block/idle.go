@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// Idle holds workspaces that no product uses. It keeps one for good, so that a series of products
-// allocates nothing. Further ones, which products at the same time have needed, go to a sync.Pool,
-// which frees them. The zero value is empty.
+// Idle holds workspaces that no product uses. It keeps one forever, so that a series of products
+// allocates nothing. If products at the same time have needed more, the others go to a sync.Pool, which
+// frees them. The zero value is empty.
 type Idle[W any] struct {
 	kept atomic.Pointer[W]
 	more sync.Pool
 }
 
-// Take returns a workspace, which is the caller's until Give; nil if there is none.
+// Take returns a workspace, or nil if there is none. The caller owns it until Give.
 func (i *Idle[W]) Take() *W {
 	if w := i.kept.Swap(nil); w != nil {
 		return w

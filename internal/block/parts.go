@@ -10,7 +10,7 @@ func (e *Engine[T]) Parts(n int) (packing, update func(), flops float64) {
 	}
 	x, c := View[T]{ones, n, 1}, make([]T, n*n)
 	p := e.Plan(n, n, n, x, x)
-	own := e.take() // for good
+	own := e.take() // never given back
 	w := &own.workers[0]
 	t := &w.tiles
 	own.a = grown(own.a, up(p.MC, e.kernel.MR)*p.KC)

@@ -9,9 +9,8 @@ import (
 	"gemm/internal/kernel"
 )
 
-// moderate is the magnitude that α and 1/α have at most where α multiplies sums of products
-// and nothing else. What products lose by underflow is then, with α, no larger than the least
-// normal number.
+// moderate is the most magnitude of α and of 1/α for which α multiplies only sums of products. For such
+// an α, what a product loses by underflow, times α, is at most the least normal number.
 const moderate = 1 << 24
 
 func isModerate[T kernel.Float](alpha T) bool {
@@ -27,7 +26,7 @@ func isModerate[T kernel.Float](alpha T) bool {
 //   - α = 1e-300, A = B = 1e200: A·B overflows, (α·A)·B does not.
 //
 // α·A in all cases, as in reference BLAS, would overflow if A is large and B small. A is m×k and B
-// is k×n. The error is that of ctx.
+// is k×n. If ctx is cancelled, Rescale returns the error of ctx.
 func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b View[T]) (T, View[T], View[T], error) {
 	if alpha == 0 || isModerate(alpha) {
 		return alpha, a, b, nil
@@ -44,7 +43,7 @@ func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b Vie
 	if shift == 0 {
 		return alpha, a, b, nil
 	}
-	if (ea <= eb) == (shift > 0) { // what is enlarged is the smaller one
+	if (ea <= eb) == (shift > 0) { // the smaller operand is enlarged, the larger one reduced
 		a, err = a.scaled(ctx, m, k, shift)
 	} else {
 		b, err = b.scaled(ctx, k, n, shift)
@@ -52,15 +51,15 @@ func Rescale[T kernel.Float](ctx context.Context, m, n, k int, alpha T, a, b Vie
 	return T(math.Ldexp(float64(alpha), -shift)), a, b, err
 }
 
-// shiftOf returns the exponent of the power of two that goes from α to an operand. The
-// operands are below 2^ea and 2^eb, and sums have k terms.
+// shiftOf returns the exponent of the power of two that moves from α to an operand. The elements of A
+// and B are below 2^ea and 2^eb, and sums have k terms.
 func shiftOf[T kernel.Float](alpha T, ea, eb, k int) int {
 	top := 1023 // numbers below 2^top are finite
 	if unsafe.Sizeof(alpha) == 4 {
 		top = 127
 	}
 	_, e := math.Frexp(float64(alpha))
-	room := top - (ea + eb + bits.Len(uint(k))) // of the sums
+	room := top - (ea + eb + bits.Len(uint(k))) // exponents between the largest sum and overflow
 	if e > 0 {
 		return max(0, min(e, room, top-min(ea, eb)))
 	}

@@ -18,15 +18,15 @@ func (t Term[T]) from(i, j int) Term[T] {
 	return Term[T]{t.Data[i*t.Stride+j:], t.Stride, t.Sign}
 }
 
-// view returns the term without its sign.
+// view returns the matrix of the term, without the sign.
 func (t Term[T]) view() View[T] { return View[T]{t.Data, t.Stride, 1} }
 
 // sum is the additional part of a job of Sum. The panel of A in the job is a panel of the sum a;
 // the rows of B belong to the sum b.
 type sum[T kernel.Float] struct {
 	a, b        []Term[T]
-	row, column int       // of A, where the panel begins
-	others      []Term[T] // what the job's part of M is added to; none before M is complete
+	row, column int       // first row and column of the panel in A
+	others      []Term[T] // targets that the job's part of M is added to; none before M is complete
 }
 
 // Sum computes the product M of two sums of matrices, and adds it to other matrices or subtracts it
@@ -38,15 +38,17 @@ type sum[T kernel.Float] struct {
 // is true, C₁ ← ±M, and C₁ is not read. No C overlaps another matrix.
 //
 // This is the ABC variant of Huang, Smith, Henry and van de Geijn (Strassen's Algorithm Reloaded,
-// SC16): the sums are formed during packing, and M is added to the targets while a cache has it. So
-// an addition causes no memory traffic. There are two differences. A is packed only for long rows
-// of C; otherwise its sum is formed by rows, and a single matrix is read in place. And M is first
-// summed over all of k, in C₁ if that is fresh, otherwise in a workspace of m×n. So the targets are
-// read and written once, not once for every KC, and the error is that of a product that is formed
-// and then added.
+// SC16). The sums are formed during packing, and M is added to the targets while it is in a cache.
+// So an addition causes no memory traffic. There are two differences:
 //
-// The error is that of ctx; the targets are then undefined. Sum allocates nothing if the last
-// product had the shape.
+//   - A is packed only for long rows of C. Otherwise its sum is formed by rows, and a single matrix
+//     is read in place.
+//   - M is first summed over all of k, in C₁ if that is fresh, otherwise in a workspace of m×n. So
+//     the targets are read and written once, not once for every KC. The rounding error is the same
+//     as if the product were formed and then added.
+//
+// If ctx is cancelled, Sum returns the error of ctx, and the targets are undefined. Sum allocates
+// nothing if the last product had the shape.
 func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fresh bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (e *Engine[T]) Sum(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 	return err
 }
 
-// sumUp is Sum.
+// sumUp is Sum on the buffers of the task.
 func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fresh bool) error {
 	p := e.sumPlan(m, n, k)
 	e.a = grown(e.a, up(p.MC, e.kernel.MR)*p.KC)
@@ -70,14 +72,14 @@ func (e *task[T]) sumUp(ctx context.Context, m, n, k int, a, b, c []Term[T], fre
 		home, others = Term[T]{e.product, n, 1}, c
 	}
 	g, s := &e.job, &e.sum
-	defer func() { *g, *s = job[T]{}, sum[T]{} }() // lets go of the operands
+	defer func() { *g, *s = job[T]{}, sum[T]{} }() // leaves the operands to the garbage collector
 	*s = sum[T]{a: a, b: b}
 	*g = job[T]{ctx: ctx, n: n, alpha: home.Sign, sum: s, plan: p}
 	for s.row = 0; s.row < m; s.row += p.MC {
 		for s.column = 0; s.column < k; s.column += p.KC {
 			g.m, g.k = min(p.MC, m-s.row), min(p.KC, k-s.column)
 			g.a, g.c = a[0].from(s.row, s.column).view(), home.from(s.row, 0).view()
-			if len(a) > 1 { // and A is not packed
+			if len(a) > 1 { // if A is packed, the view is not used
 				g.a = View[T]{e.a, g.k, 1}
 			}
 			if g.beta = 1; s.column == 0 {
@@ -103,14 +105,14 @@ func (e *Engine[T]) sumPlan(m, n, k int) Plan {
 	return p
 }
 
-// SumWorkspace returns the number of elements that Sum holds for an m×n×k product,
-// with targets of which none is fresh.
+// SumWorkspace returns the size of the buffers of Sum for an m×n×k product without a fresh target, in
+// elements.
 func (e *Engine[T]) SumWorkspace(m, n, k int) int {
 	p := e.sumPlan(m, n, k)
 	return up(p.MC, e.kernel.MR)*p.KC + up(p.NC, e.kernel.NR)*p.KC*p.Workers + m*n
 }
 
-// packSum packs a chunk of the panel of A's sum, or forms it alone where A is not packed.
+// packSum forms a chunk of the panel of A's sum, and packs it if A is packed.
 func (e *task[T]) packSum(g *job[T], worker, chunk int) {
 	s, mr := g.sum, e.kernel.MR
 	row := chunk * g.plan.Rows
@@ -127,7 +129,7 @@ func (e *task[T]) packSum(g *job[T], worker, chunk int) {
 		}
 		x := s.a[0].from(s.row+row, s.column)
 		if len(s.a) > 1 {
-			// The buffer for B is not in use yet; a sliver of it is larger than one of A.
+			// The buffer for B is not in use yet. It is large enough for a sliver of A.
 			x = Term[T]{e.workers[worker].b, g.k, 1}
 			e.sumOf(x.Data, g.k, height, g.k, s.a, s.row+row, s.column)
 		}
@@ -163,8 +165,8 @@ func (e *task[T]) packBlockOfSum(g *job[T], to []T, nc, j int) {
 	}
 }
 
-// sumOf forms the sum of the rows×cols blocks of two terms or more at element (i, j) in
-// dst, term by term.
+// sumOf computes the sum of the rows×cols blocks at element (i, j) of two or more terms, and writes it to
+// dst. It adds term by term.
 func (e *task[T]) sumOf(dst []T, ldd, rows, cols int, terms []Term[T], i, j int) {
 	x := terms[0].from(i, j)
 	for _, term := range terms[1:] {
